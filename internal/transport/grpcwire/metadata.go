@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package grpcwire
+
+import (
+	"errors"
+	"fmt"
+)
+
+// ValidateKey checks the name of an application's metadata entry: 1*(0-9 a-z _ - .).
+// Names that [IsReserved] covers are judged like any other; ask that first, see
+// [CheckPair].
+func ValidateKey(key string) error {
+	if key == "" {
+		return errors.New("metadata key is empty")
+	}
+	for i := range len(key) {
+		if !isKeyByte(key[i]) {
+			return fmt.Errorf("metadata key %q: %q is not allowed, only 0-9 a-z _ - . are", clip(key), key[i])
+		}
+	}
+	return nil
+}
+
+// ValidateValue checks what is sent under key: any bytes under a "-bin" key, printable
+// ASCII (0x20 to 0x7e) under others. The error names the key and not the value, which
+// may be a secret.
+func ValidateValue(key, value string) error {
+	if IsBinary(key) {
+		return nil
+	}
+	for i := range len(value) {
+		if c := value[i]; c < 0x20 || c > 0x7e {
+			return fmt.Errorf("metadata key %q: its value has byte %#02x at %d, only printable ASCII is allowed (name the key with -bin to send bytes)", clip(key), c, i)
+		}
+	}
+	return nil
+}
+
+// CheckPair says what to do with one entry of an application's metadata: send it, leave
+// it out because its name is the transport's, or fail the RPC with err.
+func CheckPair(key, value string) (send bool, err error) {
+	if IsReserved(key) {
+		return false, nil
+	}
+	if err := ValidateKey(key); err != nil {
+		return false, err
+	}
+	if err := ValidateValue(key, value); err != nil {
+		return false, err
+	}
+	return true, nil
+}
+
+func isKeyByte(c byte) bool {
+	return 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '-' || c == '_' || c == '.'
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package grpcwire
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+)
+
+// maxTimeoutValue is the largest count that fits the 8 digits of a TimeoutValue.
+const maxTimeoutValue = 99_999_999
+
+// timeoutUnits is ordered from fine to coarse.
+var timeoutUnits = [...]struct {
+	size time.Duration
+	name byte
+}{
+	{time.Nanosecond, 'n'},
+	{time.Microsecond, 'u'},
+	{time.Millisecond, 'm'},
+	{time.Second, 'S'},
+	{time.Minute, 'M'},
+	{time.Hour, 'H'},
+}
+
+// AppendTimeout appends the value of a grpc-timeout field for d, in the finest unit
+// whose count has at most 8 digits. It rounds up, so that the server never gives up
+// before the client does. A TimeoutValue is positive: d <= 0 is sent as one nanosecond.
+func AppendTimeout(dst []byte, d time.Duration) []byte {
+	d = max(d, 1)
+	for _, unit := range timeoutUnits {
+		count := d / unit.size
+		if d%unit.size != 0 {
+			count++
+		}
+		if count <= maxTimeoutValue {
+			dst = strconv.AppendInt(dst, int64(count), 10)
+			return append(dst, unit.name)
+		}
+	}
+	// Not reached: the longest Duration is 2,562,048 hours.
+	return append(dst, "99999999H"...)
+}
+
+// ParseTimeout reads the value of a grpc-timeout field: 1 to 8 digits and a unit. A
+// timeout longer than a Duration can hold becomes the longest Duration. Zero is
+// accepted and means that the deadline has passed already.
+func ParseTimeout[T Text](v T) (time.Duration, error) {
+	digits := len(v) - 1
+	if digits < 1 || digits > 8 {
+		return 0, timeoutError(v, "want 1 to 8 digits and a unit")
+	}
+	unit := unitSize(v[digits])
+	if unit == 0 {
+		return 0, timeoutError(v, "its unit is none of H M S m u n")
+	}
+	var count time.Duration
+	for i := range digits {
+		c := v[i]
+		if c < '0' || c > '9' {
+			return 0, timeoutError(v, "its count is not decimal")
+		}
+		count = count*10 + time.Duration(c-'0')
+	}
+	if count > math.MaxInt64/unit {
+		return math.MaxInt64, nil
+	}
+	return count * unit, nil
+}
+
+func unitSize(name byte) time.Duration {
+	switch name {
+	case 'H':
+		return time.Hour
+	case 'M':
+		return time.Minute
+	case 'S':
+		return time.Second
+	case 'm':
+		return time.Millisecond
+	case 'u':
+		return time.Microsecond
+	case 'n':
+		return time.Nanosecond
+	}
+	return 0
+}
+
+func timeoutError[T Text](v T, why string) error {
+	return fmt.Errorf("malformed %s %q: %s", HeaderTimeout, clip(v), why)
+}
+
+// clip keeps what a peer sent from making an error message of any length.
+func clip[T Text](v T) string {
+	const most = 64
+	if len(v) > most {
+		return string(v[:most]) + "..."
+	}
+	return string(v)
+}
