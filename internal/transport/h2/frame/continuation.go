@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package frame
+
+// ContinuationFrame is a CONTINUATION payload, RFC 9113 section 6.10.
+type ContinuationFrame struct {
+	// Fragment is the next part of the field block: all of the payload.
+	Fragment   []byte
+	EndHeaders bool
+}
+
+// ParseContinuation reads the payload p of a CONTINUATION frame. That the frame
+// continues an open field block of the same stream is for the caller to check.
+func ParseContinuation(h Header, p []byte) (ContinuationFrame, error) {
+	if err := h.checkContinuation(); err != nil {
+		return ContinuationFrame{}, err
+	}
+	return ContinuationFrame{Fragment: p, EndHeaders: h.Flags.Has(FlagEndHeaders)}, nil
+}
+
+func (h Header) checkContinuation() error { return h.needStream() }

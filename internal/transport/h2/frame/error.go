@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package frame
+
+import "strconv"
+
+// Error is what is wrong with a frame the peer sent. It is always returned as a
+// value, so that errors.As needs a variable of type Error, not *Error.
+type Error struct {
+	// Code is what to put in the RST_STREAM or the GOAWAY.
+	Code ErrCode
+	// StreamID is the stream to reset. 0 means a connection error
+	// (section 5.4.1): the connection cannot go on.
+	StreamID uint32
+	// Reason says in words which rule was broken.
+	Reason string
+}
+
+// ConnError returns a connection error: GOAWAY, then close.
+func ConnError(code ErrCode, reason string) error {
+	return Error{Code: code, Reason: reason}
+}
+
+// StreamError returns a stream error: RST_STREAM, and the connection goes on.
+//
+// The one who sends the RST_STREAM still has to look at the stream's state: on
+// an idle stream none may be sent (section 6.4), and that happens, as PRIORITY
+// is legal there.
+func StreamError(streamID uint32, code ErrCode, reason string) error {
+	return Error{Code: code, StreamID: streamID, Reason: reason}
+}
+
+// IsConn reports whether the whole connection is at fault.
+func (e Error) IsConn() bool { return e.StreamID == 0 }
+
+// Error implements error.
+func (e Error) Error() string {
+	if e.IsConn() {
+		return "connection error: " + e.Code.String() + ": " + e.Reason
+	}
+	return "stream " + strconv.FormatUint(uint64(e.StreamID), 10) +
+		" error: " + e.Code.String() + ": " + e.Reason
+}
