@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package flow
+
+import "errors"
+
+const (
+	// MaxWindow is the largest legal window, RFC 9113 section 6.9.1.
+	MaxWindow = 1<<31 - 1
+	// DefaultWindow is the window of the connection, and of every stream
+	// until SETTINGS_INITIAL_WINDOW_SIZE says otherwise, section 6.9.2.
+	DefaultWindow = 65535
+)
+
+var (
+	// ErrOverflow is a window that would grow past MaxWindow.
+	ErrOverflow = errors.New("flow-control window grows past 2^31-1")
+	// ErrOverrun is data beyond what the window allows.
+	ErrOverrun = errors.New("more data than the flow-control window allows")
+)
+
+// Window is one flow-control window: the number of bytes that may still be sent
+// in one direction. It is never above MaxWindow, and is below zero only if a
+// changed setting shrank it after the bytes had gone out (section 6.9.2).
+// A failed operation leaves it as it was. The zero value is an empty window.
+type Window struct {
+	n int32
+}
+
+// Size returns the bytes that may be sent: 0 for a window below zero.
+func (w Window) Size() uint32 { return uint32(max(w.n, 0)) }
+
+// Add widens the window by n bytes, or returns ErrOverflow.
+func (w *Window) Add(n uint32) error { return w.shift(int64(n)) }
+
+// Take uses up n bytes, or returns ErrOverrun if there are not as many.
+func (w *Window) Take(n uint32) error {
+	if n > w.Size() {
+		return ErrOverrun
+	}
+	w.n -= int32(n)
+	return nil
+}
+
+// shift moves the window by delta, also below zero. No legal sequence of
+// settings reaches the lower bound: a window is at least what is granted now,
+// hence at least 0, less what was granted when the bytes went out.
+func (w *Window) shift(delta int64) error {
+	if delta > 2*MaxWindow || delta < -2*MaxWindow {
+		return ErrOverflow
+	}
+	n := int64(w.n) + delta
+	if n > MaxWindow || n < -MaxWindow {
+		return ErrOverflow
+	}
+	w.n = int32(n)
+	return nil
+}
