@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !unix && !windows
+
+package readyreader
+
+import "net"
+
+// Here a RawConn can't wait, and every connection is read through Read.
+
+func newRawReader(net.Conn) Reader { return nil }
+
+func newRawWriter(net.Conn) (Writer, bool) { return nil, false }

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package readyreader
+
+import (
+	"bufio"
+	"net"
+
+	"google.golang.org/grpc/mem"
+)
+
+// Options says how New should buffer a connection.
+type Options struct {
+	// Pool lends the read buffers. It is used only with Pooled, and must then
+	// not be nil.
+	Pool mem.BufferPool
+	// Size is the size of a read buffer in bytes, and the most that one Peek
+	// can ask for. Values below 128 count as 128.
+	Size int
+	// Pooled asks for a buffer that is held only while it has bytes in it.
+	// Without it the connection keeps one buffer of its own for life.
+	Pooled bool
+}
+
+// minSize leaves room for a frame header beside the tail that small can hold.
+const minSize = 128
+
+// New returns the buffered read side of conn. It is the one place that decides
+// how a connection is read:
+//
+//   - pooled, and the connection implements Reader: through that;
+//   - pooled, and it is exactly a *net.TCPConn or *net.UnixConn: on the
+//     descriptor, where the system allows it;
+//   - everything else: a fixed buffer over conn.Read.
+//
+// The result is a [Pollable] if the connection can also be read without
+// waiting. The caller goes on to set deadlines on conn and to close it, and
+// calls Release once it has stopped reading.
+func New(conn net.Conn, opts Options) Buffered {
+	size := max(opts.Size, minSize)
+	if opts.Pooled {
+		if r := readerFor(conn); r != nil {
+			return newPooled(conn, r, opts.Pool, size)
+		}
+	}
+	return &fixed{r: bufio.NewReaderSize(conn, size)}
+}
+
+// NewWriter returns the non-blocking write side of conn and whether there is
+// one: conn itself if it implements Writer, else an attempt on the descriptor
+// where New would read from the descriptor.
+func NewWriter(conn net.Conn) (Writer, bool) {
+	if w, ok := conn.(Writer); ok {
+		return w, true
+	}
+	if !isPlainSocket(conn) {
+		return nil, false
+	}
+	return newRawWriter(conn)
+}
+
+// NewReader returns conn's Reader and whether it has one, by the same rules as
+// New, for layers (a TLS or ALTS connection) that do their own buffering.
+func NewReader(conn net.Conn) (Reader, bool) {
+	r := readerFor(conn)
+	return r, r != nil
+}
+
+func readerFor(conn net.Conn) Reader {
+	if r, ok := conn.(Reader); ok {
+		return r
+	}
+	if !isPlainSocket(conn) {
+		return nil
+	}
+	return newRawReader(conn)
+}
+
+// isPlainSocket reports whether what conn's descriptor carries is what conn's
+// Read returns. It goes by exact type on purpose. A wrapper that embeds a
+// socket (credentials, metering, proxy protocol) has the socket's SyscallConn
+// promoted to its own method set, yet its Read may decrypt or skip a prefix:
+// reading the descriptor would hand out ciphertext as if it were plaintext.
+// Such connections opt in by implementing Reader, or are read through Read.
+func isPlainSocket(conn net.Conn) bool {
+	switch c := conn.(type) {
+	case *net.TCPConn:
+		return c != nil
+	case *net.UnixConn:
+		// Only the stream kind: a zero-length datagram is not the end.
+		return c != nil && c.LocalAddr() != nil && c.LocalAddr().Network() == "unix"
+	}
+	return false
+}
