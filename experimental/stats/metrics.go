@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package stats holds the metrics that are not about one RPC (gRFC A79): what
+// balancers, resolvers and the like register, and how a stats plugin receives it.
+//
+// All of it may change or go in a later release.
+package stats
+
+import (
+	"google.golang.org/grpc/internal"
+	"google.golang.org/grpc/stats"
+)
+
+// MetricType is the kind of an instrument.
+type MetricType int
+
+// The kinds of instruments.
+const (
+	MetricTypeIntCount MetricType = iota
+	MetricTypeFloatCount
+	MetricTypeIntHisto
+	MetricTypeFloatHisto
+	MetricTypeIntGauge
+	MetricTypeIntUpDownCount
+	MetricTypeIntAsyncGauge
+)
+
+// Metric is the name of a metric.
+type Metric = string
+
+// Metrics is a set of metric names.
+type Metrics = stats.MetricSet
+
+// NewMetrics returns the set of the given names.
+func NewMetrics(metrics ...Metric) *Metrics {
+	return stats.NewMetricSet(metrics...)
+}
+
+// MetricDescriptor says what a metric is. It must not change once registered.
+type MetricDescriptor struct {
+	// Name is unique in the program.
+	Name Metric
+	// Description is for people.
+	Description string
+	// Unit is the unit of the values, like "s" or "{attempt}".
+	Unit string
+	// Labels are the names of the labels that always come.
+	Labels []string
+	// OptionalLabels are the names of the labels that a plugin may leave out.
+	OptionalLabels []string
+	// Default says that the metric is recorded unless it is switched off.
+	Default bool
+	// Type is set when the metric is registered.
+	Type MetricType
+	// Bounds are the limits between a histogram's buckets, which a plugin may
+	// override.
+	Bounds []float64
+}
+
+// MetricsRecorder receives the values of registered metrics. Methods are called from
+// several goroutines at a time. An implementation embeds UnimplementedMetricsRecorder.
+type MetricsRecorder interface {
+	// RecordInt64Count adds incr to a counter.
+	RecordInt64Count(handle *Int64CountHandle, incr int64, labels ...string)
+	// RecordFloat64Count adds incr to a counter.
+	RecordFloat64Count(handle *Float64CountHandle, incr float64, labels ...string)
+	// RecordInt64Histo counts value in a histogram.
+	RecordInt64Histo(handle *Int64HistoHandle, value int64, labels ...string)
+	// RecordFloat64Histo counts value in a histogram.
+	RecordFloat64Histo(handle *Float64HistoHandle, value float64, labels ...string)
+	// RecordInt64Gauge sets a gauge.
+	RecordInt64Gauge(handle *Int64GaugeHandle, value int64, labels ...string)
+	// RecordInt64UpDownCount adds incr, which may be negative, to a sum.
+	RecordInt64UpDownCount(handle *Int64UpDownCountHandle, incr int64, labels ...string)
+	// RegisterAsyncReporter makes reporter the one that is asked for the given
+	// metrics at each collection, until the function it returns is called.
+	RegisterAsyncReporter(reporter AsyncMetricReporter, metrics ...AsyncMetric) func()
+
+	internal.EnforceMetricsRecorderEmbedding
+}
+
+// AsyncMetricsRecorder receives the values that an AsyncMetricReporter reports.
+type AsyncMetricsRecorder interface {
+	// RecordInt64AsyncGauge reports the present value of a gauge.
+	RecordInt64AsyncGauge(handle *Int64AsyncGaugeHandle, value int64, labels ...string)
+}
+
+// AsyncMetric is a metric whose value is asked for at collection. Its values are the
+// handles of this package.
+type AsyncMetric interface {
+	isAsync()
+	// Descriptor returns what was registered. Do not change it.
+	Descriptor() *MetricDescriptor
+}
+
+func (*Int64AsyncGaugeHandle) isAsync() {}
+
+// AsyncMetricReporter reports values when metrics are collected. Report may be called
+// from any goroutine, and should not wait.
+type AsyncMetricReporter interface {
+	// Report records the present values on the recorder it is given, which must not
+	// be kept. An error tells that some could not be determined.
+	Report(AsyncMetricsRecorder) error
+}
+
+// AsyncMetricReporterFunc makes a function an AsyncMetricReporter.
+type AsyncMetricReporterFunc func(AsyncMetricsRecorder) error
+
+// Report calls f.
+func (f AsyncMetricReporterFunc) Report(r AsyncMetricsRecorder) error {
+	return f(r)
+}
+
+// UnimplementedMetricsRecorder is to be embedded in every MetricsRecorder: methods that
+// are added later do nothing then, instead of breaking the build.
+type UnimplementedMetricsRecorder struct {
+	internal.EnforceMetricsRecorderEmbedding
+}
+
+// RecordInt64Count does nothing.
+func (UnimplementedMetricsRecorder) RecordInt64Count(*Int64CountHandle, int64, ...string) {}
+
+// RecordFloat64Count does nothing.
+func (UnimplementedMetricsRecorder) RecordFloat64Count(*Float64CountHandle, float64, ...string) {}
+
+// RecordInt64Histo does nothing.
+func (UnimplementedMetricsRecorder) RecordInt64Histo(*Int64HistoHandle, int64, ...string) {}
+
+// RecordFloat64Histo does nothing.
+func (UnimplementedMetricsRecorder) RecordFloat64Histo(*Float64HistoHandle, float64, ...string) {}
+
+// RecordInt64Gauge does nothing.
+func (UnimplementedMetricsRecorder) RecordInt64Gauge(*Int64GaugeHandle, int64, ...string) {}
+
+// RecordInt64UpDownCount does nothing.
+func (UnimplementedMetricsRecorder) RecordInt64UpDownCount(*Int64UpDownCountHandle, int64, ...string) {
+}
+
+// RegisterAsyncReporter returns a function that does nothing.
+func (UnimplementedMetricsRecorder) RegisterAsyncReporter(AsyncMetricReporter, ...AsyncMetric) func() {
+	return func() {}
+}

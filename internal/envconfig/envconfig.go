@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package envconfig holds every environment variable that this module obeys.
+// Each is read once, when the program starts, into one documented variable; code
+// that wants another value in a test takes it as a parameter or a field instead
+// of reading this package itself.
+//
+// HTTPS_PROXY and NO_PROXY are not here: golang.org/x/net/http/httpproxy reads them.
+package envconfig
+
+import "os"
+
+// Reading and the wire.
+var (
+	// HTTPFramerReadBufferPooling says whether a connection takes its read buffer
+	// from a pool when bytes arrive and gives it back when they are consumed.
+	// "false" gives every connection a buffer of its own for its whole life.
+	// GRPC_GO_EXPERIMENTAL_HTTP_FRAMER_READ_BUFFER_POOLING, true unless "false".
+	HTTPFramerReadBufferPooling = boolean(os.Getenv("GRPC_GO_EXPERIMENTAL_HTTP_FRAMER_READ_BUFFER_POOLING"), true)
+
+	// AdvertiseCompressors says whether a client lists the compressors that are
+	// registered in grpc-accept-encoding.
+	// GRPC_GO_ADVERTISE_COMPRESSORS, true unless "false".
+	AdvertiseCompressors = boolean(os.Getenv("GRPC_GO_ADVERTISE_COMPRESSORS"), true)
+
+	// DisableStrictPathChecking lets a server accept a :path that does not begin
+	// with a slash, which PROTOCOL-HTTP2 does not allow.
+	// GRPC_GO_EXPERIMENTAL_DISABLE_STRICT_PATH_CHECKING, false unless "true".
+	DisableStrictPathChecking = boolean(os.Getenv("GRPC_GO_EXPERIMENTAL_DISABLE_STRICT_PATH_CHECKING"), false)
+)
+
+// TLS and ALTS.
+var (
+	// EnforceALPN says whether a TLS handshake whose peer did not choose "h2" by
+	// ALPN fails. GRPC_ENFORCE_ALPN_ENABLED, true unless "false".
+	EnforceALPN = boolean(os.Getenv("GRPC_ENFORCE_ALPN_ENABLED"), true)
+
+	// ALTSMaxConcurrentHandshakes bounds the ALTS handshakes that one process runs
+	// at a time, clients and servers each.
+	// GRPC_ALTS_MAX_CONCURRENT_HANDSHAKES, 1 to 100, 100 by default.
+	ALTSMaxConcurrentHandshakes = number(os.Getenv("GRPC_ALTS_MAX_CONCURRENT_HANDSHAKES"), bounds{def: 100, min: 1, max: 100})
+
+	// ALTSMaxFrameSize is the largest ALTS record, in bytes, that a handshake offers.
+	// Buffers are sized by what arrives, so a large limit costs an idle connection
+	// nothing. GRPC_GO_EXPERIMENTAL_ALTS_MAX_FRAME_SIZE, 4 KiB to 1 MiB, 1 MiB by default.
+	ALTSMaxFrameSize = number(os.Getenv("GRPC_GO_EXPERIMENTAL_ALTS_MAX_FRAME_SIZE"), bounds{def: 1 << 20, min: 4 << 10, max: 1 << 20})
+
+	// ALTSHandshakerKeepalive says whether the connection to the ALTS handshaker
+	// service sends keepalive pings.
+	// GRPC_EXPERIMENTAL_ALTS_HANDSHAKER_KEEPALIVE_PARAMS, true unless "false".
+	ALTSHandshakerKeepalive = boolean(os.Getenv("GRPC_EXPERIMENTAL_ALTS_HANDSHAKER_KEEPALIVE_PARAMS"), true)
+)
+
+// Names and balancing.
+var (
+	// IgnoreTXTErrors says whether the dns resolver goes on without a service
+	// config when the lookup of its TXT record fails.
+	// GRPC_GO_IGNORE_TXT_ERRORS, true unless "false".
+	IgnoreTXTErrors = boolean(os.Getenv("GRPC_GO_IGNORE_TXT_ERRORS"), true)
+
+	// DefaultPortForProxyTarget says whether a target that goes through an HTTP
+	// CONNECT proxy and names no port gets port 443.
+	// GRPC_EXPERIMENTAL_ENABLE_DEFAULT_PORT_FOR_PROXY_TARGET, true unless "false".
+	DefaultPortForProxyTarget = boolean(os.Getenv("GRPC_EXPERIMENTAL_ENABLE_DEFAULT_PORT_FOR_PROXY_TARGET"), true)
+
+	// CaseSensitiveBalancerRegistries says whether balancer names that differ only
+	// in letter case are different balancers.
+	// GRPC_GO_EXPERIMENTAL_CASE_SENSITIVE_BALANCER_REGISTRIES, true unless "false".
+	CaseSensitiveBalancerRegistries = boolean(os.Getenv("GRPC_GO_EXPERIMENTAL_CASE_SENSITIVE_BALANCER_REGISTRIES"), true)
+)
+
+// Logs.
+var (
+	// LogSeverityLevel is the lowest severity that the default logger writes:
+	// "info", "warning" or "error" in any letter case; errors only when it is
+	// empty. GRPC_GO_LOG_SEVERITY_LEVEL.
+	LogSeverityLevel = os.Getenv("GRPC_GO_LOG_SEVERITY_LEVEL")
+
+	// LogVerbosityLevel is the verbosity of the default logger, a decimal number;
+	// 0 when it is empty or no number. GRPC_GO_LOG_VERBOSITY_LEVEL.
+	LogVerbosityLevel = os.Getenv("GRPC_GO_LOG_VERBOSITY_LEVEL")
+
+	// LogFormatter is the form of the default logger's lines: "json" in any letter
+	// case gives one JSON object a line, anything else plain text.
+	// GRPC_GO_LOG_FORMATTER.
+	LogFormatter = os.Getenv("GRPC_GO_LOG_FORMATTER")
+
+	// BinaryLogFilter says which methods the binary log records, in the syntax of
+	// gRFC A16; none when it is empty. GRPC_BINARY_LOG_FILTER.
+	BinaryLogFilter = os.Getenv("GRPC_BINARY_LOG_FILTER")
+)

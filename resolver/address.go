@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package resolver
+
+import (
+	"fmt"
+	"strings"
+
+	"google.golang.org/grpc/attributes"
+)
+
+// Address is one place that a channel can connect to.
+type Address struct {
+	// Addr is what the dialer connects to, "host:port" mostly.
+	Addr string
+	// ServerName is the name that the server must prove by its certificate, where
+	// it is not the channel's authority. It must not come from the network unless
+	// the network is trusted.
+	ServerName string
+	// Attributes are for the subchannel: addresses that differ in them get
+	// connections of their own.
+	Attributes *attributes.Attributes
+	// BalancerAttributes are for the balancer, and make no difference to a
+	// connection.
+	//
+	// Deprecated: use the Attributes of Endpoint.
+	BalancerAttributes *attributes.Attributes
+	// Metadata is data of any kind, for the balancer. Its type must be comparable.
+	//
+	// Deprecated: use Attributes.
+	Metadata any
+}
+
+// Equal says whether the two addresses are the same in every field; attributes are
+// compared by what they hold.
+func (a Address) Equal(o Address) bool {
+	return a.Addr == o.Addr && a.ServerName == o.ServerName &&
+		a.Attributes.Equal(o.Attributes) &&
+		a.BalancerAttributes.Equal(o.BalancerAttributes) &&
+		a.Metadata == o.Metadata
+}
+
+// String returns the fields that are set, for people.
+func (a Address) String() string {
+	var s strings.Builder
+	fmt.Fprintf(&s, "{Addr: %q", a.Addr)
+	if a.ServerName != "" {
+		fmt.Fprintf(&s, ", ServerName: %q", a.ServerName)
+	}
+	if a.Attributes != nil {
+		fmt.Fprintf(&s, ", Attributes: %v", a.Attributes)
+	}
+	if a.BalancerAttributes != nil {
+		fmt.Fprintf(&s, ", BalancerAttributes: %v", a.BalancerAttributes)
+	}
+	if a.Metadata != nil {
+		fmt.Fprintf(&s, ", Metadata: %v", a.Metadata)
+	}
+	s.WriteByte('}')
+	return s.String()
+}
+
+// Endpoint is one server, which may be reached at several addresses.
+type Endpoint struct {
+	// Addresses are the server's addresses, in the order they should be tried.
+	Addresses []Address
+	// Attributes are for the balancer.
+	Attributes *attributes.Attributes
+}
