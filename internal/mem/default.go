@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package mem
+
+// defaultPool has the powers of two from 256 B to 4 MiB, the default limit of a
+// received message. From 4 KiB on, each has a second size a little above it: payloads like
+// to have round sizes, and the message around them adds a few bytes, which must
+// not cost a whole doubling. The second sizes are those the runtime's allocator has
+// anyway (its size classes below 32 KiB, its 8 KiB pages above).
+var defaultPool = NewTiered(
+	256, 512, 1<<10, 2<<10,
+	4<<10, 4864,
+	8<<10, 9472,
+	16<<10, 18<<10,
+	32<<10, 40<<10,
+	64<<10, 72<<10,
+	128<<10, 136<<10,
+	256<<10, 264<<10,
+	512<<10, 520<<10,
+	1<<20, 1<<20+8<<10,
+	2<<20, 2<<20+8<<10,
+	4<<20, 4<<20+8<<10,
+)
+
+// Default returns the pool of the process. Tests and operators read its Stats.
+func Default() *Tiered { return defaultPool }

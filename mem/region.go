@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package mem
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"google.golang.org/grpc/internal/mem"
+)
+
+// region is one piece of pooled memory. It returns to its pool when the last of the views
+// on it is gone.
+type region struct {
+	memory *[]byte
+	pool   BufferPool
+	views  atomic.Int32
+	whole  view // the first one, embedded so that NewBuffer needs one object
+}
+
+// view is the Buffer over a part of a region. Each has its own count, so that a
+// Free too many is noticed at the Buffer whose owner erred.
+type view struct {
+	region *region
+	data   []byte // changes only while refs is 1, by the holder of that reference
+	refs   atomic.Int32
+}
+
+var (
+	regionObjects = sync.Pool{New: func() any { return new(region) }}
+	viewObjects   = sync.Pool{New: func() any { return new(view) }}
+)
+
+func newRegion(memory *[]byte, pool BufferPool) *view {
+	r := regionObjects.Get().(*region)
+	r.memory, r.pool = memory, pool
+	r.views.Store(1)
+	r.whole.begin(r, *memory)
+	return &r.whole
+}
+
+// subview returns a new view on data, which lies in the region of v.
+func (v *view) subview(data []byte) Buffer {
+	if len(data) == 0 {
+		return SliceBuffer(nil) // nothing to keep the memory for
+	}
+	v.region.views.Add(1)
+	s := viewObjects.Get().(*view)
+	s.begin(v.region, data)
+	return s
+}
+
+func (v *view) begin(r *region, data []byte) {
+	v.region, v.data = r, data
+	v.refs.Store(1)
+}
+
+// ReadOnlyData implements Buffer.
+func (v *view) ReadOnlyData() []byte {
+	v.mustLive("read")
+	return v.data[:len(v.data):len(v.data)]
+}
+
+// Len implements Buffer.
+func (v *view) Len() int {
+	v.mustLive("measured")
+	return len(v.data)
+}
+
+// Ref implements Buffer.
+func (v *view) Ref() {
+	if v.refs.Add(1) <= 1 {
+		panic("mem: Buffer referenced after its last Free")
+	}
+}
+
+// Free implements Buffer.
+func (v *view) Free() {
+	switch n := v.refs.Add(-1); {
+	case n > 0:
+	case n == 0:
+		v.end()
+	default:
+		panic("mem: Buffer freed more often than referenced")
+	}
+}
+
+// Slice implements Buffer.
+func (v *view) Slice(start, end int) Buffer {
+	v.mustLive("sliced")
+	part := v.data[:len(v.data):len(v.data)][start:end]
+	if len(part) == len(v.data) {
+		v.Ref()
+		return v
+	}
+	return v.subview(part)
+}
+
+func (v *view) readInto(dst []byte) (int, Buffer) {
+	v.mustLive("read")
+	n := copy(dst, v.data)
+	switch {
+	case n == len(v.data):
+		v.Free()
+		return n, nil
+	case v.refs.Load() == 1:
+		v.data = v.data[n:]
+		return n, v
+	default: // others hold this view: it must not change under them
+		rest := v.subview(v.data[n:])
+		v.Free()
+		return n, rest
+	}
+}
+
+func (v *view) splitAt(n int) (left, right Buffer) {
+	v.mustLive("split")
+	head, tail := v.data[:n:n], v.data[n:]
+	right = v.subview(tail)
+	if v.refs.Load() == 1 {
+		v.data = head
+		return v, right
+	}
+	left = v.subview(head)
+	v.Free()
+	return left, right
+}
+
+// end gives up the view, and with the last view the region. Race builds leave the
+// objects to the collector: a view that is never used again can tell for ever that it
+// was freed.
+func (v *view) end() {
+	r, last := v.region, false
+	if v != &r.whole {
+		v.region, v.data = nil, nil
+		if !mem.Checking {
+			viewObjects.Put(v)
+		}
+	}
+	if last = r.views.Add(-1) == 0; !last {
+		return
+	}
+	memory, pool := r.memory, r.pool
+	r.memory, r.pool, r.whole.region, r.whole.data = nil, nil, nil, nil
+	if !mem.Checking {
+		regionObjects.Put(r)
+	}
+	pool.Put(memory)
+}
+
+func (v *view) mustLive(what string) {
+	if v.refs.Load() <= 0 {
+		panic("mem: Buffer " + what + " after its last Free")
+	}
+}
