@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package connectivity names the states of a channel; see
+// grpc/doc/connectivity-semantics-and-api.md.
+package connectivity
+
+// State is the state of a channel or of one of its connections.
+type State int
+
+const (
+	// Idle: no connection, and none wanted until an RPC or Connect asks for one.
+	Idle State = iota
+	// Connecting: resolving names, dialing or shaking hands.
+	Connecting
+	// Ready: RPCs can be sent.
+	Ready
+	// TransientFailure: connecting failed, and will be tried again after a pause.
+	TransientFailure
+	// Shutdown: closed for good.
+	Shutdown
+)
+
+// String returns the state's name in the spelling of the specification.
+func (s State) String() string {
+	switch s {
+	case Idle:
+		return "IDLE"
+	case Connecting:
+		return "CONNECTING"
+	case Ready:
+		return "READY"
+	case TransientFailure:
+		return "TRANSIENT_FAILURE"
+	case Shutdown:
+		return "SHUTDOWN"
+	}
+	return "INVALID_STATE"
+}
+
+// ServingMode is the state of a server that is configured from outside (xDS).
+type ServingMode int
+
+const (
+	// ServingModeStarting: not configured yet.
+	ServingModeStarting ServingMode = iota
+	// ServingModeServing: configured, and accepting RPCs.
+	ServingModeServing
+	// ServingModeNotServing: without a valid configuration; connections are
+	// refused.
+	ServingModeNotServing
+)
+
+// String returns the mode's name.
+func (m ServingMode) String() string {
+	switch m {
+	case ServingModeStarting:
+		return "STARTING"
+	case ServingModeServing:
+		return "SERVING"
+	}
+	return "NOT_SERVING"
+}

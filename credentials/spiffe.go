@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package credentials
+
+import (
+	"crypto/x509"
+	"net/url"
+)
+
+// Bounds of the SPIFFE-ID specification, sections 2.1 and 2.3.
+const (
+	maxSPIFFEID          = 2048
+	maxSPIFFETrustDomain = 255
+)
+
+// spiffeID returns the SPIFFE ID of a verified leaf certificate, nil if it has none.
+//
+// X509-SVID, section 2: "An X.509 SVID MUST contain exactly one URI SAN".
+func spiffeID(peer []*x509.Certificate) *url.URL {
+	if len(peer) == 0 || len(peer[0].URIs) != 1 {
+		return nil
+	}
+	id := peer[0].URIs[0]
+	if id.Scheme != "spiffe" || id.Opaque != "" || id.User != nil || id.RawQuery != "" || id.Fragment != "" {
+		return nil
+	}
+	if id.Host == "" || len(id.Host) > maxSPIFFETrustDomain || id.Path == "" || id.Path == "/" || len(id.String()) > maxSPIFFEID {
+		return nil
+	}
+	return id
+}

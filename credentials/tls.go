@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package credentials
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// NewTLS returns credentials that use a copy of c, which may be nil, with these
+// additions: ALPN offers and accepts "h2"; the least version is 1.2 unless c sets
+// one, or a greatest version below that; and without CipherSuites in c, those that
+// RFC 9113 (appendix A) rejects are left out. What c.GetConfigForClient returns gets
+// the same.
+//
+// A client verifies the server by c.ServerName if that is set, by the channel's
+// authority otherwise.
+//
+// Peers that don't negotiate ALPN are refused unless the environment variable
+// GRPC_ENFORCE_ALPN_ENABLED is "false".
+func NewTLS(c *tls.Config) TransportCredentials {
+	config := withDefaults(c)
+	if perClient := config.GetConfigForClient; perClient != nil {
+		config.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+			c, err := perClient(hello)
+			if err != nil || c == nil {
+				return nil, err
+			}
+			return withDefaults(c), nil
+		}
+	}
+	return &tlsCreds{config: config}
+}
+
+// NewClientTLSFromCert returns credentials for a client that trusts the roots in cp,
+// the system's if cp is nil. A serverNameOverride that is not empty replaces the
+// authority when the server is verified, and on the wire; it is meant for tests.
+func NewClientTLSFromCert(cp *x509.CertPool, serverNameOverride string) TransportCredentials {
+	return NewTLS(&tls.Config{ServerName: serverNameOverride, RootCAs: cp})
+}
+
+// NewClientTLSFromFile is NewClientTLSFromCert with the roots in a PEM file.
+func NewClientTLSFromFile(certFile, serverNameOverride string) (TransportCredentials, error) {
+	pem, err := os.ReadFile(certFile)
+	if err != nil {
+		return nil, err
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("credentials: no certificate in %s", certFile)
+	}
+	return NewClientTLSFromCert(roots, serverNameOverride), nil
+}
+
+// NewServerTLSFromCert returns credentials for a server with one certificate.
+func NewServerTLSFromCert(cert *tls.Certificate) TransportCredentials {
+	return NewTLS(&tls.Config{Certificates: []tls.Certificate{*cert}})
+}
+
+// NewServerTLSFromFile is NewServerTLSFromCert with certificate and key in PEM files.
+func NewServerTLSFromFile(certFile, keyFile string) (TransportCredentials, error) {
+	cert, err := tls.LoadX509KeyPair(certFile, keyFile)
+	if err != nil {
+		return nil, err
+	}
+	return NewServerTLSFromCert(&cert), nil
+}
+
+type tlsCreds struct {
+	config *tls.Config // never changed after NewTLS, but by OverrideServerName
+}
+
+func (c *tlsCreds) Info() ProtocolInfo {
+	return ProtocolInfo{SecurityProtocol: "tls", SecurityVersion: "1.2", ServerName: c.config.ServerName}
+}
+
+func (c *tlsCreds) Clone() TransportCredentials {
+	return &tlsCreds{config: c.config.Clone()}
+}
+
+func (c *tlsCreds) OverrideServerName(name string) error {
+	c.config.ServerName = name
+	return nil
+}
+
+func (c *tlsCreds) ClientHandshake(ctx context.Context, authority string, rawConn net.Conn) (net.Conn, AuthInfo, error) {
+	config := c.config
+	if config.ServerName == "" {
+		host, _, err := net.SplitHostPort(authority)
+		if err != nil {
+			host = authority // without a port
+		}
+		config = config.Clone()
+		config.ServerName = host
+	}
+	return handshake(ctx, newTLSConn(rawConn, config, clientSide))
+}
+
+func (c *tlsCreds) ServerHandshake(rawConn net.Conn) (net.Conn, AuthInfo, error) {
+	// The deadline is on rawConn.
+	return handshake(context.Background(), newTLSConn(rawConn, c.config, serverSide))
+}
+
+type side bool
+
+const (
+	clientSide side = false
+	serverSide side = true
+)
+
+// newTLSConn is the only place where a tls.Conn is put over a connection.
+func newTLSConn(rawConn net.Conn, config *tls.Config, s side) *tls.Conn {
+	if s == serverSide {
+		return tls.Server(rawConn, config)
+	}
+	return tls.Client(rawConn, config)
+}
+
+// handshake closes conn, and with it the raw connection, on every error.
+func handshake(ctx context.Context, conn *tls.Conn) (net.Conn, AuthInfo, error) {
+	if err := conn.HandshakeContext(ctx); err != nil {
+		conn.Close()
+		return nil, nil, err
+	}
+	state := conn.ConnectionState()
+	if state.NegotiatedProtocol == "" && enforceALPN() {
+		conn.Close()
+		return nil, nil, errNoALPN
+	}
+	return conn, TLSInfo{
+		State:          state,
+		CommonAuthInfo: CommonAuthInfo{SecurityLevel: PrivacyAndIntegrity},
+		SPIFFEID:       spiffeID(state.PeerCertificates),
+	}, nil
+}
+
+var errNoALPN = errors.New(`credentials: cannot check peer: missing selected ALPN property: the peer does not negotiate "h2" (RFC 9113, section 3.2); GRPC_ENFORCE_ALPN_ENABLED=false allows such peers`)
+
+// enforceALPN is read once, when the first handshake ends.
+var enforceALPN = sync.OnceValue(func() bool {
+	return !strings.EqualFold(os.Getenv("GRPC_ENFORCE_ALPN_ENABLED"), "false")
+})
+
+// withDefaults returns a copy of c, which may be nil, with what HTTP/2 needs.
+func withDefaults(c *tls.Config) *tls.Config {
+	if c == nil {
+		c = &tls.Config{}
+	}
+	c = c.Clone()
+	if !slices.Contains(c.NextProtos, "h2") {
+		// Clone is shallow: never append into the user's array.
+		c.NextProtos = append(slices.Clip(c.NextProtos), "h2")
+	}
+	// RFC 9113, section 9.2: "Implementations of HTTP/2 MUST use TLS version 1.2
+	// [TLS12] or higher for HTTP/2 over TLS."
+	if c.MinVersion == 0 && (c.MaxVersion == 0 || c.MaxVersion >= tls.VersionTLS12) {
+		c.MinVersion = tls.VersionTLS12
+	}
+	if c.CipherSuites == nil {
+		c.CipherSuites = cipherSuites()
+	}
+	return c
+}
+
+// cipherSuites are Go's secure ones without those on the list of RFC 9113, appendix
+// A: what has no forward secrecy, and CBC.
+var cipherSuites = sync.OnceValue(func() []uint16 {
+	var ids []uint16
+	for _, s := range tls.CipherSuites() {
+		if slices.Contains(s.SupportedVersions, tls.VersionTLS13) ||
+			strings.HasPrefix(s.Name, "TLS_ECDHE_") && !strings.Contains(s.Name, "_CBC_") {
+			ids = append(ids, s.ID)
+		}
+	}
+	return ids
+})

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package credentials
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+
+	"google.golang.org/protobuf/proto"
+)
+
+// TLSInfo is the AuthInfo of TLS.
+type TLSInfo struct {
+	// State holds the peer's certificates among others.
+	State tls.ConnectionState
+	CommonAuthInfo
+	// SPIFFEID is the peer's, nil if its certificate has none or a malformed one.
+	//
+	// Experimental: this API may change in a later release.
+	SPIFFEID *url.URL
+}
+
+// AuthType returns "tls".
+func (t TLSInfo) AuthType() string { return "tls" }
+
+// ValidateAuthority returns an error if the peer's certificate is not valid for
+// authority, a host with or without a port.
+func (t TLSInfo) ValidateAuthority(authority string) error {
+	if len(t.State.PeerCertificates) == 0 {
+		return errors.New("credentials: the peer presented no certificate")
+	}
+	host, _, err := net.SplitHostPort(authority)
+	if err != nil {
+		host = authority
+	}
+	if err := t.State.PeerCertificates[0].VerifyHostname(host); err != nil {
+		return fmt.Errorf("credentials: authority %q: %w", authority, err)
+	}
+	return nil
+}
+
+// GetSecurityValue returns what channelz shows of the connection.
+//
+// Experimental: this API may change in a later release.
+func (t TLSInfo) GetSecurityValue() ChannelzSecurityValue {
+	v := &TLSChannelzSecurityValue{StandardName: tls.CipherSuiteName(t.State.CipherSuite)}
+	if len(t.State.PeerCertificates) > 0 {
+		v.RemoteCertificate = t.State.PeerCertificates[0].Raw
+	}
+	return v
+}
+
+// ChannelzSecurityInfo is implemented by AuthInfos that channelz can show.
+//
+// Experimental: this API may change in a later release.
+type ChannelzSecurityInfo interface {
+	GetSecurityValue() ChannelzSecurityValue
+}
+
+// ChannelzSecurityValue is one of *TLSChannelzSecurityValue and
+// *OtherChannelzSecurityValue.
+//
+// Experimental: this API may change in a later release.
+type ChannelzSecurityValue interface {
+	isChannelzSecurityValue()
+}
+
+// TLSChannelzSecurityValue describes a TLS connection to channelz.
+//
+// Experimental: this API may change in a later release.
+type TLSChannelzSecurityValue struct {
+	ChannelzSecurityValue
+	// StandardName is the cipher suite's name in the IANA registry.
+	StandardName string
+	// LocalCertificate and RemoteCertificate are in DER.
+	LocalCertificate  []byte
+	RemoteCertificate []byte
+}
+
+// OtherChannelzSecurityValue describes any other secured connection to channelz.
+//
+// Experimental: this API may change in a later release.
+type OtherChannelzSecurityValue struct {
+	ChannelzSecurityValue
+	Name  string
+	Value proto.Message
+}

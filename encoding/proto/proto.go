@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package proto is the default codec: protocol buffers. Importing it registers it
+// under the name "proto".
+package proto
+
+import (
+	"fmt"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/protoadapt"
+
+	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/mem"
+)
+
+// Name is the content-subtype of protocol buffers.
+const Name = "proto"
+
+func init() {
+	encoding.RegisterCodecV2(codec{})
+}
+
+type codec struct{}
+
+func (codec) Name() string { return Name }
+
+// Marshal encodes into one buffer: from the pool if it is large enough to be worth
+// it.
+func (codec) Marshal(v any) (mem.BufferSlice, error) {
+	m := message(v)
+	if m == nil {
+		return nil, fmt.Errorf("proto: cannot marshal %T, which is not a proto.Message", v)
+	}
+	size := proto.Size(m)
+	// Size has just stored the sizes of all parts of m in m.
+	opts := proto.MarshalOptions{UseCachedSize: true}
+	if mem.IsBelowBufferPoolingThreshold(size) {
+		b, err := opts.MarshalAppend(make([]byte, 0, size), m)
+		if err != nil {
+			return nil, fmt.Errorf("proto: marshaling %T: %w", v, err)
+		}
+		return mem.BufferSlice{mem.SliceBuffer(b)}, nil
+	}
+	pool := mem.DefaultBufferPool()
+	buf := pool.Get(size)
+	b, err := opts.MarshalAppend((*buf)[:0], m)
+	if err != nil {
+		pool.Put(buf)
+		return nil, fmt.Errorf("proto: marshaling %T: %w", v, err)
+	}
+	*buf = b
+	return mem.BufferSlice{mem.NewBuffer(buf, pool)}, nil
+}
+
+// Unmarshal decodes data, which it only copies if it is in several buffers: decoding
+// needs it in one piece. The message keeps nothing of it.
+func (codec) Unmarshal(data mem.BufferSlice, v any) error {
+	m := message(v)
+	if m == nil {
+		return fmt.Errorf("proto: cannot unmarshal into %T, which is not a proto.Message", v)
+	}
+	var err error
+	switch len(data) {
+	case 0:
+		err = proto.Unmarshal(nil, m)
+	case 1:
+		err = proto.Unmarshal(data[0].ReadOnlyData(), m)
+	default:
+		whole := data.MaterializeToBuffer(mem.DefaultBufferPool())
+		defer whole.Free()
+		err = proto.Unmarshal(whole.ReadOnlyData(), m)
+	}
+	if err != nil {
+		return fmt.Errorf("proto: unmarshaling %T: %w", v, err)
+	}
+	return nil
+}
+
+// message returns v as a message of today's protobuf API, nil if it is none.
+func message(v any) proto.Message {
+	switch m := v.(type) {
+	case proto.Message:
+		return m
+	case protoadapt.MessageV1:
+		return protoadapt.MessageV2Of(m)
+	}
+	return nil
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package grpclog
+
+import (
+	"sync/atomic"
+)
+
+// LoggerV2 is what the library logs with. Methods must be safe for concurrent use.
+// Those whose names end in f format as fmt.Printf does, in ln as fmt.Println, the
+// others as fmt.Print.
+type LoggerV2 interface {
+	Info(args ...any)
+	Infoln(args ...any)
+	Infof(format string, args ...any)
+	Warning(args ...any)
+	Warningln(args ...any)
+	Warningf(format string, args ...any)
+	Error(args ...any)
+	Errorln(args ...any)
+	Errorf(format string, args ...any)
+	// Fatal and its kin should end the program; where they return, the library
+	// does it.
+	Fatal(args ...any)
+	Fatalln(args ...any)
+	Fatalf(format string, args ...any)
+	// V reports whether the verbosity is l or more.
+	V(l int) bool
+}
+
+// DepthLoggerV2 may be implemented by a LoggerV2 that logs source positions. The
+// depth is how many frames above the method's caller the position is; arguments
+// are formatted as fmt.Println does.
+//
+// Experimental: this API may change in a later release.
+type DepthLoggerV2 interface {
+	LoggerV2
+	InfoDepth(depth int, args ...any)
+	WarningDepth(depth int, args ...any)
+	ErrorDepth(depth int, args ...any)
+	FatalDepth(depth int, args ...any)
+}
+
+// SetLoggerV2 makes l the logger of the library and of all components. It should be
+// called before anything else of the library, so that nothing is logged elsewhere.
+func SetLoggerV2(l LoggerV2) {
+	d, ok := l.(DepthLoggerV2)
+	if !ok {
+		d = noDepth{l}
+	}
+	set.Store(&d)
+}
+
+var set atomic.Pointer[DepthLoggerV2]
+
+func init() {
+	SetLoggerV2(newFromEnvironment())
+}
+
+func current() DepthLoggerV2 { return *set.Load() }
+
+// noDepth lets a LoggerV2 stand for a DepthLoggerV2.
+type noDepth struct{ LoggerV2 }
+
+func (l noDepth) InfoDepth(_ int, args ...any)    { l.Infoln(args...) }
+func (l noDepth) WarningDepth(_ int, args ...any) { l.Warningln(args...) }
+func (l noDepth) ErrorDepth(_ int, args ...any)   { l.Errorln(args...) }
+func (l noDepth) FatalDepth(_ int, args ...any)   { l.Fatalln(args...) }
+
+// Logger is the logger of old, without severities.
+//
+// Deprecated: use LoggerV2.
+type Logger interface {
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
+	Fatalln(args ...any)
+	Print(args ...any)
+	Printf(format string, args ...any)
+	Println(args ...any)
+}
+
+// SetLogger makes l the logger for all severities, at any verbosity.
+//
+// Deprecated: use SetLoggerV2.
+func SetLogger(l Logger) { SetLoggerV2(oneLevel{l}) }
+
+type oneLevel struct{ Logger }
+
+func (l oneLevel) Info(args ...any)                    { l.Print(args...) }
+func (l oneLevel) Infoln(args ...any)                  { l.Println(args...) }
+func (l oneLevel) Infof(format string, args ...any)    { l.Printf(format, args...) }
+func (l oneLevel) Warning(args ...any)                 { l.Print(args...) }
+func (l oneLevel) Warningln(args ...any)               { l.Println(args...) }
+func (l oneLevel) Warningf(format string, args ...any) { l.Printf(format, args...) }
+func (l oneLevel) Error(args ...any)                   { l.Print(args...) }
+func (l oneLevel) Errorln(args ...any)                 { l.Println(args...) }
+func (l oneLevel) Errorf(format string, args ...any)   { l.Printf(format, args...) }
+func (l oneLevel) V(int) bool                          { return true }

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package status holds the type behind the public package of the same name, and
+// what only this module may do with it.
+package status
+
+import (
+	"errors"
+	"fmt"
+
+	spb "google.golang.org/genproto/googleapis/rpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/protoadapt"
+	"google.golang.org/protobuf/types/known/anypb"
+
+	"google.golang.org/grpc/codes"
+)
+
+// Status is a code, a message, and details. It is immutable: safe for concurrent
+// use, to be made by New, Newf or FromProto. nil is a Status with code OK.
+type Status struct {
+	code    codes.Code
+	message string
+	// full has code and message too. It is there only if there is more than those
+	// (details, unknown fields): most statuses never need a protobuf message.
+	full *spb.Status
+}
+
+// New returns a Status of a code and a message.
+func New(c codes.Code, msg string) *Status {
+	return &Status{code: c, message: msg}
+}
+
+// Newf returns New(c, fmt.Sprintf(format, a...)).
+func Newf(c codes.Code, format string, a ...any) *Status {
+	return New(c, fmt.Sprintf(format, a...))
+}
+
+// FromProto returns a Status that is a copy of p.
+func FromProto(p *spb.Status) *Status {
+	s := &Status{code: codes.Code(p.GetCode()), message: p.GetMessage()}
+	if hasMore(p) {
+		s.full = proto.CloneOf(p)
+	}
+	return s
+}
+
+// Err returns Error(c, msg): nil if c is OK.
+func Err(c codes.Code, msg string) error { return New(c, msg).Err() }
+
+// Raw returns s as a protobuf message without copying it, nil if code and message
+// are all that s has. The message must not be changed.
+func Raw(s *Status) *spb.Status {
+	if s == nil {
+		return nil
+	}
+	return s.full
+}
+
+// Code returns the status code.
+func (s *Status) Code() codes.Code {
+	if s == nil {
+		return codes.OK
+	}
+	return s.code
+}
+
+// Message returns the message, which is meant for developers.
+func (s *Status) Message() string {
+	if s == nil {
+		return ""
+	}
+	return s.message
+}
+
+// Proto returns s as a protobuf message that belongs to the caller, nil for a nil s.
+func (s *Status) Proto() *spb.Status {
+	switch {
+	case s == nil:
+		return nil
+	case s.full != nil:
+		return proto.CloneOf(s.full)
+	}
+	return &spb.Status{Code: int32(s.code), Message: s.message}
+}
+
+// Err returns s as an error, nil if its code is OK.
+func (s *Status) Err() error {
+	if s.Code() == codes.OK {
+		return nil
+	}
+	return (*Error)(s)
+}
+
+// WithDetails returns a copy of s with details added at the end. It fails if the
+// code of s is OK, or if a detail can't be encoded.
+func (s *Status) WithDetails(details ...protoadapt.MessageV1) (*Status, error) {
+	if s.Code() == codes.OK {
+		return nil, errors.New("status: a status with code OK cannot have details")
+	}
+	p := s.Proto()
+	for _, d := range details {
+		packed, err := anypb.New(protoadapt.MessageV2Of(d))
+		if err != nil {
+			return nil, fmt.Errorf("status: encoding a detail of type %T: %w", d, err)
+		}
+		p.Details = append(p.Details, packed)
+	}
+	return &Status{code: s.code, message: s.message, full: p}, nil
+}
+
+// Details returns the details, decoded, each as the type that WithDetails was
+// given. In the place of one that can't be decoded (of a type not linked into the
+// program, say) stands the error.
+func (s *Status) Details() []any {
+	packed := Raw(s).GetDetails()
+	if len(packed) == 0 {
+		return nil
+	}
+	details := make([]any, len(packed))
+	for i, p := range packed {
+		if m, err := p.UnmarshalNew(); err != nil {
+			details[i] = err
+		} else {
+			details[i] = protoadapt.MessageV1Of(m)
+		}
+	}
+	return details
+}
+
+// String shows the code and the message.
+func (s *Status) String() string {
+	return fmt.Sprintf("rpc error: code = %s desc = %s", s.Code(), s.Message())
+}
+
+// Error is a Status as an error. It is the same memory under another method set, so
+// that making an error is one allocation.
+type Error Status
+
+// Error shows the code and the message.
+func (e *Error) Error() string { return (*Status)(e).String() }
+
+// GRPCStatus returns the status.
+func (e *Error) GRPCStatus() *Status { return (*Status)(e) }
+
+// Is makes errors.Is compare by code, message and details.
+func (e *Error) Is(target error) bool {
+	other, ok := target.(*Error)
+	if !ok {
+		return false
+	}
+	if e == other {
+		return true
+	}
+	if e == nil || other == nil {
+		return false
+	}
+	return e.code == other.code && e.message == other.message && proto.Equal(e.full, other.full)
+}
+
+// hasMore reports whether p has something beside code and message.
+func hasMore(p *spb.Status) bool {
+	return p != nil && (len(p.Details) > 0 || len(p.ProtoReflect().GetUnknown()) > 0)
+}
