@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hpack
+
+// Decoder restores the fields of one connection's header blocks. The zero value is
+// ready for use and allows the peer a dynamic table of 4096 octets.
+type Decoder struct {
+	t       table
+	kinds   *Kinds
+	allowed uint32 // the most that a size update may ask for
+	owed    uint32 // with owes: what the next block's first size update may not exceed
+	owes    bool
+	ready   bool
+}
+
+// SetAllowedMaxTableSize bounds the peer's dynamic table, in octets. Call it when
+// the peer acknowledges the SETTINGS_HEADER_TABLE_SIZE that says so. The table
+// itself changes only when the peer sends a size update, which it must do at once
+// after a reduction below what it uses.
+func (d *Decoder) SetAllowedMaxTableSize(n uint32) {
+	d.setup()
+	d.allowed = n
+	if n >= d.t.max {
+		return
+	}
+	if !d.owes || n < d.owed {
+		d.owes, d.owed = true, n
+		d.t.gen++
+	}
+}
+
+// SetKinds makes k name the kinds of the fields in lists. Call it before the first
+// block; nil stands for the static table's indices.
+func (d *Decoder) SetKinds(k *Kinds) {
+	d.setup()
+	if k == nil {
+		k = staticKinds
+	}
+	d.kinds = k
+}
+
+// Generation changes whenever the dynamic table or the bounds on it do. A block that
+// left it unchanged decodes to the same fields for as long as it stays so.
+func (d *Decoder) Generation() uint64 { return d.t.gen }
+
+// Trim gives back memory that the table's present entries do not need. An idle
+// connection may call it at any time between blocks.
+func (d *Decoder) Trim() { d.t.trim() }
+
+// Decode adds the fields of block, a whole header block, to l. An error, always an
+// [*Error], leaves l and d of no further use: the connection is to be closed with
+// COMPRESSION_ERROR. A block over l's limit is no error; the table follows it
+// without l growing, see [List.TooLarge].
+//
+// RFC 9113 section 4.3: "A decoding error in a field block MUST be treated as a
+// connection error of type COMPRESSION_ERROR."
+func (d *Decoder) Decode(block []byte, l *List) error {
+	d.setup()
+	r := reader{b: block}
+	for first := true; ; first = false {
+		at := r.off
+		done, err := d.sizeUpdate(&r, first)
+		if err != nil {
+			return &Error{at, err}
+		}
+		if done {
+			break
+		}
+	}
+	for r.off < len(block) {
+		at := r.off
+		if err := d.field(&r, l); err != nil {
+			return &Error{at, err}
+		}
+	}
+	return nil
+}
+
+func (d *Decoder) setup() {
+	if d.ready {
+		return
+	}
+	d.ready, d.kinds = true, staticKinds
+	d.allowed, d.t.max = defaultTableSize, defaultTableSize
+}
+
+// sizeUpdate obeys one size update at the block's start; done means there was none.
+//
+// RFC 9113 section 4.3.1: "An endpoint MUST treat a field block that follows an
+// acknowledgment of the reduction to the maximum dynamic table size as a connection
+// error of type COMPRESSION_ERROR if it does not start with a conformant Dynamic
+// Table Size Update instruction."
+//
+// RFC 7541 section 6.3: "The new maximum size MUST be lower than or equal to the
+// limit determined by the protocol using HPACK. A value that exceeds this limit MUST
+// be treated as a decoding error."
+func (d *Decoder) sizeUpdate(r *reader, first bool) (done bool, err error) {
+	if r.off == len(r.b) || r.b[r.off]&0xe0 != 0x20 {
+		if d.owes {
+			return true, errUpdateMissing
+		}
+		return true, nil
+	}
+	n, err := r.integer(5)
+	if err != nil {
+		return false, err
+	}
+	if n > d.allowed || (first && d.owes && n > d.owed) {
+		return false, errUpdateTooLarge
+	}
+	d.owes = false
+	d.t.setMax(n)
+	return false, nil
+}
+
+// field decodes one representation (RFC 7541 section 6) other than a size update.
+func (d *Decoder) field(r *reader, l *List) error {
+	switch b := r.b[r.off]; {
+	case b >= 0x80:
+		return d.indexed(r, l)
+	case b >= 0x40:
+		return d.literal(r, l, Incremental)
+	case b >= 0x20:
+		// RFC 7541 section 4.2: the update "MUST occur at the beginning of the
+		// first header block following the change".
+		return errLateUpdate
+	case b >= 0x10:
+		return d.literal(r, l, NeverIndexed)
+	default:
+		return d.literal(r, l, WithoutIndexing)
+	}
+}
+
+// indexed decodes RFC 7541 section 6.1.
+func (d *Decoder) indexed(r *reader, l *List) error {
+	i, err := r.integer(7)
+	if err != nil {
+		return err
+	}
+	e, arena, err := d.lookup(i)
+	if err != nil {
+		return err
+	}
+	if !l.count(int(e.nameLen), int(e.valueLen)) {
+		return nil
+	}
+	l.fields = append(l.fields, listField{
+		off: uint32(len(l.buf)), nameLen: e.nameLen, valueLen: e.valueLen, kind: uint8(e.tag),
+	})
+	l.buf = append(l.buf, arena[e.off:e.off+e.nameLen+e.valueLen]...)
+	return nil
+}
+
+// literal decodes RFC 7541 section 6.2. The list's buffer is also the workplace for
+// fields that only the table wants.
+func (d *Decoder) literal(r *reader, l *List, ix Indexing) error {
+	i, err := r.integer(literalForms[ix].prefix)
+	if err != nil {
+		return err
+	}
+	most := l.room()
+	if ix == Incremental {
+		most = max(most, uint64(d.t.max))
+	}
+	start := len(l.buf)
+	nameLen, kind, err := d.name(r, l, i, most)
+	if err != nil {
+		return err
+	}
+	valueLen, err := l.literal(r, most)
+	if err != nil {
+		return err
+	}
+	stored := l.count(nameLen, valueLen)
+	if ix == Incremental {
+		d.insert(l.buf[start:], nameLen, valueLen, kind)
+	}
+	if !stored {
+		l.buf = l.buf[:start]
+		return nil
+	}
+	l.fields = append(l.fields, listField{
+		uint32(start), uint32(nameLen), uint32(valueLen), kind, ix == NeverIndexed,
+	})
+	return nil
+}
+
+// name appends the name of a literal field, which is the one at index i unless 0.
+func (d *Decoder) name(r *reader, l *List, i uint32, most uint64) (n int, kind uint8, err error) {
+	if i != 0 {
+		e, arena, err := d.lookup(i)
+		if err != nil {
+			return 0, 0, err
+		}
+		l.buf = append(l.buf, arena[e.off:e.off+e.nameLen]...)
+		return int(e.nameLen), uint8(e.tag), nil
+	}
+	start := len(l.buf)
+	n, err = l.literal(r, most)
+	if err != nil {
+		return 0, 0, err
+	}
+	return n, d.kinds.of(l.buf[start:]), nil
+}
+
+// lookup finds an entry in the one address space of both tables (RFC 7541 section
+// 2.3.3). Its tag is its kind; its octets are in arena.
+//
+// RFC 7541 section 6.1: "The index value of 0 is not used. It MUST be treated as a
+// decoding error if found in an indexed header field representation." Section 2.3.3:
+// "Indices strictly greater than the sum of the lengths of both tables MUST be
+// treated as a decoding error."
+func (d *Decoder) lookup(i uint32) (e entry, arena []byte, err error) {
+	switch {
+	case i == 0:
+		return entry{}, nil, errIndexZero
+	case i <= staticLen:
+		e = staticEntries[i]
+		e.tag = uint32(d.kinds.static[i])
+		return e, staticArena, nil
+	case i-staticLen <= d.t.n:
+		return *d.t.at(i - staticLen - 1), d.t.arena, nil
+	default:
+		return entry{}, nil, errIndexTooLarge
+	}
+}
+
+// insert enters a field in the table. field is its octets, name first; they are
+// whole unless the field is too large for the table.
+//
+// RFC 7541 section 4.4: "an attempt to add an entry larger than the maximum size
+// causes the table to be emptied of all existing entries".
+func (d *Decoder) insert(field []byte, nameLen, valueLen int, kind uint8) {
+	if uint64(nameLen)+uint64(valueLen)+entryOverhead > uint64(d.t.max) {
+		d.t.evict(0)
+		return
+	}
+	copy(d.t.push(nameLen, valueLen, uint32(kind)), field)
+}
+
+// literal appends a string literal (RFC 7541 section 5.2) to the buffer and gives
+// its length. One longer than most is checked and measured, but not stored.
+func (l *List) literal(r *reader, most uint64) (int, error) {
+	if r.off == len(r.b) {
+		return 0, errTruncated
+	}
+	coded := r.b[r.off] >= 0x80
+	n, err := r.integer(7)
+	if err != nil {
+		return 0, err
+	}
+	s, err := r.octets(n)
+	if err != nil {
+		return 0, err
+	}
+	if !coded {
+		if uint64(len(s)) <= most {
+			l.buf = append(l.buf, s...)
+		}
+		return len(s), nil
+	}
+	if huffBound(len(s)) > most {
+		if n, err := unhuffLen(s); err != nil || uint64(n) > most {
+			return n, err
+		}
+	}
+	start := len(l.buf)
+	l.buf, err = appendUnhuff(l.buf, s)
+	return len(l.buf) - start, err
+}

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package hpack compresses and restores HTTP/2 field sections (RFC 7541).
+//
+// It is made for many mostly idle connections: an [Encoder] or [Decoder] holds no
+// map, only a ring of 16-byte entries over one byte arena, both allocated when the
+// first entry arrives and sized by what the table really holds. In steady state
+// neither direction allocates.
+//
+// Nothing here is safe for concurrent use. An Encoder belongs to whoever writes
+// header blocks in wire order, a Decoder to whoever reads them.
+package hpack
+
+//go:generate go run gen_tables.go

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hpack
+
+import "hash/maphash"
+
+// MaxEncoderTable bounds the dynamic table of an [Encoder], in octets as RFC 7541
+// section 4.1 counts them, however much the peer would allow.
+const MaxEncoderTable = defaultTableSize
+
+// Indexing says what a field may leave in the dynamic tables.
+type Indexing uint8
+
+const (
+	// Incremental enters the field in the dynamic table, for later blocks to refer
+	// to. For values that repeat.
+	Incremental Indexing = iota
+	// WithoutIndexing leaves the table as it is. For values that change from one
+	// block to the next.
+	WithoutIndexing
+	// NeverIndexed also forbids intermediaries to index the field (RFC 7541
+	// section 7.1.3), and sends it as a literal always. For secrets.
+	NeverIndexed
+)
+
+// First octets of the literal representations, and their index prefixes in bits
+// (RFC 7541 section 6.2).
+var literalForms = [...]struct {
+	pattern byte
+	prefix  uint
+}{
+	Incremental:     {0x40, 6},
+	WithoutIndexing: {0x00, 4},
+	NeverIndexed:    {0x10, 4},
+}
+
+// Encoder turns fields into header blocks for one connection. The zero value is
+// ready for use, as NewEncoder(MaxEncoderTable) would make it.
+type Encoder struct {
+	t        table
+	ceiling  uint32 // what Init was told
+	goal     uint32 // the maximum size that the next block's updates lead to
+	low      uint32 // the least goal since the last block
+	peer     uint32 // the last SETTINGS_HEADER_TABLE_SIZE
+	announce bool   // the peer is to be told goal even if t.max already is that
+	ready    bool
+}
+
+// NewEncoder returns an encoder whose dynamic table never takes more than maxTable
+// octets, nor more than [MaxEncoderTable]. With 0 it has none.
+func NewEncoder(maxTable uint32) *Encoder {
+	e := new(Encoder)
+	e.Init(maxTable)
+	return e
+}
+
+// Init makes e what [NewEncoder] returns, for an Encoder that stands in a struct.
+func (e *Encoder) Init(maxTable uint32) {
+	n := min(maxTable, MaxEncoderTable)
+	*e = Encoder{t: table{max: n}, ceiling: n, goal: n, low: n, peer: defaultTableSize, ready: true}
+	e.announce = n != defaultTableSize
+}
+
+// SetMaxTableSize takes the peer's SETTINGS_HEADER_TABLE_SIZE, in octets. It is
+// obeyed, and announced, from the next [Encoder.Begin] on. Call it between blocks.
+//
+// RFC 9113 section 4.3.1 lets the peer insist on a size update after each reduction
+// of its setting, so one is sent even if the table was smaller already.
+func (e *Encoder) SetMaxTableSize(n uint32) {
+	e.setup()
+	if n < e.peer {
+		e.announce = true
+	}
+	e.peer = n
+	e.goal = min(n, e.ceiling)
+	e.low = min(e.low, e.goal)
+}
+
+// Begin starts a header block: it appends the dynamic table size updates that are
+// due, most often none. Call it once before the block's fields, and before asking
+// for the [Encoder.Generation] that a stored block is valid for.
+//
+// RFC 7541 section 4.2: "This dynamic table size update MUST occur at the beginning
+// of the first header block following the change to the dynamic table size." And:
+// "the smallest maximum table size that occurs in that interval MUST be signaled in
+// a dynamic table size update."
+func (e *Encoder) Begin(dst []byte) []byte {
+	e.setup()
+	if e.low == e.t.max && e.goal == e.t.max && !e.announce {
+		return dst
+	}
+	if e.low < e.goal {
+		dst = e.update(dst, e.low)
+	}
+	dst = e.update(dst, e.goal)
+	e.low, e.announce = e.goal, false
+	return dst
+}
+
+// AppendField appends one field to the block. Names go out as they are given: HTTP/2
+// wants them in lower case. Neither string is kept. A field that is too large for
+// the whole table is never entered, whatever ix says.
+func (e *Encoder) AppendField(dst []byte, name, value string, ix Indexing) []byte {
+	e.setup()
+	at, whole := findStatic(name, value)
+	if whole && ix != NeverIndexed {
+		return append(dst, 0x80|byte(at)) // static indices fit the 7-bit prefix
+	}
+	var hash uint32
+	if e.t.n > 0 || ix == Incremental {
+		hash = pairHash(name, value)
+		byPair, byName := e.find(hash, name, value)
+		if byPair != 0 && ix != NeverIndexed {
+			return appendInt(dst, 0x80, 7, byPair)
+		}
+		if at == 0 {
+			at = byName
+		}
+	}
+	if ix == Incremental && uint64(len(name))+uint64(len(value))+entryOverhead > uint64(e.t.max) {
+		ix = WithoutIndexing
+	}
+	form := literalForms[ix]
+	dst = appendInt(dst, form.pattern, form.prefix, at)
+	if at == 0 {
+		dst = appendString(dst, name)
+	}
+	dst = appendString(dst, value)
+	if ix == Incremental {
+		room := e.t.push(len(name), len(value), hash)
+		copy(room[copy(room, name):], value)
+	}
+	return dst
+}
+
+// Generation changes whenever the dynamic table does. Fields that were encoded
+// without changing it may be sent again, octet for octet, in a later block, for as
+// long as it stays the same after that block's [Encoder.Begin].
+func (e *Encoder) Generation() uint64 { return e.t.gen }
+
+// Trim gives back memory that the table's present entries do not need. It changes
+// nothing else, so that an idle connection may call it at any time between blocks.
+func (e *Encoder) Trim() { e.t.trim() }
+
+func (e *Encoder) setup() {
+	if !e.ready {
+		e.Init(MaxEncoderTable)
+	}
+}
+
+// update sets the maximum size and says so (RFC 7541 section 6.3).
+func (e *Encoder) update(dst []byte, n uint32) []byte {
+	e.t.setMax(n)
+	return appendInt(dst, 0x20, 5, n)
+}
+
+// find gives the index of the newest dynamic entry with this name and value, and of
+// one with this name; 0 stands for none.
+func (e *Encoder) find(hash uint32, name, value string) (byPair, byName uint32) {
+	for age := range e.t.n {
+		ent := e.t.at(age)
+		if ent.tag != hash && (byName != 0 || ent.tag>>16 != hash>>16) {
+			continue
+		}
+		field := e.t.arena[ent.off:][:ent.nameLen+ent.valueLen]
+		if string(field[:ent.nameLen]) != name {
+			continue
+		}
+		if byName == 0 {
+			byName = staticLen + 1 + age
+		}
+		if string(field[ent.nameLen:]) == value {
+			return staticLen + 1 + age, byName
+		}
+	}
+	return 0, byName
+}
+
+// findStatic gives the static index of the field, or else of its name; 0 for none.
+func findStatic(name, value string) (at uint32, whole bool) {
+	first := uint32(staticName(name))
+	if first == 0 {
+		return 0, false
+	}
+	for at = first; at <= staticLen && staticFields[at][0] == name; at++ {
+		if staticFields[at][1] == value {
+			// RFC 7541 appendix A leaves values empty that only lend their
+			// names; the field with that empty value is the same field.
+			return at, true
+		}
+	}
+	return first, false
+}
+
+var hashSeed = maphash.MakeSeed()
+
+// pairHash has 16 bits of each string's hash, the name's on top. It only saves
+// comparisons: equal fields have equal hashes, nothing more.
+func pairHash(name, value string) uint32 {
+	return uint32(maphash.String(hashSeed, name))<<16 | uint32(uint16(maphash.String(hashSeed, value)))
+}
+
+// appendString appends a string literal (RFC 7541 section 5.2), coded if shorter.
+func appendString(dst []byte, s string) []byte {
+	if n := huffLen(s); n < len(s) {
+		return appendHuff(appendInt(dst, 0x80, 7, uint32(n)), s)
+	}
+	return append(appendInt(dst, 0, 7, uint32(len(s))), s...)
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hpack
+
+import (
+	"errors"
+	"strconv"
+)
+
+// Error says why and where a header block could not be decoded. After it the
+// dynamic table may be out of step with the peer's, so the connection has to end
+// with COMPRESSION_ERROR (RFC 9113 section 4.3).
+type Error struct {
+	Offset int // of the representation at fault, in octets from the block's start
+	Reason error
+}
+
+func (e *Error) Error() string {
+	return "hpack: octet " + strconv.Itoa(e.Offset) + ": " + e.Reason.Error()
+}
+
+// Unwrap gives the reason alone.
+func (e *Error) Unwrap() error { return e.Reason }
+
+var (
+	errTruncated       = errors.New("header block ends inside a representation")
+	errIntegerOverflow = errors.New("integer is longer than five octets or than 32 bits")
+	errIndexZero       = errors.New("index 0 is not used")
+	errIndexTooLarge   = errors.New("index beyond the end of the dynamic table")
+	errLateUpdate      = errors.New("dynamic table size update after the first field")
+	errUpdateTooLarge  = errors.New("dynamic table size update above the allowed maximum")
+	errUpdateMissing   = errors.New("no dynamic table size update after the maximum was reduced")
+	errHuffmanPadding  = errors.New("Huffman string with padding other than up to 7 one bits")
+	errHuffmanEOS      = errors.New("Huffman string contains EOS")
+)

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hpack
+
+import "math"
+
+// appendInt writes n with a prefix of the given width in bits (RFC 7541 section
+// 5.1); the bits of pattern above the prefix are kept.
+func appendInt(dst []byte, pattern byte, prefix uint, n uint32) []byte {
+	limit := uint32(1)<<prefix - 1
+	if n < limit {
+		return append(dst, pattern|byte(n))
+	}
+	dst = append(dst, pattern|byte(limit))
+	for n -= limit; n >= 0x80; n >>= 7 {
+		dst = append(dst, byte(n)|0x80)
+	}
+	return append(dst, byte(n))
+}
+
+// reader is a cursor over one header block. off never passes len(b).
+type reader struct {
+	b   []byte
+	off int
+}
+
+// integer reads an integer whose prefix stands in the octet at the cursor, which
+// the caller has seen to exist.
+func (r *reader) integer(prefix uint) (uint32, error) {
+	limit := uint32(1)<<prefix - 1
+	n := uint32(r.b[r.off]) & limit
+	r.off++
+	if n < limit {
+		return n, nil
+	}
+	return r.integerTail(limit)
+}
+
+// integerTail reads the continuation octets.
+//
+// RFC 7541 section 5.1: "Integer encodings that exceed implementation limits -- in
+// value or octet length -- MUST be treated as decoding errors." The limits are 32
+// bits of value and five continuation octets, zero padding included.
+func (r *reader) integerTail(limit uint32) (uint32, error) {
+	n := uint64(limit)
+	for shift := uint(0); shift <= 28; shift += 7 {
+		if r.off == len(r.b) {
+			return 0, errTruncated
+		}
+		c := r.b[r.off]
+		r.off++
+		n += uint64(c&0x7f) << shift
+		if n > math.MaxUint32 {
+			return 0, errIntegerOverflow
+		}
+		if c < 0x80 {
+			return uint32(n), nil
+		}
+	}
+	return 0, errIntegerOverflow
+}
+
+// octets takes the next n octets of the block, which they alias.
+func (r *reader) octets(n uint32) ([]byte, error) {
+	if uint64(n) > uint64(len(r.b)-r.off) {
+		return nil, errTruncated
+	}
+	s := r.b[r.off : r.off+int(n)]
+	r.off += int(n)
+	return s, nil
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hpack
+
+import "math"
+
+// List holds the fields of one decoded block in its own memory: nothing in it
+// aliases the block or a table. Call [List.Reset] before each use.
+//
+// Slices that it returns stay as they are until the next Reset or Release.
+type List struct {
+	buf    []byte
+	fields []listField
+	size   uint64
+	limit  uint32
+}
+
+// listField is a field whose name and value stand in buf without a gap.
+type listField struct {
+	off       uint32
+	nameLen   uint32
+	valueLen  uint32
+	kind      uint8
+	sensitive bool
+}
+
+// Reset empties the list, keeps its memory, and sets how large the next block may
+// be, in octets as SETTINGS_MAX_HEADER_LIST_SIZE counts (RFC 9113 section 6.5.2):
+// name, value and 32 for each field. Zero allows no field; math.MaxUint32 is as good
+// as no limit.
+func (l *List) Reset(maxBytes uint32) {
+	l.buf, l.fields, l.size, l.limit = l.buf[:0], l.fields[:0], 0, maxBytes
+}
+
+// Release empties the list and drops its memory, for one that will be idle.
+func (l *List) Release() { *l = List{limit: l.limit} }
+
+// Cap is the memory that the list holds, in octets: for a pool that wants to keep
+// no large one.
+func (l *List) Cap() int { return cap(l.buf) + cap(l.fields)*listFieldSize }
+
+// Len is the number of fields stored, in the order of the block.
+func (l *List) Len() int { return len(l.fields) }
+
+// Name is the name of field i.
+func (l *List) Name(i int) []byte {
+	f := &l.fields[i]
+	return l.buf[f.off:][:f.nameLen:f.nameLen]
+}
+
+// Value is the value of field i.
+func (l *List) Value(i int) []byte {
+	f := &l.fields[i]
+	return l.buf[f.off+f.nameLen:][:f.valueLen:f.valueLen]
+}
+
+// Kind is what the decoder's [Kinds] say of the name of field i. Without any it is
+// the lowest index of that name in the static table (RFC 7541 appendix A), or 0 for
+// a name that is not there.
+func (l *List) Kind(i int) uint8 { return l.fields[i].kind }
+
+// Sensitive reports whether field i was sent as never to be indexed (RFC 7541
+// section 6.2.3). Who passes it on has to use [NeverIndexed].
+func (l *List) Sensitive(i int) bool { return l.fields[i].sensitive }
+
+// Size is the size of the whole block, fields that were not stored included, in
+// octets as for [List.Reset].
+func (l *List) Size() int { return int(min(l.size, math.MaxInt)) }
+
+// TooLarge reports whether the block went over the limit. Fields from the first
+// that did not fit on are not stored.
+func (l *List) TooLarge() bool { return l.size > uint64(l.limit) }
+
+// listFieldSize is unsafe.Sizeof(listField{}), held by a test.
+const listFieldSize = 16
+
+// count adds a field to the size and reports whether it is to be stored.
+func (l *List) count(nameLen, valueLen int) bool {
+	l.size += uint64(nameLen) + uint64(valueLen) + entryOverhead
+	return !l.TooLarge()
+}
+
+// room is the length of the longest string that may still be stored.
+func (l *List) room() uint64 {
+	if l.TooLarge() {
+		return 0
+	}
+	return uint64(l.limit) - l.size
+}
