@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package channelz
+
+import (
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc/connectivity"
+)
+
+// Node is the record of a channel, subchannel or server. It is safe for concurrent
+// use, and its methods may be called on nil.
+type Node struct {
+	// Immutable.
+	id     int64
+	kind   Kind
+	name   string
+	parent *Node
+
+	state atomic.Int32
+	calls struct {
+		started, succeeded, failed atomic.Int64
+		lastStarted                atomic.Int64 // Unix time in nanoseconds
+	}
+	trace trace
+
+	// children and sockets belong to the registry's lock; nil while empty.
+	children map[int64]*Node
+	sockets  map[int64]*Socket
+}
+
+// NewNode registers a channel, subchannel or server until its Close, and returns nil
+// while channelz is off. The name is a target, an address list or the like. A channel
+// without a parent is a top channel.
+func NewNode(parent *Node, kind Kind, name string) *Node {
+	if !IsOn() {
+		return nil
+	}
+	n := &Node{id: lastID.Add(1), kind: kind, name: name, parent: parent}
+	n.trace.created = time.Now()
+	entries.addNode(n)
+	n.Trace(Info, kind.String()+" created", nil)
+	parent.Trace(Info, "created "+n.String(), n)
+	return n
+}
+
+// Close takes the node out of the registry; its parent's trace remembers it.
+func (n *Node) Close() {
+	if n == nil || !entries.removeNode(n) {
+		return
+	}
+	n.parent.Trace(Info, "deleted "+n.String(), n)
+}
+
+// ID returns the node's number, 0 for nil.
+func (n *Node) ID() int64 {
+	if n == nil {
+		return 0
+	}
+	return n.id
+}
+
+// String returns the kind and number, for logs; empty for nil.
+func (n *Node) String() string {
+	if n == nil {
+		return ""
+	}
+	return describe(n.kind, n.id)
+}
+
+func (*Node) channelzIdentifier() {}
+
+// SetState records a change of the connectivity state.
+func (n *Node) SetState(s connectivity.State) {
+	if n == nil || n.state.Swap(int32(s)) == int32(s) {
+		return
+	}
+	n.Trace(Info, "state is now "+s.String(), nil)
+}
+
+// CallStarted counts an RPC that began.
+func (n *Node) CallStarted() {
+	if n == nil {
+		return
+	}
+	n.calls.started.Add(1)
+	n.calls.lastStarted.Store(time.Now().UnixNano())
+}
+
+// CallEnded counts an RPC that ended.
+func (n *Node) CallEnded(err error) {
+	if n == nil {
+		return
+	}
+	if err == nil {
+		n.calls.succeeded.Add(1)
+	} else {
+		n.calls.failed.Add(1)
+	}
+}
+
+// Trace adds an event to the node's trace. The subject is another node that the event
+// is about, or nil.
+func (n *Node) Trace(severity Severity, text string, subject *Node) {
+	if n == nil {
+		return
+	}
+	e := TraceEvent{Time: time.Now(), Severity: severity, Text: text}
+	if subject != nil {
+		e.Subject = subject.ref()
+	}
+	n.trace.add(e)
+}
+
+// Ref names a thing in the registry.
+type Ref struct {
+	Kind Kind
+	ID   int64
+	Name string
+}
+
+// NodeData is a copy of what a Node holds.
+type NodeData struct {
+	Ref
+	// Parent is the parent's number, 0 for none.
+	Parent int64
+	// State means something for channels and subchannels only.
+	State connectivity.State
+
+	CallsStarted, CallsSucceeded, CallsFailed int64
+	// LastCallStarted is the zero time before the first call.
+	LastCallStarted time.Time
+
+	Trace Trace
+	// Children and Sockets are in the order of their numbers. A server's connections
+	// are not among Sockets: there may be many, and ServerSockets pages them.
+	Children, Sockets []Ref
+}
+
+func (n *Node) ref() Ref {
+	return Ref{Kind: n.kind, ID: n.id, Name: n.name}
+}
+
+// data copies the node. The registry's lock is held.
+func (n *Node) data() NodeData {
+	d := NodeData{
+		Ref:            n.ref(),
+		Parent:         n.parent.ID(),
+		State:          connectivity.State(n.state.Load()),
+		CallsStarted:   n.calls.started.Load(),
+		CallsSucceeded: n.calls.succeeded.Load(),
+		CallsFailed:    n.calls.failed.Load(),
+		Trace:          n.trace.copy(),
+	}
+	if ns := n.calls.lastStarted.Load(); ns != 0 {
+		d.LastCallStarted = time.Unix(0, ns)
+	}
+	for _, id := range sortedKeys(n.children) {
+		d.Children = append(d.Children, n.children[id].ref())
+	}
+	for _, id := range sortedKeys(n.sockets) {
+		if s := n.sockets[id]; n.kind != Server || s.kind == Listener {
+			d.Sockets = append(d.Sockets, s.ref())
+		}
+	}
+	return d
+}

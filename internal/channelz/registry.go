@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package channelz
+
+import (
+	"maps"
+	"slices"
+	"sync"
+)
+
+// pageSize is how many entries a page holds when the reader names no limit.
+const pageSize = 50
+
+// registry holds everything that is open. The maps are made for reading by number;
+// pages are sorted when they are asked for, so that opening and closing stay cheap.
+type registry struct {
+	mu      sync.RWMutex
+	nodes   map[int64]*Node
+	sockets map[int64]*Socket
+}
+
+var entries = registry{
+	nodes:   make(map[int64]*Node),
+	sockets: make(map[int64]*Socket),
+}
+
+func (r *registry) addNode(n *Node) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.nodes[n.id] = n
+	if p := n.parent; p != nil {
+		if p.children == nil {
+			p.children = make(map[int64]*Node)
+		}
+		p.children[n.id] = n
+	}
+}
+
+// removeNode says whether the node was there.
+func (r *registry) removeNode(n *Node) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, ok := r.nodes[n.id]; !ok {
+		return false
+	}
+	delete(r.nodes, n.id)
+	if n.parent != nil {
+		delete(n.parent.children, n.id)
+	}
+	return true
+}
+
+func (r *registry) addSocket(s *Socket) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.sockets[s.id] = s
+	if s.parent.sockets == nil {
+		s.parent.sockets = make(map[int64]*Socket)
+	}
+	s.parent.sockets[s.id] = s
+}
+
+func (r *registry) removeSocket(s *Socket) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.sockets, s.id)
+	delete(s.parent.sockets, s.id)
+}
+
+// Page says which entries of a list are wanted: those with a number of at least From,
+// at most Limit of them, or 50 if Limit is not positive.
+type Page struct {
+	From  int64
+	Limit int
+}
+
+// TopChannels returns a page of the channels without a parent, and whether it is the last.
+func TopChannels(p Page) (list []NodeData, last bool) {
+	return entries.page(p, func(n *Node) bool { return n.kind == Channel && n.parent == nil })
+}
+
+// Servers returns a page of the servers, and whether it is the last.
+func Servers(p Page) (list []NodeData, last bool) {
+	return entries.page(p, func(n *Node) bool { return n.kind == Server })
+}
+
+// NodeByID returns a channel, subchannel or server by its number.
+func NodeByID(kind Kind, id int64) (NodeData, bool) {
+	entries.mu.RLock()
+	defer entries.mu.RUnlock()
+	n := entries.nodes[id]
+	if n == nil || n.kind != kind {
+		return NodeData{}, false
+	}
+	return n.data(), true
+}
+
+// SocketByID returns a socket by its number, nil when there is none.
+func SocketByID(id int64) *Socket {
+	entries.mu.RLock()
+	defer entries.mu.RUnlock()
+	return entries.sockets[id]
+}
+
+// ServerSockets returns a page of a server's connections, and whether it is the last;
+// ok says whether there is a server of that number.
+func ServerSockets(server int64, p Page) (list []Ref, last, ok bool) {
+	entries.mu.RLock()
+	defer entries.mu.RUnlock()
+	n := entries.nodes[server]
+	if n == nil || n.kind != Server {
+		return nil, false, false
+	}
+	ids, last := choose(n.sockets, p, func(s *Socket) bool { return s.kind == Connection })
+	for _, id := range ids {
+		list = append(list, n.sockets[id].ref())
+	}
+	return list, last, true
+}
+
+func (r *registry) page(p Page, wanted func(*Node) bool) (list []NodeData, last bool) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	ids, last := choose(r.nodes, p, wanted)
+	for _, id := range ids {
+		list = append(list, r.nodes[id].data())
+	}
+	return list, last
+}
+
+// choose returns the numbers of the wanted entries that are on the page, in order, and
+// whether none come after it.
+func choose[T any](all map[int64]T, p Page, wanted func(T) bool) (ids []int64, last bool) {
+	for id, entry := range all {
+		if id >= p.From && wanted(entry) {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	limit := p.Limit
+	if limit <= 0 {
+		limit = pageSize
+	}
+	if len(ids) <= limit {
+		return ids, true
+	}
+	return ids[:limit], false
+}
+
+func sortedKeys[T any](m map[int64]T) []int64 {
+	return slices.Sorted(maps.Keys(m))
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package channelz
+
+import (
+	"net"
+	"time"
+
+	"google.golang.org/grpc/credentials"
+)
+
+// Socket is the record of a listener or of a connection. It is safe for concurrent
+// use, and its methods may be called on nil.
+type Socket struct {
+	id     int64
+	kind   Kind
+	parent *Node
+	source SocketSource
+}
+
+// SocketSource is asked for what a socket has to tell when somebody reads it. It is
+// called without any lock held, possibly after the socket was closed.
+type SocketSource interface {
+	ChannelzSocket() SocketData
+}
+
+// SocketData is what a socket has to tell. A listener sets LocalAddr only.
+type SocketData struct {
+	LocalAddr, RemoteAddr net.Addr
+	// RemoteName is the name that the peer proved, or the authority.
+	RemoteName string
+	// Security is nil for a connection that is not secure.
+	Security credentials.ChannelzSecurityValue
+
+	StreamsStarted, StreamsSucceeded, StreamsFailed int64
+	MessagesSent, MessagesReceived                  int64
+	KeepAlivesSent                                  int64
+
+	// Times are zero for what has not happened.
+	LastLocalStreamCreated, LastRemoteStreamCreated time.Time
+	LastMessageSent, LastMessageReceived            time.Time
+
+	LocalFlowControlWindow, RemoteFlowControlWindow int64
+}
+
+// NewSocket registers a Listener or a Connection until its Close, and returns nil while
+// channelz is off or the parent is nil.
+func NewSocket(parent *Node, kind Kind, source SocketSource) *Socket {
+	if !IsOn() || parent == nil {
+		return nil
+	}
+	s := &Socket{id: lastID.Add(1), kind: kind, parent: parent, source: source}
+	entries.addSocket(s)
+	return s
+}
+
+// Close takes the socket out of the registry.
+func (s *Socket) Close() {
+	if s != nil {
+		entries.removeSocket(s)
+	}
+}
+
+// ID returns the socket's number, 0 for nil.
+func (s *Socket) ID() int64 {
+	if s == nil {
+		return 0
+	}
+	return s.id
+}
+
+// String returns the kind and number, for logs; empty for nil.
+func (s *Socket) String() string {
+	if s == nil {
+		return ""
+	}
+	return describe(s.kind, s.id)
+}
+
+func (*Socket) channelzIdentifier() {}
+
+// Data asks the socket's source.
+func (s *Socket) Data() SocketData {
+	return s.source.ChannelzSocket()
+}
+
+func (s *Socket) ref() Ref {
+	return Ref{Kind: s.kind, ID: s.id}
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package channelz
+
+import (
+	"sync"
+	"time"
+)
+
+// maxTraceEvents is how many events a node keeps; the oldest go first.
+const maxTraceEvents = 30
+
+// Severity says how bad a TraceEvent is. The values are those of the channelz protocol.
+type Severity uint8
+
+// The severities.
+const (
+	Unknown Severity = iota
+	Info
+	Warning
+	Error
+)
+
+// TraceEvent is something that happened to a node.
+type TraceEvent struct {
+	Time     time.Time
+	Severity Severity
+	Text     string
+	// Subject is the child that the event is about; its ID is 0 when there is none.
+	Subject Ref
+}
+
+// Trace is a copy of a node's trace.
+type Trace struct {
+	Created time.Time
+	// Logged is how many events there were, those that are gone included.
+	Logged int64
+	// Events are the last ones, oldest first.
+	Events []TraceEvent
+}
+
+// trace is a ring of the last events.
+type trace struct {
+	created time.Time // immutable
+
+	mu     sync.Mutex
+	logged int64
+	ring   []TraceEvent // grows to maxTraceEvents; from then on the oldest is at logged % len
+}
+
+func (t *trace) add(e TraceEvent) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.ring) < maxTraceEvents {
+		t.ring = append(t.ring, e)
+	} else {
+		t.ring[t.logged%maxTraceEvents] = e
+	}
+	t.logged++
+}
+
+func (t *trace) copy() Trace {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c := Trace{Created: t.created, Logged: t.logged}
+	oldest := 0
+	if len(t.ring) == maxTraceEvents {
+		oldest = int(t.logged % maxTraceEvents)
+	}
+	c.Events = append(c.Events, t.ring[oldest:]...)
+	c.Events = append(c.Events, t.ring[:oldest]...)
+	return c
+}
