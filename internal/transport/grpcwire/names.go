@@ -43,7 +43,8 @@ const (
 //
 // Beside the fields of the call definition and of the status these are the
 // connection-specific fields, which would make the message malformed (RFC 9113
-// section 8.2.2).
+// section 8.2.2). Not reserved is grpc-status-details-bin: a server may put a message of
+// its own there, which goes out unless the status has details (see [StatusFields]).
 func IsReserved(name string) bool {
 	if len(name) > 0 && name[0] == ':' {
 		return true
@@ -59,7 +60,8 @@ func IsReserved(name string) bool {
 
 // IsHidden reports whether a received field stays out of the metadata an application
 // sees, on either side. Visible are ":authority", "content-type", "user-agent",
-// "grpc-accept-encoding" and everything the transport gives no meaning to.
+// "grpc-accept-encoding", "grpc-status-details-bin" and everything that the transport
+// gives no meaning to.
 func IsHidden(name string) bool {
 	if len(name) > 0 && name[0] == ':' {
 		return name != HeaderAuthority
@@ -74,8 +76,7 @@ func isCallField(name string) bool {
 		return false
 	}
 	switch name {
-	case HeaderTimeout, HeaderEncoding, HeaderMessageType,
-		HeaderGRPCStatus, HeaderGRPCMessage, HeaderStatusDetails:
+	case HeaderTimeout, HeaderEncoding, HeaderMessageType, HeaderGRPCStatus, HeaderGRPCMessage:
 		return true
 	}
 	return false

@@ -31,6 +31,20 @@ func AppendPercent(dst []byte, s string) []byte {
 	return append(dst, s[clean:]...)
 }
 
+// EncodePercent is [AppendPercent] into a string; it returns s itself where nothing in it
+// needs an escape.
+func EncodePercent(s string) string {
+	for i := range len(s) {
+		if !isUnescaped(s[i]) {
+			return string(AppendPercent(make([]byte, 0, len(s)+16), s))
+		}
+	}
+	if s != "" && (s[0] == ' ' || s[len(s)-1] == ' ') {
+		return string(AppendPercent(make([]byte, 0, len(s)+16), s))
+	}
+	return s
+}
+
 // DecodePercent returns the text of a Percent-Encoded value. It never fails: what is not
 // a valid escape stays as it came, as PROTOCOL-HTTP2 asks ("MUST NOT error or throw
 // away the message"). Hexadecimal digits may be of either case.

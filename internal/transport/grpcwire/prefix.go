@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package grpcwire
+
+import (
+	"encoding/binary"
+	"math"
+)
+
+const (
+	// PrefixLen is the size of what stands before every message: the Compressed-Flag
+	// and the Message-Length.
+	PrefixLen = 5
+
+	// MaxMessageLen is the longest message that a Message-Length can announce.
+	MaxMessageLen = math.MaxUint32
+)
+
+// Prefix returns the bytes to send before a message of n bytes, n being its size on the
+// wire, after compression.
+func Prefix(compressed bool, n uint32) [PrefixLen]byte {
+	var p [PrefixLen]byte
+	if compressed {
+		p[0] = 1
+	}
+	binary.BigEndian.PutUint32(p[1:], n)
+	return p
+}
+
+// AppendPrefix appends what [Prefix] returns.
+func AppendPrefix(dst []byte, compressed bool, n uint32) []byte {
+	p := Prefix(compressed, n)
+	return append(dst, p[:]...)
+}

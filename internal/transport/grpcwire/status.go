@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package grpcwire
+
+import (
+	"fmt"
+	"strconv"
+
+	spb "google.golang.org/genproto/googleapis/rpc/status"
+	"google.golang.org/protobuf/proto"
+
+	"google.golang.org/grpc/codes"
+	istatus "google.golang.org/grpc/internal/status"
+	"google.golang.org/grpc/status"
+)
+
+// StatusFields are the trailers that say how an RPC ended, in the form they have on the
+// wire. The zero value is a trailer block in which none was seen.
+type StatusFields struct {
+	Code    string // grpc-status: decimal
+	Message string // grpc-message: percent-encoded; empty means no such field
+	Details string // grpc-status-details-bin: base64 of a google.rpc.Status; empty means no such field
+
+	seen     bool  // a grpc-status was there, whatever its value
+	nDetails uint8 // how many grpc-status-details-bin were there, up to 2
+}
+
+// Add takes one received trailer and reports whether it is of the status. The last of
+// several grpc-status or grpc-message counts. [IsHidden] says separately which fields
+// the application sees.
+func (f *StatusFields) Add(name, value string) bool {
+	switch name {
+	case HeaderGRPCStatus:
+		f.Code, f.seen = value, true
+	case HeaderGRPCMessage:
+		f.Message = value
+	case HeaderStatusDetails:
+		f.Details = value
+		f.nDetails = min(f.nDetails+1, 2)
+	default:
+		return false
+	}
+	return true
+}
+
+// HasStatus reports whether a grpc-status was seen.
+func (f *StatusFields) HasStatus() bool { return f.seen || f.Code != "" }
+
+// Status returns what the trailers say, never nil. Without a grpc-status it is
+// synthesized from httpStatus, which is otherwise ignored ("If grpc-status was provided,
+// it must be used"); see [MissingStatus].
+//
+// The google.rpc.Status in grpc-status-details-bin is the result where there is exactly
+// one and its code is that of grpc-status. Where it is broken or disagrees, grpc-status
+// and grpc-message stand alone. A code that is no number, or none of the defined ones,
+// gives codes.Unknown and a message that names it.
+func (f *StatusFields) Status(httpStatus int) *status.Status {
+	if !f.HasStatus() {
+		return MissingStatus(httpStatus, "")
+	}
+	if f.Code == "0" && f.Message == "" {
+		return okStatus
+	}
+	n, ok := parseCode(f.Code)
+	if !ok {
+		return status.Newf(codes.Unknown, "malformed %s %q%s", HeaderGRPCStatus, clip(f.Code), f.suffix())
+	}
+	code := codes.Code(n)
+	if code == codes.OK {
+		return status.New(codes.OK, DecodePercent(f.Message))
+	}
+	if detailed := f.detailed(code); detailed != nil {
+		if !isDefined(code) {
+			detailed.Message = fmt.Sprintf("%s %d is not a defined code: %s", HeaderGRPCStatus, n, detailed.Message)
+			detailed.Code = int32(codes.Unknown)
+		}
+		return status.FromProto(detailed)
+	}
+	if !isDefined(code) {
+		return status.Newf(codes.Unknown, "%s %d is not a defined code%s", HeaderGRPCStatus, n, f.suffix())
+	}
+	return status.New(code, DecodePercent(f.Message))
+}
+
+// EncodeStatus returns the trailers for st; a nil st is OK. Where its details cannot be
+// encoded err says so, and the result, which lacks them, can still be sent. Details that
+// the application put into its own trailer metadata must not be sent beside a result
+// that has Details.
+func EncodeStatus(st *status.Status) (f StatusFields, err error) {
+	f.Code, f.seen = CodeString(st.Code()), true
+	f.Message = EncodePercent(st.Message())
+	raw := istatus.Raw(st)
+	// Details are for errors only: "Status-Details is allowed only if Status is not OK".
+	if len(raw.GetDetails()) == 0 || st.Code() == codes.OK {
+		return f, nil
+	}
+	wire, err := proto.Marshal(raw)
+	if err != nil {
+		return f, fmt.Errorf("encoding %s: %w", HeaderStatusDetails, err)
+	}
+	f.Details = string(AppendBinary(make([]byte, 0, BinaryLen(len(wire))), wire))
+	f.nDetails = 1
+	return f, nil
+}
+
+// CodeString returns the grpc-status value for c; it allocates only for codes that are
+// not defined.
+func CodeString(c codes.Code) string {
+	return strconv.FormatUint(uint64(c), 10) // small numbers are static strings
+}
+
+var okStatus = status.New(codes.OK, "")
+
+// isDefined reports whether c is one of the codes in statuscodes.md.
+func isDefined(c codes.Code) bool { return c <= codes.Unauthenticated }
+
+// detailed returns the google.rpc.Status of the details, or nil where it cannot be used.
+func (f *StatusFields) detailed(code codes.Code) *spb.Status {
+	if f.Details == "" || f.nDetails > 1 {
+		return nil
+	}
+	wire, err := DecodeBinary(f.Details)
+	if err != nil {
+		return nil
+	}
+	p := new(spb.Status)
+	if proto.Unmarshal(wire, p) != nil || codes.Code(p.GetCode()) != code {
+		return nil
+	}
+	return p
+}
+
+// suffix is the message as the tail of one of ours.
+func (f *StatusFields) suffix() string {
+	if f.Message == "" {
+		return ""
+	}
+	return ": " + DecodePercent(f.Message)
+}
+
+// parseCode reads 1*DIGIT. Leading zeros, which must not be sent, are harmless.
+func parseCode(s string) (uint32, bool) {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return 0, false
+		}
+	}
+	n, err := strconv.ParseUint(s, 10, 32)
+	return uint32(n), err == nil
+}
