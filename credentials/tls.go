@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"google.golang.org/grpc/internal/envconfig"
 )
 
 // NewTLS returns credentials that use a copy of c, which may be nil, with these
@@ -37,7 +39,7 @@ func NewTLS(c *tls.Config) TransportCredentials {
 			return withDefaults(c), nil
 		}
 	}
-	return &tlsCreds{config: config}
+	return &tlsCreds{config: config, requireALPN: envconfig.EnforceALPN}
 }
 
 // NewClientTLSFromCert returns credentials for a client that trusts the roots in cp,
@@ -75,7 +77,8 @@ func NewServerTLSFromFile(certFile, keyFile string) (TransportCredentials, error
 }
 
 type tlsCreds struct {
-	config *tls.Config // never changed after NewTLS, but by OverrideServerName
+	config      *tls.Config // never changed after NewTLS, but by OverrideServerName
+	requireALPN bool
 }
 
 func (c *tlsCreds) Info() ProtocolInfo {
@@ -83,7 +86,7 @@ func (c *tlsCreds) Info() ProtocolInfo {
 }
 
 func (c *tlsCreds) Clone() TransportCredentials {
-	return &tlsCreds{config: c.config.Clone()}
+	return &tlsCreds{config: c.config.Clone(), requireALPN: c.requireALPN}
 }
 
 func (c *tlsCreds) OverrideServerName(name string) error {
@@ -101,12 +104,12 @@ func (c *tlsCreds) ClientHandshake(ctx context.Context, authority string, rawCon
 		config = config.Clone()
 		config.ServerName = host
 	}
-	return handshake(ctx, newTLSConn(rawConn, config, clientSide))
+	return c.handshake(ctx, newTLSConn(rawConn, config, clientSide))
 }
 
 func (c *tlsCreds) ServerHandshake(rawConn net.Conn) (net.Conn, AuthInfo, error) {
 	// The deadline is on rawConn.
-	return handshake(context.Background(), newTLSConn(rawConn, c.config, serverSide))
+	return c.handshake(context.Background(), newTLSConn(rawConn, c.config, serverSide))
 }
 
 type side bool
@@ -125,13 +128,13 @@ func newTLSConn(rawConn net.Conn, config *tls.Config, s side) *tls.Conn {
 }
 
 // handshake closes conn, and with it the raw connection, on every error.
-func handshake(ctx context.Context, conn *tls.Conn) (net.Conn, AuthInfo, error) {
+func (c *tlsCreds) handshake(ctx context.Context, conn *tls.Conn) (net.Conn, AuthInfo, error) {
 	if err := conn.HandshakeContext(ctx); err != nil {
 		conn.Close()
 		return nil, nil, err
 	}
 	state := conn.ConnectionState()
-	if state.NegotiatedProtocol == "" && enforceALPN() {
+	if state.NegotiatedProtocol == "" && c.requireALPN {
 		conn.Close()
 		return nil, nil, errNoALPN
 	}
@@ -143,11 +146,6 @@ func handshake(ctx context.Context, conn *tls.Conn) (net.Conn, AuthInfo, error) 
 }
 
 var errNoALPN = errors.New(`credentials: cannot check peer: missing selected ALPN property: the peer does not negotiate "h2" (RFC 9113, section 3.2); GRPC_ENFORCE_ALPN_ENABLED=false allows such peers`)
-
-// enforceALPN is read once, when the first handshake ends.
-var enforceALPN = sync.OnceValue(func() bool {
-	return !strings.EqualFold(os.Getenv("GRPC_ENFORCE_ALPN_ENABLED"), "false")
-})
 
 // withDefaults returns a copy of c, which may be nil, with what HTTP/2 needs.
 func withDefaults(c *tls.Config) *tls.Config {

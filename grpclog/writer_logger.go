@@ -10,6 +10,8 @@ import (
 	"os"
 	"strconv"
 	"strings"
+
+	"google.golang.org/grpc/internal/envconfig"
 )
 
 // NewLoggerV2 returns a logger with verbosity 0. INFO goes to infoW; WARNING to
@@ -28,7 +30,7 @@ func NewLoggerV2WithVerbosity(infoW, warningW, errorW io.Writer, v int) LoggerV2
 func newFromEnvironment() LoggerV2 {
 	w := [3]io.Writer{io.Discard, io.Discard, io.Discard}
 	// One writer: a line of a higher severity would come once for each.
-	switch strings.ToLower(os.Getenv("GRPC_GO_LOG_SEVERITY_LEVEL")) {
+	switch strings.ToLower(envconfig.LogSeverityLevel) {
 	case "info":
 		w[severityInfo] = os.Stderr
 	case "warning":
@@ -36,12 +38,12 @@ func newFromEnvironment() LoggerV2 {
 	case "", "error":
 		w[severityError] = os.Stderr
 	}
-	v, _ := strconv.Atoi(os.Getenv("GRPC_GO_LOG_VERBOSITY_LEVEL"))
+	v, _ := strconv.Atoi(envconfig.LogVerbosityLevel)
 	return newWriterLogger(w, v, jsonFromEnvironment())
 }
 
 func jsonFromEnvironment() bool {
-	return strings.EqualFold(os.Getenv("GRPC_GO_LOG_FORMATTER"), "json")
+	return strings.EqualFold(envconfig.LogFormatter, "json")
 }
 
 type severity int

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package backoff computes the pauses between attempts to connect.
+package backoff
+
+import (
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"google.golang.org/grpc/backoff"
+)
+
+// Strategy says how long to pause. It must be safe for concurrent use.
+type Strategy interface {
+	// Backoff returns the pause after the given number of failed retries: 0 after
+	// the first attempt.
+	Backoff(retries int) time.Duration
+}
+
+// Exponential is the Strategy of grpc/doc/connection-backoff.md.
+type Exponential struct {
+	Config backoff.Config
+	// Random returns a number in [0, 1). nil: math/rand.
+	Random func() float64
+}
+
+// Default is Exponential with backoff.DefaultConfig.
+var Default = Exponential{Config: backoff.DefaultConfig}
+
+// Backoff returns BaseDelay for 0, as the specification has it, and after that
+// what the Config says, never below zero.
+func (e Exponential) Backoff(retries int) time.Duration {
+	c := e.Config
+	if retries <= 0 {
+		return max(c.BaseDelay, 0)
+	}
+	// Pow may overflow to +Inf: Min and saturate cope with that.
+	pause := math.Min(float64(c.BaseDelay)*math.Pow(c.Multiplier, float64(retries)), float64(c.MaxDelay))
+	random := rand.Float64
+	if e.Random != nil {
+		random = e.Random
+	}
+	return saturate(pause * (1 + c.Jitter*(2*random()-1)))
+}
+
+// saturate also turns NaN, which nonsense in a Config can make, into no pause.
+func saturate(d float64) time.Duration {
+	switch {
+	case d >= math.MaxInt64:
+		return math.MaxInt64
+	case d > 0:
+		return time.Duration(d)
+	}
+	return 0
+}
