@@ -39,7 +39,7 @@ func NewMetrics(metrics ...Metric) *Metrics {
 // MetricDescriptor says what a metric is. It must not change once registered.
 type MetricDescriptor struct {
 	// Name is unique in the program.
-	Name Metric
+	Name string
 	// Description is for people.
 	Description string
 	// Unit is the unit of the values, like "s" or "{attempt}".

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dns
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+
+	"google.golang.org/grpc/internal/resolver/static"
+	"google.golang.org/grpc/resolver"
+	"google.golang.org/grpc/serviceconfig"
+)
+
+// query is what one resolver asks of DNS.
+type query struct {
+	*Builder
+	server   Lookuper
+	host     hostPort
+	noConfig bool
+}
+
+// configParser is ClientConn.ParseServiceConfig.
+type configParser func(json string) *serviceconfig.ParseResult
+
+// run looks up addresses and the service config, both at the same time.
+func (q *query) run(ctx context.Context, parse configParser) (resolver.State, error) {
+	if q.noConfig {
+		return q.addresses(ctx)
+	}
+	config := make(chan *serviceconfig.ParseResult, 1)
+	go func() { config <- q.config(ctx, parse) }()
+	state, err := q.addresses(ctx)
+	state.ServiceConfig = <-config
+	return state, err
+}
+
+// addresses looks up A and AAAA records.
+func (q *query) addresses(ctx context.Context) (resolver.State, error) {
+	ips, err := q.server.LookupHost(ctx, q.host.name)
+	if err != nil {
+		return resolver.State{}, fmt.Errorf("dns: A record lookup error: %w", err)
+	}
+	list := make([]resolver.Address, len(ips))
+	for i, ip := range ips {
+		if _, err := netip.ParseAddr(ip); err != nil {
+			return resolver.State{}, fmt.Errorf("dns: the answer for %q holds no IP address: %w", q.host.name, err)
+		}
+		list[i] = q.host.address(ip)
+	}
+	return static.State(list...), nil
+}
+
+// config looks up the service config. Nil means that there is none for this client.
+func (q *query) config(ctx context.Context, parse configParser) *serviceconfig.ParseResult {
+	records, err := q.server.LookupTXT(ctx, txtPrefix+q.host.name)
+	if err != nil {
+		if q.IgnoreTXTErrors || isNotFound(err) {
+			return nil
+		}
+		return &serviceconfig.ParseResult{Err: fmt.Errorf("dns: TXT record lookup error: %w", err)}
+	}
+	json, err := q.chooseConfig(records)
+	switch {
+	case err != nil:
+		return &serviceconfig.ParseResult{Err: err}
+	case json == "":
+		return nil
+	}
+	return parse(json)
+}
+
+// isNotFound says whether DNS answered that there is no such record.
+func isNotFound(err error) bool {
+	var dnsErr *net.DNSError
+	return errors.As(err, &dnsErr) && dnsErr.IsNotFound
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package unix holds the resolvers of unix domain sockets (naming.md):
+// unix:path, unix:///absolute/path and, on Linux, unix-abstract:name. Importing it
+// registers them.
+package unix
+
+import (
+	"fmt"
+
+	"google.golang.org/grpc/internal/resolver/networktype"
+	"google.golang.org/grpc/internal/resolver/static"
+	"google.golang.org/grpc/resolver"
+)
+
+// authority is what a request carries when the program names no authority: a path is
+// not one.
+const authority = "localhost"
+
+// Builder makes the resolvers of one of the two schemes.
+type Builder struct {
+	// Abstract chooses unix-abstract, whose names are not in the file system.
+	Abstract bool
+}
+
+func init() {
+	resolver.Register(Builder{})
+	resolver.Register(Builder{Abstract: true})
+}
+
+// Scheme returns "unix" or "unix-abstract".
+func (b Builder) Scheme() string {
+	if b.Abstract {
+		return "unix-abstract"
+	}
+	return "unix"
+}
+
+// OverrideAuthority returns "localhost".
+func (Builder) OverrideAuthority(resolver.Target) string { return authority }
+
+// Build gives the channel its address before it returns.
+func (b Builder) Build(target resolver.Target, cc resolver.ClientConn, _ resolver.BuildOptions) (resolver.Resolver, error) {
+	if target.URL.Host != "" {
+		return nil, fmt.Errorf("%s: the target has an authority, %q; a path needs three slashes or none", b.Scheme(), target.URL.Host)
+	}
+	address := resolver.Address{Addr: b.path(target)}
+	return static.Resolve(cc, networktype.Set(address, "unix")), nil
+}
+
+// path does not use Target.Endpoint, which loses the slash of an absolute path.
+func (b Builder) path(target resolver.Target) string {
+	path := target.URL.Path
+	if path == "" {
+		path = target.URL.Opaque
+	}
+	if b.Abstract {
+		return "@" + path // package net writes the leading zero byte for it
+	}
+	return path
+}
