@@ -49,7 +49,7 @@ type reader struct {
 	err error // set once d is given back
 }
 
-func newReader(from io.Reader) (*reader, error) {
+func newReader(from io.Reader) (io.Reader, error) {
 	d := readers.Get().(*decoder)
 	if err := d.start(from); err != nil {
 		d.release()

@@ -22,7 +22,7 @@ type writer struct {
 	level int
 }
 
-func newWriter(to io.Writer, level int) (*writer, error) {
+func newWriter(to io.Writer, level int) (io.WriteCloser, error) {
 	if gz, ok := writers[level-gzip.DefaultCompression].Get().(*gzip.Writer); ok {
 		gz.Reset(to)
 		return &writer{gz: gz, level: level}, nil

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package serviceconfig
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"google.golang.org/grpc/serviceconfig"
+)
+
+// BalancerConfig is a balancer and its configuration.
+type BalancerConfig struct {
+	Name   string
+	Config serviceconfig.LoadBalancingConfig // nil: the balancer takes none
+}
+
+// ParseBalancer parses the configuration of one balancer.
+type ParseBalancer func(json.RawMessage) (serviceconfig.LoadBalancingConfig, error)
+
+// Lookup finds a balancer by name. known tells whether there is one; parse is nil if
+// it takes no configuration.
+type Lookup func(name string) (parse ParseBalancer, known bool)
+
+// SelectBalancer reads a list of balancers, each an object of its name and its
+// configuration, and returns the first that is known. It fails on a list in which
+// none is, and if the first known one rejects its configuration (gRFC A24).
+func SelectBalancer(list json.RawMessage, lookup Lookup) (BalancerConfig, error) {
+	var entries []map[string]json.RawMessage
+	if err := json.Unmarshal(list, &entries); err != nil {
+		return BalancerConfig{}, fmt.Errorf("loadBalancingConfig: %w", err)
+	}
+	var names []string
+	for i, entry := range entries {
+		if len(entry) != 1 {
+			return BalancerConfig{}, fmt.Errorf("loadBalancingConfig[%d]: has %d names, must have one", i, len(entry))
+		}
+		for name, js := range entry {
+			parse, known := lookup(name)
+			if !known {
+				names = append(names, name)
+				continue
+			}
+			return parseBalancer(name, parse, js)
+		}
+	}
+	if len(names) == 0 {
+		return BalancerConfig{}, errors.New("loadBalancingConfig: the list is empty")
+	}
+	return BalancerConfig{}, fmt.Errorf("loadBalancingConfig: none of the balancers %q is known", names)
+}
+
+func parseBalancer(name string, parse ParseBalancer, js json.RawMessage) (BalancerConfig, error) {
+	b := BalancerConfig{Name: name}
+	if parse == nil {
+		return b, nil
+	}
+	var err error
+	if b.Config, err = parse(js); err != nil {
+		return BalancerConfig{}, fmt.Errorf("loadBalancingConfig: %s: %w", name, err)
+	}
+	return b, nil
+}

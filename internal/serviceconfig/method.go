@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package serviceconfig parses service configs (grpc/doc/service_config.md, gRFC A2,
+// A6, A24) into typed values.
+package serviceconfig
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"google.golang.org/grpc/codes"
+)
+
+// MethodConfig is what a service config says of a method. What is nil it doesn't
+// say.
+type MethodConfig struct {
+	// WaitForReady is the default of the call option.
+	WaitForReady *bool
+	// Timeout bounds the RPC; the sooner of it and the context's deadline counts.
+	Timeout *time.Duration
+	// MaxReqSize and MaxRespSize bound a message, in bytes before compression; the
+	// smaller of it and the call option counts.
+	MaxReqSize  *int
+	MaxRespSize *int
+	// RetryPolicy is nil for methods that are not retried.
+	RetryPolicy *RetryPolicy
+}
+
+// RetryPolicy is that of gRFC A6.
+type RetryPolicy struct {
+	// MaxAttempts counts the first one too. It is 2 at least; the channel bounds it.
+	MaxAttempts int
+	// InitialBackoff, MaxBackoff and BackoffMultiplier: the pause before the n-th
+	// retry is min(InitialBackoff * BackoffMultiplier^(n-1), MaxBackoff), give or
+	// take 20 %. All are above zero.
+	InitialBackoff    time.Duration
+	MaxBackoff        time.Duration
+	BackoffMultiplier float64
+	// RetryableStatusCodes is not empty.
+	RetryableStatusCodes map[codes.Code]bool
+}
+
+// methodJSON is an entry of "methodConfig".
+type methodJSON struct {
+	Name                    []nameJSON
+	WaitForReady            *bool
+	Timeout                 *Duration
+	MaxRequestMessageBytes  *byteCount
+	MaxResponseMessageBytes *byteCount
+	RetryPolicy             *retryJSON
+}
+
+type nameJSON struct {
+	Service string
+	Method  string
+}
+
+type retryJSON struct {
+	MaxAttempts          int
+	InitialBackoff       Duration
+	MaxBackoff           Duration
+	BackoffMultiplier    float64
+	RetryableStatusCodes []codes.Code
+}
+
+func (m *methodJSON) parse() (MethodConfig, error) {
+	c := MethodConfig{
+		WaitForReady: m.WaitForReady,
+		Timeout:      (*time.Duration)(m.Timeout),
+		MaxReqSize:   (*int)(m.MaxRequestMessageBytes),
+		MaxRespSize:  (*int)(m.MaxResponseMessageBytes),
+	}
+	if m.RetryPolicy == nil {
+		return c, nil
+	}
+	var err error
+	c.RetryPolicy, err = m.RetryPolicy.parse()
+	return c, err
+}
+
+// path returns the key of ParsedConfig.Methods.
+func (n nameJSON) path() (string, error) {
+	switch {
+	case n.Service != "":
+		return "/" + n.Service + "/" + n.Method, nil
+	case n.Method != "":
+		return "", fmt.Errorf("method %q without a service", n.Method)
+	}
+	return "", nil
+}
+
+func (r *retryJSON) parse() (*RetryPolicy, error) {
+	// A6: "MUST be specified and MUST be a JSON integer value greater than 1".
+	if r.MaxAttempts < 2 {
+		return nil, fmt.Errorf("maxAttempts is %d, must be at least 2", r.MaxAttempts)
+	}
+	if r.InitialBackoff <= 0 || r.MaxBackoff <= 0 || r.BackoffMultiplier <= 0 {
+		return nil, errors.New("initialBackoff, maxBackoff and backoffMultiplier must be above 0")
+	}
+	if len(r.RetryableStatusCodes) == 0 {
+		return nil, errors.New("retryableStatusCodes must not be empty")
+	}
+	p := &RetryPolicy{
+		MaxAttempts:          r.MaxAttempts,
+		InitialBackoff:       time.Duration(r.InitialBackoff),
+		MaxBackoff:           time.Duration(r.MaxBackoff),
+		BackoffMultiplier:    r.BackoffMultiplier,
+		RetryableStatusCodes: make(map[codes.Code]bool, len(r.RetryableStatusCodes)),
+	}
+	for _, c := range r.RetryableStatusCodes {
+		p.RetryableStatusCodes[c] = true
+	}
+	return p, nil
+}
+
+// byteCount is a number of bytes, which JSON may also hold as a string; what exceeds
+// an int becomes the greatest int.
+type byteCount int
+
+func (c *byteCount) UnmarshalJSON(b []byte) error {
+	if string(b) == "null" {
+		return nil
+	}
+	text := string(b)
+	if b[0] == '"' {
+		if err := json.Unmarshal(b, &text); err != nil {
+			return err
+		}
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 {
+		return fmt.Errorf("%s is not a number of bytes", b)
+	}
+	*c = byteCount(min(n, math.MaxInt))
+	return nil
+}

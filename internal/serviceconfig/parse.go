@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package serviceconfig
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Parsed is a service config.
+type Parsed struct {
+	// Methods is keyed by "/service/method", by "/service/" for all methods of a
+	// service, by "" for all. See Method.
+	Methods map[string]MethodConfig
+	// Throttling is nil if retries are not throttled.
+	Throttling *RetryThrottling
+	// HealthCheckService is the service whose health the channel watches (gRFC A17),
+	// nil for none.
+	HealthCheckService *string
+	// LoadBalancingConfig is the list for SelectBalancer, nil if the config has
+	// none. LoadBalancingPolicy then counts, which is the older form: a name, empty
+	// if the config has none.
+	LoadBalancingConfig json.RawMessage
+	LoadBalancingPolicy string
+}
+
+// RetryThrottling is that of gRFC A6.
+type RetryThrottling struct {
+	MaxTokens  float64 // above 0, at most 1000
+	TokenRatio float64 // above 0
+}
+
+// Parse reads a service config in JSON. It fails on one that the specification calls
+// invalid, naming the field; it skips fields that it doesn't know.
+func Parse(js []byte) (*Parsed, error) {
+	var in struct {
+		LoadBalancingPolicy string
+		LoadBalancingConfig json.RawMessage
+		MethodConfig        []methodJSON
+		RetryThrottling     *RetryThrottling
+		HealthCheckConfig   *struct{ ServiceName *string }
+	}
+	if err := json.Unmarshal(js, &in); err != nil {
+		return nil, fmt.Errorf("service config: %w", err)
+	}
+	out := &Parsed{
+		Methods:             make(map[string]MethodConfig),
+		Throttling:          in.RetryThrottling,
+		LoadBalancingConfig: in.LoadBalancingConfig,
+		LoadBalancingPolicy: in.LoadBalancingPolicy,
+	}
+	if string(out.LoadBalancingConfig) == "null" {
+		out.LoadBalancingConfig = nil
+	}
+	if in.HealthCheckConfig != nil {
+		out.HealthCheckService = in.HealthCheckConfig.ServiceName
+	}
+	if t := out.Throttling; t != nil && (t.MaxTokens <= 0 || t.MaxTokens > 1000 || t.TokenRatio <= 0) {
+		return nil, errors.New("service config: retryThrottling: maxTokens must be above 0 and at most 1000, tokenRatio above 0")
+	}
+	for i := range in.MethodConfig {
+		if err := out.addMethods(&in.MethodConfig[i]); err != nil {
+			return nil, fmt.Errorf("service config: methodConfig[%d]: %w", i, err)
+		}
+	}
+	return out, nil
+}
+
+func (p *Parsed) addMethods(m *methodJSON) error {
+	c, err := m.parse()
+	if err != nil {
+		return err
+	}
+	for _, name := range m.Name {
+		path, err := name.path()
+		if err != nil {
+			return err
+		}
+		if _, twice := p.Methods[path]; twice {
+			return fmt.Errorf("name %q occurs twice", path)
+		}
+		p.Methods[path] = c
+	}
+	return nil
+}
+
+// Method returns the config for "/service/method" out of the map of Parsed or
+// grpc.ServiceConfig: that of the method, else of its service, else of all.
+func Method(methods map[string]MethodConfig, path string) MethodConfig {
+	if c, ok := methods[path]; ok {
+		return c
+	}
+	if slash := strings.LastIndexByte(path, '/'); slash >= 0 {
+		if c, ok := methods[path[:slash+1]]; ok {
+			return c
+		}
+	}
+	return methods[""]
+}
