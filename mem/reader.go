@@ -90,14 +90,15 @@ func (r *Reader) Peek(n int, dst [][]byte) ([][]byte, error) {
 		return dst, errNegativeCount
 	}
 	err := r.shortfall(n)
-	next := r.current
-	for i, left := 0, min(n, r.remaining); left > 0; next = r.buffers[i].ReadOnlyData() {
-		part := next[:min(left, len(next))]
-		if left -= len(part); len(part) > 0 {
+	part := r.current
+	for i, left := 0, min(n, r.remaining); left > 0; {
+		part = part[:min(left, len(part))]
+		if len(part) > 0 {
 			dst = append(dst, part[:len(part):len(part)])
 		}
-		if i++; left == 0 {
-			break
+		if left -= len(part); left > 0 {
+			i++
+			part = r.buffers[i].ReadOnlyData()
 		}
 	}
 	return dst, err

@@ -130,14 +130,14 @@ func (v *view) splitAt(n int) (left, right Buffer) {
 // objects to the collector: a view that is never used again can tell for ever that it
 // was freed.
 func (v *view) end() {
-	r, last := v.region, false
+	r := v.region
 	if v != &r.whole {
 		v.region, v.data = nil, nil
 		if !mem.Checking {
 			viewObjects.Put(v)
 		}
 	}
-	if last = r.views.Add(-1) == 0; !last {
+	if r.views.Add(-1) > 0 {
 		return
 	}
 	memory, pool := r.memory, r.pool
@@ -146,6 +146,14 @@ func (v *view) end() {
 		regionObjects.Put(r)
 	}
 	pool.Put(memory)
+}
+
+// isSole reports whether v is all there is on the given memory, n bytes long and with one
+// reference. Who holds that one may then write behind those bytes.
+func (v *view) isSole(memory *[]byte, n int) bool {
+	r := v.region
+	return v.refs.Load() == 1 && r != nil && v == &r.whole && r.memory == memory &&
+		r.views.Load() == 1 && len(v.data) == n
 }
 
 func (v *view) mustLive(what string) {

@@ -68,10 +68,11 @@ func (c *class) get() (b *[]byte, reused bool) {
 	return &fresh, false
 }
 
-func (c *class) put(b *[]byte) {
+// put counts b as returned, and keeps it if it may and there is room.
+func (c *class) put(b *[]byte, keep bool) {
 	s := c.shardOf(b)
 	s.lent.Add(-1)
-	if s.kept.Load() >= c.limit {
+	if !keep || s.kept.Load() >= c.limit {
 		return // concurrent callers may exceed the limit by one each
 	}
 	s.kept.Add(1)
@@ -89,7 +90,11 @@ func (c *class) stats() Stats {
 }
 
 func (c *class) shardOf(b *[]byte) *shard {
-	// Fibonacci hashing: the high bits of the product depend on all bits of the address.
-	h := uint32(uintptr(unsafe.Pointer(b))>>3) * 0x9E3779B1
-	return &c.shards[(h>>16)&uint32(len(c.shards)-1)]
+	return &c.shards[hashAddress(unsafe.Pointer(b))&uint32(len(c.shards)-1)]
+}
+
+// hashAddress spreads addresses over 16 bits: those in the middle of the product depend
+// on many bits of the address (Fibonacci hashing).
+func hashAddress(p unsafe.Pointer) uint32 {
+	return (uint32(uintptr(p)>>3) * 0x9E3779B1) >> 16
 }

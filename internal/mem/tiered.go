@@ -91,9 +91,9 @@ func (t *Tiered) Put(b *[]byte) {
 	if b == nil {
 		return
 	}
-	t.tracker.giveBack(b)
+	keep := t.tracker.giveBack(b)
 	if c := t.classOf(cap(*b)); c != nil {
-		c.put(b)
+		c.put(b, keep)
 		return
 	}
 	t.plain.returned(cap(*b))

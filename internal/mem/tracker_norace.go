@@ -12,4 +12,4 @@ type tracker struct{}
 
 func (*tracker) lend(*[]byte, bool) {}
 
-func (*tracker) giveBack(*[]byte) {}
+func (*tracker) giveBack(*[]byte) bool { return true }

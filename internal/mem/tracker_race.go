@@ -20,6 +20,11 @@ const poison = 0xDB
 
 var poisonPage = bytes.Repeat([]byte{poison}, 4096)
 
+// gentle is the size up to which an array that did not come from the pool is let go
+// without a check. Programs hand constants to NewBuffer, and with small ones
+// nothing ever happened to them.
+const gentle = 1 << 10
+
 // tracker knows of every array whether it is in the pool. The keys are weak: what the
 // pool or a caller drops can be collected, and the key of a later array at the same
 // address is another one.
@@ -37,31 +42,41 @@ func (t *tracker) lend(b *[]byte, reused bool) {
 	if reused && !isPoisoned((*b)[:cap(*b)]) {
 		panic(fmt.Sprintf("mem: a buffer of %d bytes was written to after it went back to its pool", cap(*b)))
 	}
-	t.set(b, false)
+	key := keyOf(b)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.set(key, false)
 }
 
-// giveBack notes that the pool gets b back, and overwrites it. The array may be unknown to the
-// pool; only a second Put is an error.
-func (t *tracker) giveBack(b *[]byte) {
+// giveBack notes that the pool gets b back, overwrites it, and reports whether the pool
+// may keep it. The pool need not have lent it; but it must not be in the pool already.
+func (t *tracker) giveBack(b *[]byte) bool {
 	if cap(*b) == 0 {
-		return
+		return false
 	}
-	if wasIn := t.set(b, true); wasIn {
+	key := keyOf(b)
+	t.mu.Lock()
+	wasIn, known := t.inPool[key]
+	if !known && cap(*b) <= gentle {
+		t.mu.Unlock()
+		return false
+	}
+	t.set(key, true)
+	t.mu.Unlock()
+
+	if wasIn {
 		panic(fmt.Sprintf("mem: a buffer of %d bytes was put into its pool twice", cap(*b)))
 	}
 	for rest := (*b)[:cap(*b)]; len(rest) > 0; {
 		rest = rest[copy(rest, poisonPage):]
 	}
+	return true
 }
 
-func (t *tracker) set(b *[]byte, in bool) (wasIn bool) {
-	key := weak.Make(&(*b)[:1][0])
-	t.mu.Lock()
-	defer t.mu.Unlock()
+func (t *tracker) set(key weak.Pointer[byte], in bool) {
 	if t.inPool == nil {
 		t.inPool = make(map[weak.Pointer[byte]]bool)
 	}
-	wasIn = t.inPool[key]
 	t.inPool[key] = in
 	if len(t.inPool) > max(t.sweep, 1024) {
 		for k := range t.inPool {
@@ -71,8 +86,9 @@ func (t *tracker) set(b *[]byte, in bool) (wasIn bool) {
 		}
 		t.sweep = 2 * len(t.inPool)
 	}
-	return wasIn
 }
+
+func keyOf(b *[]byte) weak.Pointer[byte] { return weak.Make(&(*b)[:1][0]) }
 
 func isPoisoned(b []byte) bool {
 	for len(b) > 0 {
