@@ -80,7 +80,7 @@ func (s SliceBuffer) Len() int { return len(s) }
 
 // Slice returns s[start:end], which needs no Free. It panics if the range is not within s.
 func (s SliceBuffer) Slice(start, end int) Buffer {
-	return s[:len(s):len(s)][start:end]
+	return s[:len(s):len(s)][start:end:end]
 }
 
 func (s SliceBuffer) readInto(dst []byte) (int, Buffer) {

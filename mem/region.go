@@ -70,6 +70,7 @@ func (v *view) Len() int {
 // Ref implements Buffer.
 func (v *view) Ref() {
 	if v.refs.Add(1) <= 1 {
+		v.refs.Add(-1) // it stays dead for whoever recovers
 		panic("mem: Buffer referenced after its last Free")
 	}
 }
@@ -81,6 +82,7 @@ func (v *view) Free() {
 	case n == 0:
 		v.end()
 	default:
+		v.refs.Add(1)
 		panic("mem: Buffer freed more often than referenced")
 	}
 }
@@ -88,7 +90,7 @@ func (v *view) Free() {
 // Slice implements Buffer.
 func (v *view) Slice(start, end int) Buffer {
 	v.mustLive("sliced")
-	part := v.data[:len(v.data):len(v.data)][start:end]
+	part := v.data[:len(v.data):len(v.data)][start:end:end]
 	if len(part) == len(v.data) {
 		v.Ref()
 		return v
