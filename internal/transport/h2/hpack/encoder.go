@@ -83,14 +83,16 @@ func (e *Encoder) SetMaxTableSize(n uint32) {
 // RFC 7541 section 4.2: "This dynamic table size update MUST occur at the beginning
 // of the first header block following the change to the dynamic table size." And:
 // "the smallest maximum table size that occurs in that interval MUST be signaled in
-// a dynamic table size update."
+// a dynamic table size update." After such a low point the table starts anew from 0,
+// which is as small as any: golang.org/x/net refuses a second update while its table
+// holds entries.
 func (e *Encoder) Begin(dst []byte) []byte {
 	e.setup()
 	if e.low == e.t.max && e.goal == e.t.max && !e.announce {
 		return dst
 	}
 	if e.low < e.goal {
-		dst = e.update(dst, e.low)
+		dst = e.update(dst, 0)
 	}
 	dst = e.update(dst, e.goal)
 	e.low, e.announce = e.goal, false
