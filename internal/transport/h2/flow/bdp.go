@@ -28,7 +28,8 @@ const (
 // the rate stays while the window grows, the path is full: the rest would only
 // stand in queues on the way.
 //
-// A window only grows. An estimator at MaxBDPWindow sends no more pings.
+// A window only grows. An estimator at MaxBDPWindow sends no more pings, and the
+// zero value none at all.
 type BDP struct {
 	window uint32
 	wait   uint32 // half windows to receive before the next ping; 0 counts as 1
@@ -58,7 +59,7 @@ func (b *BDP) Window() uint32 { return b.window }
 // caller sends a PING with the data it will know the answer by. There is at most
 // one at a time, and none before half a window has arrived since the last.
 func (b *BDP) Received(n uint32, now time.Time) (ping bool) {
-	if b.window >= MaxBDPWindow {
+	if b.window == 0 || b.window >= MaxBDPWindow {
 		return false
 	}
 	if b.pinging {

@@ -92,6 +92,10 @@ func (f *Inflow) Expect(n uint32) (increment uint32) {
 // larger one must be let pass. Streams that start in between start with the
 // larger one, too.
 //
+// After lowering, Consume(0) returns the increment to send, if any: what was too
+// little for an update at the old target may be enough at the new one, and the
+// peer could wait for it for ever.
+//
 // It returns ErrOverflow, and changes nothing, if the window would pass
 // MaxWindow: such a setting must not be sent, as the peer has to close the
 // connection for it (section 6.9.2).

@@ -23,9 +23,10 @@ func ConnError(code ErrCode, reason string) error {
 
 // StreamError returns a stream error: RST_STREAM, and the connection goes on.
 //
-// The one who sends the RST_STREAM still has to look at the stream's state: on
-// an idle stream none may be sent (section 6.4), and that happens, as PRIORITY
-// is legal there.
+// No RST_STREAM may be sent for an idle stream (section 6.4), and a frame may name
+// one, most of all PRIORITY, which is legal there. Whoever maps the error looks at
+// the state first; to end the connection instead is always allowed (section
+// 5.4.1).
 func StreamError(streamID uint32, code ErrCode, reason string) error {
 	return Error{Code: code, StreamID: streamID, Reason: reason}
 }

@@ -55,9 +55,18 @@ func AppendHeader(dst []byte, h Header) []byte {
 // count against the connection's flow-control window if the frame is DATA
 // (section 6.9).
 func (h Header) Check(maxFrameSize uint32) error {
+	// The rules of the type come first: a PING of any wrong size is a fault of
+	// the connection, also if the header says that it is on a stream.
+	if err := h.checkType(); err != nil {
+		return err
+	}
 	if h.Length > maxFrameSize {
 		return h.sizeError("payload larger than SETTINGS_MAX_FRAME_SIZE")
 	}
+	return nil
+}
+
+func (h Header) checkType() error {
 	switch h.Type {
 	case Data:
 		return h.checkData()

@@ -35,8 +35,9 @@ func ParseHeaders(h Header, p []byte) (HeadersFrame, error) {
 	if f.HasPriority {
 		f.Priority, p = parsePriorityParam(p), p[priorityLen:]
 	}
-	// Section 6.2: padding that exceeds the room left for the fragment is a
-	// connection error. To fill that room entirely is allowed.
+	// Section 6.2 has this as PROTOCOL_ERROR. It is the connection's, as there
+	// is no fragment to keep the HPACK state with. Padding may fill all the
+	// room there is for a fragment.
 	if pad > len(p) {
 		return HeadersFrame{}, ConnError(ProtocolError, "HEADERS: padding longer than the payload")
 	}
