@@ -57,8 +57,8 @@ type BuildOptions struct {
 }
 
 // Balancer watches what the resolver finds and the state of its SubConns, and gives the
-// channel a Picker for each change. The channel calls its methods, ExitIdle excepted,
-// one at a time.
+// channel a Picker for each change. The channel calls its methods, and the listeners of
+// its SubConns, one at a time.
 type Balancer interface {
 	// UpdateClientConnState is told what the resolver found, and the balancer's
 	// configuration. ErrBadResolverState tells the channel to have the resolver try

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package base
+
+import (
+	"errors"
+	"fmt"
+
+	"google.golang.org/grpc/balancer"
+	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/grpclog"
+	"google.golang.org/grpc/resolver"
+)
+
+var logger = grpclog.Component("balancer")
+
+// baseBalancer is a balancer. The channel calls it one call at a time, the listeners of
+// its SubConns included, so it needs no lock.
+type baseBalancer struct {
+	// Immutable.
+	cc      balancer.ClientConn
+	pickers PickerBuilder
+	config  Config
+
+	subConns *resolver.AddressMapV2[*subConn]
+	states   balancer.ConnectivityStateEvaluator
+	state    connectivity.State
+	picker   balancer.Picker
+
+	// Why nothing works, for the picker of TransientFailure; nil for no reason.
+	resolverErr, connErr error
+}
+
+// subConn is a SubConn with what the balancer knows of it.
+type subConn struct {
+	balancer.SubConn
+	address resolver.Address
+	// state is the last one that counts: between a failure and the next Ready it
+	// stays TransientFailure.
+	state connectivity.State
+}
+
+// UpdateClientConnState makes SubConns for new addresses and gives up those that are gone.
+func (b *baseBalancer) UpdateClientConnState(s balancer.ClientConnState) error {
+	b.resolverErr = nil
+	wanted := resolver.NewAddressMapV2[bool]()
+	for _, a := range s.ResolverState.Addresses {
+		wanted.Set(a, true)
+		b.ensure(a)
+	}
+	b.dropAllBut(wanted)
+	if len(s.ResolverState.Addresses) == 0 {
+		b.ResolverError(errors.New("produced zero addresses"))
+		return balancer.ErrBadResolverState
+	}
+	b.state = b.states.CurrentState()
+	b.renewPicker()
+	b.publish()
+	return nil
+}
+
+// ensure makes a SubConn for an address that has none. For one that has, only what is
+// not part of its key may be new.
+func (b *baseBalancer) ensure(a resolver.Address) {
+	if known, ok := b.subConns.Get(a); ok {
+		known.address = a
+		return
+	}
+	// It is told to connect at once, so it never counts as idle.
+	sc := &subConn{address: a, state: connectivity.Connecting}
+	made, err := b.cc.NewSubConn([]resolver.Address{a}, balancer.NewSubConnOptions{
+		HealthCheckEnabled: b.config.HealthCheck,
+		StateListener:      func(s balancer.SubConnState) { b.subConnChanged(sc, s) },
+	})
+	if err != nil {
+		logger.Warningf("no SubConn for %v: %v", a, err)
+		return
+	}
+	sc.SubConn = made
+	b.subConns.Set(a, sc)
+	b.states.RecordTransition(connectivity.Shutdown, sc.state)
+	made.Connect()
+}
+
+// dropAllBut shuts down the SubConns whose addresses are not wanted any more.
+func (b *baseBalancer) dropAllBut(wanted *resolver.AddressMapV2[bool]) {
+	var gone []*subConn
+	for a, sc := range b.subConns.All() {
+		if _, ok := wanted.Get(a); !ok {
+			gone = append(gone, sc)
+		}
+	}
+	for _, sc := range gone {
+		b.subConns.Delete(sc.address)
+		b.states.RecordTransition(sc.state, connectivity.Shutdown)
+		sc.state = connectivity.Shutdown
+		sc.Shutdown()
+	}
+}
+
+// ResolverError matters only where there is nothing better: SubConns that work go on.
+func (b *baseBalancer) ResolverError(err error) {
+	b.resolverErr = err
+	if b.subConns.Len() == 0 {
+		b.state = connectivity.TransientFailure
+	}
+	if b.state != connectivity.TransientFailure {
+		return
+	}
+	b.renewPicker()
+	b.publish()
+}
+
+// UpdateSubConnState is never called: every SubConn here has a listener.
+func (b *baseBalancer) UpdateSubConnState(_ balancer.SubConn, s balancer.SubConnState) {
+	logger.Errorf("a state (%v) came by UpdateSubConnState; it is ignored", s)
+}
+
+// Close leaves the SubConns to the channel.
+func (b *baseBalancer) Close() {}
+
+// ExitIdle has nothing to do: no SubConn is left idle.
+func (b *baseBalancer) ExitIdle() {}
+
+func (b *baseBalancer) subConnChanged(sc *subConn, s balancer.SubConnState) {
+	if sc.state == connectivity.Shutdown {
+		return // it was given up
+	}
+	if s.ConnectivityState == connectivity.Idle {
+		sc.Connect()
+	}
+	if s.ConnectivityState == connectivity.TransientFailure {
+		b.connErr = s.ConnectionError
+	}
+	before := sc.state
+	if before == connectivity.TransientFailure && isHopeful(s.ConnectivityState) {
+		// A server that is down would make the channel flicker between failing
+		// RPCs and letting them wait. It has failed until it is ready.
+		return
+	}
+	sc.state = s.ConnectivityState
+	b.state = b.states.RecordTransition(before, sc.state)
+	wasReady, isReady := before == connectivity.Ready, sc.state == connectivity.Ready
+	if wasReady != isReady || b.state == connectivity.TransientFailure {
+		b.renewPicker()
+	}
+	b.publish()
+}
+
+func isHopeful(s connectivity.State) bool {
+	return s == connectivity.Idle || s == connectivity.Connecting
+}
+
+func (b *baseBalancer) publish() {
+	b.cc.UpdateState(balancer.State{ConnectivityState: b.state, Picker: b.picker})
+}
+
+func (b *baseBalancer) renewPicker() {
+	if b.state == connectivity.TransientFailure {
+		b.picker = NewErrPicker(b.reason())
+		return
+	}
+	ready := make(map[balancer.SubConn]SubConnInfo)
+	for _, sc := range b.subConns.All() {
+		if sc.state == connectivity.Ready {
+			ready[sc.SubConn] = SubConnInfo{Address: sc.address}
+		}
+	}
+	b.picker = b.pickers.Build(PickerBuildInfo{ReadySCs: ready})
+}
+
+// reason says why RPCs fail, as far as it is known.
+func (b *baseBalancer) reason() error {
+	switch {
+	case b.connErr == nil && b.resolverErr == nil:
+		return errors.New("no connection could be made")
+	case b.connErr == nil:
+		return fmt.Errorf("last resolver error: %w", b.resolverErr)
+	case b.resolverErr == nil:
+		return fmt.Errorf("last connection error: %w", b.connErr)
+	}
+	return fmt.Errorf("last connection error: %w; last resolver error: %w", b.connErr, b.resolverErr)
+}

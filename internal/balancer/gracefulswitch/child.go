@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gracefulswitch
+
+import (
+	"sync"
+
+	"google.golang.org/grpc/balancer"
+	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/resolver"
+)
+
+// child is one policy, and the ClientConn that it was built with.
+type child struct {
+	balancer.ClientConn // the parent's
+	parent              *Balancer
+	name                string
+
+	// calls is held during each call into the policy: those of the parent, those of
+	// SubConns and the last one, Close, which comes from a goroutine of its own.
+	calls  sync.Mutex
+	policy balancer.Balancer // nil before it is built and after it is closed
+
+	// The parent's lock guards the rest.
+	last     balancer.State
+	subConns map[balancer.SubConn]struct{}
+}
+
+// build says whether the builder built something.
+func (c *child) build(builder balancer.Builder, opts balancer.BuildOptions) bool {
+	c.calls.Lock()
+	defer c.calls.Unlock()
+	c.policy = builder.Build(c, opts)
+	return c.policy != nil
+}
+
+// call calls f with the policy, unless it is closed.
+func (c *child) call(f func(balancer.Balancer)) {
+	c.calls.Lock()
+	defer c.calls.Unlock()
+	if c.policy != nil {
+		f(c.policy)
+	}
+}
+
+// close closes the policy and shuts down what SubConns it left. c may be nil.
+func (c *child) close() {
+	if c == nil {
+		return
+	}
+	c.call(func(policy balancer.Balancer) {
+		policy.Close()
+		c.policy = nil
+	})
+	for sc := range c.parent.orphans(c) {
+		sc.Shutdown()
+	}
+}
+
+// UpdateState implements balancer.ClientConn.
+func (c *child) UpdateState(s balancer.State) {
+	c.parent.report(c, s)
+}
+
+// ResolveNow implements balancer.ClientConn.
+func (c *child) ResolveNow(o resolver.ResolveNowOptions) {
+	c.parent.resolveNow(c, o)
+}
+
+// NewSubConn implements balancer.ClientConn.
+func (c *child) NewSubConn(addrs []resolver.Address, opts balancer.NewSubConnOptions) (balancer.SubConn, error) {
+	listener := opts.StateListener
+	var sc balancer.SubConn
+	opts.StateListener = func(s balancer.SubConnState) {
+		if s.ConnectivityState == connectivity.Shutdown {
+			c.parent.forget(c, sc)
+		}
+		c.call(func(policy balancer.Balancer) {
+			if listener != nil {
+				listener(s)
+				return
+			}
+			policy.UpdateSubConnState(sc, s) //nolint:staticcheck // the old way is still public
+		})
+	}
+	// sc is written before anybody can call Connect, and so before the listener.
+	sc, err := c.ClientConn.NewSubConn(addrs, opts)
+	if err != nil {
+		return nil, err
+	}
+	if !c.parent.adopt(c, sc) {
+		sc.Shutdown()
+		return nil, errClosed
+	}
+	return sc, nil
+}
+
+// RemoveSubConn implements balancer.ClientConn.
+func (c *child) RemoveSubConn(sc balancer.SubConn) {
+	sc.Shutdown()
+}
+
+// UpdateAddresses implements balancer.ClientConn.
+func (c *child) UpdateAddresses(sc balancer.SubConn, addrs []resolver.Address) {
+	sc.UpdateAddresses(addrs) //nolint:staticcheck // the old way is still public
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gracefulswitch
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"google.golang.org/grpc/balancer"
+	"google.golang.org/grpc/serviceconfig"
+)
+
+// Config chooses a child policy and carries its configuration.
+type Config struct {
+	serviceconfig.LoadBalancingConfig
+
+	// Child builds the policy.
+	Child balancer.Builder
+	// ChildConfig is what the policy's ParseConfig returned; nil if it has none.
+	ChildConfig serviceconfig.LoadBalancingConfig
+}
+
+// ParseConfig reads a list of policies, in the form of loadBalancingConfig
+// (service_config.md): each is an object of one key, the policy's name, with its
+// configuration as the value. The first one that is registered is chosen.
+func ParseConfig(list json.RawMessage) (*Config, error) {
+	var policies []map[string]json.RawMessage
+	if err := json.Unmarshal(list, &policies); err != nil {
+		return nil, fmt.Errorf("the list of balancer configurations: %w", err)
+	}
+	var unknown []string
+	for i, policy := range policies {
+		if len(policy) != 1 {
+			return nil, fmt.Errorf("entry %d of the list of balancer configurations has %d names, not one", i, len(policy))
+		}
+		for name, config := range policy {
+			if b := balancer.Get(name); b != nil {
+				return parseChild(b, config)
+			}
+			unknown = append(unknown, name)
+		}
+	}
+	if len(unknown) == 0 {
+		return nil, errors.New("the list of balancer configurations is empty")
+	}
+	return nil, fmt.Errorf("no balancer is registered of: %s", strings.Join(unknown, ", "))
+}
+
+func parseChild(b balancer.Builder, config json.RawMessage) (*Config, error) {
+	parser, ok := b.(balancer.ConfigParser)
+	if !ok {
+		if !bytes.Equal(bytes.TrimSpace(config), []byte("{}")) {
+			logger.Warningf("balancer %q takes no configuration, so this is ignored: %s", b.Name(), config)
+		}
+		return &Config{Child: b}, nil
+	}
+	parsed, err := parser.ParseConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("the configuration of balancer %q: %w", b.Name(), err)
+	}
+	return &Config{Child: b, ChildConfig: parsed}, nil
+}

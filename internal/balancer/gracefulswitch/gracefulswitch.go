@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package gracefulswitch changes the policy of a balancer without a gap: the new policy
+// works beside the old one until it is ready to take over.
+package gracefulswitch
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"google.golang.org/grpc/balancer"
+	"google.golang.org/grpc/balancer/base"
+	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/grpclog"
+	"google.golang.org/grpc/resolver"
+)
+
+var (
+	logger = grpclog.Component("gracefulswitch")
+
+	errClosed = errors.New("gracefulswitch: the balancer is closed")
+)
+
+// Balancer has one child policy, or two during a switch: the current one, whose picker
+// the channel uses, and the pending one. The pending one takes over as soon as it
+// reports something else than Connecting, or the current one is not ready.
+//
+// Its methods are called one at a time, as those of every Balancer; the children may
+// call their ClientConn at any time.
+//
+// Lock order: child.calls, then Balancer.mu. The parent's UpdateState is called with mu
+// held, so that the channel sees states in the order in which they took effect.
+type Balancer struct {
+	// Immutable.
+	cc   balancer.ClientConn
+	opts balancer.BuildOptions
+
+	mu      sync.Mutex
+	closed  bool
+	current *child // nil before the first switch
+	pending *child
+}
+
+// New returns a Balancer without a policy. It does nothing until SwitchTo, or until
+// UpdateClientConnState with a *Config.
+func New(cc balancer.ClientConn, opts balancer.BuildOptions) *Balancer {
+	return &Balancer{cc: cc, opts: opts}
+}
+
+// SwitchTo builds a policy and begins to switch to it. A policy that is still pending
+// from an earlier switch is given up.
+func (b *Balancer) SwitchTo(builder balancer.Builder) error {
+	c := &child{
+		ClientConn: b.cc,
+		parent:     b,
+		name:       builder.Name(),
+		last: balancer.State{
+			ConnectivityState: connectivity.Connecting,
+			Picker:            base.NewErrPicker(balancer.ErrNoSubConnAvailable),
+		},
+		subConns: make(map[balancer.SubConn]struct{}),
+	}
+	replaced, err := b.install(c)
+	if err != nil {
+		return err
+	}
+	replaced.close()
+	if !c.build(builder, b.opts) {
+		b.uninstall(c)
+		return fmt.Errorf("gracefulswitch: the builder of %q built nothing", c.name)
+	}
+	return nil
+}
+
+// install makes c the latest child and returns the pending one that it replaces, if any.
+func (b *Balancer) install(c *child) (replaced *child, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return nil, errClosed
+	}
+	if b.current == nil {
+		b.current = c
+		return nil, nil
+	}
+	replaced, b.pending = b.pending, c
+	return replaced, nil
+}
+
+func (b *Balancer) uninstall(c *child) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch c {
+	case b.current:
+		b.current, b.pending = b.pending, nil
+	case b.pending:
+		b.pending = nil
+	}
+}
+
+// latest returns the child that the resolver's news are for, nil when there is none.
+func (b *Balancer) latest() *child {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.pending != nil {
+		return b.pending
+	}
+	return b.current
+}
+
+// UpdateClientConnState passes the state to the latest child. With a *Config it switches
+// first if the child it names is another than the latest.
+func (b *Balancer) UpdateClientConnState(state balancer.ClientConnState) error {
+	c := b.latest()
+	if config, ok := state.BalancerConfig.(*Config); ok {
+		if c == nil || c.name != config.Child.Name() {
+			if err := b.SwitchTo(config.Child); err != nil {
+				return fmt.Errorf("%w: %w", balancer.ErrBadResolverState, err)
+			}
+			c = b.latest()
+		}
+		state.BalancerConfig = config.ChildConfig
+	}
+	if c == nil {
+		return errClosed
+	}
+	err := errClosed
+	c.call(func(policy balancer.Balancer) { err = policy.UpdateClientConnState(state) })
+	return err
+}
+
+// ResolverError passes the error to the latest child; before there is one it makes the
+// channel fail RPCs with it.
+func (b *Balancer) ResolverError(err error) {
+	if c := b.latest(); c != nil {
+		c.call(func(policy balancer.Balancer) { policy.ResolverError(err) })
+		return
+	}
+	b.cc.UpdateState(balancer.State{
+		ConnectivityState: connectivity.TransientFailure,
+		Picker:            base.NewErrPicker(err),
+	})
+}
+
+// ExitIdle passes the call to the latest child.
+func (b *Balancer) ExitIdle() {
+	if c := b.latest(); c != nil {
+		c.call(balancer.Balancer.ExitIdle)
+	}
+}
+
+// UpdateSubConnState is never called: every SubConn here has a listener.
+func (b *Balancer) UpdateSubConnState(_ balancer.SubConn, s balancer.SubConnState) {
+	logger.Errorf("a state (%v) came by UpdateSubConnState; it is ignored", s)
+}
+
+// Close closes the children. What they still report is dropped.
+func (b *Balancer) Close() {
+	b.mu.Lock()
+	b.closed = true
+	current, pending := b.current, b.pending
+	b.current, b.pending = nil, nil
+	b.mu.Unlock()
+	current.close()
+	pending.close()
+}
+
+// report takes a child's state.
+func (b *Balancer) report(c *child, s balancer.State) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch c {
+	case b.current:
+		c.last = s
+		if b.pending != nil && s.ConnectivityState != connectivity.Ready {
+			b.promote()
+			return
+		}
+		b.cc.UpdateState(s)
+	case b.pending:
+		c.last = s
+		if s.ConnectivityState != connectivity.Connecting || b.current.last.ConnectivityState != connectivity.Ready {
+			b.promote()
+		}
+	}
+}
+
+// promote makes the pending child the current one. b.mu is held.
+func (b *Balancer) promote() {
+	old := b.current
+	b.current, b.pending = b.pending, nil
+	b.cc.UpdateState(b.current.last)
+	// The old child may be in the middle of the call that led here, and cannot be
+	// closed before it returns.
+	go old.close()
+}
+
+// isChild says whether c is in use. b.mu is held.
+func (b *Balancer) isChild(c *child) bool {
+	return c == b.current || c == b.pending
+}
+
+// adopt notes that a SubConn is c's, unless c is not in use any more.
+func (b *Balancer) adopt(c *child, sc balancer.SubConn) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.isChild(c) {
+		return false
+	}
+	c.subConns[sc] = struct{}{}
+	return true
+}
+
+func (b *Balancer) forget(c *child, sc balancer.SubConn) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(c.subConns, sc)
+}
+
+// orphans returns the SubConns that c leaves behind.
+func (b *Balancer) orphans(c *child) map[balancer.SubConn]struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	left := c.subConns
+	c.subConns = make(map[balancer.SubConn]struct{})
+	return left
+}
+
+// resolveNow passes on the request of the latest child: others have nothing to gain.
+func (b *Balancer) resolveNow(c *child, o resolver.ResolveNowOptions) {
+	if b.latest() == c {
+		b.cc.ResolveNow(o)
+	}
+}
