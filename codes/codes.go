@@ -16,65 +16,65 @@ type Code uint32
 
 const (
 	// OK means success. No error has this code.
-	OK Code = 0
+	OK Code = iota // 0
 
 	// Canceled means that the operation was given up, usually by its caller.
-	Canceled Code = 1
+	Canceled // 1
 
 	// Unknown stands for errors that came without a status: those of another
 	// address space, or a handler's plain Go error.
-	Unknown Code = 2
+	Unknown // 2
 
 	// InvalidArgument says that the arguments are wrong whatever state the
 	// system is in (a malformed name, say). Compare FailedPrecondition.
-	InvalidArgument Code = 3
+	InvalidArgument // 3
 
 	// DeadlineExceeded means that time ran out first. Where the operation
 	// changes state, the change may have been made all the same.
-	DeadlineExceeded Code = 4
+	DeadlineExceeded // 4
 
 	// NotFound says that what was asked for does not exist.
-	NotFound Code = 5
+	NotFound // 5
 
 	// AlreadyExists says that what was to be created is there already.
-	AlreadyExists Code = 6
+	AlreadyExists // 6
 
 	// PermissionDenied says that a known caller may not do this. Use
 	// Unauthenticated for a caller that is not known, ResourceExhausted where a
 	// quota ran out.
-	PermissionDenied Code = 7
+	PermissionDenied // 7
 
 	// ResourceExhausted says that a quota, memory or space ran out. The library
 	// uses it for messages above the size limits.
-	ResourceExhausted Code = 8
+	ResourceExhausted // 8
 
 	// FailedPrecondition says that the system is not in the state the operation
 	// needs; repeating it is useless until somebody changes that state.
-	FailedPrecondition Code = 9
+	FailedPrecondition // 9
 
 	// Aborted says that a concurrent operation won; the caller may repeat the
 	// whole transaction.
-	Aborted Code = 10
+	Aborted // 10
 
 	// OutOfRange says that an iteration or an offset went past the end. Unlike
 	// InvalidArgument it may become valid as the system grows.
-	OutOfRange Code = 11
+	OutOfRange // 11
 
 	// Unimplemented says that the method is unknown or switched off here.
-	Unimplemented Code = 12
+	Unimplemented // 12
 
 	// Internal says that an invariant broke: something is very wrong.
-	Internal Code = 13
+	Internal // 13
 
 	// Unavailable says that the service can't be reached at the moment. Repeating
 	// with a pause usually helps; what isn't idempotent may have been done.
-	Unavailable Code = 14
+	Unavailable // 14
 
 	// DataLoss says that data is lost or corrupt beyond repair.
-	DataLoss Code = 15
+	DataLoss // 15
 
 	// Unauthenticated says that valid credentials are missing.
-	Unauthenticated Code = 16
+	Unauthenticated // 16
 
 	codeCount = 17
 )

@@ -76,7 +76,7 @@ func parseDuration(text string) (Duration, error) {
 		return 0, fmt.Errorf("duration %q: out of range", text)
 	}
 	total := uint64(math.MaxInt64)
-	if seconds <= math.MaxInt64/1e9-1 {
+	if seconds < math.MaxInt64/1_000_000_000 {
 		total = seconds*1e9 + nanos
 	}
 	if negative {

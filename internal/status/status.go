@@ -38,11 +38,10 @@ func Newf(c codes.Code, format string, a ...any) *Status {
 
 // FromProto returns a Status that is a copy of p.
 func FromProto(p *spb.Status) *Status {
-	s := &Status{code: codes.Code(p.GetCode()), message: p.GetMessage()}
-	if hasMore(p) {
-		s.full = proto.CloneOf(p)
+	if !hasMore(p) {
+		return New(codes.Code(p.GetCode()), p.GetMessage())
 	}
-	return s
+	return fromOwned(proto.CloneOf(p))
 }
 
 // Err returns Error(c, msg): nil if c is OK.
@@ -106,7 +105,7 @@ func (s *Status) WithDetails(details ...protoadapt.MessageV1) (*Status, error) {
 		}
 		p.Details = append(p.Details, packed)
 	}
-	return &Status{code: s.code, message: s.message, full: p}, nil
+	return fromOwned(p), nil
 }
 
 // Details returns the details, decoded, each as the type that WithDetails was
@@ -156,6 +155,15 @@ func (e *Error) Is(target error) bool {
 		return false
 	}
 	return e.code == other.code && e.message == other.message && proto.Equal(e.full, other.full)
+}
+
+// fromOwned returns a Status that takes over p.
+func fromOwned(p *spb.Status) *Status {
+	s := New(codes.Code(p.GetCode()), p.GetMessage())
+	if hasMore(p) {
+		s.full = p
+	}
+	return s
 }
 
 // hasMore reports whether p has something beside code and message.
