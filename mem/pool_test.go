@@ -47,7 +47,7 @@ func TestThreshold(t *testing.T) {
 
 func TestNopIsComparable(t *testing.T) {
 	var p mem.BufferPool = mem.NopBufferPool{}
-	if p != (mem.BufferPool)(mem.NopBufferPool{}) {
+	if p != mem.BufferPool(mem.NopBufferPool{}) {
 		t.Error("two of them differ")
 	}
 }

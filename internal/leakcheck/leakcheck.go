@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package leakcheck lets tests fail if they leave goroutines behind or buffers out of
-// the default pool.
+// Package leakcheck lets tests fail if they leave goroutines of this module behind, or
+// buffers out of the default pool.
 package leakcheck
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"testing"
 	"time"
@@ -17,42 +18,67 @@ import (
 const patience = 10 * time.Second
 
 // Main runs the tests of a package, and fails if afterwards goroutines of this module or
-// buffers are left. Use it as TestMain. It does not return.
-func Main(m *testing.M) {
-	before := take()
-	code := m.Run()
-	if code == 0 {
-		if leak := before.await(patience); leak != "" {
-			fmt.Fprintln(os.Stderr, "leakcheck: after all tests:\n"+leak)
-			code = 1
-		}
-	}
-	os.Exit(code)
+// buffers are left. Use it as TestMain:
+//
+//	func TestMain(m *testing.M) { leakcheck.Main(m) }
+//
+// The goroutines which one of the functions in forever started or has on its stack are
+// meant to stay until the process ends, and don't count. The names are as in a
+// stack trace, such as "google.golang.org/grpc/internal/x.(*y).run". Main does not return.
+func Main(m *testing.M, forever ...string) {
+	os.Exit(run(m.Run, os.Stderr, patience, forever))
 }
 
-// Check fails the test if, when it and its cleanups registered later have ended, there
-// are goroutines or lent buffers which were not there at the call. It is not for
-// tests that run in parallel with others.
-func Check(t testing.TB) {
+// run returns the exit code: that of the tests, or 1 if they passed but leaked.
+func run(tests func() int, out io.Writer, limit time.Duration, forever []string) int {
+	before := take(forever)
+	if code := tests(); code != 0 {
+		return code // a test that failed half way need not have cleaned up
+	}
+	if leak := before.await(limit); leak != "" {
+		fmt.Fprintf(out, "leakcheck: left behind by the tests:\n\n%s", leak)
+		return 1
+	}
+	return 0
+}
+
+// Check fails the test if, when it and the cleanups that it registers later have ended, there
+// are goroutines or lent buffers which were not there at the call. Everything that
+// happens in the process meanwhile counts, so it is not for tests which run in parallel with
+// others. For forever see [Main].
+func Check(t testing.TB, forever ...string) {
 	t.Helper()
-	before := take()
+	check(t, patience, forever)
+}
+
+func check(t testing.TB, limit time.Duration, forever []string) {
+	t.Helper()
+	before := take(forever)
 	t.Cleanup(func() {
 		t.Helper()
-		if leak := before.await(patience); leak != "" {
-			t.Error("leakcheck:\n" + leak)
+		if t.Failed() {
+			return
+		}
+		if leak := before.await(limit); leak != "" {
+			t.Errorf("leakcheck: left behind by the test:\n\n%s", leak)
 		}
 	})
 }
 
 // snapshot is what exists at one moment.
 type snapshot struct {
-	goroutines map[string]bool // by id
+	goroutines map[string]bool // by id; the runtime uses none twice
 	buffers    int64
+	forever    []string
 }
 
-func take() snapshot {
-	s := snapshot{goroutines: map[string]bool{}, buffers: mem.Default().Stats().Buffers}
-	for _, g := range stacks() {
+func take(forever []string) snapshot {
+	s := snapshot{
+		goroutines: make(map[string]bool),
+		buffers:    mem.Default().Stats().Buffers,
+		forever:    forever,
+	}
+	for _, g := range others() {
 		s.goroutines[g.id] = true
 	}
 	return s

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package leakcheck
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc/internal/mem"
+)
+
+const module = "google.golang.org/grpc"
+
+// goroutine is one that runs code of this module, or was started by it.
+type goroutine struct {
+	id    string
+	stack string
+}
+
+// others returns all goroutines of this module but the caller's.
+func others() []goroutine {
+	dump := make([]byte, 256<<10)
+	n := runtime.Stack(dump, true)
+	for n == len(dump) { // it may be cut off
+		dump = make([]byte, 2*len(dump))
+		n = runtime.Stack(dump, true)
+	}
+	var ours []goroutine
+	_, rest, _ := strings.Cut(string(dump[:n]), "\n\n") // the caller comes first
+	for stack := range strings.SplitSeq(strings.TrimSpace(rest), "\n\n") {
+		if g, ok := parse(stack); ok {
+			ours = append(ours, g)
+		}
+	}
+	return ours
+}
+
+// parse reads one goroutine's part of a stack dump.
+func parse(stack string) (g goroutine, ours bool) {
+	header, frames, _ := strings.Cut(stack, "\n")
+	fields := strings.Fields(header) // goroutine 7 [running]:
+	if len(fields) < 2 {
+		return goroutine{}, false
+	}
+	for frame := range strings.Lines(frames) {
+		switch frame = strings.TrimPrefix(frame, "created by "); {
+		case strings.HasPrefix(frame, "testing.tRunner("), strings.HasPrefix(frame, "testing.(*M)."):
+			return goroutine{}, false // a test or TestMain itself, not something it started
+		case inModule(frame):
+			ours = true
+		}
+	}
+	return goroutine{id: fields[1], stack: stack}, ours
+}
+
+// inModule reports whether a line of a stack names a function of this module. The lines
+// with file names begin with a tab.
+func inModule(frame string) bool {
+	rest, ok := strings.CutPrefix(frame, module)
+	return ok && (strings.HasPrefix(rest, "/") || strings.HasPrefix(rest, ".") || strings.HasPrefix(rest, "_test."))
+}
+
+// runs reports whether one of the functions is on the stack or started the goroutine.
+func (g goroutine) runs(functions []string) bool {
+	for _, f := range functions {
+		if strings.Contains(g.stack, "\n"+f+"(") || strings.Contains(g.stack, "\ncreated by "+f+" ") {
+			return true
+		}
+	}
+	return false
+}
+
+// await returns "" as soon as nothing is there that was not there before, or else what
+// remained when the time was over. That a goroutine is gone is not an event anybody
+// can wait for, so this looks again and again, quickly at first.
+func (s snapshot) await(limit time.Duration) string {
+	deadline := time.Now().Add(limit)
+	for pause := time.Duration(0); ; pause = min(2*pause+50*time.Microsecond, 50*time.Millisecond) {
+		leak := s.compare()
+		if leak == "" || !time.Now().Before(deadline) {
+			return leak
+		}
+		if pause == 0 {
+			runtime.Gosched()
+			continue
+		}
+		<-time.After(pause)
+	}
+}
+
+// compare describes what is there now and was not there before.
+func (s snapshot) compare() string {
+	var out strings.Builder
+	if lent := mem.Default().Stats().Buffers; lent != s.buffers {
+		fmt.Fprintf(&out, "buffers lent by the default pool: %d, before %d\n\n", lent, s.buffers)
+	}
+	for _, g := range others() {
+		if !s.goroutines[g.id] && !g.runs(s.forever) {
+			fmt.Fprintf(&out, "%s\n\n", g.stack)
+		}
+	}
+	return out.String()
+}
