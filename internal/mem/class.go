@@ -33,11 +33,32 @@ type class struct {
 	allocated atomic.Int64
 }
 
-// shard fills a cache line, so that two processors don't fight over neighbours.
+// shard counts lent and kept arrays in one word, kept in the low half, so that a loan
+// and a return cost one atomic addition each. It fills a cache line: two processors must
+// not fight over neighbours.
 type shard struct {
-	lent atomic.Int64
-	kept atomic.Int64
-	_    [48]byte
+	word atomic.Int64
+	_    [56]byte
+}
+
+const (
+	oneLent = 1 << 32
+	oneKept = 1
+)
+
+// halves splits the word. Each half is a signed number: foreign arrays lower lent, and
+// kept is an estimate.
+func halves(word int64) (lent, kept int64) {
+	kept = int64(int32(word))
+	return (word - kept) >> 32, kept
+}
+
+// forget sets kept to zero. If another addition comes in between, the next try will do.
+func (s *shard) forget() {
+	word := s.word.Load()
+	if _, kept := halves(word); kept != 0 {
+		s.word.CompareAndSwap(word, word-kept*oneKept)
+	}
 }
 
 func newClass(size int) *class {
@@ -50,43 +71,43 @@ func newClass(size int) *class {
 // get returns an array of the class, and whether somebody used it before.
 func (c *class) get() (b *[]byte, reused bool) {
 	if b, _ := c.kept.Get().(*[]byte); b != nil {
-		s := c.shardOf(b)
-		s.kept.Add(-1)
-		s.lent.Add(1)
+		c.shardOf(b).word.Add(oneLent - oneKept)
 		return b, true
 	}
-	// Empty: also the collector may have emptied it, and kept says otherwise. Here the
+	// Empty, perhaps because the collector emptied it, of which kept knows nothing. Here the
 	// count meets the truth again.
 	for i := range c.shards {
-		if s := &c.shards[i]; s.kept.Load() != 0 {
-			s.kept.Store(0)
-		}
+		c.shards[i].forget()
 	}
 	c.allocated.Add(1)
 	fresh := make([]byte, c.size)
-	c.shardOf(&fresh).lent.Add(1)
+	c.shardOf(&fresh).word.Add(oneLent)
 	return &fresh, false
 }
 
 // put counts b as returned, and keeps it if it may and there is room.
 func (c *class) put(b *[]byte, keep bool) {
 	s := c.shardOf(b)
-	s.lent.Add(-1)
-	if !keep || s.kept.Load() >= c.limit {
-		return // concurrent callers may exceed the limit by one each
+	if !keep {
+		s.word.Add(-oneLent)
+		return
 	}
-	s.kept.Add(1)
+	if _, kept := halves(s.word.Add(oneKept - oneLent)); kept > c.limit {
+		s.word.Add(-oneKept)
+		return
+	}
 	c.kept.Put(b)
 }
 
 func (c *class) stats() Stats {
-	s := Stats{Allocated: c.allocated.Load()}
+	var lent, kept int64
 	for i := range c.shards {
-		s.Buffers += c.shards[i].lent.Load()
-		s.Kept += max(c.shards[i].kept.Load(), 0)
+		l, k := halves(c.shards[i].word.Load())
+		lent += l
+		kept += max(k, 0)
 	}
-	s.Bytes, s.Kept = s.Buffers*int64(c.size), s.Kept*int64(c.size)
-	return s
+	size := int64(c.size)
+	return Stats{Buffers: lent, Bytes: lent * size, Kept: kept * size, Allocated: c.allocated.Load()}
 }
 
 func (c *class) shardOf(b *[]byte) *shard {
