@@ -5,6 +5,7 @@ package hpack
 import (
 	"bytes"
 	"math"
+	"strings"
 	"testing"
 
 	oracle "golang.org/x/net/http2/hpack"
@@ -37,18 +38,22 @@ func TestAllocs(t *testing.T) {
 	var e Encoder
 	var d Decoder
 	var l List
+	long := strings.Repeat("long-name-", 10)
 	for _, ix := range []Indexing{WithoutIndexing, Incremental, NeverIndexed} {
 		buf := appendRequest(nil, &e, ix)
 		if err := d.Decode(buf, &l); err != nil {
 			t.Fatal(err)
 		}
-		n := testing.AllocsPerRun(100, func() {
+		block := func() {
 			buf = appendRequest(buf[:0], &e, ix)
+			buf = e.AppendField(buf, long, long, ix)
 			l.Reset(math.MaxUint32)
 			if err := d.Decode(buf, &l); err != nil {
 				t.Error(err)
 			}
-		})
+		}
+		block()
+		n := testing.AllocsPerRun(100, block)
 		if n != 0 {
 			t.Errorf("indexing %d: %v allocations a block, want 0", ix, n)
 		}

@@ -16,7 +16,8 @@ const (
 	// to. For values that repeat.
 	Incremental Indexing = iota
 	// WithoutIndexing leaves the table as it is. For values that change from one
-	// block to the next.
+	// block to the next. A name that is in a table is referred to all the same, so
+	// it pays to enter a field once, for its name, and then send it this way.
 	WithoutIndexing
 	// NeverIndexed also forbids intermediaries to index the field (RFC 7541
 	// section 7.1.3), and sends it as a literal always. For secrets.

@@ -30,6 +30,6 @@ var (
 	errLateUpdate      = errors.New("dynamic table size update after the first field")
 	errUpdateTooLarge  = errors.New("dynamic table size update above the allowed maximum")
 	errUpdateMissing   = errors.New("no dynamic table size update after the maximum was reduced")
-	errHuffmanPadding  = errors.New("Huffman string with padding other than up to 7 one bits")
-	errHuffmanEOS      = errors.New("Huffman string contains EOS")
+	errHuffmanPadding  = errors.New("padding of a Huffman string is other than up to 7 one bits")
+	errHuffmanEOS      = errors.New("string contains the Huffman code of EOS")
 )

@@ -19,7 +19,14 @@ func NewKinds(of func(name []byte) uint8) *Kinds {
 	return k
 }
 
-var staticKinds = NewKinds(func(name []byte) uint8 { return staticName(string(name)) })
+var staticKinds = NewKinds(func(name []byte) uint8 {
+	if len(name) > longestStaticName {
+		return 0 // also because a longer string(name) would be allocated
+	}
+	return staticName(string(name))
+})
+
+const longestStaticName = len("access-control-allow-origin")
 
 // staticEntries are the fields of the static table in the dynamic table's form, over
 // staticArena.

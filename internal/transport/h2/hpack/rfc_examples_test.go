@@ -78,7 +78,8 @@ var rfcExamples = []rfcExample{
 	{"C.2.1", 4096, []rfcBlock{{
 		"400a 6375 7374 6f6d 2d6b 6579 0d63 7573 746f 6d2d 6865 6164 6572",
 		[]field{{"custom-key", "custom-header", false}},
-		55, []string{"custom-key: custom-header"},
+		55,
+		[]string{"custom-key: custom-header"},
 	}}},
 	{"C.2.2", 4096, []rfcBlock{{
 		"040c 2f73 616d 706c 652f 7061 7468", []field{{":path", "/sample/path", false}}, 0, nil,
