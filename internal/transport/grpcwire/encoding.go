@@ -2,7 +2,12 @@
 
 package grpcwire
 
-import "iter"
+import (
+	"iter"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
 
 // Encodings yields the names in a grpc-accept-encoding value, in order, without the
 // whitespace around them and without empty ones. The pieces alias v.
@@ -46,4 +51,26 @@ func AppendEncodings(dst []byte, names ...string) []byte {
 		dst = append(dst, name...)
 	}
 	return dst
+}
+
+// CheckCompressed judges the Compressed-Flag of a message against the grpc-encoding of
+// its stream: "If the Message-Encoding header is omitted then the Compressed-Flag must
+// be 0", and identity compresses nothing. The error has code Internal. An uncompressed
+// message is always allowed.
+func CheckCompressed(compressed bool, encoding string) error {
+	if compressed && (encoding == "" || encoding == EncodingIdentity) {
+		return status.Errorf(codes.Internal, "grpc: received a message with the Compressed-Flag, but the %s of its stream is %q", HeaderEncoding, encoding)
+	}
+	return nil
+}
+
+// UnsupportedEncoding is the status for a stream whose messages cannot be decompressed.
+// compression.md asks for codes.Unimplemented where a server says so to its client, for
+// codes.Internal on a client, and for the supported encodings in the message: accepted
+// is our own grpc-accept-encoding value.
+func UnsupportedEncoding(code codes.Code, encoding, accepted string) *status.Status {
+	if accepted == "" {
+		accepted = EncodingIdentity
+	}
+	return status.Newf(code, "grpc: Decompressor is not installed for grpc-encoding %q (supported: %s)", clip(encoding), accepted)
 }

@@ -4,7 +4,11 @@ package grpcwire
 
 import (
 	"slices"
+	"strings"
 	"testing"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 )
 
 func TestEncodings(t *testing.T) {
@@ -56,4 +60,29 @@ func TestAcceptsEncoding(t *testing.T) {
 			t.Fatal("not accepted")
 		}
 	})
+}
+
+func TestCheckCompressed(t *testing.T) {
+	for _, encoding := range []string{"", "identity", "gzip"} {
+		if err := CheckCompressed(false, encoding); err != nil {
+			t.Errorf("uncompressed, %q: %v", encoding, err)
+		}
+		want := codes.Internal
+		if encoding == "gzip" {
+			want = codes.OK
+		}
+		if got := status.Code(CheckCompressed(true, encoding)); got != want {
+			t.Errorf("compressed, %q: %v, want %v", encoding, got, want)
+		}
+	}
+}
+
+func TestUnsupportedEncoding(t *testing.T) {
+	st := UnsupportedEncoding(codes.Unimplemented, "snappy", "gzip,zstd")
+	if st.Code() != codes.Unimplemented || !strings.Contains(st.Message(), `"snappy"`) || !strings.Contains(st.Message(), "gzip,zstd") {
+		t.Errorf("got %v", st)
+	}
+	if st := UnsupportedEncoding(codes.Internal, "x", ""); !strings.Contains(st.Message(), "identity") {
+		t.Errorf("got %v", st)
+	}
 }
