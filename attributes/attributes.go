@@ -9,6 +9,7 @@ package attributes
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 )
 
 // Attributes is an immutable set of keys with values; the zero value and nil are
@@ -69,7 +70,7 @@ func (a *Attributes) Equal(o *Attributes) bool {
 }
 
 // String shows the set as MarshalJSON does. Keys and values that are neither
-// strings nor a fmt.Stringer show as their type and address.
+// strings nor a fmt.Stringer show as their type, pointers with their address too.
 func (a *Attributes) String() string {
 	b, _ := a.MarshalJSON()
 	return string(b)
@@ -121,5 +122,8 @@ func text(x any) string {
 	case fmt.Stringer:
 		return x.String()
 	}
-	return fmt.Sprintf("<%T %[1]p>", x)
+	if reflect.ValueOf(x).Kind() == reflect.Pointer {
+		return fmt.Sprintf("<%T %[1]p>", x)
+	}
+	return fmt.Sprintf("<%T>", x)
 }
