@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !(linux || darwin || dragonfly || freebsd || netbsd || openbsd)
+
+package park
+
+const supported = false
+
+func newBackend() (backend, error) { return nil, ErrUnsupported }

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package park lets a connection wait for input without a goroutine.
+//
+// A connection's reader that finds nothing to read parks its [Handle] and
+// returns; its goroutine, its stack and its buffers are then free for others. A
+// process has one poller with one goroutine, which hears from the kernel that a
+// parked connection is readable (or ended, or failed) and calls its [Waker].
+// The poller starts with the first connection that parks and stops with the
+// last registered one that closes: a program whose connections are closed has
+// no goroutine and no descriptor of this package.
+//
+// # The reader's role
+//
+// At each moment the role of a connection's reader has one holder, or nobody
+// holds it and the handle is parked. It changes hands at one atomic word only:
+//
+//   - Park gives it up. From there on the holder touches nothing that belongs to
+//     the reader, for the wake may have happened before Park returns.
+//   - Wake, called by the poller, confers it.
+//   - Kick takes it, if it returns true.
+//   - Close ends it. If it returns true nobody held it, no Wake will come, and
+//     the caller runs what the reader does at its end.
+//
+// No wake is lost: the kernel looks at the socket when it is armed, so what
+// arrived before Park wakes at once; and a Kick that finds the reader at work
+// leaves a note that makes its next Park fail.
+//
+// # Systems
+//
+// Linux uses an epoll set, itself watched by the Go runtime's poller, so that
+// the goroutine waits without a thread. macOS and the BSDs use kqueue and one
+// blocked thread; that part is compiled and vetted but has not run in tests.
+// Elsewhere, and for what is not a socket, Park fails and the caller keeps a
+// goroutine in a read.
+//
+// The package knows descriptors and callbacks, nothing of what they carry.
+//
+// [Sweeper] is the other half of going idle: it finds, with one timer for the
+// whole process, the connections that have been quiet for a while.
+package park

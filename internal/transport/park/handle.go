@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package park
+
+import (
+	"sync"
+	"sync/atomic"
+	"syscall"
+)
+
+// Waker is told that a parked connection has something for its reader.
+type Waker interface {
+	// Wake confers the reader's role. It is called on the poller's goroutine,
+	// without locks, and must not block: it hands the connection to a
+	// goroutine that reads. A wake without input is possible; the reader tries,
+	// finds nothing and parks again.
+	Wake()
+}
+
+// Handle is one connection's place in the poller. It is meant to be a field of
+// the connection, and must not be copied after Init. All methods are safe for
+// concurrent use, Park as the holder of the reader's role.
+type Handle struct {
+	word atomic.Uint64 // a word
+
+	// mu orders what is told to the kernel: an arming under way and a Close
+	// don't overlap. It is never held while waiting or calling out.
+	mu   sync.Mutex
+	slot uint32 // in the poller's table; 0: not registered. Guarded by mu.
+	gen  uint32 // of the last arming. Guarded by mu.
+
+	rc    syscall.RawConn // immutable after Init, as are the following
+	waker Waker
+	set   *set
+}
+
+// Init makes the handle ready, active, for the socket rc. It registers nothing
+// yet. A nil rc is allowed: Park then fails with ErrUnsupported.
+func (h *Handle) Init(rc syscall.RawConn, w Waker) { h.init(&process, rc, w) }
+
+func (h *Handle) init(s *set, rc syscall.RawConn, w Waker) {
+	h.set, h.rc, h.waker = s, rc, w
+}
+
+// Park gives up the reader's role until the socket is readable, at its end, or
+// in error, or until someone else takes it. With a nil error the caller must
+// not touch the reader's state any more; all of that may have happened already.
+// With any error the caller still holds the role: see ErrKicked and ErrClosed;
+// with others (no support, out of descriptors or of the kernel's watches) it
+// goes on with a goroutine that waits in a read.
+//
+// The caller has read until there was nothing left, or has at least looked
+// since it took the role; bytes that a layer above holds don't wake.
+func (h *Handle) Park() error {
+	if h.set == nil || h.rc == nil {
+		return ErrUnsupported
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if w := h.load(); w != active { // spare the kernel and the poller
+		next, err := w.park(0)
+		if err != nil && h.swap(w, next) {
+			return err
+		}
+	}
+	first := h.slot == 0
+	if first {
+		if err := h.set.register(h); err != nil {
+			return err
+		}
+	}
+	h.gen++
+	// Parked comes before the kernel knows: an event that is due at once must
+	// find the handle parked, or it would be dropped and never repeated.
+	if err := h.park(); err != nil {
+		if first {
+			h.set.unregister(h)
+		}
+		return err
+	}
+	err := h.arm(first)
+	if err == nil {
+		return nil
+	}
+	if first {
+		h.set.unregister(h)
+	}
+	if h.wakeGen(h.gen) {
+		return err
+	}
+	// Kicked or closed in between: the role is theirs, and the next Park, if
+	// there is one, will say what is wrong.
+	return nil
+}
+
+// Kick makes the connection's reader look again: if the handle is parked, Kick
+// takes the reader's role for the caller and returns true. If the reader is at
+// work, its next Park fails with ErrKicked. A closed handle is left alone.
+func (h *Handle) Kick() bool {
+	for {
+		w := h.load()
+		next, won := w.kick()
+		if h.swap(w, next) {
+			return won
+		}
+	}
+}
+
+// Close ends the handle and takes it out of the poller. It reports whether the
+// caller has to run the reader's exit path, because the handle was parked and
+// now no event will come. Otherwise the reader is at work, and its next Park
+// fails with ErrClosed. Further calls return false.
+//
+// It is best called before the connection is closed. After it also works; but
+// if the descriptor was duplicated, the kernel then watches the other one on,
+// and its events are dropped.
+func (h *Handle) Close() bool {
+	var wasParked bool
+	for {
+		w := h.load()
+		var next word
+		next, wasParked = w.close()
+		if h.swap(w, next) {
+			break
+		}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.slot != 0 {
+		h.disarm()
+		h.set.unregister(h)
+	}
+	return wasParked
+}
+
+// Parked reports whether the handle is parked at this moment.
+func (h *Handle) Parked() bool { return h.load().state() == parked }
+
+func (h *Handle) park() error {
+	for {
+		w := h.load()
+		next, err := w.park(h.gen)
+		if h.swap(w, next) {
+			return err
+		}
+	}
+}
+
+// wakeGen takes the role if the handle is parked under the arming gen.
+func (h *Handle) wakeGen(gen uint32) bool {
+	w := parkedAs(gen)
+	next, _ := w.wake(gen)
+	return h.swap(w, next)
+}
+
+// arm tells the kernel, while Control keeps the descriptor from being closed
+// and its number from being reused. mu is held and the handle is registered,
+// which keeps the poller's own descriptor open too.
+func (h *Handle) arm(first bool) error {
+	be, err := h.set.backend()
+	if err != nil {
+		return err
+	}
+	token := tokenOf(h.slot, h.gen)
+	cerr := h.rc.Control(func(fd uintptr) { err = be.arm(int(fd), token, first) })
+	if cerr != nil {
+		return cerr
+	}
+	return err
+}
+
+// disarm makes the kernel forget the socket, unless that is closed already.
+func (h *Handle) disarm() {
+	if be, err := h.set.backend(); err == nil {
+		_ = h.rc.Control(func(fd uintptr) { be.disarm(int(fd)) })
+	}
+}
+
+func (h *Handle) load() word { return word(h.word.Load()) }
+
+// swap makes a transition if the word is still what it was, and counts it.
+func (h *Handle) swap(from, to word) bool {
+	if from == to {
+		return h.load() == from
+	}
+	// Up before, down after: the count is never below zero.
+	if to.state() == parked {
+		h.set.parked.Add(1)
+	}
+	ok := h.word.CompareAndSwap(uint64(from), uint64(to))
+	if h.set != nil && (ok && from.state() == parked || !ok && to.state() == parked) {
+		h.set.parked.Add(-1)
+	}
+	return ok
+}

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package park
+
+import (
+	"math/rand/v2"
+	"testing"
+)
+
+// model plays one connection's life against the fake kernel, one step at a time
+// but also in the middle of Park, and knows who must hold the reader's role.
+type model struct {
+	t   *testing.T
+	rng *rand.Rand
+	s   *set
+	k   *fakeKernel
+	h   Handle
+	fd  int
+
+	role   bool // somebody is the reader
+	kicks  bool // a note must be waiting
+	ended  bool // Close was called
+	exits  int  // runs of the exit path
+	passed []string
+}
+
+func (m *model) Wake() {
+	m.passed = append(m.passed, "wake")
+	if m.role {
+		m.fatal("two readers")
+	}
+	m.role = true
+}
+
+func (m *model) fatal(what string) { m.t.Helper(); m.t.Fatalf("%s after %v", what, m.passed) }
+
+func (m *model) data() { m.k.setReady(m.fd, true) }
+
+func (m *model) deliver() {
+	if m.s.p != nil {
+		m.s.p.deliver(m.k.take(1 + m.rng.IntN(2)))
+	}
+}
+
+// kick is what a new stream, a writer or a deadline do.
+func (m *model) kick() {
+	won := m.h.Kick()
+	switch {
+	case m.ended && won, !m.ended && won == m.role:
+		m.fatal("kick won wrongly, or lost")
+	case won:
+		m.role = true
+	case !m.ended:
+		m.kicks = true
+	}
+}
+
+func (m *model) close() {
+	if won := m.h.Close(); won != (!m.ended && !m.role) {
+		m.fatal("close won wrongly, or lost")
+	} else if won {
+		m.exits++
+	}
+	m.ended = true
+}
+
+// read is the reader at work: it takes what there is, and parks.
+func (m *model) read() {
+	if !m.role {
+		return
+	}
+	if m.rng.IntN(3) > 0 {
+		m.k.setReady(m.fd, false)
+	}
+	m.park()
+}
+
+func (m *model) park() {
+	m.k.onArm = func() { // the word says parked, the kernel doesn't know yet
+		m.role = false
+		switch m.rng.IntN(4) {
+		case 0:
+			m.kick()
+		case 1:
+			m.data()
+		case 2:
+			m.deliver()
+		}
+	}
+	err := m.h.Park()
+	m.k.onArm = nil
+	switch {
+	case m.ended:
+		if err != ErrClosed {
+			m.fatal("parked although closed")
+		}
+		m.exits++
+		m.role = false
+	case m.kicks:
+		if err != ErrKicked {
+			m.fatal("a kick was forgotten")
+		}
+		m.kicks = false
+	case err != nil:
+		m.fatal(err.Error())
+	}
+}
+
+// check: a parked connection with input has an event under way, and the other
+// things that hold between any two steps.
+func (m *model) check() {
+	if m.h.Parked() && (m.role || m.ended) || !m.h.Parked() && !m.role && !m.ended {
+		m.fatal("the handle and the model differ about the role")
+	}
+	if m.h.Parked() && m.k.ready[m.fd] {
+		for _, token := range m.k.events {
+			if token == tokenOf(m.h.slot, m.h.gen) {
+				return
+			}
+		}
+		m.fatal("lost wake")
+	}
+	if m.exits > 1 {
+		m.fatal("two exits")
+	}
+}
+
+func TestModel(t *testing.T) {
+	steps := []struct {
+		name string
+		f    func(*model)
+	}{
+		{"data", (*model).data},
+		{"kick", (*model).kick},
+		{"read", (*model).read},
+		{"read", (*model).read},
+		{"deliver", (*model).deliver},
+		{"deliver", (*model).deliver},
+	}
+	for seed := range uint64(3000) {
+		s, k := fakeSet()
+		rng := rand.New(rand.NewPCG(seed, 1))
+		// Several generations of connections on two descriptors, so that slots
+		// and descriptors are reused with events still under way.
+		var keep Handle
+		keep.init(s, &fakeSocket{fd: 99}, new(wakes))
+		keep.Park()
+		for gen := range 4 {
+			m := &model{t: t, rng: rng, s: s, k: k, fd: gen % 2, role: true}
+			m.h.init(s, &fakeSocket{fd: m.fd}, m)
+			k.setReady(m.fd, false)
+			for range 5 + rng.IntN(30) {
+				step := steps[rng.IntN(len(steps))]
+				m.passed = append(m.passed, step.name)
+				step.f(m)
+				m.check()
+			}
+			m.passed = append(m.passed, "close")
+			m.close()
+			for range 3 {
+				m.read()
+				m.deliver()
+				m.kick()
+				m.close()
+			}
+			if m.exits != 1 {
+				m.fatal("the exit path did not run once")
+			}
+		}
+		keep.Close()
+		wantStats(t, s, Stats{})
+	}
+}

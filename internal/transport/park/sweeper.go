@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package park
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Linger is how often the process's sweeper looks: a connection that is quiet
+// is found between one and two of these later.
+const Linger = 100 * time.Millisecond
+
+// Quieter is what a Sweeper watches.
+type Quieter interface {
+	// Quiet says that nothing was touched for a whole period. It is called
+	// without locks, on the sweeper's goroutine, and must not block. It may
+	// come late, after a Remove or a Touch that ran beside the sweep: whoever
+	// reacts to it has to look again before it believes it.
+	Quiet()
+}
+
+// Entry is a connection's place in a Sweeper, meant to be a field of it. The
+// zero value is in none.
+type Entry struct {
+	touched atomic.Bool
+
+	// guarded by the sweeper's mu
+	prev, next *Entry
+	owner      Quieter
+	round      uint32 // the last sweep that looked at it
+}
+
+// Touch notes activity. It is cheap enough for every read.
+func (e *Entry) Touch() {
+	if !e.touched.Load() { // spares the cache line when reads come thick
+		e.touched.Store(true)
+	}
+}
+
+// Sweeper finds the entries that were not touched for a whole period, with one
+// timer for all of them, and none when there are no entries. Its methods are
+// safe for concurrent use.
+type Sweeper struct {
+	period time.Duration
+
+	mu    sync.Mutex
+	root  Entry // of a ring; next is the entry looked at longest ago
+	n     int
+	round uint32
+	armed bool // a sweep is due or under way
+}
+
+// NewSweeper returns a sweeper that looks once a period.
+func NewSweeper(period time.Duration) *Sweeper {
+	s := &Sweeper{period: period}
+	s.root.prev, s.root.next = &s.root, &s.root
+	return s
+}
+
+var processSweeper = NewSweeper(Linger)
+
+// ProcessSweeper is the one that all connections share.
+func ProcessSweeper() *Sweeper { return processSweeper }
+
+// Add watches e for q, as touched right now. An entry that is in already stays,
+// touched. After its Quiet an entry is out again: one Add, at most one Quiet.
+// An entry belongs to one sweeper at a time.
+func (s *Sweeper) Add(e *Entry, q Quieter) {
+	e.Touch()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e.owner = q
+	if e.next != nil {
+		return
+	}
+	e.round = s.round
+	s.push(e)
+	if !s.armed {
+		s.armed = true
+		time.AfterFunc(s.period, s.sweep)
+	}
+}
+
+// Remove stops watching e. It does nothing if e is out.
+func (s *Sweeper) Remove(e *Entry) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e.next != nil {
+		s.unlink(e)
+	}
+}
+
+// Len is how many entries are watched.
+func (s *Sweeper) Len() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.n
+}
+
+// sweepChunk bounds how many entries are looked at under one hold of the lock.
+const sweepChunk = 256
+
+// sweep looks at each entry once, and stops the timer if none is left.
+func (s *Sweeper) sweep() {
+	s.mu.Lock()
+	s.round++
+	s.mu.Unlock()
+	var quiet [sweepChunk]Quieter
+	for more := true; more; {
+		var n int
+		n, more = s.chunk(&quiet)
+		for i, q := range quiet[:n] {
+			q.Quiet()
+			quiet[i] = nil
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.armed = s.n > 0; s.armed {
+		// A new timer each time: it belongs to nobody between two sweeps.
+		time.AfterFunc(s.period, s.sweep)
+	}
+}
+
+// chunk takes the quiet ones out of the next entries. more says that there are
+// entries left that this round hasn't seen.
+func (s *Sweeper) chunk(quiet *[sweepChunk]Quieter) (n int, more bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for range sweepChunk {
+		e := s.root.next
+		if e == &s.root || e.round == s.round {
+			return n, false
+		}
+		s.unlink(e)
+		if e.touched.Swap(false) {
+			e.round = s.round
+			s.push(e)
+			continue
+		}
+		quiet[n] = e.owner
+		n++
+		e.owner = nil
+	}
+	return n, true
+}
+
+func (s *Sweeper) push(e *Entry) {
+	e.prev, e.next = s.root.prev, &s.root
+	e.prev.next, s.root.prev = e, e
+	s.n++
+}
+
+func (s *Sweeper) unlink(e *Entry) {
+	e.prev.next, e.next.prev = e.next, e.prev
+	e.prev, e.next = nil, nil
+	s.n--
+}

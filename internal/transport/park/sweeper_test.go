@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package park
+
+import (
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+type quietConn struct {
+	Entry
+	mu sync.Mutex
+	at    []time.Duration // since start
+	start time.Time
+	again *Sweeper // to Add to from Quiet
+}
+
+func (c *quietConn) times() []time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.at
+}
+
+func (c *quietConn) Quiet() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.at = append(c.at, time.Since(c.start))
+	if c.again != nil {
+		c.again.Add(&c.Entry, c)
+		c.again = nil
+	}
+}
+
+func TestSweeper(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := NewSweeper(Linger)
+		start := time.Now()
+		busy, idle := &quietConn{start: start}, &quietConn{start: start}
+		removed, again := &quietConn{start: start}, &quietConn{start: start, again: s}
+		for _, c := range []*quietConn{busy, idle, removed, again} {
+			s.Add(&c.Entry, c)
+		}
+		s.Add(&busy.Entry, busy)
+		time.Sleep(Linger / 2)
+		s.Remove(&removed.Entry)
+		s.Remove(&removed.Entry)
+		if s.Len() != 3 {
+			t.Errorf("%d entries", s.Len())
+		}
+		for range 10 {
+			busy.Touch()
+			time.Sleep(Linger)
+		}
+		synctest.Wait()
+		check := func(name string, c *quietConn, want ...time.Duration) {
+			t.Helper()
+			if got := c.times(); !slices.Equal(got, want) {
+				t.Errorf("%s: quiet at %v, want %v", name, got, want)
+			}
+		}
+		check("busy", busy)
+		check("idle", idle, 2*Linger)
+		check("removed", removed)
+		check("added again", again, 2*Linger, 4*Linger)
+
+		// Touched last at 9.5 periods: the sweep at 10 sees that, the one at 11
+		// finds it quiet.
+		time.Sleep(Linger)
+		synctest.Wait()
+		check("no longer busy", busy, 11*Linger)
+		// With nobody left there is no timer, or it would count rounds.
+		round := s.rounds()
+		time.Sleep(10 * Linger)
+		if s.rounds() != round || s.Len() != 0 {
+			t.Error("the sweeper runs on with nobody to look at")
+		}
+		s.Add(&idle.Entry, idle)
+		time.Sleep(3 * Linger)
+		synctest.Wait()
+		if len(idle.times()) != 2 {
+			t.Error("the sweeper did not start again")
+		}
+	})
+}
+
+// More entries than one hold of the lock covers: all are seen, each once.
+func TestSweeperManyEntries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := NewSweeper(Linger)
+		conns := make([]quietConn, 3*sweepChunk+7)
+		for i := range conns {
+			conns[i].start = time.Now()
+			s.Add(&conns[i].Entry, &conns[i])
+		}
+		time.Sleep(Linger + 1)
+		for i := range conns {
+			if i%2 == 0 {
+				conns[i].Touch()
+			}
+		}
+		time.Sleep(Linger)
+		synctest.Wait()
+		for i := range conns {
+			if want := i % 2; len(conns[i].times()) != want {
+				t.Fatalf("entry %d: %d times quiet, want %d", i, len(conns[i].times()), want)
+			}
+		}
+		time.Sleep(2 * Linger)
+		synctest.Wait()
+		if s.Len() != 0 {
+			t.Errorf("%d entries left", s.Len())
+		}
+	})
+}
+
+func (s *Sweeper) rounds() uint32 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.round
+}
+
+type countQuiet struct {
+	Entry
+	n atomic.Int64
+}
+
+func (c *countQuiet) Quiet() { c.n.Add(1) }
+
+// Everything at once, for the race detector and the ring's links.
+func TestSweeperConcurrent(t *testing.T) {
+	s := NewSweeper(100 * time.Microsecond)
+	conns := make([]countQuiet, 500)
+	var wg sync.WaitGroup
+	for g := range uint64(4) {
+		wg.Go(func() {
+			rng := rand.New(rand.NewPCG(g, 2))
+			for range 5000 {
+				c := &conns[rng.IntN(len(conns))]
+				switch rng.IntN(3) {
+				case 0:
+					s.Add(&c.Entry, c)
+				case 1:
+					c.Touch()
+				case 2:
+					s.Remove(&c.Entry)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for i := range conns {
+		s.Remove(&conns[i].Entry)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.n != 0 || s.root.next != &s.root || s.root.prev != &s.root {
+		t.Errorf("%d entries left, or a broken ring", s.n)
+	}
+}
+
+func BenchmarkTouch(b *testing.B) {
+	var e Entry
+	for b.Loop() {
+		e.Touch()
+	}
+}
