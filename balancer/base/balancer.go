@@ -68,6 +68,7 @@ func (b *baseBalancer) ensure(a resolver.Address) {
 	}
 	// It is told to connect at once, so it never counts as idle.
 	sc := &subConn{address: a, state: connectivity.Connecting}
+	//lint:ignore SA1019 one address is the form that stays
 	made, err := b.cc.NewSubConn([]resolver.Address{a}, balancer.NewSubConnOptions{
 		HealthCheckEnabled: b.config.HealthCheck,
 		StateListener:      func(s balancer.SubConnState) { b.subConnChanged(sc, s) },

@@ -80,10 +80,12 @@ func (c *child) NewSubConn(addrs []resolver.Address, opts balancer.NewSubConnOpt
 				listener(s)
 				return
 			}
-			policy.UpdateSubConnState(sc, s) //nolint:staticcheck // the old way is still public
+			//lint:ignore SA1019 a policy without listeners still gets its states
+			policy.UpdateSubConnState(sc, s)
 		})
 	}
 	// sc is written before anybody can call Connect, and so before the listener.
+	//lint:ignore SA1019 a policy may still give several addresses
 	sc, err := c.ClientConn.NewSubConn(addrs, opts)
 	if err != nil {
 		return nil, err
@@ -102,5 +104,6 @@ func (c *child) RemoveSubConn(sc balancer.SubConn) {
 
 // UpdateAddresses implements balancer.ClientConn.
 func (c *child) UpdateAddresses(sc balancer.SubConn, addrs []resolver.Address) {
-	sc.UpdateAddresses(addrs) //nolint:staticcheck // the old way is still public
+	//lint:ignore SA1019 a policy may still use it
+	sc.UpdateAddresses(addrs)
 }
