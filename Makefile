@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# `make help` lists the targets. They need Go and a module proxy, nothing else: the tools
+# below are built into ./bin at these versions.
+
+GOLANGCI_LINT      := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+BUF                := github.com/bufbuild/buf/cmd/buf@v1.70.0
+PROTOC_GEN_GO      := google.golang.org/protobuf/cmd/protoc-gen-go@v1.36.12
+PROTOC_GEN_GO_GRPC := google.golang.org/grpc/cmd/protoc-gen-go-grpc@v1.6.2
+APIDIFF            := golang.org/x/exp/cmd/apidiff@v0.0.0-20260908205506-85c1c2202aba
+
+# The release of google.golang.org/grpc that this module stands in for.
+PUBLISHED := v1.85.0
+
+# How long each fuzz target runs, and flags for every `go test`.
+FUZZTIME  ?= 10s
+TESTFLAGS ?= -shuffle=on
+
+# Packages whose tests also run with the pooled reader switched off.
+POOLED  := . ./internal/transport/... ./interop/...
+UNPOOL  := GRPC_GO_EXPERIMENTAL_HTTP_FRAMER_READ_BUFFER_POOLING=false
+
+# Modules below this one; each is built and tested in its own folder.
+NESTED := $(patsubst ./%/go.mod,%,$(shell find . -mindepth 2 -name go.mod -not -path './bin/*'))
+
+# Systems that are built and vetted, but not run, here.
+FOREIGN := darwin/arm64 windows/amd64 freebsd/amd64 linux/386
+
+BIN := $(CURDIR)/bin
+.DEFAULT_GOAL := all
+.PHONY: all help demo test race lint fmt fuzz bench apicheck interop thirdparty proto tidy vet-all clean
+
+all: test lint ## run test and lint (what plain `make` does)
+
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: ## show what idle connections cost, with pooling on and off and beside the published module
+	go run ./benchmark/demo
+
+test: ## run all tests, and those of the transport again with the plain reader
+	go test $(TESTFLAGS) ./...
+	$(UNPOOL) go test $(TESTFLAGS) $(POOLED)
+	@set -e; for m in $(NESTED); do echo "== $$m"; (cd $$m && go vet ./... && go test $(TESTFLAGS) ./...); done
+
+race: TESTFLAGS += -race
+race: test ## the same under the race detector, where pools also check how they are used
+
+lint: $(BIN)/golangci-lint ## check style, mistakes and who may import whom
+	$(BIN)/golangci-lint run ./...
+	@set -e; for m in $(NESTED); do echo "== $$m"; (cd $$m && $(BIN)/golangci-lint run --config $(CURDIR)/.golangci.yml ./...); done
+
+fmt: $(BIN)/golangci-lint ## format the sources
+	$(BIN)/golangci-lint fmt ./...
+
+fuzz: ## run every fuzz target for FUZZTIME (10s)
+	tools/fuzz.sh $(FUZZTIME)
+
+bench: ## measure this module and the published one in turn, and print ratios
+	go run ./benchmark
+
+apicheck: $(BIN)/apidiff ## compare the API with the published module's (ALL=1: also what is not built yet)
+	tools/apicheck.sh $(BIN)/apidiff $(PUBLISHED) $(if $(ALL),-all)
+
+interop: ## run the interoperability cases against the published module, both ways
+	go run ./interop/matrix
+
+thirdparty: ## run other projects' tests against this module
+	@echo "no third-party suites yet"
+
+proto: $(BIN)/buf $(BIN)/protoc-gen-go $(BIN)/protoc-gen-go-grpc ## generate code from proto/
+	cd proto && PATH="$(BIN):$$PATH" buf lint && PATH="$(BIN):$$PATH" buf generate
+
+tidy: ## tidy every module
+	go mod tidy
+	@set -e; for m in $(NESTED); do (cd $$m && go mod tidy); done
+
+vet-all: ## vet and compile everything, tests too, for the systems that are not run here
+	@set -e; for s in $(FOREIGN); do echo "== $$s"; tools/crossbuild.sh $$s; done
+
+clean: ## remove built tools and results
+	rm -rf $(BIN) out
+
+# A tool is built anew when its version above changes: the stamp holds the version.
+define tool
+$(BIN)/$(1): $(BIN)/.$(1)-$(lastword $(subst @, ,$(2)))
+$(BIN)/.$(1)-$(lastword $(subst @, ,$(2))):
+	@mkdir -p $(BIN) && rm -f $(BIN)/.$(1)-*
+	GOBIN=$(BIN) GOOS= GOARCH= GOFLAGS=-buildvcs=false go install $(2)
+	@touch $$@
+endef
+$(eval $(call tool,golangci-lint,$(GOLANGCI_LINT)))
+$(eval $(call tool,buf,$(BUF)))
+$(eval $(call tool,protoc-gen-go,$(PROTOC_GEN_GO)))
+$(eval $(call tool,protoc-gen-go-grpc,$(PROTOC_GEN_GO_GRPC)))
+$(eval $(call tool,apidiff,$(APIDIFF)))

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// The implementations.
+const (
+	ours      = "ours"
+	published = "published"
+)
+
+// Where the sources are, from the root of the module, and what they are imported as.
+const (
+	sourceDir    = "interop"
+	publishedDir = "interop/published"
+	sourcePath   = "google.golang.org/grpc/interop"
+	copiedPath   = "google.golang.org/grpc/interop/published"
+)
+
+// programs are the paths of the two built programs of one implementation.
+type programs struct{ client, server string }
+
+// build builds the two programs of an implementation into dir.
+func build(ctx context.Context, impl, dir string, race bool) (programs, error) {
+	source := sourceDir
+	if impl == published {
+		race = false
+		source = filepath.Join(dir, "src")
+		if err := copySources(source); err != nil {
+			return programs{}, fmt.Errorf("copying the sources: %w", err)
+		}
+	}
+	suffix := ""
+	if runtime.GOOS == "windows" {
+		suffix = ".exe"
+	}
+	p := programs{
+		client: filepath.Join(dir, impl+"-client"+suffix),
+		server: filepath.Join(dir, impl+"-server"+suffix),
+	}
+	for _, prog := range []struct{ name, out string }{{"client", p.client}, {"server", p.server}} {
+		args := []string{"build", "-o", prog.out}
+		if race {
+			args = append(args, "-race")
+		}
+		cmd := exec.CommandContext(ctx, "go", append(args, "./"+prog.name)...)
+		cmd.Dir = source
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return programs{}, fmt.Errorf("building the %s of %s: %w\n%s", prog.name, impl, err, out)
+		}
+	}
+	return p, nil
+}
+
+// copySources makes dir a module that holds the interop sources and requires the
+// published implementation. The published module has packages at the same import paths,
+// so the copies get paths of their own.
+func copySources(dir string) error {
+	for _, name := range []string{"go.mod", "go.sum"} {
+		data, err := os.ReadFile(filepath.Join(publishedDir, name))
+		if err != nil {
+			return err
+		}
+		if err := write(filepath.Join(dir, name), data); err != nil {
+			return err
+		}
+	}
+	for _, pkg := range []string{".", "grpc_testing", "client", "server"} {
+		files, err := filepath.Glob(filepath.Join(sourceDir, pkg, "*.go"))
+		if err != nil {
+			return err
+		}
+		if len(files) == 0 {
+			return errors.New("no Go files in " + filepath.Join(sourceDir, pkg) + "; run in the root of the module")
+		}
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			data, err := os.ReadFile(file)
+			if err != nil {
+				return err
+			}
+			to := filepath.Join(dir, pkg, filepath.Base(file))
+			if err := write(to, moveImports(data)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// moveImports rewrites the import paths of the interop packages to those of the copies.
+// The packages below come first: a moved path looks like one of them.
+func moveImports(src []byte) []byte {
+	for _, end := range []string{`/`, `"`} {
+		src = bytes.ReplaceAll(src, []byte(`"`+sourcePath+end), []byte(`"`+copiedPath+end))
+	}
+	return src
+}
+
+func write(path string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), fs.ModePerm); err != nil {
+		return err
+	}
+	return os.WriteFile(path, data, 0o644)
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Command matrix runs every interoperability case between this module and the published
+// google.golang.org/grpc, in both directions, over TCP, TLS and unix sockets, with this
+// module's read-buffer pooling on and off, and prints what held. Run it from the root of
+// the module; `make interop` does.
+//
+//	matrix [-pairs 'ours>ours,ours>published,published>ours'] [-case all] [-race]
+//
+// A pair names the client's implementation, then the server's.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/interop/testcerts"
+)
+
+const defaultPairs = "ours>ours,ours>published,published>ours"
+
+type options struct {
+	pairs   []pair
+	cases   string
+	race    bool
+	workers int
+}
+
+func main() {
+	var o options
+	pairs := flag.String("pairs", defaultPairs, "client>server pairs, separated by commas")
+	flag.StringVar(&o.cases, "case", "all", "cases to run, separated by commas, or all")
+	flag.BoolVar(&o.race, "race", false, "build this module's programs with the race detector")
+	flag.IntVar(&o.workers, "workers", 2*runtime.GOMAXPROCS(0), "clients at a time")
+	flag.Parse()
+
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	var err error
+	if o.pairs, err = parsePairs(*pairs); err != nil {
+		fmt.Fprintln(os.Stderr, "matrix:", err)
+		os.Exit(2)
+	}
+	failed, err := run(ctx, o)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "matrix:", err)
+		os.Exit(2)
+	}
+	if failed > 0 {
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, o options) (failed int, err error) {
+	start := time.Now()
+	dir, err := os.MkdirTemp("", "interop")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(dir)
+	certs, err := testcerts.Write(dir)
+	if err != nil {
+		return 0, err
+	}
+	progs := make(map[string]programs)
+	for _, impl := range implementations(o.pairs) {
+		fmt.Println("building", impl)
+		if progs[impl], err = build(ctx, impl, dir, o.race); err != nil {
+			return 0, err
+		}
+	}
+	legs := plan(o.pairs)
+	fmt.Printf("running %d combinations\n", len(legs))
+	servers := newServerSet(ctx, dir, certs, progs)
+	runLegs(ctx, legs, o.workers, func(l *leg) {
+		l.results, l.err = servers.runClient(l, o.cases)
+	})
+	crashed := servers.stop()
+	failed = report(os.Stdout, legs) + crashed
+	fmt.Printf("took %v\n", time.Since(start).Round(time.Second))
+	return failed, ctx.Err()
+}
+
+// runLegs calls do for every leg, a few at a time.
+func runLegs(ctx context.Context, legs []*leg, workers int, do func(*leg)) {
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, max(workers, 1))
+	for _, l := range legs {
+		slots <- struct{}{}
+		if ctx.Err() != nil {
+			break
+		}
+		wg.Go(func() {
+			do(l)
+			<-slots
+		})
+	}
+	wg.Wait()
+}
+
+// pair is a client's and a server's implementation.
+type pair struct{ client, server string }
+
+func (p pair) String() string { return p.client + ">" + p.server }
+
+func parsePairs(s string) ([]pair, error) {
+	var pairs []pair
+	for _, f := range strings.Split(s, ",") {
+		client, server, ok := strings.Cut(f, ">")
+		if !ok || !known(client) || !known(server) {
+			return nil, fmt.Errorf("%q is not a pair like ours>published", f)
+		}
+		pairs = append(pairs, pair{client, server})
+	}
+	return pairs, nil
+}
+
+func known(impl string) bool { return impl == ours || impl == published }
+
+// implementations returns the ones that the pairs need, each once.
+func implementations(pairs []pair) []string {
+	var impls []string
+	for _, impl := range []string{ours, published} {
+		for _, p := range pairs {
+			if p.client == impl || p.server == impl {
+				impls = append(impls, impl)
+				break
+			}
+		}
+	}
+	return impls
+}

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/interop/testcerts"
+)
+
+// poolingVariable is this module's switch between its pooled reader and a plain one. The
+// published module reads the same variable, so it is set for our processes only.
+const poolingVariable = "GRPC_GO_EXPERIMENTAL_HTTP_FRAMER_READ_BUFFER_POOLING"
+
+// startLimit bounds the wait for a server to listen, clientLimit one client's whole run.
+const (
+	startLimit  = 20 * time.Second
+	clientLimit = 2 * time.Minute
+)
+
+// serverKey says what distinguishes one server process from another.
+type serverKey struct {
+	impl    string
+	network string
+	tls     bool
+	pooling bool
+}
+
+// serverSet starts servers as legs need them, and stops them all at the end.
+type serverSet struct {
+	ctx   context.Context
+	dir   string
+	certs testcerts.Files
+	progs map[string]programs
+
+	mu      sync.Mutex // guards what follows, and is held while a server starts
+	servers map[serverKey]*server
+}
+
+type server struct {
+	addr  string
+	cmd   *exec.Cmd
+	stdin io.Closer // the server stops when this closes
+	log   strings.Builder
+	err   error
+}
+
+func newServerSet(ctx context.Context, dir string, certs testcerts.Files, progs map[string]programs) *serverSet {
+	return &serverSet{ctx: ctx, dir: dir, certs: certs, progs: progs, servers: make(map[serverKey]*server)}
+}
+
+// runClient runs the cases of a leg, in a client process against the leg's server.
+func (s *serverSet) runClient(l *leg, cases string) ([]result, error) {
+	addr, err := s.address(l)
+	if err != nil {
+		return nil, err
+	}
+	args := []string{"-addr", addr, "-network", l.transport.network, "-case", cases}
+	if l.transport.tls {
+		args = append(args, "-tls", "-ca", s.certs.CA, "-server-name", testcerts.ServerName)
+	}
+	if l.transport.compressor != "" {
+		args = append(args, "-compressor", l.transport.compressor)
+	}
+	ctx, cancel := context.WithTimeout(s.ctx, clientLimit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, s.progs[l.pair.client].client, args...)
+	cmd.Env = environment(l.pair.client, l.pooling)
+	var log strings.Builder
+	cmd.Stderr = &log
+	out, err := cmd.Output()
+	results := parseResults(string(out))
+	// Status 1 says that cases failed, which the results say better.
+	var exit *exec.ExitError
+	if err == nil || (errors.As(err, &exit) && exit.ExitCode() == 1 && len(results) > 0) {
+		return results, nil
+	}
+	return results, fmt.Errorf("client: %w\n%s", err, log.String())
+}
+
+// address returns where the leg's server listens, starting it if it isn't running.
+func (s *serverSet) address(l *leg) (string, error) {
+	key := serverKey{
+		impl:    l.pair.server,
+		network: l.transport.network,
+		tls:     l.transport.tls,
+		pooling: l.pooling || l.pair.server != ours,
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	srv := s.servers[key]
+	if srv == nil {
+		srv = s.start(key)
+		s.servers[key] = srv
+	}
+	return srv.addr, srv.err
+}
+
+func (s *serverSet) start(key serverKey) *server {
+	addr := "127.0.0.1:0"
+	if key.network == "unix" {
+		addr = filepath.Join(s.dir, fmt.Sprintf("%d.sock", len(s.servers)))
+	}
+	args := []string{"-until-eof", "-addr", addr, "-network", key.network}
+	if key.tls {
+		args = append(args, "-tls", "-cert", s.certs.Cert, "-key", s.certs.Key)
+	}
+	srv := &server{}
+	srv.cmd = exec.CommandContext(s.ctx, s.progs[key.impl].server, args...)
+	srv.cmd.Env = environment(key.impl, key.pooling)
+	srv.cmd.Stderr = &srv.log
+	srv.err = srv.start()
+	return srv
+}
+
+// start starts the process and waits until it listens.
+func (srv *server) start() error {
+	stdin, err := srv.cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	stdout, err := srv.cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := srv.cmd.Start(); err != nil {
+		return err
+	}
+	srv.stdin = stdin
+	timer := time.AfterFunc(startLimit, func() { _ = srv.cmd.Process.Kill() })
+	defer timer.Stop()
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	addr, ok := strings.CutPrefix(strings.TrimSpace(line), "listening on ")
+	if err != nil || !ok {
+		_ = srv.stop()
+		return fmt.Errorf("server did not start: %s", srv.log.String())
+	}
+	srv.addr = addr
+	return nil
+}
+
+// stop ends the process and returns what it exited with.
+func (srv *server) stop() error {
+	if srv.stdin == nil {
+		return nil
+	}
+	srv.stdin.Close()
+	timer := time.AfterFunc(startLimit, func() { _ = srv.cmd.Process.Kill() })
+	defer timer.Stop()
+	return srv.cmd.Wait()
+}
+
+// stop stops every server and returns how many did not stop well, which it reports: they
+// crashed, or the race detector found something.
+func (s *serverSet) stop() (failed int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for key, srv := range s.servers {
+		if srv.err != nil {
+			continue
+		}
+		if err := srv.stop(); err != nil && s.ctx.Err() == nil {
+			failed++
+			fmt.Printf("server of %+v: %v\n%s\n", key, err, srv.log.String())
+		}
+	}
+	clear(s.servers)
+	return failed
+}
+
+func environment(impl string, pooling bool) []string {
+	env := os.Environ()
+	if impl == ours {
+		env = append(env, fmt.Sprintf("%s=%v", poolingVariable, pooling))
+	}
+	return env
+}
+
+// parseResults reads a client's lines; those that are not results are skipped.
+func parseResults(out string) []result {
+	var results []result
+	for line := range strings.Lines(out) {
+		f := strings.SplitN(strings.TrimSuffix(line, "\n"), "\t", 3)
+		if len(f) != 3 || (f[0] != "ok" && f[0] != "FAIL") {
+			continue
+		}
+		results = append(results, result{name: f[1], ok: f[0] == "ok", detail: f[2]})
+	}
+	return results
+}

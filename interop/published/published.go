@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package published pins the published google.golang.org/grpc that the interoperability
+// programs are also built against. It has no code of its own: interop/matrix copies the
+// sources of package interop and of its programs over this module and builds them there.
+// The imports below are theirs, so that `go mod tidy` keeps what they need.
+package published
+
+import (
+	_ "google.golang.org/grpc"
+	_ "google.golang.org/grpc/credentials"
+	_ "google.golang.org/grpc/credentials/insecure"
+	_ "google.golang.org/grpc/encoding/gzip"
+	_ "google.golang.org/grpc/metadata"
+	_ "google.golang.org/grpc/stats"
+	_ "google.golang.org/grpc/status"
+	_ "google.golang.org/protobuf/proto"
+)

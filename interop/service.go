@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package interop
+
+import (
+	"context"
+	"io"
+	"strconv"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	_ "google.golang.org/grpc/encoding/gzip" // the compressor of the compression cases
+	testpb "google.golang.org/grpc/interop/grpc_testing"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+)
+
+const (
+	// Metadata that the server sends back, as headers and as trailers.
+	echoInitialKey  = "x-grpc-test-echo-initial"
+	echoTrailingKey = "x-grpc-test-echo-trailing-bin"
+
+	// maxPayload bounds what a client can make the server allocate for one message.
+	maxPayload = 64 << 20
+)
+
+// NewServer returns a server with the test service registered. The caller serves on it
+// and stops it.
+func NewServer(opts ...grpc.ServerOption) *grpc.Server {
+	s := grpc.NewServer(append([]grpc.ServerOption{grpc.StatsHandler(flagHandler{})}, opts...)...)
+	testpb.RegisterTestServiceServer(s, NewTestServer())
+	return s
+}
+
+// NewTestServer returns the service alone. Registered on a server that NewServer did not
+// make, it can't tell which requests came compressed and then refuses none for it.
+func NewTestServer() testpb.TestServiceServer { return testService{} }
+
+// testService has no state, so one value serves any number of RPCs at once.
+// UnimplementedCall is left to the embedded type on purpose.
+type testService struct {
+	testpb.UnimplementedTestServiceServer
+}
+
+func (testService) EmptyCall(ctx context.Context, _ *testpb.Empty) (*testpb.Empty, error) {
+	if err := echoMetadata(ctx); err != nil {
+		return nil, err
+	}
+	return &testpb.Empty{}, nil
+}
+
+func (testService) UnaryCall(ctx context.Context, req *testpb.SimpleRequest) (*testpb.SimpleResponse, error) {
+	if err := echoMetadata(ctx); err != nil {
+		return nil, err
+	}
+	if err := checkCompressed(ctx, req.GetExpectCompressed()); err != nil {
+		return nil, err
+	}
+	if err := echoStatus(req.GetResponseStatus()); err != nil {
+		return nil, err
+	}
+	if want := req.GetResponseCompressed(); want != nil {
+		if err := grpc.SetSendCompressor(ctx, encodingFor(want.GetValue())); err != nil {
+			return nil, status.Errorf(codes.Internal, "choosing the response's compressor: %v", err)
+		}
+	}
+	p, err := newPayload(req.GetResponseType(), req.GetResponseSize())
+	if err != nil {
+		return nil, err
+	}
+	return &testpb.SimpleResponse{Payload: p}, nil
+}
+
+func (testService) CacheableUnaryCall(ctx context.Context, _ *testpb.SimpleRequest) (*testpb.SimpleResponse, error) {
+	if err := grpc.SetHeader(ctx, metadata.Pairs("cache-control", "max-age=60, public")); err != nil {
+		return nil, err
+	}
+	// Two answers are equal only if a cache gave the second.
+	now := strconv.FormatInt(time.Now().UnixNano(), 10)
+	return &testpb.SimpleResponse{Payload: &testpb.Payload{Body: []byte(now)}}, nil
+}
+
+func (testService) StreamingInputCall(stream testpb.TestService_StreamingInputCallServer) error {
+	if err := echoMetadata(stream.Context()); err != nil {
+		return err
+	}
+	var sum int
+	for {
+		req, err := stream.Recv()
+		if err == io.EOF {
+			return stream.SendAndClose(&testpb.StreamingInputCallResponse{AggregatedPayloadSize: int32(sum)})
+		}
+		if err != nil {
+			return err
+		}
+		if err := checkCompressed(stream.Context(), req.GetExpectCompressed()); err != nil {
+			return err
+		}
+		sum += len(req.GetPayload().GetBody())
+	}
+}
+
+func (testService) StreamingOutputCall(req *testpb.StreamingOutputCallRequest, stream testpb.TestService_StreamingOutputCallServer) error {
+	if err := echoMetadata(stream.Context()); err != nil {
+		return err
+	}
+	out, err := newResponder(stream, req)
+	if err != nil {
+		return err
+	}
+	return out.serve(req)
+}
+
+func (testService) FullDuplexCall(stream testpb.TestService_FullDuplexCallServer) error {
+	if err := echoMetadata(stream.Context()); err != nil {
+		return err
+	}
+	var out *responder
+	for {
+		req, err := stream.Recv()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if out == nil {
+			if out, err = newResponder(stream, req); err != nil {
+				return err
+			}
+		}
+		if err := out.serve(req); err != nil {
+			return err
+		}
+	}
+}
+
+func (testService) HalfDuplexCall(stream testpb.TestService_HalfDuplexCallServer) error {
+	if err := echoMetadata(stream.Context()); err != nil {
+		return err
+	}
+	var reqs []*testpb.StreamingOutputCallRequest
+	for {
+		req, err := stream.Recv()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		reqs = append(reqs, req)
+	}
+	out, err := newResponder(stream, reqs...)
+	if err != nil {
+		return err
+	}
+	for _, req := range reqs {
+		if err := out.serve(req); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// echoMetadata sends the two echo keys of the request back to where each belongs.
+func echoMetadata(ctx context.Context) error {
+	md, _ := metadata.FromIncomingContext(ctx)
+	if v := md.Get(echoInitialKey); len(v) > 0 {
+		if err := grpc.SetHeader(ctx, metadata.MD{echoInitialKey: v}); err != nil {
+			return err
+		}
+	}
+	if v := md.Get(echoTrailingKey); len(v) > 0 {
+		return grpc.SetTrailer(ctx, metadata.MD{echoTrailingKey: v})
+	}
+	return nil
+}
+
+// echoStatus turns the status a client asked for into the error that ends its RPC.
+func echoStatus(want *testpb.EchoStatus) error {
+	return status.Error(codes.Code(want.GetCode()), want.GetMessage())
+}
+
+// checkCompressed refuses a request whose compressed flag is not what its sender says it
+// set. A nil want asks for nothing.
+func checkCompressed(ctx context.Context, want *testpb.BoolValue) error {
+	r := receivedFrom(ctx)
+	if want == nil || r == nil {
+		return nil
+	}
+	got, ok := r.last()
+	if !ok {
+		return status.Error(codes.Internal, "no stats event came for the request")
+	}
+	if got != want.GetValue() {
+		return status.Errorf(codes.InvalidArgument, "request compressed: %v, expected: %v", got, want.GetValue())
+	}
+	return nil
+}
+
+// encodingFor names the content coding that does, or does not, compress.
+func encodingFor(compressed bool) string {
+	if compressed {
+		return "gzip"
+	}
+	return "identity"
+}
+
+// newPayload returns size zero bytes.
+func newPayload(kind testpb.PayloadType, size int32) (*testpb.Payload, error) {
+	switch {
+	case kind != testpb.PayloadType_COMPRESSABLE:
+		return nil, status.Errorf(codes.InvalidArgument, "payload type %v is not supported", kind)
+	case size < 0 || size > maxPayload:
+		return nil, status.Errorf(codes.InvalidArgument, "payload size %d is outside 0..%d", size, maxPayload)
+	}
+	return &testpb.Payload{Type: kind, Body: make([]byte, size)}, nil
+}
