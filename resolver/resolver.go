@@ -7,6 +7,7 @@
 package resolver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -113,11 +114,7 @@ type Target struct {
 // Endpoint returns the target's path, or its opaque part where the path is empty,
 // without a leading slash: "host:port" for dns:///host:port and for dns:host:port.
 func (t Target) Endpoint() string {
-	endpoint := t.URL.Path
-	if endpoint == "" {
-		endpoint = t.URL.Opaque
-	}
-	return strings.TrimPrefix(endpoint, "/")
+	return strings.TrimPrefix(cmp.Or(t.URL.Path, t.URL.Opaque), "/")
 }
 
 // String returns the target as scheme://authority/endpoint.

@@ -117,17 +117,10 @@ type UnimplementedMetricsRecorder struct {
 	internal.EnforceMetricsRecorderEmbedding
 }
 
-// RecordInt64Count does nothing.
-func (UnimplementedMetricsRecorder) RecordInt64Count(*Int64CountHandle, int64, ...string) {}
-
-// RecordFloat64Count does nothing.
-func (UnimplementedMetricsRecorder) RecordFloat64Count(*Float64CountHandle, float64, ...string) {}
-
-// RecordInt64Histo does nothing.
-func (UnimplementedMetricsRecorder) RecordInt64Histo(*Int64HistoHandle, int64, ...string) {}
-
-// RecordFloat64Histo does nothing.
-func (UnimplementedMetricsRecorder) RecordFloat64Histo(*Float64HistoHandle, float64, ...string) {}
+// RegisterAsyncReporter returns a function that does nothing.
+func (UnimplementedMetricsRecorder) RegisterAsyncReporter(AsyncMetricReporter, ...AsyncMetric) func() {
+	return func() {}
+}
 
 // RecordInt64Gauge does nothing.
 func (UnimplementedMetricsRecorder) RecordInt64Gauge(*Int64GaugeHandle, int64, ...string) {}
@@ -136,7 +129,14 @@ func (UnimplementedMetricsRecorder) RecordInt64Gauge(*Int64GaugeHandle, int64, .
 func (UnimplementedMetricsRecorder) RecordInt64UpDownCount(*Int64UpDownCountHandle, int64, ...string) {
 }
 
-// RegisterAsyncReporter returns a function that does nothing.
-func (UnimplementedMetricsRecorder) RegisterAsyncReporter(AsyncMetricReporter, ...AsyncMetric) func() {
-	return func() {}
-}
+// RecordInt64Count does nothing.
+func (UnimplementedMetricsRecorder) RecordInt64Count(*Int64CountHandle, int64, ...string) {}
+
+// RecordInt64Histo does nothing.
+func (UnimplementedMetricsRecorder) RecordInt64Histo(*Int64HistoHandle, int64, ...string) {}
+
+// RecordFloat64Count does nothing.
+func (UnimplementedMetricsRecorder) RecordFloat64Count(*Float64CountHandle, float64, ...string) {}
+
+// RecordFloat64Histo does nothing.
+func (UnimplementedMetricsRecorder) RecordFloat64Histo(*Float64HistoHandle, float64, ...string) {}

@@ -49,11 +49,17 @@ func (r *recorder) RecordInt64AsyncGauge(h *stats.Int64AsyncGaugeHandle, v int64
 	r.note(h.Descriptor(), v, l)
 }
 
+// run makes names unique among the runs of go test -count: nothing is unregistered.
+var run int
+
 func describe(name string) stats.MetricDescriptor {
-	return stats.MetricDescriptor{Name: name, Labels: []string{"one"}}
+	return stats.MetricDescriptor{Name: unique(name), Labels: []string{"one"}}
 }
 
+func unique(name string) string { return fmt.Sprint(name, "#", run) }
+
 func TestHandles(t *testing.T) {
+	run++
 	r := &recorder{}
 	stats.RegisterInt64Count(describe("handle.ic")).Record(r, 1, "x")
 	stats.RegisterFloat64Count(describe("handle.fc")).Record(r, 1.5, "x")
@@ -63,8 +69,8 @@ func TestHandles(t *testing.T) {
 	stats.RegisterInt64UpDownCount(describe("handle.ud")).Record(r, -4, "x")
 	stats.RegisterInt64AsyncGauge(describe("handle.ag")).Record(r, 5, "x")
 	want := []string{
-		"handle.ic 1 [x]", "handle.fc 1.5 [x]", "handle.ih 2 [x]", "handle.fh 2.5 [x]",
-		"handle.ig 3 [x]", "handle.ud -4 [x]", "handle.ag 5 [x]",
+		unique("handle.ic") + " 1 [x]", unique("handle.fc") + " 1.5 [x]", unique("handle.ih") + " 2 [x]", unique("handle.fh") + " 2.5 [x]",
+		unique("handle.ig") + " 3 [x]", unique("handle.ud") + " -4 [x]", unique("handle.ag") + " 5 [x]",
 	}
 	if !slices.Equal(r.got, want) {
 		t.Errorf("recorded %q,\nwant %q", r.got, want)
@@ -78,18 +84,19 @@ func TestHandles(t *testing.T) {
 		"handle.ud": stats.MetricTypeIntUpDownCount,
 		"handle.ag": stats.MetricTypeIntAsyncGauge,
 	} {
-		if d := stats.DescriptorForMetric(name); d == nil || d.Type != kind {
+		if d := stats.DescriptorForMetric(unique(name)); d == nil || d.Type != kind {
 			t.Errorf("%s: %+v, want type %d", name, d, kind)
 		}
 	}
 }
 
 func TestDefaultMetrics(t *testing.T) {
+	run++
 	on := describe("default.on")
 	on.Default = true
 	stats.RegisterInt64Count(on)
 	stats.RegisterInt64Count(describe("default.off"))
-	if m := stats.DefaultMetrics.Metrics(); !m["default.on"] || m["default.off"] {
+	if m := stats.DefaultMetrics.Metrics(); !m[unique("default.on")] || m[unique("default.off")] {
 		t.Errorf("default metrics: %v", m)
 	}
 	if d := stats.DescriptorForMetric("default.none"); d != nil {
@@ -98,6 +105,7 @@ func TestDefaultMetrics(t *testing.T) {
 }
 
 func TestNameTaken(t *testing.T) {
+	run++
 	stats.RegisterInt64Count(describe("taken"))
 	defer func() {
 		if recover() == nil {
@@ -108,6 +116,7 @@ func TestNameTaken(t *testing.T) {
 }
 
 func TestUnimplementedDoesNothing(t *testing.T) {
+	run++
 	var r stats.MetricsRecorder = stats.UnimplementedMetricsRecorder{}
 	stats.RegisterInt64Count(describe("unimplemented")).Record(r, 1, "x")
 	r.RegisterAsyncReporter(stats.AsyncMetricReporterFunc(func(stats.AsyncMetricsRecorder) error { return nil }))()

@@ -14,31 +14,31 @@ import (
 // several, it serves the last. UpdateState and CC may be called from any goroutine; the
 // callbacks are to be set before the first Build.
 type Resolver struct {
-	// BuildCallback is called at the start of Build.
-	BuildCallback func(resolver.Target, resolver.ClientConn, resolver.BuildOptions)
-	// UpdateStateCallback is called with the channel's answer to each state.
-	UpdateStateCallback func(err error)
-	// ResolveNowCallback is called by ResolveNow.
-	ResolveNowCallback func(resolver.ResolveNowOptions)
-	// CloseCallback is called by Close.
-	CloseCallback func()
-
 	scheme string
 
 	mu   sync.Mutex
 	cc   resolver.ClientConn
 	last *resolver.State // what the next Build begins with; nil for nothing
+
+	// BuildCallback is called at the start of Build.
+	BuildCallback func(resolver.Target, resolver.ClientConn, resolver.BuildOptions)
+	// CloseCallback is called by Close.
+	CloseCallback func()
+	// ResolveNowCallback is called by ResolveNow.
+	ResolveNowCallback func(resolver.ResolveNowOptions)
+	// UpdateStateCallback is called with the channel's answer to each state.
+	UpdateStateCallback func(err error)
 }
 
 // NewBuilderWithScheme returns a resolver for the scheme. It is not registered: give it
 // to grpc.WithResolvers, or to resolver.Register.
 func NewBuilderWithScheme(scheme string) *Resolver {
 	return &Resolver{
-		BuildCallback:       func(resolver.Target, resolver.ClientConn, resolver.BuildOptions) {},
-		UpdateStateCallback: func(error) {},
-		ResolveNowCallback:  func(resolver.ResolveNowOptions) {},
-		CloseCallback:       func() {},
 		scheme:              scheme,
+		BuildCallback:       func(resolver.Target, resolver.ClientConn, resolver.BuildOptions) {},
+		CloseCallback:       func() {},
+		ResolveNowCallback:  func(resolver.ResolveNowOptions) {},
+		UpdateStateCallback: func(error) {},
 	}
 }
 

@@ -6,6 +6,7 @@
 package unix
 
 import (
+	"cmp"
 	"fmt"
 
 	"google.golang.org/grpc/internal/resolver/networktype"
@@ -50,10 +51,7 @@ func (b Builder) Build(target resolver.Target, cc resolver.ClientConn, _ resolve
 
 // path does not use Target.Endpoint, which loses the slash of an absolute path.
 func (b Builder) path(target resolver.Target) string {
-	path := target.URL.Path
-	if path == "" {
-		path = target.URL.Opaque
-	}
+	path := cmp.Or(target.URL.Path, target.URL.Opaque)
 	if b.Abstract {
 		return "@" + path // package net writes the leading zero byte for it
 	}
