@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transport
+
+import (
+	"context"
+	"time"
+	"unsafe"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/internal/ctxkey"
+	"google.golang.org/grpc/internal/transport/grpcwire"
+	"google.golang.org/grpc/internal/transport/h2"
+	"google.golang.org/grpc/status"
+)
+
+// Call is what a call says about itself in its request headers. It is not
+// changed, nor used for another call, before NewStream has returned.
+type Call struct {
+	Method            string // "/package.Service/Method"
+	Authority         string // "": the connection's
+	ContentSubtype    string
+	SendCompressor    string // "": none
+	AcceptCompressors string // value of grpc-accept-encoding, "": none
+	PreviousAttempts  int
+	MaxRecvMsgSize    int
+	// Auth are the fields of per-RPC credentials and the picker's metadata, in
+	// lower case, keys and values in turn. The application's own metadata is in
+	// the context.
+	Auth []string
+
+	outgoing   *ctxkey.Outgoing
+	timeoutBuf [12]byte
+	timeout    string
+}
+
+// prepare checks what the application wants to send and settles the timeout,
+// so that writing the fields can't fail and always has the same result.
+func (c *Call) prepare(ctx context.Context) error {
+	c.outgoing = ctxkey.OutgoingFrom(ctx)
+	var bad error
+	if c.outgoing != nil {
+		c.outgoing.Range(func(k, v string) bool {
+			_, bad = grpcwire.CheckPair(k, v)
+			return bad == nil
+		})
+	}
+	for i := 0; i+1 < len(c.Auth) && bad == nil; i += 2 {
+		_, bad = grpcwire.CheckPair(c.Auth[i], c.Auth[i+1])
+	}
+	if bad != nil {
+		return status.Error(codes.Internal, bad.Error())
+	}
+	if deadline, ok := ctx.Deadline(); ok {
+		left := time.Until(deadline)
+		if left <= 0 {
+			return context.DeadlineExceeded
+		}
+		b := grpcwire.AppendTimeout(c.timeoutBuf[:0], left)
+		c.timeout = unsafe.String(&b[0], len(b)) // lives as long as the call
+	}
+	return nil
+}
+
+// callFields is a ClientStream as the source of its request headers.
+type callFields ClientStream
+
+// AppendFields implements h2.FieldSource.
+func (s *callFields) AppendFields(w *h2.FieldWriter) {
+	call, c := s.call, s.client
+	w.Field(grpcwire.HeaderMethod, grpcwire.MethodPost)
+	w.Field(grpcwire.HeaderScheme, c.scheme())
+	w.Field(grpcwire.HeaderPath, call.Method)
+	if call.Authority != "" {
+		w.Field(grpcwire.HeaderAuthority, call.Authority)
+	} else {
+		w.Field(grpcwire.HeaderAuthority, c.authority)
+	}
+	w.Field(grpcwire.HeaderContentType, grpcwire.ContentType(call.ContentSubtype))
+	w.Field(grpcwire.HeaderUserAgent, c.cfg.UserAgent)
+	w.Field(grpcwire.HeaderTE, grpcwire.TETrailers)
+	if call.PreviousAttempts > 0 {
+		w.Once(grpcwire.HeaderPreviousAttempts, itoa(call.PreviousAttempts))
+	}
+	if call.SendCompressor != "" {
+		w.Field(grpcwire.HeaderEncoding, call.SendCompressor)
+	}
+	if call.AcceptCompressors != "" {
+		w.Field(grpcwire.HeaderAcceptEncoding, call.AcceptCompressors)
+	}
+	if call.timeout != "" {
+		w.Once(grpcwire.HeaderTimeout, call.timeout)
+	}
+	for i := 0; i+1 < len(call.Auth); i += 2 {
+		writePair(w, call.Auth[i], call.Auth[i+1])
+	}
+	if call.outgoing != nil {
+		call.outgoing.Range(func(k, v string) bool {
+			writePair(w, k, v)
+			return true
+		})
+	}
+}
+
+// scheme is "https" over any credentials that say they are secure.
+func (c *Client) scheme() string {
+	if c.secure {
+		return "https"
+	}
+	return "http"
+}

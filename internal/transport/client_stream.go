@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transport
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/internal/transport/grpcwire"
+	"google.golang.org/grpc/internal/transport/h2"
+	"google.golang.org/grpc/internal/transport/h2/frame"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+)
+
+// ClientStream is one attempt of a call. Send and CloseSend may be called by one
+// goroutine at a time, Recv by one, and both at once; the others by any.
+type ClientStream struct {
+	h2     h2.Stream
+	client *Client
+	ctx    context.Context
+	call   *Call // nil once the request headers are sent
+
+	// sentEnd belongs to the sender.
+	sentEnd bool
+
+	body       // its mu guards what follows
+	headers    *response
+	gotHeaders chan struct{} // closed with headers or the end; nil while nobody waits
+	trailers   *response
+	over       bool // the end is known
+	status     *status.Status
+	lost       lostKind
+}
+
+// lostKind says what became of a stream that ended without trailers.
+type lostKind uint8
+
+const (
+	notLost       lostKind = iota
+	lostMaybeSeen          // the peer may have acted on it
+	lostUnseen             // the peer certainly has not
+)
+
+// Send sends a message; last says that it is the last. It waits while more than
+// a window's worth of earlier ones is queued. An error is io.EOF if the stream
+// is over: Recv and Status tell why.
+func (s *ClientStream) Send(p Payload, last bool) error {
+	for {
+		room := s.h2.Room()
+		if room == nil {
+			break
+		}
+		select {
+		case <-room:
+		case <-s.ctx.Done():
+			p.Data.Free()
+			s.Cancel(s.ctx.Err())
+			return io.EOF
+		}
+	}
+	f := p.frames()
+	f.End = last
+	s.sentEnd = last
+	if s.h2.Send(f) != nil {
+		return io.EOF
+	}
+	return nil
+}
+
+// CloseSend says that no message follows.
+func (s *ClientStream) CloseSend() error {
+	if s.sentEnd {
+		return nil
+	}
+	s.sentEnd = true
+	if s.h2.Send(h2.Frames{End: true}) != nil {
+		return io.EOF
+	}
+	return nil
+}
+
+// Recv returns the next message, which belongs to the caller. Once the stream is
+// over and its messages are taken it returns io.EOF, and Status says how it
+// ended. When the context is done the stream is cancelled, and messages that
+// wait are dropped.
+func (s *ClientStream) Recv() (grpcwire.Message, error) {
+	s.mu.Lock()
+	for {
+		if m, ok := s.inbox.pop(); ok {
+			over := s.over
+			s.mu.Unlock()
+			if !over {
+				s.h2.Consume(grpcwire.PrefixLen + m.Len)
+			}
+			return m, nil
+		}
+		if s.over {
+			s.mu.Unlock()
+			return grpcwire.Message{}, io.EOF
+		}
+		s.await(wakeMessage)
+	}
+}
+
+// AwaitEnd waits until the stream is over, or has brought more than one message:
+// after it Recv does not wait where a call may have one reply only.
+func (s *ClientStream) AwaitEnd() {
+	s.mu.Lock()
+	for !s.over && s.inbox.len() < 2 {
+		s.await(wakeEnd)
+	}
+	s.mu.Unlock()
+}
+
+// Header waits for the response headers and returns what the application may
+// see of them; nil if the stream ended without any.
+func (s *ClientStream) Header() metadata.MD {
+	s.mu.Lock()
+	if s.headers == nil && !s.over {
+		if s.gotHeaders == nil {
+			s.gotHeaders = make(chan struct{})
+		}
+		ch := s.gotHeaders
+		s.mu.Unlock()
+		select {
+		case <-ch:
+		case <-s.ctx.Done():
+			s.Cancel(s.ctx.Err())
+		}
+		s.mu.Lock()
+	}
+	h := s.headers
+	s.mu.Unlock()
+	if h == nil {
+		return nil
+	}
+	return h.fields.md()
+}
+
+// await waits, with mu held before and after, until what is wanted may have
+// come. If the context ends first the stream is cancelled.
+func (s *ClientStream) await(what wakeReason) {
+	ch := s.wake.arm(what)
+	expect := s.expect()
+	s.mu.Unlock()
+	s.h2.Expect(expect)
+	select {
+	case <-ch:
+	case <-s.ctx.Done():
+		s.Cancel(s.ctx.Err())
+	}
+	s.mu.Lock()
+	s.wake.disarm()
+}
+
+// Cancel ends the stream, if it is not over, with the status that err, an error
+// of a context, stands for.
+func (s *ClientStream) Cancel(err error) {
+	s.abort(frame.Cancel, status.FromContextError(err))
+}
+
+// Fail ends the stream, if it is not over, with st.
+func (s *ClientStream) Fail(st *status.Status) { s.abort(frame.Cancel, st) }
+
+func (s *ClientStream) abort(code frame.ErrCode, st *status.Status) {
+	s.mu.Lock()
+	first := s.endLocked(nil, st, lostMaybeSeen)
+	if first {
+		s.close()
+	}
+	s.mu.Unlock()
+	if first {
+		s.h2.Reset(code)
+	}
+}
+
+// endLocked makes the stream's end known, once.
+func (s *ClientStream) endLocked(trailers *response, st *status.Status, lost lostKind) bool {
+	if s.over {
+		return false
+	}
+	s.over = true
+	s.trailers, s.status, s.lost = trailers, st, lost
+	s.wake.signal(wakeEnd, 0)
+	s.headersKnown()
+	return true
+}
+
+// headersKnown wakes those who wait for the response headers.
+func (s *ClientStream) headersKnown() {
+	if s.gotHeaders != nil {
+		close(s.gotHeaders)
+		s.gotHeaders = nil
+	}
+}
+
+// Status is how the stream ended; nil stands for OK. It is meant to be called
+// after Recv returned io.EOF.
+func (s *ClientStream) Status() *status.Status {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.status
+}
+
+// Trailer is what the application may see of the trailers; nil if there were
+// none.
+func (s *ClientStream) Trailer() metadata.MD {
+	s.mu.Lock()
+	t := s.trailers
+	s.mu.Unlock()
+	if t == nil {
+		return nil
+	}
+	return t.fields.md()
+}
+
+// TrailersOnly reports that the reply was a single block of headers: trailers
+// without headers before them.
+func (s *ClientStream) TrailersOnly() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.trailers != nil && s.headers == nil
+}
+
+// Unprocessed reports that the stream is over and the peer did nothing for it.
+func (s *ClientStream) Unprocessed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lost == lostUnseen
+}
+
+// GotHeaders reports whether response headers, other than a trailers-only reply,
+// have arrived: from then on an RPC is committed to this attempt.
+func (s *ClientStream) GotHeaders() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.headers != nil
+}
+
+// RecvCompress is the encoding of the messages that are received. It does not
+// change once the stream is over.
+func (s *ClientStream) RecvCompress() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.headers == nil {
+		return ""
+	}
+	return s.headers.encoding
+}
+
+// HeaderWireLength and TrailerWireLength are the sizes of the received lists.
+func (s *ClientStream) HeaderWireLength() int {
+	return s.blockSize(func() *response { return s.headers })
+}
+func (s *ClientStream) TrailerWireLength() int {
+	return s.blockSize(func() *response { return s.trailers })
+}
+
+func (s *ClientStream) blockSize(of func() *response) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r := of(); r != nil {
+		return r.size
+	}
+	return 0
+}
+
+// Client is the connection that carries the stream.
+func (s *ClientStream) Client() *Client { return s.client }
+
+// Context is the context the stream was started with.
+func (s *ClientStream) Context() context.Context { return s.ctx }
+
+// clientReceiver is the ClientStream as the receiver of what arrives.
+type clientReceiver ClientStream
+
+// OnHeaders implements h2.Receiver.
+func (r *clientReceiver) OnHeaders(b *h2.HeaderBlock, end bool) error {
+	s := (*ClientStream)(r)
+	resp := parseResponse(b)
+	if resp.fault != "" {
+		return resp.malformed()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.over {
+		return nil
+	}
+	switch {
+	case s.headers == nil && !end && resp.informational():
+		return nil
+	case s.headers == nil && !end && (resp.httpStatus != 200 || !resp.isGRPC):
+		// Not a gRPC server: the body is of no use, the status says why.
+		s.endLocked(nil, resp.verdict(nil), lostMaybeSeen)
+		return frame.Error{Code: frame.Cancel, Reason: "not a gRPC response"}
+	case s.headers == nil && !end:
+		s.headers = resp
+		s.headersKnown()
+		return nil
+	case !end:
+		return frame.Error{Code: frame.ProtocolError, Reason: "field block in the middle of a body"}
+	}
+	st := resp.verdict(s.headers)
+	if err := s.end(); err != nil && st == nil {
+		st = status.Convert(err)
+	}
+	s.endLocked(resp, st, notLost)
+	return nil
+}
+
+// Space implements h2.Receiver.
+func (r *clientReceiver) Space(n int) []byte { return r.space(n) }
+
+// Filled implements h2.Receiver.
+func (r *clientReceiver) Filled(n int) error {
+	s := (*ClientStream)(r)
+	s.mu.Lock()
+	if s.headers == nil && !s.over {
+		s.filling = false
+		s.mu.Unlock()
+		return frame.Error{Code: frame.ProtocolError, Reason: "DATA before HEADERS"}
+	}
+	expect, err := s.filled(n)
+	if err != nil {
+		s.endLocked(nil, status.Convert(err), lostMaybeSeen)
+		s.mu.Unlock()
+		return frame.Error{Code: frame.Cancel, Reason: err.Error()}
+	}
+	s.mu.Unlock()
+	s.h2.Expect(expect)
+	return nil
+}
+
+// OnEnd implements h2.Receiver: a body that ends without trailers.
+func (r *clientReceiver) OnEnd() {
+	s := (*ClientStream)(r)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_ = s.end() // whether or not a message was cut short, the trailers are missing
+	s.endLocked(nil, status.New(codes.Internal, "server closed the stream without sending trailers"), lostMaybeSeen)
+}
+
+// OnAbort implements h2.Receiver.
+func (r *clientReceiver) OnAbort(err *h2.StreamError) {
+	s := (*ClientStream)(r)
+	lost := lostMaybeSeen
+	if err.Unprocessed {
+		lost = lostUnseen
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.endLocked(nil, s.abortStatus(err), lost) && !s.filling {
+		s.asm.Abort()
+	}
+	s.closed = true // what has arrived whole can still be taken
+}
+
+func (s *ClientStream) abortStatus(err *h2.StreamError) *status.Status {
+	switch {
+	case err.Unprocessed:
+		return status.New(codes.Unavailable, "the server did not process the call: "+err.Error())
+	case err.Cause != nil:
+		return status.New(codes.Unavailable, err.Cause.Error())
+	case !err.Remote:
+		return status.New(codes.Internal, err.Error())
+	}
+	if d, ok := s.ctx.Deadline(); ok && err.Code == frame.Cancel && !time.Now().Before(d) {
+		return status.New(codes.DeadlineExceeded, context.DeadlineExceeded.Error())
+	}
+	return status.New(grpcwire.RSTCode(uint32(err.Code)), fmt.Sprintf("stream terminated by RST_STREAM with error code: %v", err.Code))
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transport
+
+import (
+	"math"
+	"time"
+
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/internal/envconfig"
+	"google.golang.org/grpc/internal/transport/h2"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/grpc/stats"
+	"google.golang.org/grpc/tap"
+)
+
+const (
+	infinity = time.Duration(math.MaxInt64)
+
+	minWindow             = 64 << 10 // smaller windows asked for are ignored
+	defaultReadBuffer     = 32 << 10
+	minClientPingInterval = 10 * time.Second
+	minServerPingInterval = time.Second
+)
+
+// Tuning is what both sides can set. Zero values stand for the defaults.
+type Tuning struct {
+	// InitialWindow and InitialConnWindow are receive windows in bytes, from
+	// 64 KiB up; smaller values are ignored. Static ones never change.
+	InitialWindow     int32
+	InitialConnWindow int32
+	StaticWindow      bool
+	ReadBufferSize    int // bytes; 32 KiB by default
+	MaxHeaderListSize *uint32
+	BufferPool        mem.BufferPool
+	StatsHandlers     []stats.Handler
+}
+
+// ClientConfig is what all connections of a channel share. It is not changed
+// once the first is made.
+type ClientConfig struct {
+	Tuning
+	// UserAgent is the whole value of the field.
+	UserAgent string
+	Creds     credentials.TransportCredentials
+	Keepalive keepalive.ClientParameters
+	// Dial opens a connection to an address; nil dials by the address's network.
+	Dial DialFunc
+
+	h2 h2.Config
+}
+
+// ServerConfig is what all connections of a server share.
+type ServerConfig struct {
+	Tuning
+	Creds            credentials.TransportCredentials // nil: no handshake
+	HandshakeTimeout time.Duration                    // of credentials and preface; 0: 120 s
+	MaxStreams       uint32                           // 0: no limit
+	HeaderTableSize  *uint32
+	Keepalive        keepalive.ServerParameters
+	Policy           keepalive.EnforcementPolicy
+	MaxRecvMsgSize   int
+	Tap              tap.ServerInHandle
+	LaxPath          bool // accept a :path without a leading slash
+	h2               h2.Config
+}
+
+func (t *Tuning) fill(c *h2.Config) {
+	if t.BufferPool == nil {
+		t.BufferPool = mem.DefaultBufferPool()
+	}
+	c.Pool = t.BufferPool
+	c.Pooled = envconfig.HTTPFramerReadBufferPooling
+	c.ReadBuffer = t.ReadBufferSize
+	if c.ReadBuffer == 0 {
+		c.ReadBuffer = defaultReadBuffer
+	}
+	if t.InitialWindow >= minWindow {
+		c.StreamWindow = uint32(t.InitialWindow)
+	}
+	if t.InitialConnWindow >= minWindow {
+		c.ConnWindow = uint32(t.InitialConnWindow)
+	}
+	c.StaticWindow = t.StaticWindow
+	if t.MaxHeaderListSize != nil {
+		c.MaxHeaderList = *t.MaxHeaderListSize
+	}
+	c.Kinds = kinds
+}
+
+// Prepare settles the defaults. It is called once, before the first
+// connection.
+func (c *ClientConfig) Prepare() {
+	c.fill(&c.h2)
+	if k := c.Keepalive; k.Time > 0 && k.Time != infinity {
+		c.h2.Keepalive = h2.Keepalive{
+			Interval:       max(k.Time, minClientPingInterval),
+			Timeout:        orDefault(k.Timeout, 20*time.Second),
+			WithoutStreams: k.PermitWithoutStream,
+		}
+	}
+}
+
+// Prepare settles the defaults. It is called once, before the first
+// connection.
+func (c *ServerConfig) Prepare() {
+	c.fill(&c.h2)
+	c.LaxPath = envconfig.DisableStrictPathChecking
+	c.HandshakeTimeout = orDefault(c.HandshakeTimeout, 120*time.Second)
+	c.h2.MaxStreams = c.MaxStreams
+	c.h2.HeaderTable = c.HeaderTableSize
+	c.h2.PrefaceTimeout = c.HandshakeTimeout
+	k := &c.Keepalive
+	k.MaxConnectionIdle = orDefault(k.MaxConnectionIdle, infinity)
+	k.MaxConnectionAge = orDefault(k.MaxConnectionAge, infinity)
+	k.MaxConnectionAgeGrace = orDefault(k.MaxConnectionAgeGrace, infinity)
+	k.Time = orDefault(k.Time, 2*time.Hour)
+	if k.Time != infinity {
+		c.h2.Keepalive = h2.Keepalive{
+			Interval:       max(k.Time, minServerPingInterval),
+			Timeout:        orDefault(k.Timeout, 20*time.Second),
+			WithoutStreams: true,
+		}
+	}
+	c.h2.TrackIdle = k.MaxConnectionIdle != infinity
+	c.Policy.MinTime = orDefault(c.Policy.MinTime, 5*time.Minute)
+}
+
+func orDefault(d, def time.Duration) time.Duration {
+	if d == 0 {
+		return def
+	}
+	return d
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transport
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/internal/ctxkey"
+	"google.golang.org/grpc/internal/resolver/networktype"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/resolver"
+)
+
+// DialFunc opens a connection to addr, which is as the resolver gave it. A unix
+// socket's address has its scheme in front: "unix:path", "unix-abstract:name".
+type DialFunc func(ctx context.Context, addr string) (net.Conn, error)
+
+// ConnectError says what kept a connection from coming up.
+type ConnectError struct {
+	Step string // "dial", "handshake" or "preface"
+	Err  error
+	// Permanent says that trying the same again is of no use.
+	Permanent bool
+}
+
+func (e *ConnectError) Error() string {
+	return fmt.Sprintf("connection error during %s: %v", e.Step, e.Err)
+}
+func (e *ConnectError) Unwrap() error { return e.Err }
+
+// Connect dials addr, runs the handshake of the credentials and waits until the
+// peer has shown that it speaks HTTP/2. ctx bounds all of it and nothing after.
+// authority is what calls are addressed to, and the name that the peer must
+// prove, unless the address names another.
+func Connect(ctx context.Context, addr resolver.Address, authority string, p ConnectParams) (*Client, error) {
+	cfg := p.Config
+	if addr.ServerName != "" {
+		authority = addr.ServerName
+	}
+	nc, err := dial(ctx, addr, cfg.Dial)
+	if err != nil {
+		return nil, &ConnectError{Step: "dial", Err: err}
+	}
+	c := &Client{cfg: cfg, events: p.Events, authority: authority}
+	c.peer = peer.Peer{Addr: nc.RemoteAddr(), LocalAddr: nc.LocalAddr()}
+	if cfg.Creds != nil {
+		c.secure = cfg.Creds.Info().SecurityProtocol == "tls"
+		if nc, err = c.handshake(ctx, addr, nc); err != nil {
+			return nil, err
+		}
+	}
+	if err := newClient(ctx, nc, c); err != nil {
+		return nil, &ConnectError{Step: "preface", Err: err}
+	}
+	return c, nil
+}
+
+// ConnectParams is what is the same for all connections of a channel, and who
+// wants to know about this one.
+type ConnectParams struct {
+	Config *ClientConfig
+	Events ClientEvents
+}
+
+func (c *Client) handshake(ctx context.Context, addr resolver.Address, raw net.Conn) (net.Conn, error) {
+	info := credentials.ClientHandshakeInfo{Attributes: addr.Attributes}
+	hctx := context.WithValue(ctx, ctxkey.ClientHandshakeInfo{}, info)
+	if d, ok := ctx.Deadline(); ok {
+		if err := raw.SetDeadline(d); err != nil {
+			raw.Close()
+			return nil, &ConnectError{Step: "handshake", Err: err}
+		}
+	}
+	nc, auth, err := c.cfg.Creds.ClientHandshake(hctx, c.authority, raw)
+	if err != nil {
+		raw.Close()
+		return nil, &ConnectError{Step: "handshake", Err: err, Permanent: !temporary(err)}
+	}
+	if err := raw.SetDeadline(time.Time{}); err != nil {
+		nc.Close()
+		return nil, &ConnectError{Step: "handshake", Err: err}
+	}
+	c.peer.AuthInfo = auth
+	return nc, nil
+}
+
+// temporary reports whether err says that it may pass. What says nothing may.
+func temporary(err error) bool {
+	var t interface{ Temporary() bool }
+	if errors.As(err, &t) {
+		return t.Temporary()
+	}
+	var timeout interface{ Timeout() bool }
+	if errors.As(err, &timeout) {
+		return timeout.Timeout()
+	}
+	return true
+}
+
+func dial(ctx context.Context, addr resolver.Address, by DialFunc) (net.Conn, error) {
+	network, known := networktype.Get(addr)
+	if by != nil {
+		a := addr.Addr
+		// A dialer of the user's gets no network: the address says it.
+		if known && network == "unix" && !strings.HasPrefix(a, "\x00") {
+			a = "unix:" + a
+		} else if known && network == "unix" {
+			a = "unix-abstract:" + a[1:]
+		}
+		return by(ctx, a)
+	}
+	if !known {
+		network, addr.Addr = networkOf(addr.Addr)
+	}
+	return systemDialer.DialContext(ctx, network, addr.Addr)
+}
+
+// networkOf tells the unix addresses that carry their scheme from the others.
+func networkOf(addr string) (network, address string) {
+	if rest, ok := strings.CutPrefix(addr, "unix-abstract:"); ok {
+		return "unix", "\x00" + rest
+	}
+	if rest, ok := strings.CutPrefix(addr, "unix:"); ok {
+		if path, ok := strings.CutPrefix(rest, "//"); ok {
+			rest = path
+		}
+		return "unix", rest
+	}
+	return "tcp", addr
+}
+
+// systemDialer leaves TCP keepalive to the system's settings rather than to
+// Go's, which would wake every idle connection four times a minute.
+var systemDialer = net.Dialer{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: -1, Interval: -1, Count: -1}}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package h2
+
+import (
+	"math"
+	"time"
+
+	"google.golang.org/grpc/internal/transport/h2/frame"
+)
+
+// drainState is how far the local side has gone in taking leave.
+//
+// RFC 9113 section 6.8: a server "SHOULD send an initial GOAWAY frame with the
+// last stream identifier set to 2^31-1 and a NO_ERROR code. [...] After
+// allowing time for any in-flight stream creation (at least one round-trip
+// time), the server MAY send another GOAWAY frame with an updated last stream
+// identifier." The round trip is measured by a PING.
+type drainState uint8
+
+const (
+	notDraining    drainState = iota
+	drainAnnounced            // first GOAWAY sent, streams are still accepted
+	drained                   // second GOAWAY sent, no stream is accepted
+)
+
+// drainPatience is how long the PING between the two steps may take.
+const drainPatience = 5 * time.Second
+
+// Drain takes leave of the peer in two steps: streams that are open, or on
+// their way, are served to their end, then the connection closes. code and
+// debug say why.
+func (c *Conn) Drain(code frame.ErrCode, debug string) {
+	c.mu.Lock()
+	if c.dead || c.draining != notDraining {
+		c.mu.Unlock()
+		return
+	}
+	c.draining = drainAnnounced
+	c.drainCode, c.drainDebug = code, debug
+	c.appendGoAway(math.MaxInt32, code, debug)
+	c.appendPing(drainPing)
+	time.AfterFunc(drainPatience, c.drainLate)
+	c.unlockAndFlush()
+}
+
+// Retire takes no new stream and closes the connection when the last one is
+// gone. The peer is not told before that.
+func (c *Conn) Retire() {
+	c.mu.Lock()
+	if c.dead {
+		c.mu.Unlock()
+		return
+	}
+	c.leaving = true
+	c.table.wakeAll()
+	if c.table.open() == 0 {
+		c.lastStreamGone()
+	}
+	c.unlockAndFlush()
+}
+
+// drainLate goes on with the second step where the peer does not answer.
+func (c *Conn) drainLate() {
+	c.mu.Lock()
+	if c.dead || c.draining != drainAnnounced {
+		c.mu.Unlock()
+		return
+	}
+	c.finishDrain()
+	c.unlockAndFlush()
+}
+
+// finishDrain is the second step. mu is held.
+func (c *Conn) finishDrain() {
+	c.draining = drained
+	c.appendGoAway(c.table.lastPeer, c.drainCode, c.drainDebug)
+	c.leaving = true
+}
+
+func (c *Conn) appendGoAway(last uint32, code frame.ErrCode, debug string) {
+	c.out.reserve(256, c.pool)
+	c.out.adopt(frame.AppendGoAway(c.out.b, last, code, []byte(debug)), c.pool)
+}
+
+// lastStreamGone runs under mu when the table has become empty.
+func (c *Conn) lastStreamGone() {
+	if c.cfg.TrackIdle {
+		c.idleSince = clock()
+	}
+	if c.leaving && !c.writing && c.out.empty() {
+		c.leaveLocked()
+	}
+}
+
+// leaveLocked closes a connection that has nothing left to do. What is queued
+// has been written: see flushed.
+func (c *Conn) leaveLocked() {
+	if c.left {
+		return
+	}
+	c.left = true
+	go c.part()
+}
+
+// part closes a connection on which everything was said. A server lets the
+// client hang up first, for a while: if it closed its socket with input unread,
+// the system would take back replies that the client has not read yet.
+func (c *Conn) part() {
+	half, ok := c.nc.(interface{ CloseWrite() error })
+	if c.side == Client || !ok {
+		c.terminate(ErrDrained)
+		return
+	}
+	c.mu.Lock()
+	if c.dead {
+		c.mu.Unlock()
+		return
+	}
+	c.writeErr = ErrDrained // what the rest of the input causes is not sent
+	c.mu.Unlock()
+	if half.CloseWrite() != nil {
+		c.terminate(ErrDrained)
+		return
+	}
+	c.nc.SetReadDeadline(time.Now().Add(lastFlush))
+	c.Wake()
+}
+
+// onGoAway obeys the peer's GOAWAY: no new streams, and those that it will not
+// look at are over.
+func (c *Conn) onGoAway(h frame.Header, p []byte) error {
+	f, err := frame.ParseGoAway(h, p)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	if c.goneAway && f.LastStreamID > c.lastAccepted {
+		c.mu.Unlock()
+		// "Endpoints MUST NOT increase the value they send in the last stream
+		// identifier", section 6.8.
+		return frame.ConnError(frame.ProtocolError, "a later GOAWAY names a higher last stream")
+	}
+	c.goneAway, c.lastAccepted = true, f.LastStreamID
+	c.leaving = true
+	c.table.wakeAll()
+	var lost []*Stream
+	for id, s := range c.table.byID {
+		if c.side.opens(id) && id > f.LastStreamID {
+			lost = append(lost, s)
+		}
+	}
+	c.mu.Unlock()
+
+	debug := string(f.Debug)
+	c.handler.GoAway(f.Code, debug)
+	for _, s := range lost {
+		c.mu.Lock()
+		gone := c.table.get(s.id) != s
+		if !gone {
+			c.finish(s)
+		}
+		c.mu.Unlock()
+		if !gone {
+			s.recv.OnAbort(&StreamError{Code: frame.RefusedStream, Reason: "the peer went away", Remote: true, Unprocessed: true})
+		}
+	}
+	if f.Code != frame.NoError {
+		c.mu.Lock()
+		c.goAwayCause = &ConnError{Code: f.Code, Reason: debug, Remote: true}
+		c.mu.Unlock()
+	}
+	c.mu.Lock()
+	if c.table.open() == 0 {
+		c.lastStreamGone()
+	}
+	c.mu.Unlock()
+	return nil
+}

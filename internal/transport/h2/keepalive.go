@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package h2
+
+import (
+	"time"
+
+	"google.golang.org/grpc/internal/transport/h2/frame"
+)
+
+// Keepalive says when to ask a silent peer whether it is still there.
+type Keepalive struct {
+	// Interval is how long the connection may be without input before a PING;
+	// 0 switches keepalive off.
+	Interval time.Duration
+	// Timeout is how long the answer, or any other input, may take.
+	Timeout time.Duration
+	// WithoutStreams asks also while no stream is open.
+	WithoutStreams bool
+}
+
+// keepaliveState is where keepalive stands. Pure: the clock is an argument.
+type keepaliveState struct {
+	asked int64 // when the PING went out, 0 while none is
+}
+
+type keepaliveVerdict uint8
+
+const (
+	keepWaiting keepaliveVerdict = iota
+	keepAsk                      // send a PING
+	keepDormant                  // nothing to watch until a stream opens
+	keepDead                     // the peer did not answer in time
+)
+
+// check says what to do at now, when input was last seen at lastRead, and when
+// to check again. All times are nanoseconds of one clock.
+func (k *keepaliveState) check(cfg *Keepalive, now, lastRead int64, streams int) (keepaliveVerdict, time.Duration) {
+	if k.asked != 0 && lastRead < k.asked {
+		if left := k.asked + int64(cfg.Timeout) - now; left > 0 {
+			return keepWaiting, time.Duration(left)
+		}
+		return keepDead, 0
+	}
+	k.asked = 0
+	if streams == 0 && !cfg.WithoutStreams {
+		return keepDormant, 0
+	}
+	if left := lastRead + int64(cfg.Interval) - now; left > 0 {
+		return keepWaiting, time.Duration(left)
+	}
+	k.asked = now
+	return keepAsk, cfg.Timeout
+}
+
+// clock counts nanoseconds from the start of the process.
+func clock() int64 { return int64(time.Since(epoch)) }
+
+var epoch = time.Now().Add(-time.Second) // 0 is never a time
+
+// stampRead notes that there was input. The reader does it once a batch.
+func (c *Conn) stampRead() {
+	c.now = time.Now()
+	if c.cfg.Keepalive.Interval > 0 {
+		c.lastRead.Store(int64(c.now.Sub(epoch)))
+	}
+}
+
+func (c *Conn) startKeepalive() {
+	if c.cfg.Keepalive.Interval <= 0 {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.gotSettings = true
+	if c.dead || c.timer != nil || (c.table.open() == 0 && !c.cfg.Keepalive.WithoutStreams) {
+		return
+	}
+	c.armKeepalive(c.cfg.Keepalive.Interval)
+}
+
+func (c *Conn) armKeepalive(d time.Duration) {
+	c.dormant = false
+	if c.timer == nil {
+		c.timer = time.AfterFunc(d, c.keepaliveTick)
+		return
+	}
+	c.timer.Reset(d)
+}
+
+func (c *Conn) stopTimer() {
+	if c.timer != nil {
+		c.timer.Stop()
+	}
+}
+
+// streamOpened wakes keepalive where it only watches open streams. mu is held.
+func (c *Conn) streamOpened() {
+	ka := &c.cfg.Keepalive
+	if ka.Interval <= 0 || ka.WithoutStreams || !c.gotSettings || (c.timer != nil && !c.dormant) {
+		return
+	}
+	// The peer owed us no answer while no stream was open.
+	c.lastRead.Store(clock())
+	c.armKeepalive(ka.Interval)
+}
+
+func (c *Conn) keepaliveTick() {
+	c.mu.Lock()
+	if c.dead {
+		c.mu.Unlock()
+		return
+	}
+	verdict, next := c.ka.check(&c.cfg.Keepalive, clock(), c.lastRead.Load(), c.table.open())
+	switch verdict {
+	case keepDead:
+		c.mu.Unlock()
+		c.terminate(&ConnError{Code: frame.NoError, Reason: "keepalive ping failed to receive ACK within timeout"})
+		return
+	case keepDormant:
+		c.dormant = true
+		c.mu.Unlock()
+		return
+	case keepAsk:
+		c.appendPing(alivePing)
+	}
+	c.armKeepalive(next)
+	c.unlockAndFlush()
+}

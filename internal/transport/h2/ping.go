@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package h2
+
+import (
+	"time"
+
+	"google.golang.org/grpc/internal/transport/h2/frame"
+)
+
+// The PINGs we send are told apart by their eight bytes.
+var (
+	bdpPing   = [8]byte{'b', 'd', 'p'}
+	alivePing = [8]byte{'a', 'l', 'i', 'v', 'e'}
+	drainPing = [8]byte{'d', 'r', 'a', 'i', 'n'}
+)
+
+func (c *Conn) onPing(h frame.Header, p []byte) error {
+	data, err := frame.ParsePing(h, p)
+	if err != nil {
+		return err
+	}
+	if h.Flags.Has(frame.FlagAck) {
+		c.onPingAck(data)
+		return nil
+	}
+	c.reply(func(dst []byte) []byte { return frame.AppendPing(dst, true, data) })
+	return c.handler.PingReceived(c.Streams())
+}
+
+func (c *Conn) onPingAck(data [8]byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch data {
+	case bdpPing:
+		if n, grown := c.bdp.Acked(time.Now()); grown {
+			c.growWindows(n)
+		}
+	case drainPing:
+		if c.draining == drainAnnounced {
+			c.finishDrain()
+		}
+	}
+	// An answer to keepalive's PING is input like any other: see stampRead.
+}
+
+func (c *Conn) appendPing(data [8]byte) {
+	c.out.reserve(frame.HeaderLen+8, c.pool)
+	c.out.b = frame.AppendPing(c.out.b, false, data)
+}
+
+// sampleBDP counts n bytes of DATA for the window's estimate. mu is held.
+func (c *Conn) sampleBDP(n uint32) {
+	if !c.cfg.StaticWindow && c.bdp.Received(n, c.now) {
+		c.appendPing(bdpPing)
+	}
+}

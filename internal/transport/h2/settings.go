@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package h2
+
+import (
+	"math"
+
+	"google.golang.org/grpc/internal/transport/h2/flow"
+	"google.golang.org/grpc/internal/transport/h2/frame"
+)
+
+// noLimit is a limit that the peer did not set.
+const noLimit = math.MaxUint32
+
+// remoteSettings is what the peer told us to keep to, RFC 9113 section 6.5.2.
+type remoteSettings struct {
+	initialWindow uint32
+	maxFrame      uint32
+	maxHeaderList uint32
+}
+
+var initialRemote = remoteSettings{
+	initialWindow: flow.DefaultWindow,
+	maxFrame:      frame.MinMaxFrameSize,
+	maxHeaderList: noLimit,
+}
+
+func (c *Config) streamWindow() uint32 {
+	if c.StreamWindow == 0 {
+		return flow.DefaultWindow
+	}
+	return c.StreamWindow
+}
+
+func (c *Config) maxStreams() uint32 {
+	if c.MaxStreams == 0 {
+		return math.MaxUint32
+	}
+	return c.MaxStreams
+}
+
+// appendLocalSettings sends what we want the peer to keep to. Values that are
+// the protocol's defaults are left out.
+func (c *Conn) appendLocalSettings() {
+	var list [6]frame.Setting
+	n := 0
+	add := func(id frame.SettingID, v uint32) { list[n] = frame.Setting{ID: id, Value: v}; n++ }
+	if c.side == Client {
+		add(frame.EnablePush, 0)
+	}
+	if c.cfg.MaxStreams != 0 && c.cfg.MaxStreams != math.MaxUint32 {
+		add(frame.MaxConcurrentStreams, c.cfg.MaxStreams)
+	}
+	if c.window != flow.DefaultWindow {
+		add(frame.InitialWindowSize, c.window)
+	}
+	if c.cfg.MaxHeaderList != 0 {
+		add(frame.MaxHeaderListSize, c.cfg.MaxHeaderList)
+	}
+	if c.cfg.HeaderTable != nil {
+		add(frame.HeaderTableSize, *c.cfg.HeaderTable)
+	}
+	c.out.reserve(frame.HeaderLen+6*n, c.pool)
+	c.out.b = frame.AppendSettings(c.out.b, list[:n]...)
+	c.acksDue++
+}
+
+// onSettings obeys the peer's settings, in their order, and acknowledges them.
+func (c *Conn) onSettings(h frame.Header, p []byte) error {
+	list, err := frame.ParseSettings(h, p)
+	if err != nil {
+		return err
+	}
+	if h.Flags.Has(frame.FlagAck) {
+		return c.onSettingsAck()
+	}
+	c.mu.Lock()
+	for i := range list.Len() {
+		if err := c.apply(list.At(i)); err != nil {
+			c.mu.Unlock()
+			return err
+		}
+	}
+	c.out.reserve(frame.HeaderLen, c.pool)
+	c.out.b = frame.AppendSettingsAck(c.out.b)
+	c.replies++
+	c.mu.Unlock()
+	if !c.gotPreface {
+		c.gotPreface = true
+		c.prefaceArrived()
+		c.handler.Ready()
+	}
+	return nil
+}
+
+// onSettingsAck takes the peer's word that it has applied our SETTINGS. What we
+// enforce is never stricter than what we announced before, so nothing changes
+// except the HPACK table's bound.
+func (c *Conn) onSettingsAck() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.acksDue == 0 {
+		return frame.ConnError(frame.ProtocolError, "acknowledgement of SETTINGS that were not sent")
+	}
+	c.acksDue--
+	if t := c.cfg.HeaderTable; t != nil {
+		c.dec.SetAllowedMaxTableSize(*t)
+	}
+	return nil
+}
+
+func (c *Conn) apply(s frame.Setting) error {
+	if err := s.Check(); err != nil {
+		return err
+	}
+	switch s.ID {
+	case frame.HeaderTableSize:
+		c.enc.SetMaxTableSize(s.Value)
+	case frame.EnablePush:
+		// "A client MUST treat receipt of a SETTINGS frame with
+		// SETTINGS_ENABLE_PUSH set to 1 as a connection error of type
+		// PROTOCOL_ERROR", section 6.5.2.
+		if c.side == Client && s.Value != 0 {
+			return frame.ConnError(frame.ProtocolError, "a server may not enable push")
+		}
+	case frame.MaxConcurrentStreams:
+		c.table.setMaxLocal(s.Value)
+	case frame.InitialWindowSize:
+		return c.moveOutflows(s.Value)
+	case frame.MaxFrameSize:
+		c.remote.maxFrame = s.Value
+	case frame.MaxHeaderListSize:
+		c.remote.maxHeaderList = s.Value
+	}
+	return nil
+}
+
+// moveOutflows gives the streams' send windows the difference, section 6.9.2.
+func (c *Conn) moveOutflows(initial uint32) error {
+	delta := int64(initial) - int64(c.remote.initialWindow)
+	c.remote.initialWindow = initial
+	for _, s := range c.table.byID {
+		if err := s.out.AdjustInitial(delta); err != nil {
+			return frame.ConnError(frame.FlowControlError, err.Error())
+		}
+		if s.pending != nil && s.out.Window() > 0 {
+			c.sched.add(s)
+		}
+	}
+	return nil
+}
+
+// growWindows makes n the receive window of the connection and of every
+// stream, as the estimator found that the path can carry it. mu is held.
+func (c *Conn) growWindows(n uint32) {
+	if n <= c.window {
+		return
+	}
+	delta := int64(n) - int64(c.window)
+	c.window = n
+	c.out.reserve(2*frame.HeaderLen+6+4, c.pool)
+	c.out.b = frame.AppendSettings(c.out.b, frame.Setting{ID: frame.InitialWindowSize, Value: n})
+	c.acksDue++
+	for _, s := range c.table.byID {
+		// It fails only at a window of 2^31-1, which needs no growth.
+		_ = s.in.AdjustInitial(delta)
+	}
+	c.out.b = frame.AppendWindowUpdate(c.out.b, 0, c.inflow.SetTarget(max(n, c.cfg.ConnWindow)))
+}

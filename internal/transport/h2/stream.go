@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package h2
+
+import (
+	"google.golang.org/grpc/internal/transport/h2/flow"
+	"google.golang.org/grpc/internal/transport/h2/frame"
+	"google.golang.org/grpc/mem"
+)
+
+// sendBuffer is how many bytes of DATA may wait on a stream before Room says
+// that there is none.
+const sendBuffer = 128 << 10
+
+// Stream is one HTTP/2 stream. It is meant to be a field of its owner's own
+// stream, so that both are one allocation. Its methods may be called by any
+// goroutine.
+type Stream struct {
+	// Set by Init, and by the connection before the stream is in its table.
+	conn   *Conn
+	recv   Receiver
+	id     uint32
+	opener Side
+
+	// Guarded by conn.mu.
+	state   streamState
+	counted bool // stands among the handlers of reset streams
+	out     flow.Outflow
+	in      flow.Inflow
+	pending *sendQueue    // what the windows have not let through yet
+	space   chan struct{} // a sender waits for room; closed when there is some
+
+	// The scheduler's ring; guarded by conn.mu.
+	next, prev *Stream
+}
+
+// Init prepares a stream whose events go to recv.
+func (s *Stream) Init(recv Receiver) { s.recv = recv }
+
+// ID is the stream's identifier, 0 before it is open.
+func (s *Stream) ID() uint32 { return s.id }
+
+// Frames is what one call of Send puts on the wire in one piece: a header
+// block, a message, trailers, each of them optional.
+type Frames struct {
+	Headers FieldSource
+
+	// Prefix precedes Data in the same body. Data is given to the connection,
+	// which frees it in every case.
+	Prefix  [5]byte
+	HasData bool
+	Data    mem.BufferSlice
+
+	Trailers FieldSource // end the stream
+	End      bool        // END_STREAM on whatever comes last
+}
+
+// ends reports whether the local side is done once the frames are sent.
+func (f *Frames) ends() bool { return f.End || f.Trailers != nil }
+
+// Send queues f and sees to it that someone writes it. It does not wait: see
+// Room for back-pressure. An error means that nothing of f will be sent, or,
+// for trailers over the peer's limit, that the stream was reset.
+func (s *Stream) Send(f Frames) error {
+	c := s.conn
+	c.mu.Lock()
+	if !s.state.canSend() || c.dead {
+		c.mu.Unlock()
+		f.Data.Free()
+		return ErrStreamDone
+	}
+	err := c.appendFrames(s, &f)
+	c.unlockAndFlush()
+	return err
+}
+
+// Room returns nil if the stream takes another message, else a channel that is
+// closed when it does or when the stream is over.
+func (s *Stream) Room() <-chan struct{} {
+	s.conn.mu.Lock()
+	defer s.conn.mu.Unlock()
+	if s.pending == nil || s.pending.size < sendBuffer {
+		return nil
+	}
+	if s.space == nil {
+		s.space = make(chan struct{})
+	}
+	return s.space
+}
+
+// Consume says that n bytes of the body need no more memory, so that the peer
+// may send as many again.
+func (s *Stream) Consume(n int) { s.grant((*flow.Inflow).Consume, n) }
+
+// Expect says that the application waits for n bytes of the body that have not
+// arrived, and that the window must not be what keeps them.
+func (s *Stream) Expect(n int) { s.grant((*flow.Inflow).Expect, n) }
+
+func (s *Stream) grant(by func(*flow.Inflow, uint32) uint32, n int) {
+	c := s.conn
+	if n <= 0 {
+		return
+	}
+	c.mu.Lock()
+	if !s.state.canRecv() || c.dead {
+		c.mu.Unlock()
+		return
+	}
+	if inc := by(&s.in, uint32(n)); inc > 0 {
+		c.appendWindowUpdate(s.id, inc)
+	}
+	c.unlockAndFlush()
+}
+
+// Reset ends the stream at once on both sides: RST_STREAM with code, unless it
+// has ended already. Data that waits is dropped. The Receiver is not told.
+func (s *Stream) Reset(code frame.ErrCode) {
+	c := s.conn
+	c.mu.Lock()
+	if s.state == stateIdle || s.state == stateClosed || c.dead {
+		c.mu.Unlock()
+		return
+	}
+	c.out.reserve(frame.HeaderLen+4, c.pool)
+	c.out.b = frame.AppendRSTStream(c.out.b, s.id, code)
+	c.finish(s)
+	c.unlockAndFlush()
+}
+
+// Done says that the handler of a stream which the peer opened has returned.
+// Until then it counts among the handlers that an abusive peer can pile up.
+func (s *Stream) Done() {
+	c := s.conn
+	c.mu.Lock()
+	if s.counted {
+		s.counted = false
+		c.zombies--
+		c.wakeReaderLocked()
+	}
+	c.mu.Unlock()
+}
+
+// sendQueue is DATA, and what follows it, that could not be sent at once.
+type sendQueue struct {
+	bufs     mem.BufferSlice
+	off      int // how much of bufs[0] is sent
+	size     int // bytes left in all
+	trailers FieldSource
+	end      bool
+}
+
+func (q *sendQueue) push(f *Frames, prefixSent, dataSent int) {
+	if f.HasData && prefixSent < len(f.Prefix) {
+		q.bufs = append(q.bufs, mem.SliceBuffer(append([]byte(nil), f.Prefix[prefixSent:]...)))
+		q.size += len(f.Prefix) - prefixSent
+	}
+	for _, b := range f.Data {
+		n := b.Len()
+		if dataSent >= n {
+			dataSent -= n
+			b.Free()
+			continue
+		}
+		if dataSent > 0 {
+			rest := b.Slice(dataSent, n)
+			b.Free()
+			b, n, dataSent = rest, n-dataSent, 0
+		}
+		q.bufs = append(q.bufs, b)
+		q.size += n
+	}
+	q.trailers = f.Trailers
+	q.end = f.ends()
+}
+
+// appendTo moves the next n bytes of the queue to dst.
+func (q *sendQueue) appendTo(dst []byte, n int) []byte {
+	q.size -= n
+	for n > 0 {
+		data := q.bufs[0].ReadOnlyData()[q.off:]
+		if len(data) > n {
+			q.off += n
+			return append(dst, data[:n]...)
+		}
+		dst = append(dst, data...)
+		n -= len(data)
+		q.bufs[0].Free()
+		q.bufs[0] = nil
+		q.bufs = q.bufs[1:]
+		q.off = 0
+	}
+	return dst
+}
+
+func (q *sendQueue) drop() {
+	q.bufs.Free()
+	*q = sendQueue{}
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package h2
+
+import (
+	"math"
+
+	"google.golang.org/grpc/internal/transport/h2/frame"
+)
+
+// streamTable is the one place that knows which streams exist, which ids are
+// used up, and who may open more. It is guarded by Conn.mu and does no I/O.
+type streamTable struct {
+	byID map[uint32]*Stream // nil while there is none
+
+	nextLocal uint32 // the id of the next stream we open
+	lastPeer  uint32 // the highest id the peer has opened
+	local     uint32 // open streams that we opened
+	peer      uint32 // open streams that the peer opened
+	maxLocal  uint32 // how many we may have open: the peer's setting
+	maxPeer   uint32 // how many the peer may have open: ours
+
+	waiting []*slotWaiter // calls of ours that wait for a place, first come first
+}
+
+// slotWaiter is woken when a stream of ours may be opened.
+type slotWaiter struct{ ready chan struct{} }
+
+func newStreamTable(side Side, maxPeer uint32) streamTable {
+	return streamTable{
+		nextLocal: side.firstStreamID(),
+		maxLocal:  math.MaxUint32,
+		maxPeer:   maxPeer,
+	}
+}
+
+func (t *streamTable) open() int { return len(t.byID) }
+
+func (t *streamTable) get(id uint32) *Stream { return t.byID[id] }
+
+func (t *streamTable) insert(s *Stream) {
+	if t.byID == nil {
+		t.byID = make(map[uint32]*Stream, 4)
+	}
+	t.byID[s.id] = s
+	if s.opener == s.conn.side {
+		t.local++
+	} else {
+		t.peer++
+	}
+}
+
+// remove forgets s and wakes whoever waits for its place. It reports whether
+// s was there.
+func (t *streamTable) remove(s *Stream) bool {
+	if t.byID[s.id] != s {
+		return false
+	}
+	delete(t.byID, s.id)
+	if s.opener == s.conn.side {
+		t.local--
+		t.wakeNext()
+	} else {
+		t.peer--
+	}
+	return true
+}
+
+// canOpen reports whether a stream of ours fits under the peer's limit.
+func (t *streamTable) canOpen() bool { return t.local < t.maxLocal }
+
+// exhausted reports whether we have used up our stream ids.
+func (t *streamTable) exhausted() bool { return t.nextLocal > math.MaxInt32 }
+
+func (t *streamTable) takeID() uint32 {
+	id := t.nextLocal
+	t.nextLocal += 2
+	return id
+}
+
+// setMaxLocal takes the peer's SETTINGS_MAX_CONCURRENT_STREAMS.
+func (t *streamTable) setMaxLocal(n uint32) {
+	t.maxLocal = n
+	for i := t.local; i < n && len(t.waiting) > 0; i++ {
+		t.wakeNext()
+	}
+}
+
+func (t *streamTable) wait() *slotWaiter {
+	w := &slotWaiter{ready: make(chan struct{}, 1)}
+	t.waiting = append(t.waiting, w)
+	return w
+}
+
+func (t *streamTable) wakeNext() {
+	if len(t.waiting) == 0 {
+		return
+	}
+	w := t.waiting[0]
+	t.waiting[0] = nil
+	t.waiting = t.waiting[1:]
+	if len(t.waiting) == 0 {
+		t.waiting = nil
+	}
+	w.ready <- struct{}{}
+}
+
+// abandon takes back a wait that was given up. A place that was already given
+// goes to the next.
+func (t *streamTable) abandon(w *slotWaiter) {
+	for i, v := range t.waiting {
+		if v == w {
+			t.waiting = append(t.waiting[:i], t.waiting[i+1:]...)
+			return
+		}
+	}
+	t.wakeNext()
+}
+
+// wakeAll ends every wait, when no stream can be opened any more.
+func (t *streamTable) wakeAll() {
+	for len(t.waiting) > 0 {
+		t.wakeNext()
+	}
+}
+
+// admit checks the id of a stream that the peer opens and uses it up.
+//
+// RFC 9113 section 5.1.1: "The identifier of a newly established stream MUST be
+// numerically greater than all streams that the initiating endpoint has opened
+// or reserved."
+func (t *streamTable) admit(id uint32, side Side) error {
+	if !side.peerMayOpen(id) {
+		return frame.ConnError(frame.ProtocolError, "HEADERS on a stream that the peer may not open")
+	}
+	if id <= t.lastPeer {
+		return frame.ConnError(frame.StreamClosed, "HEADERS on a closed stream")
+	}
+	t.lastPeer = id
+	return nil
+}
+
+// idle reports whether no one has opened id yet. "Receiving any frame other
+// than HEADERS or PRIORITY on a stream in this state MUST be treated as a
+// connection error of type PROTOCOL_ERROR", section 5.1.
+func (t *streamTable) idle(id uint32, side Side) bool {
+	if side.opens(id) {
+		return id >= t.nextLocal
+	}
+	return id > t.lastPeer
+}

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package h2
+
+import (
+	"errors"
+	"runtime"
+	"time"
+
+	"google.golang.org/grpc/internal/transport/h2/frame"
+	"google.golang.org/grpc/internal/transport/readyreader"
+	"google.golang.org/grpc/internal/transport/warm"
+)
+
+// The combining writer. Whoever appends frames under Conn.mu and finds that
+// nobody is writing takes the write token, and writes what it and others have
+// appended until nothing is left; everyone else returns at once. So there is no
+// writer goroutine, and a busy connection gathers many calls into one write.
+//
+// The token's holder never waits for the socket. When the socket is full, or
+// the holder has written its share, the token goes to an on-demand goroutine,
+// the flusher, which may wait.
+
+const (
+	writeShare = 128 << 10 // bytes that a caller writes for others at most
+	yieldBelow = 8 << 10   // a batch larger than this is worth a write as it is
+	minFrame   = 1 << 10   // a batch with less room than this is full
+
+	// lastFlush bounds how long the frames behind a connection error may take.
+	lastFlush = time.Second
+)
+
+// unlockAndFlush releases mu and writes what is queued, unless somebody is
+// already at it or the reader will do it at the end of its batch.
+func (c *Conn) unlockAndFlush() {
+	if c.writing || (c.out.empty() && c.sched.empty()) {
+		c.mu.Unlock()
+		return
+	}
+	c.writing = true
+	gather := len(c.table.byID) > 1 && len(c.out.b) < yieldBelow
+	c.mu.Unlock()
+	if gather {
+		// Others are in flight on this connection: those that are about to
+		// send do it now, and share the write.
+		runtime.Gosched()
+	}
+	c.flush()
+}
+
+// flush writes until nothing is queued, or the token passes on. The caller
+// holds the token.
+func (c *Conn) flush() {
+	written := 0
+	for {
+		buf, ok := c.take()
+		if !ok {
+			return
+		}
+		if c.try == nil || written >= writeShare {
+			c.handOver(buf, 0)
+			return
+		}
+		n, err := c.try.TryWrite(buf.b)
+		written += n
+		if err != nil {
+			if !errors.Is(err, readyreader.ErrWouldBlock) {
+				buf.free(c.pool)
+				c.writeFailed(err)
+				return
+			}
+			c.handOver(buf, n)
+			return
+		}
+		buf.free(c.pool)
+	}
+}
+
+// take gives the token's holder the next batch. Where there is none the token
+// is given back.
+func (c *Conn) take() (outbuf, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.dead {
+		c.out.free(c.pool)
+	} else {
+		c.fill()
+	}
+	if c.out.empty() {
+		c.writing = false
+		c.flushed()
+		return outbuf{}, false
+	}
+	buf := c.out
+	c.out = outbuf{}
+	if c.replies > maxReplies {
+		defer c.wakeReaderLocked()
+	}
+	c.replies = 0
+	return buf, true
+}
+
+// flushed runs under mu when all that was queued is with the kernel.
+func (c *Conn) flushed() {
+	if c.flushDone != nil {
+		close(c.flushDone)
+		c.flushDone = nil
+	}
+	if c.leaving && !c.dead && c.table.open() == 0 {
+		c.leaveLocked()
+	}
+}
+
+// handOver gives the token, and the rest of buf from off, to the flusher.
+func (c *Conn) handOver(buf outbuf, off int) {
+	c.stalled, c.stalledOff = buf, off
+	warm.Go((*flusher)(c))
+}
+
+// flusher is the connection as the task that writes and may wait.
+type flusher Conn
+
+// Run implements warm.Task. It holds the write token.
+func (f *flusher) Run() {
+	c := (*Conn)(f)
+	buf, off := c.stalled, c.stalledOff
+	c.stalled = outbuf{}
+	for {
+		_, err := c.blocking.Write(buf.b[off:])
+		buf.free(c.pool)
+		if err != nil {
+			c.writeFailed(err)
+			return
+		}
+		var ok bool
+		if buf, ok = c.take(); !ok {
+			return
+		}
+		off = 0
+	}
+}
+
+// writeFailed is called by the token's holder, which keeps the token: nothing
+// is written any more. The reader is given a moment to find in the socket why
+// the peer hung up, then it ends the connection.
+func (c *Conn) writeFailed(err error) {
+	c.mu.Lock()
+	c.writeErr = &IOError{Op: "write", Err: err}
+	c.out.free(c.pool)
+	if c.flushDone != nil {
+		close(c.flushDone)
+		c.flushDone = nil
+	}
+	c.wakeReaderLocked()
+	c.mu.Unlock()
+	c.nc.SetReadDeadline(time.Now().Add(lastFlush))
+	c.Wake()
+}
+
+// appendFrames encodes f for s, or queues what the windows do not let through.
+// mu is held.
+func (c *Conn) appendFrames(s *Stream, f *Frames) error {
+	if c.writeErr != nil {
+		f.Data.Free()
+		return nil // the reader is about to tell everyone
+	}
+	if f.Headers != nil {
+		end := f.End && !f.HasData && f.Trailers == nil
+		if err := c.appendHeaders(s, f.Headers, end); err != nil {
+			f.Data.Free()
+			return err
+		}
+		if end {
+			return nil
+		}
+	}
+	if s.pending != nil {
+		s.pending.push(f, 0, 0)
+		return nil
+	}
+	if f.HasData {
+		if !c.appendData(s, f) {
+			return nil
+		}
+	} else if f.End && f.Trailers == nil && f.Headers == nil {
+		c.out.reserve(frame.HeaderLen, c.pool)
+		c.out.b = frame.AppendDataHeader(c.out.b, s.id, 0, true)
+		c.endLocal(s)
+	}
+	if f.Trailers != nil {
+		return c.appendTrailers(s, f.Trailers)
+	}
+	return nil
+}
+
+// appendData encodes the message in f as far as the windows and the batch
+// allow, and queues the rest. It reports whether all of it is encoded.
+func (c *Conn) appendData(s *Stream, f *Frames) bool {
+	size := len(f.Prefix) + f.Data.Len()
+	if room := maxBatch - len(c.out.b); c.sched.empty() && size <= room && size <= int(c.remote.maxFrame) &&
+		uint32(size) <= s.out.Available(&c.outflow) {
+		s.out.Take(&c.outflow, uint32(size))
+		end := f.End && f.Trailers == nil
+		c.out.reserve(frame.HeaderLen+size, c.pool)
+		b := frame.AppendDataHeader(c.out.b, s.id, size, end)
+		b = append(b, f.Prefix[:]...)
+		for _, d := range f.Data {
+			b = append(b, d.ReadOnlyData()...)
+			d.Free()
+		}
+		c.out.b = b
+		if end {
+			c.endLocal(s)
+		}
+		return true
+	}
+	s.pending = &sendQueue{}
+	s.pending.push(f, 0, 0)
+	if s.out.Window() > 0 {
+		c.sched.add(s)
+	}
+	return false
+}
+
+// fill moves waiting DATA into the batch, one frame from each stream in turn.
+func (c *Conn) fill() {
+	for !c.sched.empty() {
+		room := maxBatch - len(c.out.b) - frame.HeaderLen
+		if room < minFrame {
+			return
+		}
+		s := c.sched.head
+		q := s.pending
+		n := min(q.size, int(s.out.Available(&c.outflow)), int(c.remote.maxFrame), room)
+		if n == 0 && q.size > 0 {
+			if s.out.Window() > 0 {
+				return // the connection's window is used up
+			}
+			c.sched.remove(s)
+			continue
+		}
+		s.out.Take(&c.outflow, uint32(n))
+		last := n == q.size
+		end := last && q.end && q.trailers == nil
+		c.out.reserve(frame.HeaderLen+min(room, q.size+q.size/1024), c.pool)
+		b := frame.AppendDataHeader(c.out.b, s.id, n, end)
+		c.out.b = q.appendTo(b, n)
+		if q.size < sendBuffer {
+			s.signalSpace()
+		}
+		if !last {
+			c.sched.rotate()
+			continue
+		}
+		c.drained(s, end)
+	}
+}
+
+// drained follows the last byte that waited on s.
+func (c *Conn) drained(s *Stream, ended bool) {
+	c.sched.remove(s)
+	trailers := s.pending.trailers
+	s.pending = nil
+	switch {
+	case ended:
+		c.endLocal(s)
+	case trailers != nil:
+		// A failure here has reset the stream; the caller of Send is gone.
+		_ = c.appendTrailers(s, trailers)
+	}
+}
+
+func (s *Stream) signalSpace() {
+	if s.space != nil {
+		close(s.space)
+		s.space = nil
+	}
+}
+
+func (c *Conn) appendTrailers(s *Stream, f FieldSource) error {
+	err := c.appendHeaders(s, f, true)
+	if err != nil {
+		c.out.reserve(frame.HeaderLen+4, c.pool)
+		c.out.b = frame.AppendRSTStream(c.out.b, s.id, frame.InternalError)
+		c.finish(s)
+	}
+	return err
+}
+
+// endLocal follows our END_STREAM on s.
+func (c *Conn) endLocal(s *Stream) {
+	s.state, _ = s.state.next(sendEnd)
+	if s.state == stateClosed {
+		c.finish(s)
+		return
+	}
+	if c.side.resetsUnread() {
+		c.out.reserve(frame.HeaderLen+4, c.pool)
+		c.out.b = frame.AppendRSTStream(c.out.b, s.id, frame.NoError)
+		c.finish(s)
+	}
+}
+
+// finish forgets s, which is over on both sides.
+func (c *Conn) finish(s *Stream) {
+	s.state = stateClosed
+	c.sched.remove(s)
+	if s.pending != nil {
+		s.pending.drop()
+		s.pending = nil
+	}
+	s.signalSpace()
+	if !c.table.remove(s) || c.table.open() > 0 {
+		return
+	}
+	c.lastStreamGone()
+}
+
+func (c *Conn) appendWindowUpdate(id, inc uint32) {
+	c.out.reserve(frame.HeaderLen+4, c.pool)
+	c.out.b = frame.AppendWindowUpdate(c.out.b, id, inc)
+}
+
+// reply queues a frame that the peer made us send. The reader does it, within
+// its batch.
+func (c *Conn) reply(f func(dst []byte) []byte) {
+	c.mu.Lock()
+	c.out.reserve(64, c.pool)
+	c.out.adopt(f(c.out.b), c.pool)
+	c.replies++
+	c.mu.Unlock()
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transport
+
+import (
+	"strconv"
+
+	"google.golang.org/grpc/internal/transport/grpcwire"
+	"google.golang.org/grpc/internal/transport/h2"
+	"google.golang.org/grpc/internal/transport/h2/frame"
+	"google.golang.org/grpc/status"
+)
+
+// response is one field block of a server's, parsed: headers, trailers or both
+// in one. It is immutable, so that calls with the same block share it.
+type response struct {
+	httpStatus  int
+	contentType string
+	isGRPC      bool // the content type is one of gRPC
+	encoding    string
+	hasStatus   bool
+	status      *status.Status // nil: OK
+	fields      fields
+	size        int
+	fault       string // what makes the block malformed, or ""
+}
+
+func parseResponse(b *h2.HeaderBlock) *response {
+	if r, ok := b.Memo().(*response); ok {
+		return r
+	}
+	r := &response{size: b.Size()}
+	var st grpcwire.StatusFields
+	regular := false
+	for i := range b.Len() {
+		v := b.Value(i)
+		kind := b.Kind(i)
+		if isPseudo(kind) && (regular || kind != kindStatus) {
+			r.fault = "pseudo-header " + string(b.Name(i)) + " is out of place"
+			return r
+		}
+		regular = regular || !isPseudo(kind)
+		switch kind {
+		case kindStatus:
+			n, err := strconv.Atoi(string(v))
+			if err != nil || len(v) != 3 || r.httpStatus != 0 {
+				r.fault = "malformed :status " + strconv.Quote(string(v))
+				return r
+			}
+			r.httpStatus = n
+		case kindContentType:
+			r.contentType = string(v)
+			_, r.isGRPC = grpcwire.ParseContentType(v)
+		case kindEncoding:
+			r.encoding = string(v)
+		case kindGRPCStatus, kindGRPCMessage, kindStatusDetails:
+			st.Add(string(b.Name(i)), string(v))
+		case kindMalformed, kindConnection:
+			r.fault = "malformed header field " + strconv.Quote(string(b.Name(i)))
+			return r
+		}
+		if badValue(v) {
+			r.fault = "malformed value of header field " + string(b.Name(i))
+			return r
+		}
+	}
+	if r.hasStatus = st.HasStatus(); r.hasStatus && (st.Code != "0" || st.Message != "" || st.Details != "") {
+		r.status = st.Status(r.httpStatus)
+	}
+	r.fields = keepFields(b)
+	b.SetMemo(r)
+	return r
+}
+
+// informational reports an interim response, RFC 9113 section 8.1: it is to be
+// skipped.
+func (r *response) informational() bool { return r.httpStatus >= 100 && r.httpStatus < 200 }
+
+func (r *response) malformed() error {
+	// "Malformed requests or responses that are detected MUST be treated as a
+	// stream error of type PROTOCOL_ERROR", RFC 9113 section 8.1.1.
+	return frame.Error{Code: frame.ProtocolError, Reason: r.fault}
+}
+
+// verdict is the status that a block which ends the call brings. It is nil for
+// OK.
+func (r *response) verdict(headers *response) *status.Status {
+	if r.hasStatus {
+		return r.status
+	}
+	if headers == nil {
+		headers = r
+	}
+	return grpcwire.MissingStatus(headers.httpStatus, headers.foreignType())
+}
+
+// foreignType is the content type where it is not one of gRPC.
+func (r *response) foreignType() string {
+	if r.isGRPC {
+		return ""
+	}
+	return r.contentType
+}
+
+func itoa(n int) string { return strconv.Itoa(n) }

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transport
+
+import (
+	"context"
+	"net"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc/internal/transport/h2"
+	"google.golang.org/grpc/internal/transport/h2/frame"
+	"google.golang.org/grpc/internal/transport/warm"
+	"google.golang.org/grpc/peer"
+)
+
+// ServerHandler is what runs the calls of a connection.
+type ServerHandler interface {
+	// HandleStream serves one call to its end, on a goroutine of its own. It
+	// has to end the stream with Finish or Reply.
+	HandleStream(*ServerStream)
+	// ConnClosed says that the connection is gone. Its streams are told after
+	// that. It must not block.
+	ConnClosed(c *Server, err error)
+}
+
+// Server is one connection that was accepted. It is safe for concurrent use.
+type Server struct {
+	conn    *h2.Conn
+	cfg     *ServerConfig
+	handler ServerHandler
+	ctx     context.Context // of the connection: what stats handlers put there
+	peer    peer.Peer
+	age     *ageTimers
+
+	// Owned by the reader.
+	held  []*ServerStream // opened in this batch, not started yet
+	pings pingPolicy
+
+	sent atomic.Bool // something was sent since the last PING
+}
+
+// NewServer serves calls on nc, whose handshake is done and brought p. The
+// values of ctx are those of every call's context; its end means nothing.
+func NewServer(ctx context.Context, nc net.Conn, p *peer.Peer, cfg *ServerConfig, h ServerHandler) *Server {
+	s := &Server{cfg: cfg, handler: h, ctx: ctx, peer: *p, pings: pingPolicy{policy: cfg.Policy}}
+	s.conn = h2.New(nc, h2.Server, &cfg.h2, (*serverHandler)(s))
+	return s
+}
+
+// Start begins to read. Before it no method of the handler is called.
+func (s *Server) Start() {
+	s.startAge()
+	s.conn.Start()
+}
+
+// Peer is the other end. Its fields must not be changed.
+func (s *Server) Peer() *peer.Peer { return &s.peer }
+
+// Context carries what belongs to the connection.
+func (s *Server) Context() context.Context { return s.ctx }
+
+// Close ends the connection at once; the contexts of its calls are cancelled.
+func (s *Server) Close(err error) { s.conn.Close(err) }
+
+// Drain takes leave of the client: calls that are open or on their way are
+// served to their end, then the connection closes. debug tells the client why.
+func (s *Server) Drain(debug string) { s.conn.Drain(frame.NoError, debug) }
+
+// Streams is how many calls are open.
+func (s *Server) Streams() int { return s.conn.Streams() }
+
+// serverHandler is the Server as its connection's handler.
+type serverHandler Server
+
+// Accept implements h2.Handler.
+func (h *serverHandler) Accept(b *h2.HeaderBlock, end bool) (*h2.Stream, error) {
+	req, err := parseRequest(b, h.cfg.LaxPath)
+	if err != nil {
+		return nil, err
+	}
+	return newServerStream((*Server)(h), req, end), nil
+}
+
+// Opened implements h2.Handler. A call is started when its message is complete
+// or the batch ends, whichever is first: most unary handlers then find their
+// message there, and one that was reset within the batch is never started.
+func (h *serverHandler) Opened(st *h2.Stream, end bool) {
+	s := streamOf(st)
+	if end {
+		s.start()
+		return
+	}
+	h.held = append(h.held, s)
+}
+
+// BatchEnd implements h2.Handler.
+func (h *serverHandler) BatchEnd() {
+	for i, s := range h.held {
+		s.start()
+		h.held[i] = nil
+	}
+	h.held = h.held[:0]
+}
+
+// Ready implements h2.Handler.
+func (h *serverHandler) Ready() {}
+
+// PingReceived implements h2.Handler.
+func (h *serverHandler) PingReceived(streams int) error {
+	return h.pings.ping(time.Now(), streams, h.sent.Swap(false))
+}
+
+// GoAway implements h2.Handler.
+func (h *serverHandler) GoAway(frame.ErrCode, string) {}
+
+// Closed implements h2.Handler.
+func (h *serverHandler) Closed(err error) {
+	h.age.stop()
+	h.handler.ConnClosed((*Server)(h), err)
+}
+
+// start runs the handler, once.
+func (s *ServerStream) start() {
+	if !s.started {
+		s.started = true
+		warm.Go(s)
+	}
+}
+
+// Run implements warm.Task: it serves the call.
+func (s *ServerStream) Run() {
+	defer s.h2.Done()
+	switch {
+	case s.ctxErr() != nil: // reset before it was started
+		s.release()
+	case s.req.refusal != nil:
+		s.refuse()
+	default:
+		s.server.handler.HandleStream(s)
+	}
+}

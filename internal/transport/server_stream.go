@@ -1,0 +1,470 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transport
+
+import (
+	"context"
+	"io"
+	"unsafe"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/internal/transport/grpcwire"
+	"google.golang.org/grpc/internal/transport/h2"
+	"google.golang.org/grpc/internal/transport/h2/frame"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+)
+
+// ServerStream is one call as the server sees it, and the call's context.
+//
+// Recv may be called by one goroutine at a time, Send by one, and both at once;
+// the methods about headers and trailers by any. It is never reused, because
+// applications keep contexts.
+type ServerStream struct {
+	h2     h2.Stream
+	server *Server
+	req    *request
+
+	// Owned by the connection's reader.
+	started bool
+
+	callContext
+
+	body               // its mu guards what follows
+	ended        bool  // the client has said all
+	bodyErr      error // what was wrong with what it said
+	header       metadata.MD
+	trailer      metadata.MD
+	headerSent   bool
+	finished     bool
+	sendCompress string
+	out          outcome
+}
+
+// outcome is how a call ends, encoded before the connection's lock is taken.
+type outcome struct {
+	httpStatus string
+	bare       bool // there are no headers: the trailers are all
+	status     grpcwire.StatusFields
+}
+
+func newServerStream(c *Server, req *request, end bool) *ServerStream {
+	s := &ServerStream{server: c, req: req, ended: end}
+	s.h2.Init((*serverReceiver)(s))
+	s.body.init(c.cfg.BufferPool, c.cfg.MaxRecvMsgSize)
+	s.callContext.stream = s
+	if req.hasTimeout {
+		s.callContext.setDeadline(req.timeout)
+	}
+	return s
+}
+
+// streamOf is the ServerStream that st is the first field of.
+func streamOf(st *h2.Stream) *ServerStream { return (*ServerStream)(unsafe.Pointer(st)) }
+
+var _ = [1]struct{}{}[unsafe.Offsetof(ServerStream{}.h2)] // streamOf needs it to be 0
+
+// Method is the full method name, "/package.Service/Method".
+func (s *ServerStream) Method() string { return s.req.method }
+
+// ContentSubtype names the codec that the client uses, "" for the default.
+func (s *ServerStream) ContentSubtype() string { return s.req.subtype }
+
+// RecvCompress is the encoding of the client's messages, "" for none.
+func (s *ServerStream) RecvCompress() string { return s.req.encoding }
+
+// AcceptEncoding is the client's list of encodings it can read.
+func (s *ServerStream) AcceptEncoding() string { return s.req.acceptEncoding }
+
+// HeaderWireLength is the size of the request headers.
+func (s *ServerStream) HeaderWireLength() int { return s.req.size }
+
+// IncomingHeader returns the request's metadata as a new map.
+func (s *ServerStream) IncomingHeader() metadata.MD { return s.req.fields.md() }
+
+// Context is the call's context. It ends when the handler returns, the client
+// cancels, the deadline passes or the connection is lost.
+func (s *ServerStream) Context() context.Context { return &s.callContext }
+
+// Peer is the client. Its fields must not be changed.
+func (s *ServerStream) Peer() *peer.Peer { return &s.server.peer }
+
+// Server is the connection that carries the call.
+func (s *ServerStream) Server() *Server { return s.server }
+
+// Recv returns the next message, which belongs to the caller; io.EOF when the
+// client has said all; an error with a status when the call was cancelled, the
+// deadline passed, or a message broke a rule.
+func (s *ServerStream) Recv() (grpcwire.Message, error) {
+	s.mu.Lock()
+	for {
+		if m, ok := s.inbox.pop(); ok {
+			ended := s.ended
+			s.mu.Unlock()
+			if !ended {
+				s.h2.Consume(grpcwire.PrefixLen + m.Len)
+			}
+			return m, nil
+		}
+		switch {
+		case s.bodyErr != nil:
+			defer s.mu.Unlock()
+			return grpcwire.Message{}, s.bodyErr
+		case s.ended:
+			s.mu.Unlock()
+			return grpcwire.Message{}, io.EOF
+		}
+		s.mu.Unlock()
+		if err := s.ctxErr(); err != nil {
+			return grpcwire.Message{}, status.FromContextError(err).Err()
+		}
+		s.await()
+	}
+}
+
+// await waits until something may have come, or the context ends; mu is held
+// after, not before.
+func (s *ServerStream) await() {
+	s.callContext.startTimer()
+	s.mu.Lock()
+	if s.inbox.len() > 0 || s.ended || s.bodyErr != nil || s.ctxErr() != nil {
+		return
+	}
+	ch := s.wake.arm(wakeMessage)
+	expect := s.expect()
+	s.mu.Unlock()
+	s.h2.Expect(expect)
+	<-ch
+	s.mu.Lock()
+	s.wake.disarm()
+}
+
+// contextEnded is called by the context, once, when it ends.
+func (s *ServerStream) contextEnded() {
+	s.mu.Lock()
+	s.wake.signal(wakeEnd, 0)
+	s.mu.Unlock()
+}
+
+// SetHeader adds to the metadata that the response headers will carry.
+func (s *ServerStream) SetHeader(md metadata.MD) error {
+	if len(md) == 0 {
+		return nil
+	}
+	if err := checkMD(md); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.headerSent || s.finished {
+		return errHeaderSent
+	}
+	s.header = metadata.Join(s.header, md)
+	return nil
+}
+
+// SendHeader sends the response headers, with md added to what was set.
+func (s *ServerStream) SendHeader(md metadata.MD) error {
+	if err := s.SetHeader(md); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	if s.headerSent || s.finished {
+		s.mu.Unlock()
+		return errHeaderSent
+	}
+	s.headerSent = true
+	s.mu.Unlock()
+	return s.send(h2.Frames{Headers: (*replyHeaders)(s)})
+}
+
+// SetTrailer adds to the metadata that the trailers will carry.
+func (s *ServerStream) SetTrailer(md metadata.MD) error {
+	if len(md) == 0 {
+		return nil
+	}
+	if err := checkMD(md); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.trailer = metadata.Join(s.trailer, md)
+	return nil
+}
+
+func checkMD(md metadata.MD) error {
+	for k, vs := range md {
+		for _, v := range vs {
+			if _, err := grpcwire.CheckPair(k, v); err != nil {
+				return status.Error(codes.Internal, err.Error())
+			}
+		}
+	}
+	return nil
+}
+
+// SetSendCompress names the encoding of the messages to send. It fails once the
+// response headers are sent.
+func (s *ServerStream) SetSendCompress(name string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.headerSent || s.finished {
+		return errHeaderSent
+	}
+	s.sendCompress = name
+	return nil
+}
+
+// SendCompress is the encoding of the messages that are sent, "" for none.
+func (s *ServerStream) SendCompress() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sendCompress
+}
+
+// Headers returns the metadata set so far, which belongs to the stream.
+func (s *ServerStream) Headers() metadata.MD {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.header
+}
+
+// Trailers returns the trailers set so far, which belong to the stream.
+func (s *ServerStream) Trailers() metadata.MD {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.trailer
+}
+
+// HeaderSent reports whether response headers have been sent.
+func (s *ServerStream) HeaderSent() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.headerSent
+}
+
+// Send sends a message, and the headers before the first. It waits while more
+// than a window's worth of earlier ones is queued.
+func (s *ServerStream) Send(p Payload) error {
+	for {
+		room := s.h2.Room()
+		if room == nil {
+			break
+		}
+		select {
+		case <-room:
+		case <-s.callContext.Done():
+			p.Data.Free()
+			return status.FromContextError(s.ctxErr()).Err()
+		}
+	}
+	f := p.frames()
+	s.takeHeaders(&f)
+	return s.send(f)
+}
+
+// takeHeaders puts the response headers in front of f if they are not sent yet.
+func (s *ServerStream) takeHeaders(f *h2.Frames) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.headerSent {
+		s.headerSent = true
+		f.Headers = (*replyHeaders)(s)
+	}
+}
+
+func (s *ServerStream) send(f h2.Frames) error {
+	s.server.sent.Store(true)
+	err := s.h2.Send(f)
+	switch e := err.(type) {
+	case nil:
+		return nil
+	case *h2.ErrHeaderListTooLarge:
+		return headerListError(e).Err()
+	}
+	if cause := s.ctxErr(); cause != nil {
+		return status.FromContextError(cause).Err()
+	}
+	return status.Error(codes.Unavailable, err.Error())
+}
+
+// Reply sends the one message of a unary call and ends it, in one piece.
+func (s *ServerStream) Reply(p Payload) error {
+	f := p.frames()
+	s.takeHeaders(&f)
+	if !s.finish(nil) {
+		f.Data.Free()
+		return errFinished
+	}
+	f.Trailers = (*replyTrailers)(s)
+	err := s.send(f)
+	s.release()
+	return err
+}
+
+// Finish ends the call with st; nil stands for OK.
+func (s *ServerStream) Finish(st *status.Status) error {
+	if !s.finish(st) {
+		return errFinished
+	}
+	f := h2.Frames{Trailers: (*replyTrailers)(s)}
+	s.mu.Lock()
+	if !s.headerSent {
+		if len(s.header) > 0 {
+			s.headerSent = true
+			f.Headers = (*replyHeaders)(s)
+		} else {
+			s.out.bare = true
+			s.out.httpStatus = "200"
+		}
+	}
+	s.mu.Unlock()
+	err := s.send(f)
+	s.release()
+	return err
+}
+
+// refuse answers a request that is no gRPC call.
+func (s *ServerStream) refuse() {
+	if s.finish(s.req.refusal.status) {
+		s.out.bare = true
+		s.out.httpStatus = s.req.refusal.httpStatus
+		_ = s.send(h2.Frames{Trailers: (*replyTrailers)(s)}) // nobody to tell
+	}
+	s.release()
+}
+
+// finish settles how the call ends, once.
+func (s *ServerStream) finish(st *status.Status) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.finished {
+		return false
+	}
+	s.finished = true
+	if st == nil || st.Code() == codes.OK && st.Message() == "" && len(st.Proto().GetDetails()) == 0 {
+		s.out.status = okFields
+		return true
+	}
+	// Details that can't be encoded are left out: the code and message that
+	// the handler chose still arrive.
+	s.out.status, _ = grpcwire.EncodeStatus(st)
+	return true
+}
+
+var okFields = grpcwire.StatusFields{Code: "0"}
+
+// release ends the context and frees what was received and not taken.
+func (s *ServerStream) release() {
+	s.callContext.cancel(context.Canceled)
+	s.mu.Lock()
+	s.ended = true
+	s.close()
+	s.mu.Unlock()
+}
+
+// Abort ends the call without a status: the client sees code.
+func (s *ServerStream) Abort(code frame.ErrCode) {
+	s.h2.Reset(code)
+	s.release()
+}
+
+// replyHeaders is a ServerStream as the source of its response headers. What it
+// reads does not change any more.
+type replyHeaders ServerStream
+
+// AppendFields implements h2.FieldSource.
+func (s *replyHeaders) AppendFields(w *h2.FieldWriter) {
+	w.Field(grpcwire.HeaderStatus, "200")
+	w.Field(grpcwire.HeaderContentType, grpcwire.ContentType(s.req.subtype))
+	if s.sendCompress != "" {
+		w.Field(grpcwire.HeaderEncoding, s.sendCompress)
+	}
+	writeMD(w, s.header)
+}
+
+// replyTrailers is a ServerStream as the source of its trailers.
+type replyTrailers ServerStream
+
+// AppendFields implements h2.FieldSource.
+func (s *replyTrailers) AppendFields(w *h2.FieldWriter) {
+	if s.out.bare {
+		w.Field(grpcwire.HeaderStatus, s.out.httpStatus)
+		w.Field(grpcwire.HeaderContentType, grpcwire.ContentType(s.req.subtype))
+	}
+	st := &s.out.status
+	w.Field(grpcwire.HeaderGRPCStatus, st.Code)
+	if st.Message != "" {
+		w.Once(grpcwire.HeaderGRPCMessage, st.Message)
+	}
+	if st.Details != "" {
+		w.Once(grpcwire.HeaderStatusDetails, st.Details)
+	}
+	for k, vs := range s.trailer {
+		if k == grpcwire.HeaderStatusDetails && st.Details != "" {
+			continue
+		}
+		for _, v := range vs {
+			writePair(w, k, v)
+		}
+	}
+}
+
+// serverReceiver is the ServerStream as the receiver of what arrives.
+type serverReceiver ServerStream
+
+// OnHeaders implements h2.Receiver: trailers of a client, which gRPC has no use
+// for.
+func (r *serverReceiver) OnHeaders(_ *h2.HeaderBlock, end bool) error {
+	if !end {
+		return frame.Error{Code: frame.ProtocolError, Reason: "field block in the middle of a body"}
+	}
+	r.OnEnd()
+	return nil
+}
+
+// Space implements h2.Receiver.
+func (r *serverReceiver) Space(n int) []byte { return r.space(n) }
+
+// Filled implements h2.Receiver.
+func (r *serverReceiver) Filled(n int) error {
+	s := (*ServerStream)(r)
+	s.mu.Lock()
+	expect, err := s.filled(n)
+	if err != nil {
+		// The handler answers with the status; the assembler gives scratch
+		// space for the rest of the body.
+		s.endBody(err)
+	}
+	s.mu.Unlock()
+	s.h2.Expect(expect)
+	return nil
+}
+
+// OnEnd implements h2.Receiver.
+func (r *serverReceiver) OnEnd() {
+	s := (*ServerStream)(r)
+	s.mu.Lock()
+	s.endBody(s.end())
+	s.mu.Unlock()
+	s.start()
+}
+
+// endBody settles that no message follows, and why. mu is held.
+func (s *ServerStream) endBody(err error) {
+	if s.bodyErr == nil && err != nil {
+		s.bodyErr = status.Convert(err).Err()
+	}
+	s.ended = true
+	s.wake.signal(wakeEnd, 0)
+}
+
+// OnAbort implements h2.Receiver.
+func (r *serverReceiver) OnAbort(*h2.StreamError) {
+	s := (*ServerStream)(r)
+	s.callContext.cancel(context.Canceled)
+	s.mu.Lock()
+	s.close()
+	s.mu.Unlock()
+}

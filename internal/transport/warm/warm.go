@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package warm runs short tasks on goroutines that are kept for the next task,
+// so that a handler starts on a stack that has already grown.
+//
+// Idle goroutines are reused last in, first out: under light load the same few
+// stay warm, and the others run out of work and end. Nothing is kept for long:
+// a goroutine that saw no work for one to two [linger] periods ends, so a
+// process whose connections are idle has no goroutine of this package.
+package warm
+
+import (
+	"sync"
+	"time"
+)
+
+// Task is one piece of work. The task runs to its end on one goroutine, which
+// may be blocked for as long as the task likes.
+type Task interface{ Run() }
+
+// linger is how long an idle goroutine waits at least for another task.
+const linger = 50 * time.Millisecond
+
+// Go runs t on a warm goroutine, or on a new one where all are busy. It never
+// blocks and never runs t on the caller's goroutine.
+func Go(t Task) { shared.run(t) }
+
+var shared pool
+
+// pool is the stack of idle workers.
+type pool struct {
+	mu    sync.Mutex
+	idle  []*worker // the last one became idle most recently
+	low   int       // the fewest idle workers since the last sweep: they had nothing to do
+	sweep *time.Timer
+	armed bool
+}
+
+// worker is one goroutine; next hands it its following task, nil to end.
+type worker struct{ next chan Task }
+
+func (p *pool) run(t Task) {
+	p.mu.Lock()
+	n := len(p.idle)
+	if n == 0 {
+		p.mu.Unlock()
+		w := &worker{next: make(chan Task, 1)}
+		go w.loop(p, t)
+		return
+	}
+	w := p.idle[n-1]
+	p.idle[n-1] = nil
+	p.idle = p.idle[:n-1]
+	p.low = min(p.low, n-1)
+	p.mu.Unlock()
+	w.next <- t
+}
+
+func (w *worker) loop(p *pool, t Task) {
+	for t != nil {
+		t.Run()
+		t = nil // an idle goroutine must not keep the last task alive
+		p.park(w)
+		t = <-w.next
+	}
+}
+
+func (p *pool) park(w *worker) {
+	p.mu.Lock()
+	p.idle = append(p.idle, w)
+	if !p.armed {
+		p.armed = true
+		p.low = 0
+		if p.sweep == nil {
+			p.sweep = time.AfterFunc(linger, p.trim)
+		} else {
+			p.sweep.Reset(linger)
+		}
+	}
+	p.mu.Unlock()
+}
+
+// trim ends the workers that nobody needed since the last trim: those at the
+// bottom of the stack.
+func (p *pool) trim() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, w := range p.idle[:p.low] {
+		w.next <- nil
+	}
+	rest := copy(p.idle, p.idle[p.low:])
+	clear(p.idle[rest:])
+	p.idle = p.idle[:rest]
+	p.low = rest
+	if rest == 0 {
+		p.armed = false
+		p.idle = nil
+		return
+	}
+	p.sweep.Reset(linger)
+}

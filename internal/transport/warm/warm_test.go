@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package warm
+
+import (
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+type task func()
+
+func (f task) Run() { f() }
+
+func (p *pool) counts() (idle int, armed bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.idle), p.armed
+}
+
+func TestReuseAndTrim(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var p pool
+		const n = 100
+		release := make(chan struct{})
+		var wg sync.WaitGroup
+		for range n {
+			wg.Add(1)
+			p.run(task(func() { defer wg.Done(); <-release }))
+		}
+		close(release)
+		wg.Wait()
+		synctest.Wait()
+		if idle, armed := p.counts(); idle != n || !armed {
+			t.Fatalf("idle %d, armed %v after %d tasks", idle, armed, n)
+		}
+		// One task at a time keeps one worker and lets the others go.
+		for range 10 {
+			done := make(chan struct{})
+			p.run(task(func() { close(done) }))
+			<-done
+			time.Sleep(linger / 2) // the fake clock of synctest
+		}
+		synctest.Wait()
+		if idle, _ := p.counts(); idle != 1 {
+			t.Errorf("%d workers stayed for one task at a time", idle)
+		}
+		time.Sleep(3 * linger)
+		synctest.Wait()
+		if idle, armed := p.counts(); idle != 0 || armed {
+			t.Errorf("idle %d, armed %v after the linger", idle, armed)
+		}
+	})
+}
+
+func TestBlockedTaskStopsNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var p pool
+		block := make(chan struct{})
+		p.run(task(func() { <-block }))
+		done := make(chan struct{})
+		p.run(task(func() { close(done) }))
+		<-done
+		close(block)
+		time.Sleep(3 * linger)
+	})
+}
+
+func BenchmarkGo(b *testing.B) {
+	done := make(chan struct{})
+	f := task(func() { done <- struct{}{} })
+	for b.Loop() {
+		Go(f)
+		<-done
+	}
+}
