@@ -14,7 +14,7 @@ import (
 
 type quietConn struct {
 	Entry
-	mu sync.Mutex
+	mu    sync.Mutex
 	at    []time.Duration // since start
 	start time.Time
 	again *Sweeper // to Add to from Quiet
@@ -92,28 +92,33 @@ func TestSweeper(t *testing.T) {
 func TestSweeperManyEntries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := NewSweeper(Linger)
+		touched := func(i int) bool { return i >= 2*sweepChunk && i%2 == 0 }
 		conns := make([]quietConn, 3*sweepChunk+7)
+		conns[1].again = s // while the same sweep has more to look at
 		for i := range conns {
 			conns[i].start = time.Now()
 			s.Add(&conns[i].Entry, &conns[i])
 		}
 		time.Sleep(Linger + 1)
 		for i := range conns {
-			if i%2 == 0 {
+			if touched(i) {
 				conns[i].Touch()
 			}
 		}
 		time.Sleep(Linger)
 		synctest.Wait()
 		for i := range conns {
-			if want := i % 2; len(conns[i].times()) != want {
-				t.Fatalf("entry %d: %d times quiet, want %d", i, len(conns[i].times()), want)
+			if n := len(conns[i].times()); (n == 0) != touched(i) || n > 1 {
+				t.Fatalf("entry %d: %d times quiet", i, n)
 			}
 		}
 		time.Sleep(2 * Linger)
 		synctest.Wait()
 		if s.Len() != 0 {
 			t.Errorf("%d entries left", s.Len())
+		}
+		if got := conns[1].times(); !slices.Equal(got, []time.Duration{2 * Linger, 4 * Linger}) {
+			t.Errorf("added again during a sweep: quiet at %v", got)
 		}
 	})
 }
