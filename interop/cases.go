@@ -109,7 +109,10 @@ func checkPayload(p *testpb.Payload, size int) error {
 // checkCode requires an error with the code.
 func checkCode(err error, want codes.Code) error {
 	if got := status.Code(err); got != want {
-		return fmt.Errorf("code %v, want %v (error: %v)", got, want, err)
+		if err == nil {
+			return fmt.Errorf("no error, want %v", want)
+		}
+		return fmt.Errorf("code %v, want %v (error: %w)", got, want, err)
 	}
 	return nil
 }

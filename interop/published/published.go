@@ -3,10 +3,10 @@
 // Package published pins the published google.golang.org/grpc that the interoperability
 // programs are also built against. It has no code of its own: interop/matrix copies the
 // sources of package interop and of its programs over this module and builds them there.
-// The imports below are theirs, so that `go mod tidy` keeps what they need.
 package published
 
 import (
+	// What those sources import, so that `go mod tidy` keeps it.
 	_ "google.golang.org/grpc"
 	_ "google.golang.org/grpc/credentials"
 	_ "google.golang.org/grpc/credentials/insecure"
