@@ -71,6 +71,36 @@ func TestRecordersFanOut(t *testing.T) {
 	}
 }
 
+// kinds counts which methods are called.
+type kinds struct {
+	handler
+	estats.UnimplementedMetricsRecorder
+	got [5]int
+}
+
+func (k *kinds) RecordFloat64Count(*estats.Float64CountHandle, float64, ...string) { k.got[0]++ }
+
+func (k *kinds) RecordInt64Histo(*estats.Int64HistoHandle, int64, ...string) { k.got[1]++ }
+
+func (k *kinds) RecordFloat64Histo(*estats.Float64HistoHandle, float64, ...string) { k.got[2]++ }
+
+func (k *kinds) RecordInt64Gauge(*estats.Int64GaugeHandle, int64, ...string) { k.got[3]++ }
+
+func (k *kinds) RecordInt64UpDownCount(*estats.Int64UpDownCountHandle, int64, ...string) { k.got[4]++ }
+
+func TestEveryKindIsPassedOn(t *testing.T) {
+	k := &kinds{}
+	r := NewRecorders([]stats.Handler{k})
+	new(estats.Float64CountHandle).Record(r, 1)
+	new(estats.Int64HistoHandle).Record(r, 1)
+	new(estats.Float64HistoHandle).Record(r, 1)
+	new(estats.Int64GaugeHandle).Record(r, 1)
+	new(estats.Int64UpDownCountHandle).Record(r, 1)
+	if k.got != [5]int{1, 1, 1, 1, 1} {
+		t.Errorf("calls %v", k.got)
+	}
+}
+
 func TestRecordersCheckLabels(t *testing.T) {
 	defer func() {
 		if recover() == nil {

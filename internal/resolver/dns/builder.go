@@ -82,7 +82,7 @@ func (b *Builder) Build(target resolver.Target, cc resolver.ClientConn, opts res
 			noConfig: opts.DisableServiceConfig,
 		},
 	}
-	r.start()
+	r.ResolveNow(resolver.ResolveNowOptions{})
 	return r, nil
 }
 
