@@ -79,7 +79,7 @@ func (h *serverHandler) Accept(b *h2.HeaderBlock, end bool) (*h2.Stream, error) 
 	if err != nil {
 		return nil, err
 	}
-	return newServerStream((*Server)(h), req, end), nil
+	return &newServerStream((*Server)(h), req, end).h2, nil
 }
 
 // Opened implements h2.Handler. A call is started when its message is complete
