@@ -146,10 +146,10 @@ func (h *clientHandler) settle() { h.once.Do(func() { close(h.settled) }) }
 func (h *clientHandler) Accept(*h2.HeaderBlock, bool) (*h2.Stream, error) {
 	return nil, frame.ConnError(frame.ProtocolError, "a server may not open streams")
 }
-func (h *clientHandler) Opened(*h2.Stream, bool) {}
-func (h *clientHandler) BatchEnd()               {}
-func (h *clientHandler) Ready()                  { h.settle() }
-func (h *clientHandler) PingReceived(int) error  { return nil }
+func (h *clientHandler) Opened(*h2.Stream, bool)      {}
+func (h *clientHandler) BatchEnd()                    {}
+func (h *clientHandler) Ready()                       { h.settle() }
+func (h *clientHandler) PingReceived(int, bool) error { return nil }
 
 func (h *clientHandler) GoAway(code frame.ErrCode, debug string) { h.events.Draining(code, debug) }
 

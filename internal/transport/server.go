@@ -5,7 +5,6 @@ package transport
 import (
 	"context"
 	"net"
-	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc/internal/transport/h2"
@@ -36,8 +35,6 @@ type Server struct {
 	// Owned by the reader.
 	held  []*ServerStream // opened in this batch, not started yet
 	pings pingPolicy
-
-	sent atomic.Bool // something was sent since the last PING
 }
 
 // NewServer serves calls on nc, whose handshake is done and brought p. The
@@ -107,8 +104,8 @@ func (h *serverHandler) BatchEnd() {
 func (h *serverHandler) Ready() {}
 
 // PingReceived implements h2.Handler.
-func (h *serverHandler) PingReceived(streams int) error {
-	return h.pings.ping(time.Now(), streams, h.sent.Swap(false))
+func (h *serverHandler) PingReceived(streams int, sent bool) error {
+	return h.pings.ping(time.Now(), streams, sent)
 }
 
 // GoAway implements h2.Handler.

@@ -275,7 +275,6 @@ func (s *ServerStream) takeHeaders(f *h2.Frames) {
 }
 
 func (s *ServerStream) send(f h2.Frames) error {
-	s.server.sent.Store(true)
 	err := s.h2.Send(f)
 	switch e := err.(type) {
 	case nil:

@@ -52,7 +52,7 @@ type Config struct {
 	PrefaceTimeout time.Duration
 	// TrackIdle keeps the time since which no stream is open: see Conn.Idle.
 	TrackIdle bool
-	Keepalive      Keepalive
+	Keepalive Keepalive
 }
 
 const defaultMaxHeaderList = 16 << 20
@@ -100,7 +100,8 @@ type Conn struct {
 	enc        hpack.Encoder
 	fields     FieldWriter
 	seen       seenFields
-	replies    int // frames in out that the peer caused
+	sentWork   bool // HEADERS or DATA were encoded since the peer's last PING
+	replies    int  // frames in out that the peer caused
 	writeErr   error
 	flushDone  chan struct{} // closed when out is empty or can't be written
 	stalled    outbuf        // the flusher's first batch

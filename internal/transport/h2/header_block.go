@@ -208,6 +208,7 @@ func (c *Conn) appendHeaders(s *Stream, f FieldSource, end bool) error {
 			return &ErrHeaderListTooLarge{Size: size, Max: max}
 		}
 	}
+	c.sentWork = true
 	if s.state == stateIdle {
 		s.state, _ = s.state.next(sendHeaders)
 	}

@@ -25,7 +25,11 @@ func (c *Conn) onPing(h frame.Header, p []byte) error {
 		return nil
 	}
 	c.reply(func(dst []byte) []byte { return frame.AppendPing(dst, true, data) })
-	return c.handler.PingReceived(c.Streams())
+	c.mu.Lock()
+	streams, sent := c.table.open(), c.sentWork
+	c.sentWork = false
+	c.mu.Unlock()
+	return c.handler.PingReceived(streams, sent)
 }
 
 func (c *Conn) onPingAck(data [8]byte) {

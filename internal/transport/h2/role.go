@@ -52,8 +52,9 @@ type Handler interface {
 	// Ready says that the peer's first SETTINGS arrived: it speaks HTTP/2.
 	Ready()
 	// PingReceived is asked about each PING of the peer's; an error ends the
-	// connection. streams is how many are open.
-	PingReceived(streams int) error
+	// connection. streams is how many are open, sent whether HEADERS or DATA
+	// went out since the last PING.
+	PingReceived(streams int, sent bool) error
 	// GoAway says that the peer takes no more streams. Those above the last
 	// one it named are failed as unprocessed right after.
 	GoAway(code frame.ErrCode, debug string)

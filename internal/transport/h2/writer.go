@@ -200,6 +200,7 @@ func (c *Conn) appendData(s *Stream, f *Frames) bool {
 	if room := maxBatch - len(c.out.b); c.sched.empty() && size <= room && size <= int(c.remote.maxFrame) &&
 		uint32(size) <= s.out.Available(&c.outflow) {
 		s.out.Take(&c.outflow, uint32(size))
+		c.sentWork = true
 		end := f.End && f.Trailers == nil
 		c.out.reserve(frame.HeaderLen+size, c.pool)
 		b := frame.AppendDataHeader(c.out.b, s.id, size, end)
@@ -240,6 +241,7 @@ func (c *Conn) fill() {
 			continue
 		}
 		s.out.Take(&c.outflow, uint32(n))
+		c.sentWork = true
 		last := n == q.size
 		end := last && q.end && q.trailers == nil
 		c.out.reserve(frame.HeaderLen+min(room, q.size+q.size/1024), c.pool)

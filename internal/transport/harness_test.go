@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transport
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/internal/transport/h2/frame"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/resolver"
+)
+
+// testServer accepts connections and serves each stream with handle.
+type testServer struct {
+	t      testing.TB
+	lis    net.Listener
+	cfg    ServerConfig
+	handle func(*ServerStream)
+
+	mu     sync.Mutex
+	conns  map[*Server]struct{}
+	closed chan error // the cause of each connection's end
+	wg     sync.WaitGroup
+}
+
+func (s *testServer) HandleStream(st *ServerStream) { s.handle(st) }
+
+func (s *testServer) ConnClosed(c *Server, err error) {
+	s.mu.Lock()
+	delete(s.conns, c)
+	s.mu.Unlock()
+	select {
+	case s.closed <- err:
+	default:
+	}
+}
+
+func startServer(t testing.TB, network string, cfg ServerConfig, handle func(*ServerStream)) *testServer {
+	t.Helper()
+	addr := "127.0.0.1:0"
+	if network == "unix" {
+		addr = filepath.Join(t.TempDir(), "s")
+	}
+	lis, err := net.Listen(network, addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cfg.MaxRecvMsgSize == 0 {
+		cfg.MaxRecvMsgSize = 4 << 20
+	}
+	s := &testServer{t: t, lis: lis, cfg: cfg, handle: handle, conns: map[*Server]struct{}{}, closed: make(chan error, 16)}
+	s.cfg.Prepare()
+	s.wg.Go(s.accept)
+	t.Cleanup(s.stop)
+	return s
+}
+
+func (s *testServer) accept() {
+	for {
+		nc, err := s.lis.Accept()
+		if err != nil {
+			return
+		}
+		c := NewServer(context.Background(), nc, &peer.Peer{Addr: nc.RemoteAddr(), LocalAddr: nc.LocalAddr()}, &s.cfg, s)
+		s.mu.Lock()
+		s.conns[c] = struct{}{}
+		s.mu.Unlock()
+		c.Start()
+	}
+}
+
+func (s *testServer) each(f func(*Server)) {
+	s.mu.Lock()
+	var all []*Server
+	for c := range s.conns {
+		all = append(all, c)
+	}
+	s.mu.Unlock()
+	for _, c := range all {
+		f(c)
+	}
+}
+
+func (s *testServer) stop() {
+	s.lis.Close()
+	s.wg.Wait()
+	s.each(func(c *Server) { c.Close(errors.New("test over")) })
+}
+
+func (s *testServer) addr() resolver.Address {
+	a := s.lis.Addr().String()
+	if s.lis.Addr().Network() == "unix" {
+		a = "unix:" + a
+	}
+	return resolver.Address{Addr: a}
+}
+
+// noted records a client's events.
+type noted struct {
+	draining chan string
+	closed   chan error
+}
+
+func (n *noted) Draining(_ frame.ErrCode, debug string) { n.draining <- debug }
+func (n *noted) Closed(err error)                       { n.closed <- err }
+
+func newNoted() *noted {
+	return &noted{draining: make(chan string, 4), closed: make(chan error, 1)}
+}
+
+func (s *testServer) dial(cfg *ClientConfig) (*Client, *noted) {
+	s.t.Helper()
+	if cfg == nil {
+		cfg = &ClientConfig{UserAgent: "test/1"}
+	}
+	cfg.Prepare()
+	n := newNoted()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	c, err := Connect(ctx, s.addr(), "example.test", ConnectParams{Config: cfg, Events: n})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { c.Close(nil) })
+	return c, n
+}
+
+func payload(b []byte) Payload { return Payload{Data: mem.BufferSlice{mem.SliceBuffer(b)}} }
+
+// echoUnary answers a call with its own message.
+func echoUnary(s *ServerStream) {
+	m, err := s.Recv()
+	if err != nil {
+		_ = s.Finish(nil)
+		return
+	}
+	_ = s.Reply(Payload{Data: mem.BufferSlice{m.Data}})
+}
+
+// echoStream answers each message with itself, until the client has said all.
+func echoStream(s *ServerStream) {
+	for {
+		m, err := s.Recv()
+		if err == io.EOF {
+			_ = s.Finish(nil)
+			return
+		}
+		if err != nil {
+			s.Abort(frame.Cancel)
+			return
+		}
+		if s.Send(Payload{Data: mem.BufferSlice{m.Data}}) != nil {
+			s.Abort(frame.Cancel)
+			return
+		}
+	}
+}
+
+func unary(ctx context.Context, c *Client, msg []byte) ([]byte, error) {
+	p := payload(msg)
+	st, err := c.NewStream(ctx, &Call{Method: "/test.Echo/Unary", MaxRecvMsgSize: 64 << 20}, &p, true)
+	if err != nil {
+		return nil, err
+	}
+	st.AwaitEnd()
+	m, err := st.Recv()
+	if err != nil {
+		return nil, st.Status().Err()
+	}
+	out := append([]byte(nil), m.Data.ReadOnlyData()...)
+	m.Data.Free()
+	if _, err := st.Recv(); err != io.EOF {
+		return nil, errors.New("more than one reply")
+	}
+	return out, st.Status().Err()
+}
