@@ -36,7 +36,7 @@ help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: ## show what idle connections cost, with pooling on and off and beside the published module
-	go -C benchmark run ./cmd/demo
+	go -C benchmark run ./cmd/demo $(ARGS)
 
 test: ## run all tests, and those of the transport again with the plain reader
 	go test $(TESTFLAGS) ./...
@@ -57,7 +57,7 @@ fuzz: ## run every fuzz target for FUZZTIME (10s)
 	tools/fuzz.sh $(FUZZTIME)
 
 bench: ## measure this module and the published one in turn, and print ratios
-	go -C benchmark run ./cmd/bench
+	go -C benchmark run ./cmd/bench $(ARGS)
 
 apicheck: $(BIN)/apidiff ## compare the API with the published module's (ALL=1: also what is not built yet)
 	tools/apicheck.sh $(BIN)/apidiff $(PUBLISHED) $(if $(ALL),-all)

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package link
+
+import (
+	"crypto/tls"
+	"encoding/binary"
+	"io"
+	"net"
+
+	"google.golang.org/grpc/benchmark/internal/service"
+)
+
+// RawHeader is what a client of the raw protocol begins with: how many bytes a message
+// has, and whether the server answers each message with another (RawPingPong) or only
+// sends (RawStream).
+type RawHeader struct {
+	Size uint32
+	Mode uint32
+}
+
+// Modes of RawHeader.
+const (
+	RawPingPong = iota
+	RawStream
+)
+
+// Bytes is the header on the wire.
+func (h RawHeader) Bytes() []byte {
+	b := binary.BigEndian.AppendUint32(nil, h.Size)
+	return binary.BigEndian.AppendUint32(b, h.Mode)
+}
+
+func serveRaw(lis []net.Listener, secure *tls.Config, b *service.Bench) {
+	for _, l := range lis {
+		go func() {
+			for {
+				conn, err := l.Accept()
+				if err != nil {
+					return
+				}
+				if secure != nil {
+					conn = tls.Server(conn, secure)
+				}
+				go rawConn(conn, b)
+			}
+		}()
+	}
+}
+
+// rawConn serves one connection until it breaks.
+func rawConn(conn net.Conn, b *service.Bench) {
+	defer conn.Close()
+	var head [8]byte
+	if _, err := io.ReadFull(conn, head[:]); err != nil {
+		return
+	}
+	size := binary.BigEndian.Uint32(head[:])
+	if size == 0 || size > service.MaxMessage {
+		return
+	}
+	buf := make([]byte, size)
+	if binary.BigEndian.Uint32(head[4:]) == RawStream {
+		for {
+			if _, err := conn.Write(buf); err != nil {
+				return
+			}
+			b.CountOne()
+		}
+	}
+	for {
+		if _, err := io.ReadFull(conn, buf); err != nil {
+			return
+		}
+		b.CountOne()
+		if _, err := conn.Write(buf); err != nil {
+			return
+		}
+	}
+}

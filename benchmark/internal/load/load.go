@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package load calls a server in a given manner and counts how that went.
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/benchmark/internal/hist"
+	"google.golang.org/grpc/benchmark/internal/ops"
+	"google.golang.org/grpc/benchmark/internal/sample"
+)
+
+// Targets are the connections that carry a load: those with gRPC or those without.
+type Targets struct {
+	Conns []*grpc.ClientConn
+	Raws  []net.Conn
+}
+
+// step does what is counted as one, and waits for its end. A step is for one goroutine at
+// a time.
+type step func() error
+
+// Phases of a run, in order.
+const (
+	warming int32 = iota
+	measuring
+	ending
+)
+
+// Run is a load in progress.
+type Run struct {
+	phase  atomic.Int32
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+
+	mu    sync.Mutex
+	total hist.Histogram // merged from the callers as they end
+	err   error          // the first that a caller met before the end
+}
+
+// Start begins a load and returns when it is warm.
+func Start(ctx context.Context, targets Targets, args ops.Load) (*Run, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	r := &Run{cancel: cancel}
+	steps := make([]step, args.Callers)
+	for i := range steps {
+		s, err := newStep(ctx, targets, args, i)
+		if err != nil {
+			cancel()
+			return nil, fmt.Errorf("caller %d: %w", i, err)
+		}
+		steps[i] = s
+	}
+	if args.Rate > 0 {
+		r.wg.Go(func() { r.paced(steps, args.Rate) })
+	} else {
+		for _, s := range steps {
+			r.wg.Go(func() { r.closed(s) })
+		}
+	}
+	time.Sleep(args.Warmup)
+	return r, nil
+}
+
+// Window measures for a time, then ends the load. It may be called once.
+func (r *Run) Window(ctx context.Context, d time.Duration) (ops.Measured, error) {
+	before := sample.Count(0)
+	r.phase.Store(measuring)
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+	r.phase.Store(ending)
+	after := sample.Count(0)
+
+	// Calls that are on their way may end by themselves; streams without an end must not.
+	stop := time.AfterFunc(5*time.Second, r.cancel)
+	defer stop.Stop()
+	r.wg.Wait()
+	r.cancel()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	sum := r.total.Summary()
+	if r.err == nil && sum.Count == 0 {
+		r.err = errors.New("nothing was answered in time")
+	}
+	return ops.Measured{
+		Calls:   sum.Count,
+		Took:    after.Wall.Sub(before.Wall),
+		Latency: sum,
+		Used:    after.Minus(before),
+	}, r.err
+}
+
+// closed does one step behind the other.
+func (r *Run) closed(s step) {
+	var h hist.Histogram
+	for r.phase.Load() < ending {
+		start := time.Now()
+		if err := s(); err != nil {
+			r.fail(err)
+			break
+		}
+		end := time.Now()
+		if r.phase.Load() == measuring {
+			h.Add(end.Sub(start))
+		}
+	}
+	r.merge(&h)
+}
+
+func (r *Run) merge(h *hist.Histogram) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.total.Merge(h)
+}
+
+func (r *Run) fail(err error) {
+	if r.phase.Load() == ending {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.err == nil {
+		r.err = err
+	}
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package ops holds what the programs that measure and their workers say to each other.
+// It knows nothing of gRPC, so that the programs build whatever they measure.
+package ops
+
+import (
+	"time"
+
+	"google.golang.org/grpc/benchmark/internal/hist"
+	"google.golang.org/grpc/benchmark/internal/sample"
+)
+
+// The operations of a worker. Arguments and results are named behind each.
+const (
+	OpServe    = "serve"    // Serve, Served: become a server
+	OpOpen     = "open"     // Open, Opened: connect to one
+	OpCallAll  = "call-all" // CallAll, Answered: call on every connection
+	OpSettle   = "settle"   // Nothing, sample.Memory: collect garbage, then measure memory
+	OpCounters = "counters" // Nothing, sample.Counters: what was used and done so far
+	OpLoad     = "load"     // Load, Nothing: begin to call as fast, or as often, as ordered
+	OpWindow   = "window"   // Window, Measured: measure that for a time, then end it
+	OpProfile  = "profile"  // Profile, Nothing: begin to profile
+	OpFinish   = "finish"   // Nothing, Nothing: write the profiles that began
+)
+
+// Nothing is the argument or result of operations without one.
+type Nothing struct{}
+
+// What is spoken over a connection.
+const (
+	GRPC = "grpc"
+	Raw  = "raw" // no protocol: bytes of an agreed number, as a floor
+)
+
+// Network names of Serve and Open.
+const (
+	TCP  = "tcp"
+	Unix = "unix"
+)
+
+// Security names of Serve and Open.
+const (
+	Insecure = "insecure"
+	TLS      = "tls"
+)
+
+// Link says how the two sides are connected.
+type Link struct {
+	Protocol string
+	Network  string
+	Security string
+}
+
+// Serve makes the worker a server.
+type Serve struct {
+	Link
+	// Addresses is how many loopback addresses to listen on: one address as destination
+	// carries about 28,000 connections.
+	Addresses int
+}
+
+// Served says how to reach a server.
+type Served struct {
+	Targets []string
+	// RootPEM is the certificate to trust, under TLS.
+	RootPEM string
+}
+
+// Open opens connections, a channel each, and leaves them idle.
+type Open struct {
+	Link
+	Served
+	Connections int
+	// Calls is how many calls each connection makes, MessageSize how large their requests
+	// and responses are.
+	Calls       int
+	MessageSize int
+	// Watch leaves a stream open on each connection.
+	Watch bool
+}
+
+// Opened is what came of Open.
+type Opened struct {
+	Connections int // in all, with those that were open before
+	Took        time.Duration
+}
+
+// CallAll calls once on every open connection.
+type CallAll struct {
+	// Callers is how many calls are on their way at the same time.
+	Callers int
+	// Publish lets the server also send on every open stream, which is awaited.
+	Publish bool
+}
+
+// Answered is what came of CallAll.
+type Answered struct {
+	Calls   int
+	Events  int // that arrived on open streams
+	Latency hist.Summary
+}
+
+// Kinds of load.
+const (
+	Unary    = "unary"     // Echo
+	Chat     = "chat"      // ping-pong on a stream for each caller
+	Pull     = "pull"      // messages from the server, a stream for each caller
+	Push     = "push"      // messages to the server, a stream for each caller
+	PingPong = "ping-pong" // over raw connections, one for each caller
+	Stream   = "stream"    // from the server over raw connections, one for each caller
+)
+
+// Load is work for the open connections, which callers share evenly.
+type Load struct {
+	Kind    string
+	Callers int
+	Size    int // of a message, in bytes
+	// Rate is how many calls begin a second whether or not earlier ones ended; latency
+	// then counts from when a call should have begun. With 0, each caller begins a call
+	// when its last one ended. Unary only.
+	Rate   float64
+	Warmup time.Duration
+}
+
+// Window measures a load for a time.
+type Window struct{ Duration time.Duration }
+
+// Measured is what a window saw.
+type Measured struct {
+	Calls   uint64
+	Took    time.Duration
+	Latency hist.Summary
+	// Used is what the client used in that time.
+	Used sample.Counters
+}
+
+// Profile names the files profiles go to; those without a name are not made.
+type Profile struct {
+	CPU    string
+	Allocs string
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package worker
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/benchmark/benchpb"
+	"google.golang.org/grpc/benchmark/internal/control"
+	"google.golang.org/grpc/benchmark/internal/hist"
+	"google.golang.org/grpc/benchmark/internal/link"
+	"google.golang.org/grpc/benchmark/internal/load"
+	"google.golang.org/grpc/benchmark/internal/ops"
+	"google.golang.org/grpc/benchmark/internal/service"
+)
+
+// opening is how many connections are made at the same time: few enough for the queue of
+// a listener.
+const opening = 16
+
+// channels are a client's connections.
+type channels struct {
+	dialer *link.Dialer
+	raw    bool
+	conns  []*grpc.ClientConn
+	raws   []net.Conn
+	// watches has a stream for each connection of conns that was opened with one.
+	watches []benchpb.Bench_WatchClient
+}
+
+// targets are the connections in the form that load needs.
+func (c *channels) targets() load.Targets { return load.Targets{Conns: c.conns, Raws: c.raws} }
+
+// open opens more connections.
+func (c *channels) open(ctx context.Context, args ops.Open, progress control.Progress) (ops.Opened, error) {
+	start := time.Now()
+	if c.raw {
+		for range args.Connections {
+			conn, err := c.dialer.Raw(len(c.raws))
+			if err != nil {
+				return ops.Opened{}, err
+			}
+			c.raws = append(c.raws, conn)
+		}
+		return ops.Opened{Connections: len(c.raws), Took: time.Since(start)}, nil
+	}
+	first := len(c.conns)
+	c.conns = append(c.conns, make([]*grpc.ClientConn, args.Connections)...)
+	c.watches = append(c.watches, make([]benchpb.Bench_WatchClient, args.Connections)...)
+	err := each(opening, args.Connections, progress, func(i int) error {
+		i += first
+		if err := c.openOne(ctx, args, i); err != nil {
+			return fmt.Errorf("connection %d: %w", i, err)
+		}
+		return nil
+	})
+	return ops.Opened{Connections: len(c.conns), Took: time.Since(start)}, err
+}
+
+func (c *channels) openOne(ctx context.Context, args ops.Open, i int) error {
+	cc, err := c.dialer.Channel(i)
+	if err != nil {
+		return err
+	}
+	c.conns[i] = cc
+	client := benchpb.NewBenchClient(cc)
+	for range args.Calls {
+		if err := echo(ctx, client, args.MessageSize); err != nil {
+			return err
+		}
+	}
+	if !args.Watch {
+		return nil
+	}
+	if c.watches[i], err = client.Watch(ctx, &benchpb.WatchRequest{}); err != nil {
+		return err
+	}
+	_, err = c.watches[i].Recv()
+	return err
+}
+
+// callAll calls once on every connection, and awaits an event on every open stream.
+func (c *channels) callAll(ctx context.Context, args ops.CallAll, progress control.Progress) (ops.Answered, error) {
+	var mu sync.Mutex
+	var latency hist.Histogram
+	err := each(max(args.Callers, 1), len(c.conns), progress, func(i int) error {
+		start := time.Now()
+		if err := echo(ctx, benchpb.NewBenchClient(c.conns[i]), callSize); err != nil {
+			return fmt.Errorf("connection %d: %w", i, err)
+		}
+		took := time.Since(start)
+		mu.Lock()
+		defer mu.Unlock()
+		latency.Add(took)
+		return nil
+	})
+	answered := ops.Answered{Calls: int(latency.Summary().Count), Latency: latency.Summary()}
+	if err != nil || !args.Publish || len(c.conns) == 0 {
+		return answered, err
+	}
+	answered.Events, err = c.publish(ctx)
+	return answered, err
+}
+
+// publish changes the state and returns how many watches saw it.
+func (c *channels) publish(ctx context.Context) (int, error) {
+	text := time.Now().String()
+	_, err := benchpb.NewBenchClient(c.conns[0]).Publish(ctx, &benchpb.State{Text: text})
+	if err != nil {
+		return 0, err
+	}
+	seen := 0
+	for i, watch := range c.watches {
+		if watch == nil {
+			continue
+		}
+		for {
+			state, err := watch.Recv()
+			if err != nil {
+				return seen, fmt.Errorf("watch %d: %w", i, err)
+			}
+			if state.GetText() == text {
+				break
+			}
+		}
+		seen++
+	}
+	return seen, nil
+}
+
+// callSize is how many bytes a call of callAll carries each way.
+const callSize = 128
+
+func echo(ctx context.Context, client benchpb.BenchClient, size int) error {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	answer, err := client.Echo(ctx, &benchpb.Message{
+		Payload:    service.Payload(size),
+		AnswerSize: uint32(size),
+	})
+	if err == nil && len(answer.GetPayload()) != size {
+		err = fmt.Errorf("%d bytes came back, want %d", len(answer.GetPayload()), size)
+	}
+	return err
+}
+
+// each runs do(0) to do(n-1) on several goroutines, stops at the first error and returns
+// it.
+func each(workers, n int, progress control.Progress, do func(i int) error) error {
+	var next, done atomic.Int64
+	var failed atomic.Pointer[error]
+	var wg sync.WaitGroup
+	for range min(workers, n) {
+		wg.Go(func() {
+			for failed.Load() == nil {
+				i := int(next.Add(1)) - 1
+				if i >= n {
+					return
+				}
+				if err := do(i); err != nil {
+					failed.CompareAndSwap(nil, &err)
+					return
+				}
+				progress(int(done.Add(1)), n)
+			}
+		})
+	}
+	wg.Wait()
+	if err := failed.Load(); err != nil {
+		return *err
+	}
+	return nil
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package worker is a process that is measured: a server or a client, as the program that
+// started it orders.
+package worker
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"google.golang.org/grpc/benchmark/internal/control"
+	"google.golang.org/grpc/benchmark/internal/link"
+	"google.golang.org/grpc/benchmark/internal/load"
+	"google.golang.org/grpc/benchmark/internal/ops"
+	"google.golang.org/grpc/benchmark/internal/sample"
+	"google.golang.org/grpc/benchmark/internal/service"
+)
+
+// Worker is what one process holds.
+type Worker struct {
+	bench    *service.Bench
+	cleanup  func() // of a server
+	channels *channels
+	running  *load.Run
+	profiles profiles
+}
+
+// Run obeys orders from in until it ends.
+func Run(ctx context.Context, in io.Reader, out io.Writer) error {
+	w := &Worker{bench: service.New(), cleanup: func() {}}
+	defer func() { w.cleanup() }()
+	return control.Worker{
+		ops.OpServe:    control.Handle(w.serve),
+		ops.OpOpen:     control.Handle(w.open),
+		ops.OpCallAll:  control.Handle(w.callAll),
+		ops.OpSettle:   control.Handle(w.settle),
+		ops.OpCounters: control.Handle(w.counters),
+		ops.OpLoad:     control.Handle(w.load),
+		ops.OpWindow:   control.Handle(w.window),
+		ops.OpProfile:  control.Handle(w.profile),
+		ops.OpFinish:   control.Handle(w.finish),
+	}.Run(ctx, in, out)
+}
+
+func (w *Worker) serve(_ context.Context, args ops.Serve, _ control.Progress) (ops.Served, error) {
+	served, cleanup, err := link.Listen(args, w.bench)
+	if err == nil {
+		w.cleanup = cleanup
+	}
+	return served, err
+}
+
+func (w *Worker) open(ctx context.Context, args ops.Open, progress control.Progress) (ops.Opened, error) {
+	if w.channels == nil {
+		dialer, err := link.NewDialer(args.Link, args.Served)
+		if err != nil {
+			return ops.Opened{}, err
+		}
+		w.channels = &channels{dialer: dialer, raw: args.Protocol == ops.Raw}
+	}
+	return w.channels.open(ctx, args, progress)
+}
+
+func (w *Worker) callAll(ctx context.Context, args ops.CallAll, progress control.Progress) (ops.Answered, error) {
+	if w.channels == nil {
+		return ops.Answered{}, errNotConnected
+	}
+	return w.channels.callAll(ctx, args, progress)
+}
+
+func (w *Worker) settle(context.Context, ops.Nothing, control.Progress) (sample.Memory, error) {
+	return sample.Settled(), nil
+}
+
+func (w *Worker) counters(context.Context, ops.Nothing, control.Progress) (sample.Counters, error) {
+	return sample.Count(w.bench.Served()), nil
+}
+
+func (w *Worker) load(ctx context.Context, args ops.Load, _ control.Progress) (ops.Nothing, error) {
+	if w.channels == nil {
+		return ops.Nothing{}, errNotConnected
+	}
+	run, err := load.Start(ctx, w.channels.targets(), args)
+	w.running = run
+	return ops.Nothing{}, err
+}
+
+func (w *Worker) window(ctx context.Context, args ops.Window, _ control.Progress) (ops.Measured, error) {
+	if w.running == nil {
+		return ops.Measured{}, errors.New("no load began")
+	}
+	defer func() { w.running = nil }()
+	return w.running.Window(ctx, args.Duration)
+}
+
+var errNotConnected = errors.New("no connections were opened")

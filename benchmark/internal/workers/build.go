@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package workers builds the worker against each implementation, and starts it in pairs
+// of a server and a client.
+package workers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// The implementations by name. Any other name is the path of a worker that was built
+// before, such as one of an earlier commit.
+const (
+	Ours      = "ours"
+	Published = "published"
+)
+
+// NoPool, behind the name of an implementation, turns the pooling of read buffers off.
+const NoPool = "+nopool"
+
+// noPoolEnv is how that is told.
+const noPoolEnv = "GRPC_GO_EXPERIMENTAL_HTTP_FRAMER_READ_BUFFER_POOLING=false"
+
+// Impl is an implementation to measure.
+type Impl struct {
+	Name string // as it was asked for
+	Path string // of its worker
+	Env  []string
+}
+
+// Build builds the worker of the named implementation.
+func Build(ctx context.Context, name string) (Impl, error) {
+	base, noPool := strings.CutSuffix(name, NoPool)
+	impl := Impl{Name: name}
+	if noPool {
+		impl.Env = []string{noPoolEnv}
+	}
+	var args []string
+	switch base {
+	case Ours:
+	case Published:
+		args = append(args, "-modfile=published.mod")
+	default:
+		path, err := filepath.Abs(base)
+		if err == nil {
+			_, err = os.Stat(path)
+		}
+		impl.Path = path
+		return impl, err
+	}
+	root, err := Root()
+	if err != nil {
+		return impl, err
+	}
+	impl.Path = filepath.Join(filepath.Dir(root), "out", "benchmark", "worker-"+base)
+	if runtime.GOOS == "windows" {
+		impl.Path += ".exe"
+	}
+	args = append([]string{"build", "-o", impl.Path}, args...)
+	cmd := exec.CommandContext(ctx, "go", append(args, "./cmd/worker")...)
+	cmd.Dir = root
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return impl, fmt.Errorf("building the worker of %s: %w\n%s", base, err, out)
+	}
+	return impl, nil
+}
+
+// Root is the folder of this module, found from the current folder: there, below or above.
+func Root() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for {
+		for _, candidate := range []string{dir, filepath.Join(dir, "benchmark")} {
+			_, err := os.Stat(filepath.Join(candidate, "published.mod"))
+			if err == nil {
+				return candidate, nil
+			}
+			if !errors.Is(err, fs.ErrNotExist) {
+				return "", err
+			}
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			return "", errors.New("run this in a checkout of the module")
+		}
+		dir = up
+	}
+}
+
+// OutDir is the folder for results, which is made when it does not exist.
+func OutDir() (string, error) {
+	root, err := Root()
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(filepath.Dir(root), "out", "benchmark")
+	return dir, os.MkdirAll(dir, fs.ModePerm)
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package workers
+
+import (
+	"context"
+	"errors"
+
+	"google.golang.org/grpc/benchmark/internal/control"
+	"google.golang.org/grpc/benchmark/internal/ops"
+)
+
+// Pair is a server and a client of one implementation, in a process each.
+type Pair struct {
+	Server, Client *control.Process
+	link           ops.Link
+	served         ops.Served
+}
+
+// StartPair starts both and lets the server listen on a number of addresses. The server
+// may be of another implementation.
+func StartPair(ctx context.Context, server, client Impl, link ops.Link, addresses int) (*Pair, error) {
+	p := &Pair{link: link}
+	var err error
+	p.Server, err = control.Start(ctx, control.Spec{Name: "server of " + server.Name, Path: server.Path, Env: server.Env})
+	if err != nil {
+		return nil, err
+	}
+	p.Client, err = control.Start(ctx, control.Spec{Name: "client of " + client.Name, Path: client.Path, Env: client.Env})
+	if err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
+	p.served, err = control.Call[ops.Served](p.Server, ops.OpServe, ops.Serve{Link: link, Addresses: addresses}, nil)
+	if err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
+	return p, nil
+}
+
+// Open opens connections from the client to the server; its Link and Served are filled in.
+func (p *Pair) Open(args ops.Open, progress control.Progress) (ops.Opened, error) {
+	args.Link, args.Served = p.link, p.served
+	return control.Call[ops.Opened](p.Client, ops.OpOpen, args, progress)
+}
+
+// Both asks server and client for the same operation, one after the other.
+func Both[R any](p *Pair, op string, args any) (server, client R, err error) {
+	if server, err = control.Call[R](p.Server, op, args, nil); err != nil {
+		return server, client, err
+	}
+	client, err = control.Call[R](p.Client, op, args, nil)
+	return server, client, err
+}
+
+// Close ends both, the client first.
+func (p *Pair) Close() error {
+	var errs []error
+	for _, process := range []*control.Process{p.Client, p.Server} {
+		if process != nil {
+			errs = append(errs, process.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
