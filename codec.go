@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package grpc
+
+import (
+	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/encoding/proto"
+	"google.golang.org/grpc/mem"
+)
+
+// Codec turns messages into bytes and back. It must be safe for concurrent use.
+//
+// Deprecated: use the Codec or CodecV2 of package encoding.
+type Codec interface {
+	// Marshal returns v encoded.
+	Marshal(v any) ([]byte, error)
+	// Unmarshal decodes data into v. It must not keep data.
+	Unmarshal(data []byte, v any) error
+	// String is the name of the codec. Nothing here asks for it.
+	String() string
+}
+
+// codecFor returns the codec that is registered for a content-subtype, in the
+// newest of its forms; "" is protocol buffers. It is nil if there is none.
+func codecFor(subtype string) encoding.CodecV2 {
+	if subtype == "" {
+		subtype = proto.Name
+	}
+	if c := encoding.GetCodecV2(subtype); c != nil {
+		return c
+	}
+	if c := encoding.GetCodec(subtype); c != nil {
+		return codecFromV1(c)
+	}
+	return nil
+}
+
+// codecFromV1 is c in today's form; nil for nil.
+func codecFromV1(c encoding.Codec) encoding.CodecV2 {
+	if c == nil {
+		return nil
+	}
+	return sliceCodec{c, c.Name()}
+}
+
+// codecFromV0 is c in today's form; nil for nil. It names no content-subtype.
+func codecFromV0(c Codec) encoding.CodecV2 {
+	if c == nil {
+		return nil
+	}
+	return sliceCodec{c, ""}
+}
+
+// sliceCodec makes a codec over slices one over buffers.
+type sliceCodec struct {
+	inner interface {
+		Marshal(v any) ([]byte, error)
+		Unmarshal(data []byte, v any) error
+	}
+	name string
+}
+
+func (c sliceCodec) Name() string { return c.name }
+
+func (c sliceCodec) Marshal(v any) (mem.BufferSlice, error) {
+	b, err := c.inner.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	return mem.BufferSlice{mem.SliceBuffer(b)}, nil
+}
+
+// Unmarshal gives the codec a copy of its own: many keep pieces of what they are
+// given although they must not, and have always got away with it.
+func (c sliceCodec) Unmarshal(data mem.BufferSlice, v any) error {
+	return c.inner.Unmarshal(data.Materialize(), v)
+}

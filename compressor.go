@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package grpc
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"google.golang.org/grpc/encoding"
+)
+
+// Compressor compresses messages. It must be safe for concurrent use.
+//
+// Deprecated: use package encoding.
+type Compressor interface {
+	// Do writes p to w, compressed.
+	Do(w io.Writer, p []byte) error
+	// Type is the grpc-encoding.
+	Type() string
+}
+
+// Decompressor decompresses messages. It must be safe for concurrent use.
+//
+// Deprecated: use package encoding.
+type Decompressor interface {
+	// Do reads r to its end and returns what it holds, decompressed.
+	Do(r io.Reader) ([]byte, error)
+	// Type is the grpc-encoding.
+	Type() string
+}
+
+// NewGZIPCompressor returns a Compressor for gzip at its default level.
+//
+// Deprecated: use package encoding/gzip.
+func NewGZIPCompressor() Compressor {
+	return newGzipCompressor(gzip.DefaultCompression)
+}
+
+// NewGZIPCompressorWithLevel returns a Compressor for gzip at a level from
+// gzip.DefaultCompression to gzip.BestCompression; it fails for any other.
+//
+// Deprecated: use package encoding/gzip.
+func NewGZIPCompressorWithLevel(level int) (Compressor, error) {
+	if level < gzip.DefaultCompression || level > gzip.BestCompression {
+		return nil, fmt.Errorf("grpc: %d is not a level of gzip", level)
+	}
+	return newGzipCompressor(level), nil
+}
+
+// NewGZIPDecompressor returns a Decompressor for gzip.
+//
+// Deprecated: use package encoding/gzip.
+func NewGZIPDecompressor() Decompressor { return &gzipDecompressor{} }
+
+const gzipName = "gzip"
+
+type gzipCompressor struct {
+	writers sync.Pool
+}
+
+func newGzipCompressor(level int) *gzipCompressor {
+	c := &gzipCompressor{}
+	c.writers.New = func() any {
+		w, err := gzip.NewWriterLevel(io.Discard, level)
+		if err != nil {
+			panic(err) // the level was checked
+		}
+		return w
+	}
+	return c
+}
+
+func (c *gzipCompressor) Do(w io.Writer, p []byte) error {
+	z := c.writers.Get().(*gzip.Writer)
+	defer c.writers.Put(z)
+	defer z.Reset(io.Discard) // nothing in the pool may keep w alive
+	z.Reset(w)
+	if _, err := z.Write(p); err != nil {
+		return err
+	}
+	return z.Close()
+}
+
+func (c *gzipCompressor) Type() string { return gzipName }
+
+type gzipDecompressor struct{}
+
+func (*gzipDecompressor) Do(r io.Reader) ([]byte, error) {
+	z, err := gzip.NewReader(r)
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(z)
+}
+
+func (*gzipDecompressor) Type() string { return gzipName }
+
+// compressorFrom is c in the form of package encoding; nil for nil.
+func compressorFrom(c Compressor) encoding.Compressor {
+	if c == nil {
+		return nil
+	}
+	return wholeCompressor{c: c}
+}
+
+// decompressorFrom is d in the form of package encoding; nil for nil.
+func decompressorFrom(d Decompressor) encoding.Compressor {
+	if d == nil {
+		return nil
+	}
+	return wholeCompressor{d: d}
+}
+
+// wholeCompressor makes of a Compressor or a Decompressor, which work on whole
+// messages, one that works on streams.
+type wholeCompressor struct {
+	c Compressor
+	d Decompressor
+}
+
+var errOneWay = errors.New("grpc: a Compressor can't decompress, nor a Decompressor compress")
+
+func (x wholeCompressor) Name() string {
+	if x.c != nil {
+		return x.c.Type()
+	}
+	return x.d.Type()
+}
+
+func (x wholeCompressor) Compress(w io.Writer) (io.WriteCloser, error) {
+	if x.c == nil {
+		return nil, errOneWay
+	}
+	return &wholeWriter{c: x.c, to: w}, nil
+}
+
+func (x wholeCompressor) Decompress(r io.Reader) (io.Reader, error) {
+	switch x.d.(type) {
+	case nil:
+		return nil, errOneWay
+	case *gzipDecompressor: // our own can be read as far as the limit allows only
+		return gzip.NewReader(r)
+	}
+	b, err := x.d.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	return bytes.NewReader(b), nil
+}
+
+// wholeWriter collects a message for a Compressor.
+type wholeWriter struct {
+	c   Compressor
+	to  io.Writer
+	buf bytes.Buffer
+}
+
+func (w *wholeWriter) Write(p []byte) (int, error) { return w.buf.Write(p) }
+
+func (w *wholeWriter) Close() error { return w.c.Do(w.to, w.buf.Bytes()) }

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package grpc is gRPC for Go: clients and servers that exchange messages over
+// HTTP/2.
+//
+// A client makes a [ClientConn] with [NewClient] and hands it to the code that
+// protoc-gen-go-grpc generated. A server makes a [Server] with [NewServer],
+// registers generated services with it, and calls [Server.Serve].
+//
+// Errors of RPCs carry a code and a message, which package status reads.
+//
+// # The files
+//
+// Shared by both sides: stream.go, interceptor.go and service_desc.go hold the
+// types that generated code and interceptors see; message.go turns messages
+// into bytes and back, with codec.go and compressor.go for what the application
+// can choose there; observer.go tells stats handlers and channelz.
+//
+// The server: server.go is its life, server_options.go what can be set,
+// server_conn.go the listeners and connections, server_rpc.go finds and runs the
+// handler of an RPC, server_stream.go is what a streaming handler talks to, and
+// server_context.go what a handler can do through its context.
+package grpc // import "google.golang.org/grpc"

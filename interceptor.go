@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package grpc
+
+import "context"
+
+// UnaryInvoker carries out a unary RPC. An interceptor calls the one it is given
+// to go on: the next interceptor, or the RPC itself.
+type UnaryInvoker func(ctx context.Context, method string, req, reply any, cc *ClientConn, opts ...CallOption) error
+
+// UnaryClientInterceptor stands around every unary RPC of a client. It is
+// responsible for calling invoker, once, several times or not at all; what it
+// returns is the result of the RPC, and should be an error of package status.
+// method is the full name, "/package.Service/Method". opts are the options of the
+// call with the channel's default ones before them.
+type UnaryClientInterceptor func(ctx context.Context, method string, req, reply any, cc *ClientConn, invoker UnaryInvoker, opts ...CallOption) error
+
+// Streamer begins a streaming RPC. An interceptor calls the one it is given to
+// go on.
+type Streamer func(ctx context.Context, desc *StreamDesc, cc *ClientConn, method string, opts ...CallOption) (ClientStream, error)
+
+// StreamClientInterceptor stands around the beginning of every streaming RPC of a
+// client. It is responsible for calling streamer, and may wrap the stream that
+// this returns to see its messages. An error should be one of package status.
+type StreamClientInterceptor func(ctx context.Context, desc *StreamDesc, cc *ClientConn, method string, streamer Streamer, opts ...CallOption) (ClientStream, error)
+
+// UnaryServerInfo describes a unary RPC to an interceptor of the server. It must
+// not be changed.
+type UnaryServerInfo struct {
+	// Server is the implementation of the service, as it was registered.
+	Server any
+	// FullMethod is "/package.Service/Method".
+	FullMethod string
+}
+
+// UnaryHandler carries out a unary RPC on a server: the next interceptor, or the
+// method of the service. The error should be one of package status; others become
+// codes.Unknown, those of package context the code that fits.
+type UnaryHandler func(ctx context.Context, req any) (any, error)
+
+// UnaryServerInterceptor stands around every unary RPC of a server. It is
+// responsible for calling handler; what it returns is the result of the RPC.
+type UnaryServerInterceptor func(ctx context.Context, req any, info *UnaryServerInfo, handler UnaryHandler) (resp any, err error)
+
+// StreamServerInfo describes a streaming RPC to an interceptor of the server. It
+// must not be changed.
+type StreamServerInfo struct {
+	// FullMethod is "/package.Service/Method".
+	FullMethod string
+	// IsClientStream says that the client may send more than one message.
+	IsClientStream bool
+	// IsServerStream says that the server may send more than one message.
+	IsServerStream bool
+}
+
+// StreamServerInterceptor stands around every streaming RPC of a server, those of
+// the unknown-service handler included. It is responsible for calling handler,
+// with ss or something that wraps it; what it returns is the result of the RPC.
+type StreamServerInterceptor func(srv any, ss ServerStream, info *StreamServerInfo, handler StreamHandler) error

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package grpc
+
+import (
+	"errors"
+	"io"
+	"math"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/internal/compressornames"
+	"google.golang.org/grpc/internal/transport"
+	"google.golang.org/grpc/internal/transport/grpcwire"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/grpc/status"
+)
+
+const (
+	defaultMaxReceiveSize = 4 << 20 // bytes
+	defaultMaxSendSize    = math.MaxInt32
+)
+
+// messageWriter turns the messages of one RPC into bytes.
+type messageWriter struct {
+	codec      encoding.CodecV2
+	compressor encoding.Compressor // nil: messages go as they are
+	max        int                 // bytes of a message as it is sent
+	pool       mem.BufferPool
+}
+
+// outMessage is a message that is ready to be sent.
+type outMessage struct {
+	payload transport.Payload
+	length  int // before compression
+}
+
+// write encodes and compresses msg, or takes what a *PreparedMsg holds. The caller
+// owns the payload.
+func (w *messageWriter) write(msg any) (outMessage, error) {
+	if p, ok := msg.(*PreparedMsg); ok {
+		return p.take(w.max)
+	}
+	data, err := encode(w.codec, msg)
+	if err != nil {
+		return outMessage{}, err
+	}
+	out := outMessage{length: data.Len()}
+	out.payload, err = compress(w.compressor, data, w.pool)
+	if err != nil {
+		return outMessage{}, err
+	}
+	if err := checkSendSize(out.payload.Data, w.max); err != nil {
+		out.payload.Data.Free()
+		return outMessage{}, err
+	}
+	return out, nil
+}
+
+// encode returns msg as the codec has it. The caller owns the result. The error is
+// a status.
+func encode(codec encoding.CodecV2, msg any) (mem.BufferSlice, error) {
+	if msg == nil { // a typed nil is for the codec to judge
+		return nil, nil
+	}
+	data, err := codec.Marshal(msg)
+	if err != nil {
+		return nil, status.Errorf(codes.Internal, "grpc: error while marshaling: %v", err)
+	}
+	if n := data.Len(); uint64(n) > grpcwire.MaxMessageLen {
+		data.Free()
+		return nil, status.Errorf(codes.ResourceExhausted, "grpc: message too large (%d bytes)", n)
+	}
+	return data, nil
+}
+
+// compress takes over data and returns it as a payload: compressed, unless there
+// is no compressor or nothing to compress. The error is a status.
+func compress(c encoding.Compressor, data mem.BufferSlice, pool mem.BufferPool) (transport.Payload, error) {
+	if c == nil || data.Len() == 0 {
+		return transport.Payload{Data: data}, nil
+	}
+	defer data.Free()
+	var out mem.BufferSlice
+	if err := compressInto(c, data, mem.NewWriter(&out, pool)); err != nil {
+		out.Free()
+		return transport.Payload{}, status.Errorf(codes.Internal, "grpc: error while compressing: %v", err)
+	}
+	return transport.Payload{Data: out, Compressed: true}, nil
+}
+
+func compressInto(c encoding.Compressor, data mem.BufferSlice, to io.Writer) error {
+	w, err := c.Compress(to)
+	if err != nil {
+		return err
+	}
+	for _, b := range data {
+		if _, err := w.Write(b.ReadOnlyData()); err != nil {
+			return err
+		}
+	}
+	return w.Close()
+}
+
+func checkSendSize(data mem.BufferSlice, limit int) error {
+	if n := data.Len(); n > limit {
+		return status.Errorf(codes.ResourceExhausted, "grpc: trying to send message larger than max (%d vs. %d)", n, limit)
+	}
+	return nil
+}
+
+// messageReader turns the bytes of one RPC into messages.
+type messageReader struct {
+	codec        encoding.CodecV2
+	encoding     string              // grpc-encoding of the peer's messages
+	decompressor encoding.Compressor // for encoding; nil: look for a registered one
+	max          int                 // bytes of a message, before and after decompression
+	pool         mem.BufferPool
+	server       bool
+}
+
+// read takes over m and decodes it into msg. length is the size after
+// decompression. The error is a status.
+func (r *messageReader) read(m grpcwire.Message, msg any) (length int, err error) {
+	if !m.Compressed {
+		if m.Len > r.max { // the transport has its own limit, which may be a larger one
+			m.Data.Free()
+			return 0, tooLarge(m.Len, r.max)
+		}
+		return m.Len, decode(r.codec, m.Data, msg)
+	}
+	data, err := r.decompress(m)
+	if err != nil {
+		return 0, err
+	}
+	length = data.Len()
+	defer data.Free()
+	return length, unmarshal(r.codec, data, msg)
+}
+
+// decompress takes over m, which is compressed, and returns the message.
+func (r *messageReader) decompress(m grpcwire.Message) (mem.BufferSlice, error) {
+	defer m.Data.Free()
+	if err := grpcwire.CheckCompressed(true, r.encoding); err != nil {
+		return nil, err
+	}
+	if err := r.findDecompressor(); err != nil {
+		return nil, err
+	}
+	if m.Len > r.max {
+		return nil, tooLarge(m.Len, r.max)
+	}
+	in := mem.BufferSlice{m.Data}.Reader()
+	defer func() { _ = in.Close() }() // it never fails
+	from, err := r.decompressor.Decompress(in)
+	if err != nil {
+		return nil, decompressError(err)
+	}
+	return r.readLimited(from)
+}
+
+// readLimited reads what a decompressor brings forth, but no more than one byte
+// beyond the limit: the peer decides how much that would be.
+func (r *messageReader) readLimited(from io.Reader) (mem.BufferSlice, error) {
+	limit := int64(r.max)
+	if limit < math.MaxInt64 {
+		limit++
+	}
+	out, err := mem.ReadAll(io.LimitReader(from, limit), r.pool)
+	if err != nil {
+		out.Free()
+		return nil, decompressError(err)
+	}
+	if out.Len() > r.max {
+		out.Free()
+		return nil, status.Errorf(codes.ResourceExhausted, "grpc: received message after decompression larger than max %d", r.max)
+	}
+	return out, nil
+}
+
+// findDecompressor makes sure that there is one for the stream's encoding.
+func (r *messageReader) findDecompressor() error {
+	if r.decompressor != nil && r.decompressor.Name() == r.encoding {
+		return nil
+	}
+	if r.decompressor = encoding.GetCompressor(r.encoding); r.decompressor != nil {
+		return nil
+	}
+	code := codes.Internal
+	if r.server {
+		code = codes.Unimplemented
+	}
+	return grpcwire.UnsupportedEncoding(code, r.encoding, compressornames.AcceptEncoding()).Err()
+}
+
+func decompressError(err error) error {
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF // io.EOF would be read as the end of the stream
+	}
+	return status.Errorf(codes.Internal, "grpc: failed to decompress the received message: %v", err)
+}
+
+func tooLarge(n, limit int) error {
+	return status.Errorf(codes.ResourceExhausted, "grpc: received message larger than max (%d vs. %d)", n, limit)
+}
+
+// decode takes over data, and decodes it into msg.
+func decode(codec encoding.CodecV2, data mem.Buffer, msg any) error {
+	defer data.Free()
+	return unmarshal(codec, mem.BufferSlice{data}, msg)
+}
+
+// unmarshal decodes data into msg. The error is a status.
+func unmarshal(codec encoding.CodecV2, data mem.BufferSlice, msg any) error {
+	if err := codec.Unmarshal(data, msg); err != nil {
+		return status.Errorf(codes.Internal, "grpc: failed to unmarshal the received message: %v", err)
+	}
+	return nil
+}

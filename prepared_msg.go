@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package grpc
+
+import (
+	"slices"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/grpc/status"
+)
+
+// PreparedMsg is a message that was encoded and compressed once, to be given to
+// SendMsg of any number of streams that have the same codec and compressor. The
+// zero value holds nothing until Encode. It is not for several goroutines while
+// Encode runs; afterwards they may all send it.
+//
+// Experimental: this API may change in a later release.
+type PreparedMsg struct {
+	message outMessage
+	ready   bool
+}
+
+// Encode makes p the message msg as the stream s would send it. s may be a stream
+// of an interceptor's, but its context must be that of an RPC of this package or
+// derive from one: otherwise, and if encoding fails, the error is a status with
+// codes.Internal.
+func (p *PreparedMsg) Encode(s Stream, msg any) error {
+	w, ok := s.Context().Value(messageWriterKey{}).(*messageWriter)
+	if !ok {
+		return status.Error(codes.Internal, "grpc: PreparedMsg.Encode needs the context of an RPC's stream")
+	}
+	data, err := encode(w.codec, msg)
+	if err != nil {
+		return err
+	}
+	// The memory must not go back to a pool: nobody knows when p was sent last.
+	kept := mem.SliceBuffer(data.Materialize())
+	data.Free()
+	m := outMessage{length: kept.Len()}
+	m.payload, err = compress(w.compressor, mem.BufferSlice{kept}, nil)
+	if err != nil {
+		return err
+	}
+	p.message, p.ready = m, true
+	return nil
+}
+
+// take returns the message for one sending.
+func (p *PreparedMsg) take(limit int) (outMessage, error) {
+	if !p.ready {
+		return outMessage{}, status.Error(codes.Internal, "grpc: a PreparedMsg was sent without Encode")
+	}
+	m := p.message
+	m.payload.Data = slices.Clone(m.payload.Data) // each sending owns its list
+	return m, checkSendSize(m.payload.Data, limit)
+}
+
+// messageWriterKey finds, in the context of a stream of either side, the
+// *messageWriter of its RPC.
+type messageWriterKey struct{}

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package grpc
+
+import (
+	"context"
+
+	"google.golang.org/grpc/metadata"
+)
+
+// StreamHandler carries out a streaming RPC on a server, for srv, the
+// implementation of the service. When it returns the RPC is over: the result
+// becomes the status, as that of a UnaryHandler does. The stream must not be used
+// after that.
+type StreamHandler func(srv any, stream ServerStream) error
+
+// StreamDesc is a streaming method of a service. A server has it in a ServiceDesc;
+// a client gives it to [ClientConn.NewStream].
+type StreamDesc struct {
+	// StreamName is the name without the service's. Servers only.
+	StreamName string
+	// Handler is for servers only.
+	Handler StreamHandler
+
+	// ServerStreams says that the server may send more than one message,
+	// ClientStreams that the client may.
+	ServerStreams bool
+	ClientStreams bool
+}
+
+// Stream is what the streams of both sides have in common.
+//
+// Deprecated: use ClientStream or ServerStream, which say more.
+type Stream interface {
+	// Context is the context of the stream.
+	Context() context.Context
+	// SendMsg sends a message; see ClientStream and ServerStream.
+	SendMsg(m any) error
+	// RecvMsg waits for a message; see ClientStream and ServerStream.
+	RecvMsg(m any) error
+}
+
+// ClientStream is a streaming RPC as its client sees it. One goroutine may send
+// (SendMsg, CloseSend) while another receives, but not two of either kind.
+//
+// An RPC that was begun holds resources until it is over: its context is
+// cancelled, or the ClientConn closed, or RecvMsg returned an error other than
+// nil, or, if the server sends one message, RecvMsg returned it.
+type ClientStream interface {
+	// Header waits for the metadata that the server sends first, and returns it. If
+	// it returns neither metadata nor an error, the RPC ended without; RecvMsg
+	// tells how.
+	Header() (metadata.MD, error)
+	// Trailer returns the metadata that the server sent last. It must be called
+	// after RecvMsg or CloseAndRecv returned an error, io.EOF included.
+	Trailer() metadata.MD
+	// CloseSend says that no message follows. Messages can still be received. The
+	// error is always nil: what went wrong is for RecvMsg to tell.
+	CloseSend() error
+	// Context is the context of the RPC. Asking for it before Header or RecvMsg has
+	// returned makes further retries impossible.
+	Context() context.Context
+	// SendMsg sends m. io.EOF says that the RPC is over, and RecvMsg then returns
+	// its status; any other error is a status itself, and has ended the RPC. SendMsg
+	// does not wait until the server has the message, but until there is room for
+	// it; nil does not say that it arrived. m must not be changed afterwards while
+	// the RPC might be retried or a stats handler might look.
+	SendMsg(m any) error
+	// RecvMsg waits for a message and decodes it into m. io.EOF says that the RPC
+	// ended with success and there is no other message; any other error is its
+	// status.
+	RecvMsg(m any) error
+}
+
+// ServerStream is a streaming RPC as its server sees it. One goroutine may send
+// while another receives, but not two of either kind. It must not be used after
+// the handler has returned.
+type ServerStream interface {
+	// SetHeader adds to the metadata that is sent first. It fails once that is sent:
+	// by SendHeader, the first message, or the end.
+	SetHeader(metadata.MD) error
+	// SendHeader sends the metadata that is sent first, with md added. It fails if
+	// it was sent before.
+	SendHeader(md metadata.MD) error
+	// SetTrailer adds to the metadata that is sent with the status.
+	SetTrailer(metadata.MD)
+	// Context is the context of the RPC, which ends with it.
+	Context() context.Context
+	// SendMsg sends m. It waits until there is room for it, not until the client has
+	// it. An error is a status and says that the RPC can't go on. m must not be
+	// changed afterwards where a stats handler might look.
+	SendMsg(m any) error
+	// RecvMsg waits for a message and decodes it into m. io.EOF says that the client
+	// has sent all; any other error is a status.
+	RecvMsg(m any) error
+}
+
+// ServerStreamingClient is the client's end of a method whose server sends a
+// stream. Generated code uses it.
+type ServerStreamingClient[Res any] interface {
+	// Recv waits for a response. io.EOF is the end of a success.
+	Recv() (*Res, error)
+	ClientStream
+}
+
+// ServerStreamingServer is the server's end of a method whose server sends a
+// stream. Generated code uses it.
+type ServerStreamingServer[Res any] interface {
+	// Send sends a response.
+	Send(*Res) error
+	ServerStream
+}
+
+// ClientStreamingClient is the client's end of a method whose client sends a
+// stream. Generated code uses it.
+type ClientStreamingClient[Req any, Res any] interface {
+	// Send sends a request.
+	Send(*Req) error
+	// CloseAndRecv says that no request follows, and waits for the response.
+	CloseAndRecv() (*Res, error)
+	ClientStream
+}
+
+// ClientStreamingServer is the server's end of a method whose client sends a
+// stream. Generated code uses it.
+type ClientStreamingServer[Req any, Res any] interface {
+	// Recv waits for a request. io.EOF says that there is no other.
+	Recv() (*Req, error)
+	// SendAndClose sends the response. It is to be called once.
+	SendAndClose(*Res) error
+	ServerStream
+}
+
+// BidiStreamingClient is the client's end of a method that streams both ways.
+// Generated code uses it.
+type BidiStreamingClient[Req any, Res any] interface {
+	// Send sends a request.
+	Send(*Req) error
+	// Recv waits for a response. io.EOF is the end of a success.
+	Recv() (*Res, error)
+	ClientStream
+}
+
+// BidiStreamingServer is the server's end of a method that streams both ways.
+// Generated code uses it.
+type BidiStreamingServer[Req any, Res any] interface {
+	// Recv waits for a request. io.EOF says that there is no other.
+	Recv() (*Req, error)
+	// Send sends a response.
+	Send(*Res) error
+	ServerStream
+}
+
+// GenericClientStream gives a ClientStream the methods of all three generic client
+// interfaces. Generated code uses it.
+type GenericClientStream[Req any, Res any] struct {
+	ClientStream
+}
+
+var (
+	_ ServerStreamingClient[string]      = (*GenericClientStream[int, string])(nil)
+	_ ClientStreamingClient[int, string] = (*GenericClientStream[int, string])(nil)
+	_ BidiStreamingClient[int, string]   = (*GenericClientStream[int, string])(nil)
+)
+
+// Send sends a request.
+func (x *GenericClientStream[Req, Res]) Send(m *Req) error { return x.SendMsg(m) }
+
+// Recv waits for a response.
+func (x *GenericClientStream[Req, Res]) Recv() (*Res, error) { return receive[Res](x) }
+
+// CloseAndRecv says that no request follows, and waits for the response.
+func (x *GenericClientStream[Req, Res]) CloseAndRecv() (*Res, error) {
+	if err := x.CloseSend(); err != nil {
+		return nil, err
+	}
+	return receive[Res](x)
+}
+
+// GenericServerStream gives a ServerStream the methods of all three generic server
+// interfaces. Generated code uses it.
+type GenericServerStream[Req any, Res any] struct {
+	ServerStream
+}
+
+var (
+	_ ServerStreamingServer[string]      = (*GenericServerStream[int, string])(nil)
+	_ ClientStreamingServer[int, string] = (*GenericServerStream[int, string])(nil)
+	_ BidiStreamingServer[int, string]   = (*GenericServerStream[int, string])(nil)
+)
+
+// Send sends a response.
+func (x *GenericServerStream[Req, Res]) Send(m *Res) error { return x.SendMsg(m) }
+
+// SendAndClose sends the one response.
+func (x *GenericServerStream[Req, Res]) SendAndClose(m *Res) error { return x.SendMsg(m) }
+
+// Recv waits for a request.
+func (x *GenericServerStream[Req, Res]) Recv() (*Req, error) { return receive[Req](x) }
+
+// receive returns the next message of a stream of either side.
+func receive[M any](s interface{ RecvMsg(any) error }) (*M, error) {
+	m := new(M)
+	if err := s.RecvMsg(m); err != nil {
+		return nil, err
+	}
+	return m, nil
+}

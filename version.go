@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package grpc
+
+// Version is the version of grpc-go whose API this module has. It is also part of
+// the user-agent of clients.
+const Version = "1.85.0"
+
+// Generated code refers to the newest of these constants that it needs, so that
+// it does not compile with a package which is too old for it. Applications have
+// no use for them.
+const (
+	SupportPackageIsVersion3 = true
+	SupportPackageIsVersion4 = true
+	SupportPackageIsVersion5 = true
+	SupportPackageIsVersion6 = true
+	SupportPackageIsVersion7 = true
+	SupportPackageIsVersion8 = true
+	SupportPackageIsVersion9 = true
+)
