@@ -86,6 +86,12 @@ type Conn struct {
 	gotPreface bool      // the peer's first SETTINGS arrived
 	wait       chan struct{}
 
+	idle idler
+
+	// quiet says that the sweeper set the read deadline that the reader is
+	// about to find.
+	quiet atomic.Bool
+
 	// lastRead is when input was last seen, in nanoseconds of the keepalive
 	// clock. Written by the reader, and only where keepalive asks for it.
 	lastRead atomic.Int64
@@ -132,7 +138,8 @@ type Conn struct {
 	dead  bool
 	cause error
 
-	idleSince   int64 // when the last stream ended; only with TrackIdle
+	readBy      time.Time // the read deadline, apart from the sweeper's
+	idleSince   int64     // when the last stream ended; only with TrackIdle
 	ka          keepaliveState
 	timer       *time.Timer
 	dormant     bool // the timer is not armed
@@ -198,6 +205,7 @@ func (c *Conn) Start() {
 		Size:   max(c.cfg.ReadBuffer, frame.HeaderLen+frame.MinMaxFrameSize),
 		Pooled: c.cfg.Pooled,
 	})
+	c.initIdle()
 	c.mu.Lock()
 	c.idleSince = clock()
 	c.sendPreface()
@@ -333,10 +341,13 @@ func (c *Conn) terminate(err error) {
 		c.flushDone = nil
 	}
 	c.mu.Unlock()
+	parked := c.idle.handle.Close()
 	c.nc.Close()
 	c.handler.Closed(err)
 	for _, s := range streams {
 		s.recv.OnAbort(&StreamError{Code: frame.InternalError, Cause: err})
 	}
-	c.Wake()
+	if parked {
+		warm.Go((*reader)(c)) // it was parked: it comes back to clean up
+	}
 }

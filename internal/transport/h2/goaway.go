@@ -123,8 +123,10 @@ func (c *Conn) part() {
 		c.terminate(ErrDrained)
 		return
 	}
-	c.nc.SetReadDeadline(time.Now().Add(lastFlush))
-	c.Wake()
+	c.mu.Lock()
+	c.setReadDeadline(time.Now().Add(lastFlush))
+	c.mu.Unlock()
+	c.wakeReader()
 }
 
 // onGoAway obeys the peer's GOAWAY: no new streams, and those that it will not

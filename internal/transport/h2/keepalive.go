@@ -61,6 +61,7 @@ var epoch = time.Now().Add(-time.Second) // 0 is never a time
 // stampRead notes that there was input. The reader does it once a batch.
 func (c *Conn) stampRead() {
 	c.now = time.Now()
+	c.idle.entry.Touch()
 	if c.cfg.Keepalive.Interval > 0 {
 		c.lastRead.Store(int64(c.now.Sub(epoch)))
 	}

@@ -21,7 +21,7 @@ func (c *Conn) sendPreface() {
 		c.appendWindowUpdate(0, c.inflow.SetTarget(w))
 	}
 	if c.cfg.PrefaceTimeout > 0 {
-		c.nc.SetReadDeadline(time.Now().Add(c.cfg.PrefaceTimeout))
+		c.setReadDeadline(time.Now().Add(c.cfg.PrefaceTimeout))
 	}
 }
 
@@ -46,7 +46,9 @@ func (c *Conn) readPreface() error {
 // prefaceArrived ends the time limit on the preface.
 func (c *Conn) prefaceArrived() {
 	if c.cfg.PrefaceTimeout > 0 {
-		c.nc.SetReadDeadline(time.Time{})
+		c.mu.Lock()
+		c.setReadDeadline(time.Time{})
+		c.mu.Unlock()
 	}
 	c.startKeepalive()
 }

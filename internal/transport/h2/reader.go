@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc/internal/transport/h2/frame"
+	"google.golang.org/grpc/internal/transport/park"
 )
 
 // reader is the connection as the task that reads it.
@@ -17,8 +18,9 @@ type reader Conn
 func (r *reader) Run() {
 	c := (*Conn)(r)
 	c.act = actives.Get().(*active)
-	err := c.read()
-	c.stopReading(err)
+	if err := c.read(); err != errParked {
+		c.stopReading(err)
+	}
 }
 
 // read is the frame loop. It returns only with an error.
@@ -31,6 +33,9 @@ func (c *Conn) read() error {
 	for {
 		err := c.readFrame()
 		if err != nil {
+			if err == errParked {
+				return err
+			}
 			if err = c.violation(err); err != nil {
 				return err
 			}
@@ -45,10 +50,15 @@ func (c *Conn) read() error {
 
 // await is Peek, which ends the batch before it waits.
 func (c *Conn) await(n int) ([]byte, error) {
-	if c.rd.Buffered() < n {
-		c.endBatch()
+	for {
+		if c.rd.Buffered() < n {
+			c.endBatch()
+		}
+		b, err := c.rd.Peek(n)
+		if err == nil || !c.wasQuiet(err) {
+			return b, err
+		}
 	}
-	return c.rd.Peek(n)
 }
 
 // endBatch runs when everything read so far has been dealt with and the reader
@@ -76,7 +86,7 @@ func (c *Conn) endBatch() {
 }
 
 func (c *Conn) readFrame() error {
-	b, err := c.await(frame.HeaderLen)
+	b, err := c.awaitHeader()
 	if err != nil {
 		return err
 	}
@@ -141,8 +151,15 @@ func (c *Conn) skipFaulty(h frame.Header, fault error) error {
 }
 
 func (c *Conn) skip(n int) error {
-	_, err := c.rd.Discard(n)
-	return err
+	for {
+		k, err := c.rd.Discard(n)
+		if n -= k; n == 0 || err == nil {
+			return nil
+		}
+		if !c.wasQuiet(err) {
+			return unexpectedEOF(err)
+		}
+	}
 }
 
 func (c *Conn) dispatch(h frame.Header, p []byte) error {
@@ -268,7 +285,7 @@ func (c *Conn) fillBody(s *Stream, n int) (fault, err error) {
 			c.endBatch()
 		}
 		k, err := c.rd.Read(s.recv.Space(n))
-		if err != nil {
+		if err != nil && !c.wasQuiet(err) {
 			s.recv.Filled(0)
 			return nil, unexpectedEOF(err)
 		}
@@ -569,10 +586,6 @@ func (c *Conn) wakeReaderLocked() {
 	}
 }
 
-// Wake makes sure that a reader looks at the socket. It is for the time when a
-// connection may be without one.
-func (c *Conn) Wake() {}
-
 // stopReading is the end of the reader: it says goodbye where a rule was
 // broken, and ends the connection.
 func (c *Conn) stopReading(err error) {
@@ -587,6 +600,7 @@ func (c *Conn) stopReading(err error) {
 		c.out.free(c.pool) // what was added to it since
 	}
 	c.mu.Unlock()
+	park.ProcessSweeper().Remove(&c.idle.entry)
 	c.rd.Release()
 	c.act.release()
 	c.act = nil
@@ -636,7 +650,9 @@ func (c *Conn) drainSocket() {
 	if !ok || half.CloseWrite() != nil {
 		return
 	}
-	c.nc.SetReadDeadline(time.Now().Add(lastFlush / 4))
+	c.mu.Lock()
+	c.setReadDeadline(time.Now().Add(lastFlush / 4))
+	c.mu.Unlock()
 	for left := 1 << 20; left > 0; {
 		b, err := c.rd.Peek(1)
 		if err != nil {

@@ -34,6 +34,13 @@ func newStreamTable(side Side, maxPeer uint32) streamTable {
 	}
 }
 
+// trim drops the memory of a table that once was larger.
+func (t *streamTable) trim() {
+	if len(t.byID) == 0 {
+		t.byID = nil
+	}
+}
+
 func (t *streamTable) open() int { return len(t.byID) }
 
 func (t *streamTable) get(id uint32) *Stream { return t.byID[id] }

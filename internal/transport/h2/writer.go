@@ -152,9 +152,9 @@ func (c *Conn) writeFailed(err error) {
 		c.flushDone = nil
 	}
 	c.wakeReaderLocked()
+	c.setReadDeadline(time.Now().Add(lastFlush))
 	c.mu.Unlock()
-	c.nc.SetReadDeadline(time.Now().Add(lastFlush))
-	c.Wake()
+	c.wakeReader()
 }
 
 // appendFrames encodes f for s, or queues what the windows do not let through.

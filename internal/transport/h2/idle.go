@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package h2
+
+import (
+	"errors"
+	"os"
+	"time"
+
+	"google.golang.org/grpc/internal/transport/h2/frame"
+	"google.golang.org/grpc/internal/transport/park"
+	"google.golang.org/grpc/internal/transport/readyreader"
+	"google.golang.org/grpc/internal/transport/warm"
+)
+
+// Going idle. A reader that has found nothing to read for one to two periods of
+// the sweeper, and stands at a frame boundary with nothing buffered, gives back
+// what the connection needs only while there is input, parks, and returns. The
+// poller, or whoever needs the reader, starts it again. Open streams do not
+// keep a connection awake; bytes in hand do.
+
+// errParked ends the frame loop of a reader that has given its role away.
+var errParked = errors.New("parked")
+
+// idler is where a connection stands between busy and parked. The reader owns
+// it, but for the handle and the entry, which are safe for all.
+type idler struct {
+	handle park.Handle
+	entry  park.Entry
+	socket readyreader.Pollable // nil: the connection can't be parked
+	swept  bool                 // the sweeper watches the connection
+}
+
+// releaser is a connection with a layer of its own that can let go of memory
+// while it is idle.
+type releaser interface{ ReleaseIdle() }
+
+func (c *Conn) initIdle() {
+	if p, ok := c.rd.(readyreader.Pollable); ok && park.Supported() {
+		c.idle.socket = p
+		c.idle.handle.Init(p.RawConn(), (*parked)(c))
+		return
+	}
+	c.idle.handle.Init(nil, nil)
+}
+
+// parked is the connection as what the poller wakes.
+type parked Conn
+
+// Wake implements park.Waker: there is input, or the end of it.
+func (p *parked) Wake() { warm.Go((*reader)(p)) }
+
+// quieter is the connection as what the sweeper watches.
+type quieter Conn
+
+// Quiet implements park.Quieter: it takes the reader out of its wait.
+func (q *quieter) Quiet() {
+	q.quiet.Store(true)
+	q.nc.SetReadDeadline(time.Unix(1, 0))
+}
+
+// awaitHeader waits for the next frame, parking when that takes long.
+func (c *Conn) awaitHeader() ([]byte, error) {
+	for {
+		if c.rd.Buffered() < frame.HeaderLen {
+			c.endBatch()
+			c.watch()
+		}
+		b, err := c.rd.Peek(frame.HeaderLen)
+		if err == nil || !c.wasQuiet(err) {
+			return b, err
+		}
+		if c.rd.Buffered() > 0 || !c.gotPreface {
+			continue
+		}
+		if err := c.park(); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// watch makes sure that the sweeper looks at a connection that could park.
+func (c *Conn) watch() {
+	if c.idle.socket != nil && !c.idle.swept {
+		c.idle.swept = true
+		park.ProcessSweeper().Add(&c.idle.entry, (*quieter)(c))
+	}
+}
+
+// wasQuiet reports whether a read failed because the sweeper wants the reader
+// to look whether it can park; the read is then to be repeated.
+func (c *Conn) wasQuiet(err error) bool {
+	if !errors.Is(err, os.ErrDeadlineExceeded) || !c.quiet.Swap(false) {
+		return false
+	}
+	c.idle.swept = false
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.nc.SetReadDeadline(c.readBy)
+	return true
+}
+
+// setReadDeadline bounds the wait for input, or lifts the bound. mu is held.
+func (c *Conn) setReadDeadline(t time.Time) {
+	c.readBy = t
+	c.nc.SetReadDeadline(t)
+}
+
+// park returns errParked if the reader's role is gone, nil if there is
+// something to do first.
+func (c *Conn) park() error {
+	if _, err := c.idle.socket.TryPeek(frame.HeaderLen); !errors.Is(err, readyreader.ErrWouldBlock) || c.rd.Buffered() > 0 {
+		return nil // input came meanwhile, or the end of it, which a read will tell
+	}
+	c.slim()
+	switch err := c.idle.handle.Park(); {
+	case err == nil:
+		return errParked
+	case errors.Is(err, park.ErrKicked), errors.Is(err, park.ErrClosed):
+		// Look again: whoever kicked left something.
+	default:
+		c.idle.socket = nil // it waits in a read, as other connections do
+	}
+	c.act = actives.Get().(*active)
+	return nil
+}
+
+// slim gives back what an idle connection does not need.
+func (c *Conn) slim() {
+	c.act.release()
+	c.act = nil
+	c.dec.Trim()
+	if r, ok := c.nc.(releaser); ok {
+		r.ReleaseIdle()
+	}
+	c.mu.Lock()
+	c.enc.Trim()
+	c.table.trim()
+	c.mu.Unlock()
+}
+
+// wakeReader makes a reader look at the connection's state: at a deadline that was
+// set while it was parked, at an error of the writer.
+func (c *Conn) wakeReader() {
+	if c.idle.handle.Kick() {
+		warm.Go((*reader)(c))
+	}
+}
