@@ -231,15 +231,15 @@ func TestUserConfigIsCopied(t *testing.T) {
 func TestDefaults(t *testing.T) {
 	for _, tt := range []struct {
 		name string
-		in   tls.Config
+		in   *tls.Config
 		min  uint16
 	}{
-		{"none", tls.Config{}, tls.VersionTLS12},
-		{"least set", tls.Config{MinVersion: tls.VersionTLS11}, tls.VersionTLS11},
-		{"greatest 1.3", tls.Config{MaxVersion: tls.VersionTLS13}, tls.VersionTLS12},
-		{"greatest 1.1", tls.Config{MaxVersion: tls.VersionTLS11}, 0},
+		{"none", &tls.Config{}, tls.VersionTLS12},
+		{"least set", &tls.Config{MinVersion: tls.VersionTLS11}, tls.VersionTLS11},
+		{"greatest 1.3", &tls.Config{MaxVersion: tls.VersionTLS13}, tls.VersionTLS12},
+		{"greatest 1.1", &tls.Config{MaxVersion: tls.VersionTLS11}, 0},
 	} {
-		if got := withDefaults(&tt.in).MinVersion; got != tt.min {
+		if got := withDefaults(tt.in).MinVersion; got != tt.min {
 			t.Errorf("%s: least version %x, want %x", tt.name, got, tt.min)
 		}
 	}

@@ -33,9 +33,10 @@ func TestConstructors(t *testing.T) {
 }
 
 func TestOddPairsPanic(t *testing.T) {
+	odd := []string{"a"}
 	for name, f := range map[string]func(){
-		"Pairs":  func() { metadata.Pairs("a") },
-		"Append": func() { metadata.AppendToOutgoingContext(t.Context(), "a") },
+		"Pairs":  func() { metadata.Pairs(odd...) },
+		"Append": func() { metadata.AppendToOutgoingContext(t.Context(), odd...) },
 	} {
 		func() {
 			defer func() {

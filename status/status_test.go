@@ -24,7 +24,7 @@ import (
 // foreign is an error of another package that has a status.
 type foreign struct{ s *status.Status }
 
-func (foreign) Error() string                 { return "foreign" }
+func (foreign) Error() string                { return "foreign" }
 func (f foreign) GRPCStatus() *status.Status { return f.s }
 
 func TestFromError(t *testing.T) {

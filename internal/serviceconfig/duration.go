@@ -75,9 +75,10 @@ func parseDuration(text string) (Duration, error) {
 	if seconds > maxSeconds || seconds == maxSeconds && nanos > 0 {
 		return 0, fmt.Errorf("duration %q: out of range", text)
 	}
+	// The comparison comes before the multiplication, which could wrap around.
 	total := uint64(math.MaxInt64)
-	if seconds < math.MaxInt64/1_000_000_000 {
-		total = seconds*1e9 + nanos
+	if seconds <= math.MaxInt64/1_000_000_000 {
+		total = min(total, seconds*1e9+nanos)
 	}
 	if negative {
 		return -Duration(total), nil

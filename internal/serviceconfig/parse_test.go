@@ -172,7 +172,9 @@ func TestSelectBalancer(t *testing.T) {
 		case "plain":
 			return nil, true
 		case "parses":
-			return func(js json.RawMessage) (serviceconfig.LoadBalancingConfig, error) { return lbConfig{JS: string(js)}, nil }, true
+			return func(js json.RawMessage) (serviceconfig.LoadBalancingConfig, error) {
+				return lbConfig{JS: string(js)}, nil
+			}, true
 		case "rejects":
 			return func(json.RawMessage) (serviceconfig.LoadBalancingConfig, error) { return lbConfig{}, rejected }, true
 		}
