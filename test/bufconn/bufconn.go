@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package bufconn is a network inside one process: a [net.Listener] whose connections
+// are two buffers in memory. It is for tests that want a client and a server without
+// a port:
+//
+//	lis := bufconn.Listen(64 << 10)
+//	go server.Serve(lis)
+//	cc, err := grpc.NewClient("passthrough:///bufconn",
+//		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
+//			return lis.DialContext(ctx)
+//		}),
+//		grpc.WithTransportCredentials(insecure.NewCredentials()))
+//
+// Connections behave as those of a socket do: they buffer what is written, writes wait
+// when the buffer is full, deadlines hold. No goroutine is behind them, and all waiting
+// is by condition variables and timers, so that they work within testing/synctest.
+package bufconn
+
+import (
+	"context"
+	"net"
+	"sync"
+)
+
+// Listener accepts the connections that its own Dial makes. Its methods are safe for
+// concurrent use.
+type Listener struct {
+	size   int
+	offers chan net.Conn // unbuffered: a Dial meets an Accept
+	closed chan struct{}
+	close  sync.Once
+}
+
+// Listen returns a listener whose connections hold up to sz bytes in each direction;
+// less than 1 counts as 1. The memory is taken as it is needed.
+func Listen(sz int) *Listener {
+	return &Listener{
+		size:   max(sz, 1),
+		offers: make(chan net.Conn),
+		closed: make(chan struct{}),
+	}
+}
+
+// Accept waits for a Dial and returns the server's end of the connection. After Close
+// it fails with an error that is [net.ErrClosed].
+func (l *Listener) Accept() (net.Conn, error) {
+	select {
+	case <-l.closed:
+		return nil, l.fail("accept")
+	case c := <-l.offers:
+		return c, nil
+	}
+}
+
+// Close ends all calls to Accept and Dial, now and later. Connections live on. It
+// returns nil.
+func (l *Listener) Close() error {
+	l.close.Do(func() { close(l.closed) })
+	return nil
+}
+
+// Addr returns an address that says bufconn for both its parts.
+func (l *Listener) Addr() net.Addr { return addr{} }
+
+// Dial is DialContext without a context.
+func (l *Listener) Dial() (net.Conn, error) {
+	return l.DialContext(context.Background())
+}
+
+// DialContext waits for an Accept and returns the client's end of the connection. It
+// fails with the context's error when that is done first, and with an error that is
+// [net.ErrClosed] when the listener is closed.
+func (l *Listener) DialContext(ctx context.Context) (net.Conn, error) {
+	client, server := newPair(l.size)
+	select {
+	case <-l.closed: // decides when an Accept waits, too
+		return nil, l.fail("dial")
+	default:
+	}
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-l.closed:
+		return nil, l.fail("dial")
+	case l.offers <- server:
+		return client, nil
+	}
+}
+
+func (l *Listener) fail(op string) error {
+	return &net.OpError{Op: op, Net: addr{}.Network(), Addr: addr{}, Err: net.ErrClosed}
+}
+
+type addr struct{}
+
+func (addr) Network() string { return "bufconn" }
+func (addr) String() string  { return "bufconn" }

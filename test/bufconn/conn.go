@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bufconn
+
+import (
+	"net"
+	"time"
+
+	"google.golang.org/grpc/internal/transport/readyreader"
+	"google.golang.org/grpc/mem"
+)
+
+// conn is one end of a connection. Besides net.Conn it offers what the transport asks
+// of a socket: to wait for input without a buffer, and to try a write.
+type conn struct {
+	in, out *pipe
+}
+
+var (
+	_ readyreader.Reader = (*conn)(nil)
+	_ readyreader.Writer = (*conn)(nil)
+)
+
+func newPair(size int) (client, server *conn) {
+	up, down := newPipe(size), newPipe(size)
+	return &conn{in: down, out: up}, &conn{in: up, out: down}
+}
+
+func (c *conn) Read(p []byte) (int, error)  { return c.in.read(p) }
+func (c *conn) Write(p []byte) (int, error) { return c.out.write(p) }
+
+// ReadOnReady is Read into a buffer that is taken once there is something to read.
+func (c *conn) ReadOnReady(bufSize int, pool mem.BufferPool) (*[]byte, int, error) {
+	for {
+		if err := c.in.awaitInput(); err != nil {
+			return nil, 0, err
+		}
+		buf := pool.Get(bufSize)
+		n, err := c.in.tryRead(*buf)
+		if n > 0 {
+			return buf, n, nil
+		}
+		pool.Put(buf)
+		if err != readyreader.ErrWouldBlock { // another reader was faster: wait again
+			return nil, 0, err
+		}
+	}
+}
+
+// TryWrite writes what there is room for.
+func (c *conn) TryWrite(p []byte) (int, error) { return c.out.tryWrite(p) }
+
+// Close ends everything that waits on this end. The other end still reads what was
+// written, and then io.EOF.
+func (c *conn) Close() error {
+	c.in.closeReader()
+	c.out.closeWriter()
+	return nil
+}
+
+func (c *conn) SetDeadline(t time.Time) error {
+	c.in.setReadDeadline(t)
+	c.out.setWriteDeadline(t)
+	return nil
+}
+
+func (c *conn) SetReadDeadline(t time.Time) error {
+	c.in.setReadDeadline(t)
+	return nil
+}
+
+func (c *conn) SetWriteDeadline(t time.Time) error {
+	c.out.setWriteDeadline(t)
+	return nil
+}
+
+func (*conn) LocalAddr() net.Addr  { return addr{} }
+func (*conn) RemoteAddr() net.Addr { return addr{} }
