@@ -59,6 +59,16 @@ func Start(ctx context.Context, targets Targets, args ops.Load) (*Run, error) {
 		}
 		steps[i] = s
 	}
+	if args.Beside > 0 {
+		beside := args
+		beside.Kind, beside.Size = ops.Pull, args.Beside
+		s, err := newStep(ctx, targets, beside, 0)
+		if err != nil {
+			cancel()
+			return nil, err
+		}
+		r.wg.Go(func() { r.uncounted(s) })
+	}
 	if args.Rate > 0 {
 		r.wg.Go(func() { r.paced(steps, args.Rate) })
 	} else {
@@ -115,6 +125,16 @@ func (r *Run) closed(s step) {
 		}
 	}
 	r.merge(&h)
+}
+
+// uncounted does one step behind the other for the sake of what else happens.
+func (r *Run) uncounted(s step) {
+	for r.phase.Load() < ending {
+		if err := s(); err != nil {
+			r.fail(err)
+			return
+		}
+	}
 }
 
 func (r *Run) merge(h *hist.Histogram) {

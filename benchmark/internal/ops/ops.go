@@ -119,7 +119,10 @@ type Load struct {
 	// Rate is how many calls begin a second whether or not earlier ones ended; latency
 	// then counts from when a call should have begun. With 0, each caller begins a call
 	// when its last one ended. Unary only.
-	Rate   float64
+	Rate float64
+	// Beside, when it is not 0, is how large the messages are that the server sends
+	// meanwhile, on a stream of the first connection. They are not counted.
+	Beside int
 	Warmup time.Duration
 }
 

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"regexp"
+
+	"google.golang.org/grpc/benchmark/internal/ops"
+)
+
+// row is one line of the result: what to do, over what.
+type row struct {
+	name  string
+	link  ops.Link
+	conns int
+	load  ops.Load
+	// want is the ratio this module aims at, 0 where there is none.
+	want float64
+	// floor is what the machine does without gRPC, measured beside; nil where it would
+	// tell nothing.
+	floor *row
+	// share of the baseline's own maximum, at which calls begin at a fixed rate.
+	share float64
+	quick bool // part of a quick look
+	extra bool // measured only when it is asked for by name
+}
+
+// rows are all there are, in the order in which they run.
+func rows() []row {
+	all := []row{
+		unary(128, 64, 1, ops.TCP, ops.Insecure).wants(2).looks(),
+		unary(128, 64, 1, ops.TCP, ops.TLS).wants(2).looks(),
+		unary(128, 64, 1, ops.Unix, ops.Insecure).wants(2),
+		unary(8<<10, 64, 1, ops.TCP, ops.Insecure).wants(1.8).looks(),
+		unary(128, 256, 16, ops.TCP, ops.Insecure).wants(2).looks(),
+		unary(128, 1, 1, ops.TCP, ops.Insecure).wants(1.25).looks(),
+		unary(128, 1, 1, ops.TCP, ops.TLS),
+		unary(128, 1, 1, ops.Unix, ops.Insecure),
+		streams(ops.Chat, 1<<10, 64, ops.Insecure).wants(1.8).looks(),
+		streams(ops.Chat, 1<<10, 1, ops.Insecure).wants(1.5).looks(),
+		streams(ops.Pull, 1<<20, 1, ops.Insecure).wants(1.5).looks(),
+		streams(ops.Pull, 1<<20, 1, ops.TLS).wants(1.5).looks(),
+		streams(ops.Push, 1<<20, 1, ops.Insecure),
+	}
+	for _, share := range []float64{0.5, 0.7, 0.9} {
+		r := unary(128, 256, 1, ops.TCP, ops.Insecure)
+		r.name = fmt.Sprintf("rate/128B/%.0f%%/tcp", 100*share)
+		r.share, r.floor = share, nil
+		all = append(all, r)
+	}
+	return append(all, extras()...)
+}
+
+// extras show how things scale, and what one kind of traffic does to another.
+func extras() []row {
+	var all []row
+	for _, n := range []int{1, 10, 100, 1000} {
+		r := streams(ops.Chat, 128, n, ops.Insecure)
+		r.name = fmt.Sprintf("scale/chat/128B/streams=%d/tcp", n)
+		all = append(all, r.asked())
+	}
+	for _, n := range []int{1, 16, 256, 2000} {
+		r := unary(128, max(n, 64), n, ops.TCP, ops.Insecure)
+		r.name = fmt.Sprintf("scale/unary/128B/conns=%d/tcp", n)
+		all = append(all, r.asked())
+	}
+	for _, beside := range []int{0, 16 << 20} {
+		r := unary(128, 4, 1, ops.TCP, ops.Insecure)
+		r.name = fmt.Sprintf("fair/unary/128B/beside=%s/tcp", size(beside))
+		r.load.Beside = beside
+		all = append(all, r.asked())
+	}
+	return all
+}
+
+func unary(bytes, callers, conns int, network, security string) row {
+	r := row{
+		name:  fmt.Sprintf("unary/%s/callers=%d/%s", size(bytes), callers, over(network, security)),
+		link:  ops.Link{Protocol: ops.GRPC, Network: network, Security: security},
+		conns: conns,
+		load:  ops.Load{Kind: ops.Unary, Callers: callers, Size: bytes},
+	}
+	if conns > 1 {
+		r.name = fmt.Sprintf("unary/%s/callers=%d/conns=%d/%s", size(bytes), callers, conns, over(network, security))
+	}
+	return r.above(ops.PingPong)
+}
+
+func streams(kind string, bytes, callers int, security string) row {
+	r := row{
+		name:  fmt.Sprintf("%s/%s/streams=%d/%s", kind, size(bytes), callers, over(ops.TCP, security)),
+		link:  ops.Link{Protocol: ops.GRPC, Network: ops.TCP, Security: security},
+		conns: 1,
+		load:  ops.Load{Kind: kind, Callers: callers, Size: bytes},
+	}
+	if kind == ops.Chat {
+		return r.above(ops.PingPong)
+	}
+	return r.above(ops.Stream)
+}
+
+// above gives a row a floor that does the same without gRPC, with a connection for each
+// caller.
+func (r row) above(kind string) row {
+	floor := r
+	floor.load.Kind = kind
+	floor.conns = r.load.Callers
+	floor.link.Protocol = ops.Raw
+	floor.name = "raw " + r.name
+	floor.floor = nil
+	r.floor = &floor
+	return r
+}
+
+func (r row) wants(ratio float64) row { r.want = ratio; return r }
+func (r row) looks() row              { r.quick = true; return r }
+
+// asked makes a row an extra. It has no floor: that would take longer than it tells.
+func (r row) asked() row { r.extra, r.floor = true, nil; return r }
+
+// choose picks rows whose name the pattern matches; without a pattern, the usual ones.
+func choose(pattern string, quick bool) ([]row, error) {
+	re, err := regexp.Compile(pattern)
+	if err != nil {
+		return nil, err
+	}
+	var chosen []row
+	for _, r := range rows() {
+		usual := !r.extra && (!quick || r.quick)
+		if pattern == "" && usual || pattern != "" && re.MatchString(r.name) {
+			chosen = append(chosen, r)
+		}
+	}
+	if len(chosen) == 0 {
+		return nil, fmt.Errorf("no row matches %q; -list shows them", pattern)
+	}
+	return chosen, nil
+}
+
+// over is how a row's name says what it runs over.
+func over(network, security string) string {
+	if security != ops.TLS {
+		return network
+	}
+	if network == ops.TCP {
+		return security
+	}
+	return network + "+" + security
+}
+
+func size(bytes int) string {
+	switch {
+	case bytes >= 1<<20 && bytes%(1<<20) == 0:
+		return fmt.Sprintf("%dMiB", bytes>>20)
+	case bytes >= 1<<10 && bytes%(1<<10) == 0:
+		return fmt.Sprintf("%dKiB", bytes>>10)
+	default:
+		return fmt.Sprintf("%dB", bytes)
+	}
+}
