@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package health
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/connectivity"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/internal/backoff"
+	"google.golang.org/grpc/internal/healthcheck"
+	"google.golang.org/grpc/status"
+)
+
+func init() {
+	healthcheck.Register(client{backoff: backoff.Default}.watch)
+}
+
+// client checks the health of a server for a channel.
+type client struct {
+	backoff backoff.Strategy
+}
+
+// watch is a healthcheck.Func. What is quoted in it is gRFC A17.
+func (c client) watch(ctx context.Context, p healthcheck.Params) error {
+	for retries := 0; ; retries++ {
+		// "The subchannel will stay in state CONNECTING until it receives the first
+		// health-check response", and goes there again "when the next attempt starts".
+		p.Report(connectivity.Connecting, nil)
+		answered, err := attempt(ctx, p)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case status.Code(err) == codes.Unimplemented:
+			p.Report(connectivity.Ready, nil)
+			return err
+		}
+		p.Report(connectivity.TransientFailure, fmt.Errorf("health check of service %q: %w", p.Service, err))
+		if answered {
+			// "When the client receives a message from the server on a given call, the
+			// backoff state is reset, so the next attempt will occur immediately, but
+			// any subsequent attempt will be subject to exponential backoff."
+			retries = -1
+			continue
+		}
+		if !sleep(ctx, c.backoff.Backoff(retries)) {
+			return nil
+		}
+	}
+}
+
+// attempt is one call of Watch. It reports what the server answers, and returns when the
+// call is over, with a reason in any case.
+func attempt(ctx context.Context, p healthcheck.Params) (answered bool, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stream, err := p.Open(ctx, healthpb.Health_Watch_FullMethodName)
+	if err != nil {
+		return false, err
+	}
+	// After io.EOF from SendMsg the status is to be had from RecvMsg.
+	if err := stream.SendMsg(&healthpb.HealthCheckRequest{Service: p.Service}); err != nil && err != io.EOF {
+		return false, err
+	}
+	if err := stream.CloseSend(); err != nil {
+		return false, err
+	}
+	for {
+		var resp healthpb.HealthCheckResponse
+		if err := stream.RecvMsg(&resp); err != nil {
+			if err == io.EOF {
+				err = errors.New("the server ended the watch")
+			}
+			return answered, err
+		}
+		answered = true
+		if resp.Status == healthpb.HealthCheckResponse_SERVING {
+			p.Report(connectivity.Ready, nil)
+		} else {
+			p.Report(connectivity.TransientFailure, fmt.Errorf("the server says that service %q is %v", p.Service, resp.Status))
+		}
+	}
+}
+
+// sleep returns false when the context was done first.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
