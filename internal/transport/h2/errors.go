@@ -97,7 +97,7 @@ func (e *StreamError) Unwrap() error { return e.Cause }
 func (c *Conn) violation(err error) error {
 	var fe frame.Error
 	if !errors.As(err, &fe) {
-		return err
+		return err // what Conn and Handler end a connection with, or the system
 	}
 	if !fe.IsConn() {
 		return c.resetByRule(fe)

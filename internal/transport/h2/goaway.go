@@ -24,6 +24,12 @@ const (
 	drained                   // second GOAWAY sent, no stream is accepted
 )
 
+// drainReason is what both GOAWAYs say.
+type drainReason struct {
+	code  frame.ErrCode
+	debug string
+}
+
 // drainPatience is how long the PING between the two steps may take.
 const drainPatience = 5 * time.Second
 
@@ -37,7 +43,7 @@ func (c *Conn) Drain(code frame.ErrCode, debug string) {
 		return
 	}
 	c.draining = drainAnnounced
-	c.drainCode, c.drainDebug = code, debug
+	c.reason = &drainReason{code, debug}
 	c.appendGoAway(math.MaxInt32, code, debug)
 	c.appendPing(drainPing)
 	time.AfterFunc(drainPatience, c.drainLate)
@@ -52,11 +58,7 @@ func (c *Conn) Retire() {
 		c.mu.Unlock()
 		return
 	}
-	c.leaving = true
-	c.table.wakeAll()
-	if c.table.open() == 0 {
-		c.lastStreamGone()
-	}
+	c.leave()
 	c.unlockAndFlush()
 }
 
@@ -74,8 +76,10 @@ func (c *Conn) drainLate() {
 // finishDrain is the second step. mu is held.
 func (c *Conn) finishDrain() {
 	c.draining = drained
-	c.appendGoAway(c.table.lastPeer, c.drainCode, c.drainDebug)
-	c.leaving = true
+	if !c.farewell {
+		c.sayFarewell()
+	}
+	c.leave()
 }
 
 func (c *Conn) appendGoAway(last uint32, code frame.ErrCode, debug string) {
@@ -83,23 +87,50 @@ func (c *Conn) appendGoAway(last uint32, code frame.ErrCode, debug string) {
 	c.out.adopt(frame.AppendGoAway(c.out.b, last, code, []byte(debug)), c.pool)
 }
 
+// sayFarewell queues our last GOAWAY. "Endpoints SHOULD always send a GOAWAY
+// frame before closing a connection", section 6.8.
+func (c *Conn) sayFarewell() {
+	c.farewell = true
+	r := c.reason
+	if r == nil {
+		r = new(drainReason)
+	}
+	c.appendGoAway(c.table.lastPeer, r.code, r.debug)
+}
+
+// leave makes the connection end when its last stream has, and no other stream
+// of ours begin. mu is held; what it queues is for the caller to flush.
+func (c *Conn) leave() {
+	c.leaving = true
+	c.table.wakeAll()
+	if c.table.open() == 0 {
+		c.tryPart()
+	}
+}
+
 // lastStreamGone runs under mu when the table has become empty.
 func (c *Conn) lastStreamGone() {
 	if c.cfg.TrackIdle {
 		c.idleSince = clock()
 	}
-	if c.leaving && !c.writing && c.out.empty() {
-		c.leaveLocked()
-	}
+	c.tryPart()
 }
 
-// leaveLocked closes a connection that has nothing left to do. What is queued
-// has been written: see flushed.
-func (c *Conn) leaveLocked() {
-	if c.left {
+// tryPart ends a connection that takes leave and has nothing left to do, as soon
+// as all is written: it is called again when the writer stops. mu is held.
+func (c *Conn) tryPart() {
+	if !c.leaving || c.left || c.dead || c.table.open() > 0 {
+		return
+	}
+	if !c.farewell {
+		c.sayFarewell()
+	}
+	if c.writing || !c.out.empty() {
 		return
 	}
 	c.left = true
+	c.writing, c.mute = true, true // what the rest of the input causes is not sent
+	c.wakeReaderLocked()
 	go c.part()
 }
 
@@ -108,25 +139,36 @@ func (c *Conn) leaveLocked() {
 // the system would take back replies that the client has not read yet.
 func (c *Conn) part() {
 	half, ok := c.nc.(interface{ CloseWrite() error })
-	if c.side == Client || !ok {
+	if c.side == Client || !ok || half.CloseWrite() != nil {
 		c.terminate(ErrDrained)
 		return
 	}
 	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closeLater(ErrDrained, partingPatience)
+}
+
+// partingPatience is how many times lastFlush a client may take to hang up while
+// it goes on sending: it is then still busy with what we sent.
+const partingPatience = 10
+
+// closeLater ends the connection with err, unless the reader does before: after
+// lastFlush, which is as often extended as there was input and extensions are
+// left. mu is held.
+func (c *Conn) closeLater(err error, extensions int) {
 	if c.dead {
-		c.mu.Unlock()
 		return
 	}
-	c.writeErr = ErrDrained // what the rest of the input causes is not sent
-	c.mu.Unlock()
-	if half.CloseWrite() != nil {
-		c.terminate(ErrDrained)
-		return
-	}
-	c.mu.Lock()
-	c.setReadDeadline(time.Now().Add(lastFlush))
-	c.mu.Unlock()
-	c.wakeReader()
+	c.heard.Store(false)
+	c.patience = time.AfterFunc(lastFlush, func() {
+		if extensions > 0 && c.heard.Load() {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.closeLater(err, extensions-1)
+			return
+		}
+		c.terminate(err)
+	})
 }
 
 // onGoAway obeys the peer's GOAWAY: no new streams, and those that it will not
@@ -144,6 +186,10 @@ func (c *Conn) onGoAway(h frame.Header, p []byte) error {
 		return frame.ConnError(frame.ProtocolError, "a later GOAWAY names a higher last stream")
 	}
 	c.goneAway, c.lastAccepted = true, f.LastStreamID
+	debug := string(f.Debug)
+	if f.Code != frame.NoError {
+		c.goAwayCause = &ConnError{Code: f.Code, Reason: debug, Remote: true}
+	}
 	c.leaving = true
 	c.table.wakeAll()
 	var lost []*Stream
@@ -154,7 +200,6 @@ func (c *Conn) onGoAway(h frame.Header, p []byte) error {
 	}
 	c.mu.Unlock()
 
-	debug := string(f.Debug)
 	c.handler.GoAway(f.Code, debug)
 	for _, s := range lost {
 		c.mu.Lock()
@@ -167,15 +212,8 @@ func (c *Conn) onGoAway(h frame.Header, p []byte) error {
 			s.recv.OnAbort(&StreamError{Code: frame.RefusedStream, Reason: "the peer went away", Remote: true, Unprocessed: true})
 		}
 	}
-	if f.Code != frame.NoError {
-		c.mu.Lock()
-		c.goAwayCause = &ConnError{Code: f.Code, Reason: debug, Remote: true}
-		c.mu.Unlock()
-	}
 	c.mu.Lock()
-	if c.table.open() == 0 {
-		c.lastStreamGone()
-	}
+	c.tryPart()
 	c.mu.Unlock()
 	return nil
 }

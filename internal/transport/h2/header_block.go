@@ -5,6 +5,7 @@ package h2
 import (
 	"bytes"
 	"hash/maphash"
+	"sync"
 
 	"google.golang.org/grpc/internal/transport/h2/frame"
 	"google.golang.org/grpc/internal/transport/h2/hpack"
@@ -67,11 +68,12 @@ func (f *fragments) begin(id uint32, end bool, void error) {
 	f.buf = f.buf[:0]
 }
 
-// add appends one frame's part. limit is the header list limit: compressed it
-// can't usefully be larger.
+// add appends one frame's part. limit is the header list limit: compressed, a
+// list can't usefully be larger. A little more is let through all the same, for
+// the stream alone to fail.
 func (f *fragments) add(p []byte, limit uint32) error {
 	f.frames++
-	if uint64(len(f.buf)+len(p)) > uint64(limit) {
+	if uint64(len(f.buf)+len(p)) > uint64(limit)+fragmentSlack {
 		return frame.ConnError(frame.EnhanceYourCalm, "field block larger than the header list limit")
 	}
 	if f.frames > maxFragments+len(f.buf)>>10 {
@@ -197,14 +199,25 @@ func (w *FieldWriter) add(name, value string, ix hpack.Indexing) {
 	w.buf = w.enc.AppendField(w.buf, name, value, ix)
 }
 
+// fieldWriters are kept because a call through an interface makes them escape.
+var fieldWriters = sync.Pool{New: func() any { return new(FieldWriter) }}
+
+// listSize is the size of f's list as RFC 9113 section 6.5.2 counts it.
+func listSize(f FieldSource) uint32 {
+	w := fieldWriters.Get().(*FieldWriter)
+	*w = FieldWriter{}
+	f.AppendFields(w)
+	size := w.size
+	fieldWriters.Put(w)
+	return size
+}
+
 // appendHeaders encodes the fields of f as a HEADERS frame of s. mu is held.
 func (c *Conn) appendHeaders(s *Stream, f FieldSource, end bool) error {
 	if max := c.remote.maxHeaderList; max != noLimit {
 		// The encoder's table can't be rolled back, so the size is counted
 		// before the first field is encoded.
-		c.fields = FieldWriter{}
-		f.AppendFields(&c.fields)
-		if size := c.fields.size; size > max {
+		if size := listSize(f); size > max {
 			return &ErrHeaderListTooLarge{Size: size, Max: max}
 		}
 	}
@@ -214,10 +227,15 @@ func (c *Conn) appendHeaders(s *Stream, f FieldSource, end bool) error {
 	}
 	c.out.reserve(1<<10, c.pool)
 	start := len(c.out.b)
-	c.fields = FieldWriter{enc: &c.enc, buf: c.enc.Begin(frame.ReserveHeaders(c.out.b)), seen: &c.seen}
-	f.AppendFields(&c.fields)
-	c.out.adopt(frame.FinishHeaders(c.fields.buf, start, s.id, end, c.remote.maxFrame), c.pool)
-	c.fields = FieldWriter{}
+	if c.seen == nil {
+		c.seen = new(seenFields)
+	}
+	w := fieldWriters.Get().(*FieldWriter)
+	*w = FieldWriter{enc: &c.enc, buf: c.enc.Begin(frame.ReserveHeaders(c.out.b)), seen: c.seen}
+	f.AppendFields(w)
+	c.out.adopt(frame.FinishHeaders(w.buf, start, s.id, end, c.remote.maxFrame), c.pool)
+	*w = FieldWriter{}
+	fieldWriters.Put(w)
 	if end {
 		c.endLocal(s)
 	}

@@ -67,11 +67,15 @@ func (c *Conn) awaitHeader() ([]byte, error) {
 			c.watch()
 		}
 		b, err := c.rd.Peek(frame.HeaderLen)
-		if err == nil || !c.wasQuiet(err) {
-			return b, err
+		if err == nil {
+			c.resume()
+			return b, nil
 		}
-		if c.rd.Buffered() > 0 || !c.gotPreface {
-			continue
+		if !c.wasQuiet(err) {
+			return nil, err
+		}
+		if c.rd.Buffered() > 0 || !c.gotPreface || c.act.frags.id != 0 {
+			continue // not at a boundary: there is state that can't be given back
 		}
 		if err := c.park(); err != nil {
 			return nil, err
@@ -96,13 +100,16 @@ func (c *Conn) wasQuiet(err error) bool {
 	c.idle.swept = false
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.nc.SetReadDeadline(c.readBy)
+	c.nc.SetReadDeadline(clockTime(c.readBy))
 	return true
 }
 
 // setReadDeadline bounds the wait for input, or lifts the bound. mu is held.
 func (c *Conn) setReadDeadline(t time.Time) {
-	c.readBy = t
+	c.readBy = 0
+	if !t.IsZero() {
+		c.readBy = int64(t.Sub(epoch))
+	}
 	c.nc.SetReadDeadline(t)
 }
 
@@ -135,6 +142,7 @@ func (c *Conn) slim() {
 	}
 	c.mu.Lock()
 	c.enc.Trim()
+	c.seen, c.bdp = nil, nil
 	c.table.trim()
 	c.mu.Unlock()
 }

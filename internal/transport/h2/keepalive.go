@@ -56,14 +56,23 @@ func (k *keepaliveState) check(cfg *Keepalive, now, lastRead int64, streams int)
 // clock counts nanoseconds from the start of the process.
 func clock() int64 { return int64(time.Since(epoch)) }
 
+// clockTime is the moment of the clock n, the zero time for 0.
+func clockTime(n int64) time.Time {
+	if n == 0 {
+		return time.Time{}
+	}
+	return epoch.Add(time.Duration(n))
+}
+
 var epoch = time.Now().Add(-time.Second) // 0 is never a time
 
 // stampRead notes that there was input. The reader does it once a batch.
 func (c *Conn) stampRead() {
-	c.now = time.Now()
+	c.act.now = time.Now()
 	c.idle.entry.Touch()
+	c.heard.Store(true)
 	if c.cfg.Keepalive.Interval > 0 {
-		c.lastRead.Store(int64(c.now.Sub(epoch)))
+		c.lastRead.Store(int64(c.act.now.Sub(epoch)))
 	}
 }
 
@@ -89,9 +98,11 @@ func (c *Conn) armKeepalive(d time.Duration) {
 	c.timer.Reset(d)
 }
 
-func (c *Conn) stopTimer() {
-	if c.timer != nil {
-		c.timer.Stop()
+func (c *Conn) stopTimers() {
+	for _, t := range [...]*time.Timer{c.timer, c.patience} {
+		if t != nil {
+			t.Stop()
+		}
 	}
 }
 
@@ -108,9 +119,12 @@ func (c *Conn) streamOpened() {
 
 func (c *Conn) keepaliveTick() {
 	c.mu.Lock()
-	if c.dead {
+	if c.dead || c.mute {
 		c.mu.Unlock()
 		return
+	}
+	if c.blocked {
+		c.lastRead.Store(clock()) // we don't listen: no fault of the peer's
 	}
 	verdict, next := c.ka.check(&c.cfg.Keepalive, clock(), c.lastRead.Load(), c.table.open())
 	switch verdict {

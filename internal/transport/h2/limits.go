@@ -14,12 +14,17 @@ import (
 const (
 	// maxReplies is how many frames that the peer caused (acknowledgements,
 	// resets) may wait for the socket before reading stops
-	// (CVE-2019-9512, CVE-2019-9515, CVE-2025-8671). Window updates are not
-	// counted: each stands for data that arrived, and flow control bounds it.
+	// (CVE-2019-9512, CVE-2019-9515, CVE-2025-8671).
 	maxReplies = 512
 
-	// maxZombies is how many handlers may still run whose stream the peer has
-	// reset before reading stops (CVE-2023-44487). A reset frees a place under
+	// maxUpdates and updatesPerStream bound the window updates that wait for
+	// the socket: a peer that reads them can't cause more than four a window
+	// before it has. One that doesn't read goes by what it has not seen.
+	maxUpdates       = 4096
+	updatesPerStream = 8
+
+	// maxZombies is how many handlers may still run whose stream is gone before
+	// reading stops (CVE-2023-44487). A reset frees a place under
 	// MAX_CONCURRENT_STREAMS at once, so that alone would bound nothing.
 	maxZombies = 256
 
@@ -27,36 +32,50 @@ const (
 	// top of one for every 1 KiB of it (CVE-2023-45288).
 	maxFragments = 16
 
+	// fragmentSlack is how many bytes a field block may be larger than the
+	// limit on the list in it.
+	fragmentSlack = 64 << 10
+
 	// nonsenseBudget is how many frames without any use may come within
 	// nonsenseWindow, where each frame of use earns some back: PING, SETTINGS,
 	// empty DATA, PRIORITY, frames for streams that are gone, unknown types.
+	// What is earned and not needed is kept, up to nonsenseCredit frames.
 	nonsenseBudget = 10_000
+	nonsenseCredit = 10_000
 	nonsenseWindow = 10 * time.Second
 	usefulEarns    = 16
 )
 
 // nonsense counts frames that do no work. Pure.
 type nonsense struct {
-	n     int
-	since time.Time // when counting began
+	n     int32
+	since int32 // when n last rose above 0, in seconds of the clock
 }
 
 // useless records a frame that served nothing; an error ends the connection.
-func (n *nonsense) useless(now time.Time) error {
+func (n *nonsense) useless(now time.Duration) error {
+	sec := int32(now / time.Second)
 	if n.n++; n.n == 1 {
-		n.since = now
+		n.since = sec
 	}
 	if n.n <= nonsenseBudget {
 		return nil
 	}
-	if now.Sub(n.since) > nonsenseWindow {
-		*n = nonsense{n: 1, since: now}
+	if sec-n.since > int32(nonsenseWindow/time.Second) {
+		*n = nonsense{n: 1, since: sec}
 		return nil
 	}
 	return frame.ConnError(frame.EnhanceYourCalm, "too many frames that serve nothing")
 }
 
 // useful records a frame that opened, fed or ended a stream.
-func (n *nonsense) useful() { n.n = max(0, n.n-usefulEarns) }
+func (n *nonsense) useful() { n.earn(1) }
 
-func (c *Conn) useless() error { return c.nonsense.useless(c.now) }
+// earn records as many useful things.
+func (n *nonsense) earn(useful int) {
+	if useful > 0 {
+		n.n = max(-nonsenseCredit, n.n-usefulEarns*int32(min(useful, 1<<20)))
+	}
+}
+
+func (c *Conn) useless() error { return c.nonsense.useless(c.act.now.Sub(epoch)) }

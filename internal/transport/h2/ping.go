@@ -5,6 +5,7 @@ package h2
 import (
 	"time"
 
+	"google.golang.org/grpc/internal/transport/h2/flow"
 	"google.golang.org/grpc/internal/transport/h2/frame"
 )
 
@@ -24,8 +25,11 @@ func (c *Conn) onPing(h frame.Header, p []byte) error {
 		c.onPingAck(data)
 		return nil
 	}
-	c.reply(func(dst []byte) []byte { return frame.AppendPing(dst, true, data) })
 	c.mu.Lock()
+	c.out.reserve(frame.HeaderLen+8, c.pool)
+	c.out.b = frame.AppendPing(c.out.b, true, data)
+	c.replies++
+	c.caused = true
 	streams, sent := c.table.open(), c.sentWork
 	c.sentWork = false
 	c.mu.Unlock()
@@ -37,6 +41,9 @@ func (c *Conn) onPingAck(data [8]byte) {
 	defer c.mu.Unlock()
 	switch data {
 	case bdpPing:
+		if c.bdp == nil {
+			return
+		}
 		if n, grown := c.bdp.Acked(time.Now()); grown {
 			c.growWindows(n)
 		}
@@ -55,7 +62,14 @@ func (c *Conn) appendPing(data [8]byte) {
 
 // sampleBDP counts n bytes of DATA for the window's estimate. mu is held.
 func (c *Conn) sampleBDP(n uint32) {
-	if !c.cfg.StaticWindow && c.bdp.Received(n, c.now) {
+	if c.cfg.StaticWindow {
+		return
+	}
+	if c.bdp == nil {
+		b := flow.NewBDP(c.window)
+		c.bdp = &b
+	}
+	if c.bdp.Received(n, c.act.now) {
 		c.appendPing(bdpPing)
 	}
 }

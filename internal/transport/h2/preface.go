@@ -30,24 +30,29 @@ func (c *Conn) readPreface() error {
 	if c.side == Client {
 		return nil
 	}
-	b, err := c.rd.Peek(len(frame.ClientPreface))
-	if err != nil {
-		return err
+	// What does not even begin like it, such as a request in HTTP/1, is told so
+	// before it is long enough.
+	for _, n := range [...]int{4, len(frame.ClientPreface)} {
+		b, err := c.await(n)
+		if err != nil {
+			return err
+		}
+		// "Clients and servers MUST treat an invalid connection preface as a
+		// connection error of type PROTOCOL_ERROR."
+		if string(b) != frame.ClientPreface[:n] {
+			return frame.ConnError(frame.ProtocolError, "the connection does not begin with the HTTP/2 preface")
+		}
 	}
-	// "Clients and servers MUST treat an invalid connection preface as a
-	// connection error of type PROTOCOL_ERROR."
-	if string(b) != frame.ClientPreface {
-		return frame.ConnError(frame.ProtocolError, "the connection does not begin with the HTTP/2 preface")
-	}
-	_, err = c.rd.Discard(len(frame.ClientPreface))
-	return err
+	return c.skip(len(frame.ClientPreface))
 }
 
 // prefaceArrived ends the time limit on the preface.
 func (c *Conn) prefaceArrived() {
 	if c.cfg.PrefaceTimeout > 0 {
 		c.mu.Lock()
-		c.setReadDeadline(time.Time{})
+		if !c.dead {
+			c.setReadDeadline(time.Time{})
+		}
 		c.mu.Unlock()
 	}
 	c.startKeepalive()

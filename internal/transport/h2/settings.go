@@ -85,6 +85,7 @@ func (c *Conn) onSettings(h frame.Header, p []byte) error {
 	c.out.b = frame.AppendSettingsAck(c.out.b)
 	c.replies++
 	c.mu.Unlock()
+	c.caused = true
 	if !c.gotPreface {
 		c.gotPreface = true
 		c.prefaceArrived()

@@ -24,7 +24,8 @@ type Stream struct {
 
 	// Guarded by conn.mu.
 	state   streamState
-	counted bool // stands among the handlers of reset streams
+	handled bool // Done was called
+	counted bool // stands among the handlers whose stream is gone
 	out     flow.Outflow
 	in      flow.Inflow
 	pending *sendQueue    // what the windows have not let through yet
@@ -64,7 +65,7 @@ func (f *Frames) ends() bool { return f.End || f.Trailers != nil }
 func (s *Stream) Send(f Frames) error {
 	c := s.conn
 	c.mu.Lock()
-	if !s.state.canSend() || c.dead {
+	if !s.state.canSend() || c.dead || s.pending != nil && s.pending.end {
 		c.mu.Unlock()
 		f.Data.Free()
 		return ErrStreamDone
@@ -121,17 +122,20 @@ func (s *Stream) Reset(code frame.ErrCode) {
 		c.mu.Unlock()
 		return
 	}
-	c.out.reserve(frame.HeaderLen+4, c.pool)
-	c.out.b = frame.AppendRSTStream(c.out.b, s.id, code)
+	c.appendReset(s.id, code)
 	c.finish(s)
 	c.unlockAndFlush()
 }
 
-// Done says that the handler of a stream which the peer opened has returned.
-// Until then it counts among the handlers that an abusive peer can pile up.
+// Done says that the handler of a stream which the peer opened has returned, or
+// will never run. It is called once for each stream that was Opened. Until then
+// the handler counts among those that an abusive peer can pile up, once its
+// stream is gone for whatever reason; called before the last frame is sent it
+// never counts at all.
 func (s *Stream) Done() {
 	c := s.conn
 	c.mu.Lock()
+	s.handled = true
 	if s.counted {
 		s.counted = false
 		c.zombies--
@@ -149,25 +153,14 @@ type sendQueue struct {
 	end      bool
 }
 
-func (q *sendQueue) push(f *Frames, prefixSent, dataSent int) {
-	if f.HasData && prefixSent < len(f.Prefix) {
-		q.bufs = append(q.bufs, mem.SliceBuffer(append([]byte(nil), f.Prefix[prefixSent:]...)))
-		q.size += len(f.Prefix) - prefixSent
+func (q *sendQueue) push(f *Frames) {
+	if f.HasData {
+		q.bufs = append(q.bufs, mem.SliceBuffer(append([]byte(nil), f.Prefix[:]...)))
+		q.size += len(f.Prefix)
 	}
 	for _, b := range f.Data {
-		n := b.Len()
-		if dataSent >= n {
-			dataSent -= n
-			b.Free()
-			continue
-		}
-		if dataSent > 0 {
-			rest := b.Slice(dataSent, n)
-			b.Free()
-			b, n, dataSent = rest, n-dataSent, 0
-		}
 		q.bufs = append(q.bufs, b)
-		q.size += n
+		q.size += b.Len()
 	}
 	q.trailers = f.Trailers
 	q.end = f.ends()

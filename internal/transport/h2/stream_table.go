@@ -13,15 +13,21 @@ import (
 type streamTable struct {
 	byID map[uint32]*Stream // nil while there is none
 
-	nextLocal uint32 // the id of the next stream we open
-	lastPeer  uint32 // the highest id the peer has opened
-	local     uint32 // open streams that we opened
-	peer      uint32 // open streams that the peer opened
-	maxLocal  uint32 // how many we may have open: the peer's setting
-	maxPeer   uint32 // how many the peer may have open: ours
+	nextLocal uint32  // the id of the next stream we open
+	lastPeer  uint32  // the highest id the peer has opened
+	skipped   idRange // ids below that it passed over
+	local     uint32  // open streams that we opened
+	peer      uint32  // open streams that the peer opened
+	maxLocal  uint32  // how many we may have open: the peer's setting
+	maxPeer   uint32  // how many the peer may have open: ours
 
 	waiting []*slotWaiter // calls of ours that wait for a place, first come first
+	granted uint32        // places promised to waiters that have not taken them yet
 }
+
+// idRange is what lies between two ids, both included; the zero value is empty,
+// as 0 is the id of no stream.
+type idRange struct{ first, last uint32 }
 
 // slotWaiter is woken when a stream of ours may be opened.
 type slotWaiter struct{ ready chan struct{} }
@@ -66,15 +72,20 @@ func (t *streamTable) remove(s *Stream) bool {
 	delete(t.byID, s.id)
 	if s.opener == s.conn.side {
 		t.local--
-		t.wakeNext()
+		t.grant()
 	} else {
 		t.peer--
 	}
 	return true
 }
 
-// canOpen reports whether a stream of ours fits under the peer's limit.
-func (t *streamTable) canOpen() bool { return t.local < t.maxLocal }
+// canOpen reports whether a stream of ours fits under the peer's limit, and
+// nobody came before it.
+func (t *streamTable) canOpen() bool { return len(t.waiting) == 0 && t.hasPlace() }
+
+func (t *streamTable) hasPlace() bool {
+	return uint64(t.local)+uint64(t.granted) < uint64(t.maxLocal)
+}
 
 // exhausted reports whether we have used up our stream ids.
 func (t *streamTable) exhausted() bool { return t.nextLocal > math.MaxInt32 }
@@ -88,9 +99,7 @@ func (t *streamTable) takeID() uint32 {
 // setMaxLocal takes the peer's SETTINGS_MAX_CONCURRENT_STREAMS.
 func (t *streamTable) setMaxLocal(n uint32) {
 	t.maxLocal = n
-	for i := t.local; i < n && len(t.waiting) > 0; i++ {
-		t.wakeNext()
-	}
+	t.grant()
 }
 
 func (t *streamTable) wait() *slotWaiter {
@@ -99,17 +108,29 @@ func (t *streamTable) wait() *slotWaiter {
 	return w
 }
 
-func (t *streamTable) wakeNext() {
-	if len(t.waiting) == 0 {
-		return
+// grant promises the places there are to those who wait, and wakes them.
+func (t *streamTable) grant() {
+	for len(t.waiting) > 0 && t.hasPlace() {
+		t.wakeNext()
 	}
+}
+
+func (t *streamTable) wakeNext() {
 	w := t.waiting[0]
 	t.waiting[0] = nil
 	t.waiting = t.waiting[1:]
 	if len(t.waiting) == 0 {
 		t.waiting = nil
 	}
+	t.granted++
 	w.ready <- struct{}{}
+}
+
+// claim is called by a waiter that was woken. It reports whether the place is
+// still there: the peer may have lowered its limit.
+func (t *streamTable) claim() bool {
+	t.granted--
+	return t.local < t.maxLocal
 }
 
 // abandon takes back a wait that was given up. A place that was already given
@@ -121,7 +142,8 @@ func (t *streamTable) abandon(w *slotWaiter) {
 			return
 		}
 	}
-	t.wakeNext()
+	t.granted--
+	t.grant()
 }
 
 // wakeAll ends every wait, when no stream can be opened any more.
@@ -129,6 +151,12 @@ func (t *streamTable) wakeAll() {
 	for len(t.waiting) > 0 {
 		t.wakeNext()
 	}
+}
+
+// clear forgets all streams, at the end of the connection.
+func (t *streamTable) clear() {
+	t.byID = nil
+	t.local, t.peer = 0, 0
 }
 
 // admit checks the id of a stream that the peer opens and uses it up.
@@ -140,10 +168,23 @@ func (t *streamTable) admit(id uint32, side Side) error {
 	if !side.peerMayOpen(id) {
 		return frame.ConnError(frame.ProtocolError, "HEADERS on a stream that the peer may not open")
 	}
-	if id <= t.lastPeer {
-		return frame.ConnError(frame.StreamClosed, "HEADERS on a closed stream")
+	if id > t.lastPeer+2 {
+		t.skipped = idRange{t.lastPeer + 1, id - 1}
 	}
 	t.lastPeer = id
+	return nil
+}
+
+// checkUsed checks the id of HEADERS on a stream that is not open, though not
+// idle either. It may have been, when the peer sent them. But it may also never
+// have been opened, as "the first use of a new stream identifier implicitly
+// closes all streams in the 'idle' state that might have been initiated by that
+// peer with a lower-valued stream identifier", section 5.1.1. The latest such
+// gap is remembered; most peers leave none.
+func (t *streamTable) checkUsed(id uint32, side Side) error {
+	if side.peerMayOpen(id) && id >= t.skipped.first && id <= t.skipped.last {
+		return frame.ConnError(frame.ProtocolError, "HEADERS on a stream with a lower id than one that was opened")
+	}
 	return nil
 }
 

@@ -5,7 +5,7 @@ package h2
 import (
 	"errors"
 	"runtime"
-	"time"
+	"sync"
 
 	"google.golang.org/grpc/internal/transport/h2/frame"
 	"google.golang.org/grpc/internal/transport/readyreader"
@@ -25,15 +25,12 @@ const (
 	writeShare = 128 << 10 // bytes that a caller writes for others at most
 	yieldBelow = 8 << 10   // a batch larger than this is worth a write as it is
 	minFrame   = 1 << 10   // a batch with less room than this is full
-
-	// lastFlush bounds how long the frames behind a connection error may take.
-	lastFlush = time.Second
 )
 
 // unlockAndFlush releases mu and writes what is queued, unless somebody is
 // already at it or the reader will do it at the end of its batch.
 func (c *Conn) unlockAndFlush() {
-	if c.writing || (c.out.empty() && c.sched.empty()) {
+	if c.writing || !c.sendable() {
 		c.mu.Unlock()
 		return
 	}
@@ -46,6 +43,11 @@ func (c *Conn) unlockAndFlush() {
 		runtime.Gosched()
 	}
 	c.flush()
+}
+
+// sendable reports whether there is anything to write right now. mu is held.
+func (c *Conn) sendable() bool {
+	return !c.out.empty() || !c.sched.empty() && c.outflow.Window() > 0
 }
 
 // flush writes until nothing is queued, or the token passes on. The caller
@@ -88,49 +90,49 @@ func (c *Conn) take() (outbuf, bool) {
 	}
 	if c.out.empty() {
 		c.writing = false
-		c.flushed()
+		c.signalFlush()
+		c.tryPart()
+	}
+	if c.out.empty() { // unless there was a farewell to say
 		return outbuf{}, false
 	}
+	c.writing = true
 	buf := c.out
 	c.out = outbuf{}
-	if c.replies > maxReplies {
-		defer c.wakeReaderLocked()
-	}
-	c.replies = 0
+	c.replies, c.updates = 0, 0
+	c.wakeReaderLocked()
 	return buf, true
-}
-
-// flushed runs under mu when all that was queued is with the kernel.
-func (c *Conn) flushed() {
-	if c.flushDone != nil {
-		close(c.flushDone)
-		c.flushDone = nil
-	}
-	if c.leaving && !c.dead && c.table.open() == 0 {
-		c.leaveLocked()
-	}
 }
 
 // handOver gives the token, and the rest of buf from off, to the flusher.
 func (c *Conn) handOver(buf outbuf, off int) {
-	c.stalled, c.stalledOff = buf, off
-	warm.Go((*flusher)(c))
+	f := flushers.Get().(*flusher)
+	f.conn, f.buf, f.off = c, buf, off
+	warm.Go(f)
 }
 
-// flusher is the connection as the task that writes and may wait.
-type flusher Conn
+var flushers = sync.Pool{New: func() any { return new(flusher) }}
 
-// Run implements warm.Task. It holds the write token.
+// flusher is the task that writes and may wait. It holds the write token.
+type flusher struct {
+	conn *Conn
+	buf  outbuf // the batch to begin with, of which off bytes are written
+	off  int
+}
+
+// Run implements warm.Task.
 func (f *flusher) Run() {
-	c := (*Conn)(f)
-	buf, off := c.stalled, c.stalledOff
-	c.stalled = outbuf{}
+	c, buf, off := f.conn, f.buf, f.off
+	*f = flusher{}
+	flushers.Put(f)
 	for {
-		_, err := c.blocking.Write(buf.b[off:])
-		buf.free(c.pool)
-		if err != nil {
-			c.writeFailed(err)
-			return
+		if off < len(buf.b) { // an empty write has a meaning in some layers
+			_, err := c.blocking.Write(buf.b[off:])
+			buf.free(c.pool)
+			if err != nil {
+				c.writeFailed(err)
+				return
+			}
 		}
 		var ok bool
 		if buf, ok = c.take(); !ok {
@@ -145,22 +147,19 @@ func (f *flusher) Run() {
 // the peer hung up, then it ends the connection.
 func (c *Conn) writeFailed(err error) {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.writeErr = &IOError{Op: "write", Err: err}
-	c.out.free(c.pool)
-	if c.flushDone != nil {
-		close(c.flushDone)
-		c.flushDone = nil
-	}
+	c.mute = true
+	c.dropOutput()
+	c.signalFlush()
 	c.wakeReaderLocked()
-	c.setReadDeadline(time.Now().Add(lastFlush))
-	c.mu.Unlock()
-	c.wakeReader()
+	c.closeLater(c.writeErr, 0)
 }
 
 // appendFrames encodes f for s, or queues what the windows do not let through.
 // mu is held.
 func (c *Conn) appendFrames(s *Stream, f *Frames) error {
-	if c.writeErr != nil {
+	if c.mute {
 		f.Data.Free()
 		return nil // the reader is about to tell everyone
 	}
@@ -175,7 +174,7 @@ func (c *Conn) appendFrames(s *Stream, f *Frames) error {
 		}
 	}
 	if s.pending != nil {
-		s.pending.push(f, 0, 0)
+		s.pending.push(f)
 		return nil
 	}
 	if f.HasData {
@@ -216,7 +215,7 @@ func (c *Conn) appendData(s *Stream, f *Frames) bool {
 		return true
 	}
 	s.pending = &sendQueue{}
-	s.pending.push(f, 0, 0)
+	s.pending.push(f)
 	if s.out.Window() > 0 {
 		c.sched.add(s)
 	}
@@ -282,8 +281,7 @@ func (s *Stream) signalSpace() {
 func (c *Conn) appendTrailers(s *Stream, f FieldSource) error {
 	err := c.appendHeaders(s, f, true)
 	if err != nil {
-		c.out.reserve(frame.HeaderLen+4, c.pool)
-		c.out.b = frame.AppendRSTStream(c.out.b, s.id, frame.InternalError)
+		c.appendReset(s.id, frame.InternalError)
 		c.finish(s)
 	}
 	return err
@@ -297,8 +295,7 @@ func (c *Conn) endLocal(s *Stream) {
 		return
 	}
 	if c.side.resetsUnread() {
-		c.out.reserve(frame.HeaderLen+4, c.pool)
-		c.out.b = frame.AppendRSTStream(c.out.b, s.id, frame.NoError)
+		c.appendReset(s.id, frame.NoError)
 		c.finish(s)
 	}
 }
@@ -306,29 +303,39 @@ func (c *Conn) endLocal(s *Stream) {
 // finish forgets s, which is over on both sides.
 func (c *Conn) finish(s *Stream) {
 	s.state = stateClosed
+	c.dropPending(s)
+	s.signalSpace()
+	if !c.table.remove(s) {
+		return
+	}
+	if s.opener != c.side {
+		if !s.handled {
+			s.counted = true
+			c.zombies++
+		}
+		c.wakeReaderLocked() // there may be a place now
+	}
+	if c.table.open() == 0 {
+		c.lastStreamGone()
+	}
+}
+
+// dropPending frees what waits to be sent on s.
+func (c *Conn) dropPending(s *Stream) {
 	c.sched.remove(s)
 	if s.pending != nil {
 		s.pending.drop()
 		s.pending = nil
 	}
-	s.signalSpace()
-	if !c.table.remove(s) || c.table.open() > 0 {
-		return
-	}
-	c.lastStreamGone()
 }
 
 func (c *Conn) appendWindowUpdate(id, inc uint32) {
 	c.out.reserve(frame.HeaderLen+4, c.pool)
 	c.out.b = frame.AppendWindowUpdate(c.out.b, id, inc)
+	c.updates++
 }
 
-// reply queues a frame that the peer made us send. The reader does it, within
-// its batch.
-func (c *Conn) reply(f func(dst []byte) []byte) {
-	c.mu.Lock()
-	c.out.reserve(64, c.pool)
-	c.out.adopt(f(c.out.b), c.pool)
-	c.replies++
-	c.mu.Unlock()
+func (c *Conn) appendReset(id uint32, code frame.ErrCode) {
+	c.out.reserve(frame.HeaderLen+4, c.pool)
+	c.out.b = frame.AppendRSTStream(c.out.b, id, code)
 }

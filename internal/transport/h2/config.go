@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package h2
+
+import (
+	"time"
+
+	"google.golang.org/grpc/internal/transport/h2/hpack"
+	"google.golang.org/grpc/mem"
+)
+
+// Config is how a connection is to be run. One Config serves any number of
+// connections and is not changed once the first has started.
+type Config struct {
+	// Pool lends the buffers frames are read into and written from.
+	Pool mem.BufferPool
+	// ReadBuffer is the size of a read buffer in bytes; less than a frame of
+	// 16 KiB with its header counts as that.
+	ReadBuffer int
+	// Pooled asks for a read buffer that is held only while there are bytes in
+	// it, where the connection allows it.
+	Pooled bool
+
+	// StreamWindow and ConnWindow are the initial receive windows in bytes; 0
+	// stands for 65,535. With StaticWindow they stay what they are, else they
+	// grow with what the path can carry.
+	StreamWindow uint32
+	ConnWindow   uint32
+	StaticWindow bool
+
+	// MaxStreams is how many streams the peer may have open at a time; 0
+	// stands for no limit.
+	MaxStreams uint32
+	// MaxHeaderList bounds the header list of one block that the peer sends,
+	// as RFC 9113 section 6.5.2 counts it; 0 stands for 16 MiB.
+	MaxHeaderList uint32
+	// HeaderTable is SETTINGS_HEADER_TABLE_SIZE as announced; nil stands for
+	// the protocol's 4,096.
+	HeaderTable *uint32
+	// Kinds names the header fields the role looks for.
+	Kinds *hpack.Kinds
+
+	// PrefaceTimeout bounds how long the peer's preface and first SETTINGS may
+	// take; 0 is without bound.
+	PrefaceTimeout time.Duration
+	// TrackIdle keeps the time since which no stream is open: see Conn.Idle.
+	TrackIdle bool
+	Keepalive Keepalive
+}
+
+const defaultMaxHeaderList = 16 << 20
+
+func (c *Config) maxHeaderList() uint32 {
+	if c.MaxHeaderList == 0 {
+		return defaultMaxHeaderList
+	}
+	return c.MaxHeaderList
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package h2
+
+import (
+	"errors"
+
+	"google.golang.org/grpc/internal/transport/h2/frame"
+)
+
+func (c *Conn) onHeaders(h frame.Header, p []byte) error {
+	f, err := frame.ParseHeaders(h, p)
+	if err != nil && !isStreamError(err) {
+		return err
+	}
+	if f.EndHeaders {
+		return c.onBlock(h.StreamID, f.EndStream, f.Fragment, err)
+	}
+	c.act.frags.begin(h.StreamID, f.EndStream, err)
+	return c.act.frags.add(f.Fragment, c.cfg.maxHeaderList())
+}
+
+func isStreamError(err error) bool {
+	var fe frame.Error
+	return errors.As(err, &fe) && !fe.IsConn()
+}
+
+func (c *Conn) onContinuation(h frame.Header, p []byte) error {
+	f, err := frame.ParseContinuation(h, p)
+	if err != nil {
+		return err
+	}
+	a := &c.act.frags
+	if err := a.add(f.Fragment, c.cfg.maxHeaderList()); err != nil || !f.EndHeaders {
+		return err
+	}
+	id := a.id
+	a.id = 0
+	return c.onBlock(id, a.end, a.buf, a.void)
+}
+
+// onBlock takes a whole field block. void is a stream error its frames already
+// deserve; the block is decoded all the same, to keep the table in step.
+func (c *Conn) onBlock(id uint32, end bool, block []byte, void error) error {
+	b, err := c.decode(block)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	s := c.table.get(id)
+	if s != nil {
+		ev := recvHeaders
+		if end {
+			ev = recvEnd
+		}
+		_, ok := s.state.next(ev)
+		c.mu.Unlock()
+		if !ok {
+			return frame.StreamError(id, frame.StreamClosed, "HEADERS after END_STREAM")
+		}
+		return c.onMoreHeaders(s, b, end, void)
+	}
+	if !c.table.idle(id, c.side) {
+		err := c.table.checkUsed(id, c.side)
+		c.mu.Unlock()
+		return errors.Join(err, c.late()) // in flight when we ended the stream
+	}
+	err = c.table.admit(id, c.side)
+	full := c.table.peer >= c.table.maxPeer
+	wait := !full && c.overBudgetLocked(true)
+	refuse := c.draining == drained || c.left
+	c.mu.Unlock()
+	switch {
+	case err != nil:
+		return err
+	case void != nil:
+		return void
+	case refuse:
+		return nil // above the last stream that our GOAWAY named
+	case full:
+		return frame.StreamError(id, frame.RefusedStream, "too many concurrent streams")
+	case b.TooLarge():
+		return frame.StreamError(id, frame.EnhanceYourCalm, "header list larger than announced")
+	}
+	if wait {
+		if err := c.waitForBudget(true); err != nil {
+			return err
+		}
+	}
+	return c.accept(id, b, end)
+}
+
+func (c *Conn) onMoreHeaders(s *Stream, b *HeaderBlock, end bool, void error) error {
+	switch {
+	case void != nil:
+		return c.streamFault(s, void)
+	case b.TooLarge():
+		return c.streamFault(s, frame.StreamError(s.id, frame.EnhanceYourCalm, "header list larger than announced"))
+	}
+	c.nonsense.useful()
+	if end {
+		c.endRemote(s)
+	}
+	if err := s.recv.OnHeaders(b, end); err != nil {
+		return c.streamFault(s, err)
+	}
+	return nil
+}
+
+// accept sets up a stream that the peer opened.
+func (c *Conn) accept(id uint32, b *HeaderBlock, end bool) error {
+	s, err := c.handler.Accept(b, end)
+	if err != nil {
+		var fe frame.Error
+		if errors.As(err, &fe) {
+			fe.StreamID = id
+			return fe
+		}
+		return frame.StreamError(id, frame.InternalError, err.Error())
+	}
+	c.nonsense.useful()
+	c.mu.Lock()
+	c.register(s, id, c.side.other())
+	s.state = stateOpen
+	if end {
+		s.state = stateHalfClosedRemote
+	}
+	c.streamOpened()
+	c.mu.Unlock()
+	c.handler.Opened(s, end)
+	return nil
+}
