@@ -95,6 +95,7 @@ func (p *pool) trim() {
 	if rest == 0 {
 		p.armed = false
 		p.idle = nil
+		p.sweep = nil // the next one may belong to another synctest bubble
 		return
 	}
 	p.sweep.Reset(linger)
