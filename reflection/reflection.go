@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package reflection is server reflection (grpc/doc/server-reflection.md): clients such
+// as grpcurl ask a server for its services and their types.
+//
+//	reflection.Register(server)
+//
+// Everybody who can call the server can ask.
+package reflection
+
+import (
+	"io"
+
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+
+	v1 "google.golang.org/grpc/reflection/grpc_reflection_v1"
+	v1alpha "google.golang.org/grpc/reflection/grpc_reflection_v1alpha"
+)
+
+// GRPCServer is a server that reflection can be registered on: *grpc.Server, or
+// something that wraps it.
+type GRPCServer interface {
+	grpc.ServiceRegistrar
+	ServiceInfoProvider
+}
+
+// ServiceInfoProvider says which services there are; *grpc.Server does. It is asked anew
+// for every request, so services may come and go. It must be safe for concurrent use.
+//
+// Experimental: this API may change in a later release.
+type ServiceInfoProvider interface {
+	// GetServiceInfo returns the services by their full names. Only the names are used.
+	GetServiceInfo() map[string]grpc.ServiceInfo
+}
+
+// ExtensionResolver finds extensions; *protoregistry.Types does. What does not exist is
+// [protoregistry.NotFound]. It must be safe for concurrent use.
+//
+// Experimental: this API may change in a later release.
+type ExtensionResolver interface {
+	protoregistry.ExtensionTypeResolver
+	// RangeExtensionsByMessage calls f for all extensions of a message, until it
+	// returns false.
+	RangeExtensionsByMessage(message protoreflect.FullName, f func(protoreflect.ExtensionType) bool)
+}
+
+// ServerOptions say where the answers come from.
+//
+// Experimental: this API may change in a later release.
+type ServerOptions struct {
+	// Services are those that are listed. nil: none are.
+	Services ServiceInfoProvider
+	// DescriptorResolver finds files and what is in them; it must be safe for
+	// concurrent use. nil: protoregistry.GlobalFiles, where all generated code is.
+	DescriptorResolver protodesc.Resolver
+	// ExtensionResolver finds extensions. nil: protoregistry.GlobalTypes.
+	ExtensionResolver ExtensionResolver
+}
+
+// Register adds the reflection service to a server, as v1 and as v1alpha, which old
+// clients need. It may be called before and after other services are registered.
+func Register(s GRPCServer) {
+	RegisterV1(s)
+	v1alpha.RegisterServerReflectionServer(s, NewServer(ServerOptions{Services: s}))
+}
+
+// RegisterV1 adds the reflection service to a server as v1 only.
+func RegisterV1(s GRPCServer) {
+	v1.RegisterServerReflectionServer(s, NewServerV1(ServerOptions{Services: s}))
+}
+
+// NewServer returns a reflection service of version v1alpha, for a server that needs
+// other options than Register gives it. To serve v1 too use NewServerV1.
+//
+// Experimental: this API may change in a later release.
+func NewServer(opts ServerOptions) v1alpha.ServerReflectionServer {
+	return serverV1Alpha{s: newServer(opts)}
+}
+
+// NewServerV1 returns a reflection service of version v1, for a server that needs other
+// options than RegisterV1 gives it.
+//
+// Experimental: this API may change in a later release.
+func NewServerV1(opts ServerOptions) v1.ServerReflectionServer {
+	return newServer(opts)
+}
+
+type server struct {
+	v1.UnimplementedServerReflectionServer
+	source source
+}
+
+func newServer(opts ServerOptions) *server {
+	if opts.DescriptorResolver == nil {
+		opts.DescriptorResolver = protoregistry.GlobalFiles
+	}
+	if opts.ExtensionResolver == nil {
+		opts.ExtensionResolver = protoregistry.GlobalTypes
+	}
+	return &server{source: source{services: opts.Services, files: opts.DescriptorResolver, extensions: opts.ExtensionResolver}}
+}
+
+// ServerReflectionInfo answers the requests of one client, in order.
+func (s *server) ServerReflectionInfo(stream v1.ServerReflection_ServerReflectionInfoServer) error {
+	c := conversation{source: s.source}
+	for {
+		req, err := stream.Recv()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		resp, err := c.answer(req)
+		if err != nil {
+			return err
+		}
+		if err := stream.Send(resp); err != nil {
+			return err
+		}
+	}
+}
