@@ -17,17 +17,8 @@ type campaign struct {
 	options options
 	impls   []workers.Impl // the last is the baseline
 	rows    []row
-	results []result
+	outcome
 }
-
-// result is what was measured of one row: a measurement for each pair.
-type result struct {
-	row   row
-	impls [][]measured // in the order of campaign.impls
-	floor []measured
-}
-
-func (c *campaign) base() int { return len(c.impls) - 1 }
 
 // run measures all rows and prints each when it is done.
 func (c *campaign) run(ctx context.Context) error {
@@ -42,13 +33,21 @@ func (c *campaign) run(ctx context.Context) error {
 			r.load.Rate = most * r.share
 			c.rows[i] = r
 		}
-		res := result{row: r, impls: make([][]measured, len(c.impls))}
-		for pair := range c.options.pairs {
-			if err := c.pair(ctx, &res, pair, progress); err != nil {
+		res := result{
+			Row:     r.name,
+			Kind:    r.load.Kind,
+			Size:    r.load.Size,
+			Callers: r.load.Callers,
+			Want:    r.want,
+			Share:   r.share,
+			Impls:   make([][]measured, len(c.impls)),
+		}
+		for range c.options.pairs {
+			if err := c.pair(ctx, r, &res, progress); err != nil {
 				return err
 			}
 		}
-		c.results = append(c.results, res)
+		c.Results = append(c.Results, res)
 		progress.clear()
 		c.printRate(os.Stdout, res)
 	}
@@ -57,7 +56,8 @@ func (c *campaign) run(ctx context.Context) error {
 
 // pair measures each implementation once, and the floor. The order changes from pair to
 // pair, so that a machine that gets slower or faster favors none.
-func (c *campaign) pair(ctx context.Context, res *result, pair int, progress *progress) error {
+func (c *campaign) pair(ctx context.Context, r row, res *result, progress *progress) error {
+	pair := len(res.Impls[0])
 	order := make([]int, len(c.impls))
 	for i := range order {
 		order[i] = i
@@ -66,21 +66,21 @@ func (c *campaign) pair(ctx context.Context, res *result, pair int, progress *pr
 		slices.Reverse(order)
 	}
 	timing := c.options.timing()
-	if floor := res.row.floor; floor != nil {
+	if floor := r.floor; floor != nil {
 		progress.show(fmt.Sprintf("%s, pair %d", floor.name, pair+1))
 		m, err := measure(ctx, *floor, c.impls[c.base()], timing, profiling{})
 		if err != nil {
 			return err
 		}
-		res.floor = append(res.floor, m)
+		res.Floor = append(res.Floor, m)
 	}
 	for _, i := range order {
-		progress.show(fmt.Sprintf("%s, pair %d: %s", res.row.name, pair+1, c.impls[i].Name))
-		m, err := measure(ctx, res.row, c.impls[i], timing, c.profiling(pair))
+		progress.show(fmt.Sprintf("%s, pair %d: %s", r.name, pair+1, c.impls[i].Name))
+		m, err := measure(ctx, r, c.impls[i], timing, c.profiling(pair))
 		if err != nil {
 			return err
 		}
-		res.impls[i] = append(res.impls[i], m)
+		res.Impls[i] = append(res.Impls[i], m)
 	}
 	return nil
 }
@@ -96,9 +96,9 @@ func (c *campaign) profiling(pair int) profiling {
 // baseMost is what the baseline does at most when each of 64 callers waits for its answer.
 func (c *campaign) baseMost(ctx context.Context) (float64, error) {
 	most := rows()[0]
-	for _, res := range c.results {
-		if res.row.name == most.name {
-			return stat.Median(rates(res.impls[c.base()])), nil
+	for _, res := range c.Results {
+		if res.Row == most.name {
+			return stat.Median(rates(res.Impls[c.base()])), nil
 		}
 	}
 	var all []float64
@@ -122,16 +122,4 @@ func (c *campaign) measurements() int {
 		}
 	}
 	return n
-}
-
-func rates(ms []measured) []float64 {
-	return column(ms, func(m measured) float64 { return m.Rate })
-}
-
-func column(ms []measured, of func(measured) float64) []float64 {
-	values := make([]float64, len(ms))
-	for i, m := range ms {
-		values[i] = of(m)
-	}
-	return values
 }

@@ -113,7 +113,7 @@ func runRates(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	c := &campaign{options: o, impls: impls, rows: chosen}
+	c := &campaign{options: o, impls: impls, rows: chosen, outcome: newOutcome(o, impls)}
 	if err := c.run(ctx); err != nil {
 		return err
 	}

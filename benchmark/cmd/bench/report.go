@@ -5,7 +5,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"path/filepath"
 	"time"
 
 	"google.golang.org/grpc/benchmark/internal/ops"
@@ -15,42 +14,50 @@ import (
 // nameWidth is how wide the column of rows is.
 const nameWidth = 36
 
-func (c *campaign) label(i int) string { return filepath.Base(c.impls[i].Name) }
+// print prints all tables.
+func (o outcome) print(w io.Writer) {
+	o.printHeader(w)
+	for _, res := range o.Results {
+		o.printRate(w, res)
+	}
+	o.printCosts(w)
+	o.printLatencies(w)
+}
 
-func (c *campaign) printHeader(w io.Writer) {
+func (o outcome) printHeader(w io.Writer) {
 	fmt.Fprintf(w, "%d measurements of %.1f s for each row and implementation, in turn. Ratio: median of the pairs' ratios, and where\n"+
 		"the true one lies with %.0f %% confidence; ~ where that includes no difference.\n\n",
-		c.options.pairs, c.options.seconds, 100*stat.Of(make([]float64, c.options.pairs)).Confidence)
+		o.Pairs, o.Seconds, 100*stat.Of(make([]float64, o.Pairs)).Confidence)
 	fmt.Fprintf(w, "%-*s %12s %12s %7s  %-14s %6s %14s\n", nameWidth, "RATE",
-		c.label(0), c.label(c.base()), "ratio", "", "aim", "without gRPC")
+		o.Labels[0], o.Labels[o.base()], "ratio", "", "aim", "without gRPC")
 }
 
 // printRate prints a row's line, and one more for each implementation beyond two.
-func (c *campaign) printRate(w io.Writer, res result) {
-	base := rates(res.impls[c.base()])
-	for i := range c.base() {
-		name := res.row.name
+func (o outcome) printRate(w io.Writer, res result) {
+	base := rates(res.Impls[o.base()])
+	for i := range o.base() {
+		name := res.Row
 		if i > 0 {
-			name = "  " + c.label(i)
+			name = "  " + o.Labels[i]
 		}
-		mine := rates(res.impls[i])
+		mine := rates(res.Impls[i])
 		fmt.Fprintf(w, "%-*s %12s %12s %s %6s %14s\n", nameWidth, name,
-			rate(res.row, stat.Median(mine)), rate(res.row, stat.Median(base)),
-			ratio(stat.Of(stat.Ratios(mine, base))), aim(res.row.want),
-			rate(res.row, stat.Median(rates(res.floor))))
+			rate(res, stat.Median(mine)), rate(res, stat.Median(base)),
+			ratio(stat.Of(stat.Ratios(mine, base))), aim(res.Want),
+			rate(res, stat.Median(rates(res.Floor))))
 	}
 }
 
 // printCosts prints what one call or message takes of both processes together.
-func (c *campaign) printCosts(w io.Writer) {
+func (o outcome) printCosts(w io.Writer) {
 	fmt.Fprintf(w, "\n%-*s %-34s %-17s %-19s %s\n", nameWidth, "ONE CALL OR MESSAGE, both sides",
 		"CPU us", "allocations", "bytes", "collections/s")
-	for _, res := range c.results {
-		base := res.impls[c.base()]
-		for i := range c.base() {
-			mine := res.impls[i]
-			fmt.Fprintf(w, "%-*s %s %-17s %-19s %s\n", nameWidth, res.row.name,
-				c.cpu(mine, base),
+	for _, res := range o.Results {
+		base := res.Impls[o.base()]
+		for i := range o.base() {
+			mine := res.Impls[i]
+			fmt.Fprintf(w, "%-*s %s %-17s %-19s %s\n", nameWidth, res.Row,
+				o.cpu(mine, base),
 				both(mine, base, "%.1f", func(m measured) float64 { return m.Allocs }),
 				both(mine, base, "%.0f", func(m measured) float64 { return m.AllocBytes }),
 				both(mine, base, "%.1f", func(m measured) float64 { return m.Collections }))
@@ -59,7 +66,7 @@ func (c *campaign) printCosts(w io.Writer) {
 }
 
 // cpu is the processor time of both and its ratio.
-func (c *campaign) cpu(mine, base []measured) string {
+func (o outcome) cpu(mine, base []measured) string {
 	micros := func(m measured) float64 { return float64(m.CPU) / float64(time.Microsecond) }
 	r := stat.Of(stat.Ratios(column(mine, micros), column(base, micros)))
 	return fmt.Sprintf("%-13s %s", both(mine, base, "%.1f", micros), ratio(r))
@@ -67,14 +74,14 @@ func (c *campaign) cpu(mine, base []measured) string {
 
 // printLatencies prints how long calls took. For rows at a fixed rate that counts from
 // when a call should have begun.
-func (c *campaign) printLatencies(w io.Writer) {
+func (o outcome) printLatencies(w io.Writer) {
 	fmt.Fprintf(w, "\n%-*s %-19s %-19s %-19s %s\n", nameWidth, "LATENCY us",
 		"p50", "p99", "p99.9", "above raw p50")
-	for _, res := range c.results {
-		base := res.impls[c.base()]
-		for i := range c.base() {
-			mine := res.impls[i]
-			fmt.Fprintf(w, "%-*s %-19s %-19s %-19s %s\n", nameWidth, res.row.name,
+	for _, res := range o.Results {
+		base := res.Impls[o.base()]
+		for i := range o.base() {
+			mine := res.Impls[i]
+			fmt.Fprintf(w, "%-*s %-19s %-19s %-19s %s\n", nameWidth, res.Row,
 				both(mine, base, "%.0f", func(m measured) float64 { return us(m.Latency.P50) }),
 				both(mine, base, "%.0f", func(m measured) float64 { return us(m.Latency.P99) }),
 				both(mine, base, "%.0f", func(m measured) float64 { return us(m.Latency.P999) }),
@@ -85,11 +92,11 @@ func (c *campaign) printLatencies(w io.Writer) {
 
 // aboveRaw is by how much one caller waits longer than for raw bytes.
 func aboveRaw(res result, mine, base []measured) string {
-	if len(res.floor) == 0 || res.row.load.Callers != 1 || res.floor[0].Latency.P50 == 0 {
+	if len(res.Floor) == 0 || res.Callers != 1 || res.Floor[0].Latency.P50 == 0 {
 		return ""
 	}
 	p50 := func(m measured) float64 { return us(m.Latency.P50) }
-	raw := stat.Median(column(res.floor, p50))
+	raw := stat.Median(column(res.Floor, p50))
 	return fmt.Sprintf("%+.1f / %+.1f (raw %.1f)",
 		stat.Median(column(mine, p50))-raw, stat.Median(column(base, p50))-raw, raw)
 }
@@ -115,12 +122,12 @@ func aim(want float64) string {
 }
 
 // rate writes calls a second, or bytes a second where messages are large.
-func rate(r row, perSecond float64) string {
+func rate(r result, perSecond float64) string {
 	switch {
 	case perSecond != perSecond:
 		return "" // there was no such measurement
-	case r.load.Kind != ops.Unary && r.load.Size >= 1<<20:
-		return fmt.Sprintf("%.2f GB/s", perSecond*float64(r.load.Size)/1e9)
+	case r.Kind != ops.Unary && r.Size >= 1<<20:
+		return fmt.Sprintf("%.2f GB/s", perSecond*float64(r.Size)/1e9)
 	case perSecond >= 1000:
 		return fmt.Sprintf("%.1f k/s", perSecond/1000)
 	default:

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// Chart is groups of bars.
+// Chart is groups of bars that share a scale.
 type Chart struct {
 	Title    string
 	Subtitle string
@@ -19,7 +19,7 @@ type Chart struct {
 	Format func(float64) string
 }
 
-// Panel is bars that share a scale.
+// Panel is bars that belong together.
 type Panel struct {
 	Title string
 	Bars  []Bar
@@ -48,17 +48,19 @@ func (c Chart) Text(w io.Writer) error {
 		}
 		for _, bar := range panel.Bars {
 			fmt.Fprintf(&out, "  %-*s %9s %-*s %s\n", labels, bar.Label, c.Format(bar.Value),
-				textBar, blocks(bar.Value, panel.longest()), bar.Note)
+				textBar, blocks(bar.Value, c.longest()), bar.Note)
 		}
 	}
 	_, err := io.WriteString(w, out.String())
 	return err
 }
 
-func (p Panel) longest() float64 {
+func (c Chart) longest() float64 {
 	longest := 0.0
-	for _, bar := range p.Bars {
-		longest = max(longest, bar.Value)
+	for _, panel := range c.Panels {
+		for _, bar := range panel.Bars {
+			longest = max(longest, bar.Value)
+		}
 	}
 	return longest
 }

@@ -76,7 +76,7 @@ func (c Chart) SVG(w io.Writer) error {
 		p := drawnPanel{Title: panel.Title, Y: d.Height + 24}
 		d.Height += panelHead - 8
 		for _, bar := range panel.Bars {
-			p.Bars = append(p.Bars, drawBar(bar, d.Height, panel.longest(), c.Format))
+			p.Bars = append(p.Bars, drawBar(bar, d.Height, c.longest(), c.Format))
 			d.Height += rowHeight
 		}
 		d.Height += 8

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"google.golang.org/grpc/benchmark/internal/chart"
+	"google.golang.org/grpc/benchmark/internal/idle"
+	"google.golang.org/grpc/benchmark/internal/sample"
+	"google.golang.org/grpc/benchmark/internal/workers"
+)
+
+// idleOutcome is all that a run of the idle measurements found, as it is kept.
+type idleOutcome struct {
+	Machine machine
+	Steps   []int
+	Watch   bool
+	Tables  []idleTable
+}
+
+// idleTable is what was measured over one kind of link with one size of message.
+type idleTable struct {
+	Over    string
+	Message int
+	Results []idle.Result
+}
+
+// print prints one table: a line for each step, side and implementation.
+func (t idleTable) print(w io.Writer) {
+	fmt.Fprintf(w, "\nIDLE over %s, after a message of %s each way; for one connection\n", t.Over, size(t.Message))
+	fmt.Fprintf(w, "%-8s %-18s %-12s %10s %10s %10s %11s %8s\n",
+		"side", "", "connections", "RSS", "heap", "stack", "goroutines", "files")
+	t.printSide(w, "server", func(s idle.Step) sample.Memory { return s.Server })
+	t.printSide(w, "client", func(s idle.Step) sample.Memory { return s.Client })
+	for _, r := range t.Results {
+		fmt.Fprintf(w, "%s: all %d connections answered again, one after the other: p50 %v, p99 %v, max %v; processor time while idle: server %v, client %v\n",
+			filepath.Base(r.Impl), r.Again.Calls, round(r.Again.Latency.P50), round(r.Again.Latency.P99), round(r.Again.Latency.Max),
+			round(r.ServerCPU), round(r.ClientCPU))
+	}
+}
+
+func (t idleTable) printSide(w io.Writer, side string, of func(idle.Step) sample.Memory) {
+	for _, r := range t.Results {
+		line := func(what string, s idle.Step) {
+			m := of(s)
+			fmt.Fprintf(w, "%-8s %-18s %-12s %10s %10s %10s %11.2f %8.2f\n", side, filepath.Base(r.Impl), what,
+				chart.Bytes(m.RSS), chart.Bytes(m.Heap), chart.Bytes(m.Stack), m.Goroutines, m.Files)
+		}
+		for _, step := range r.Steps {
+			line(strconv.Itoa(step.Connections), step)
+		}
+		if len(r.Steps) > 1 {
+			line("slope", r.Slope)
+		}
+		line("idle again", r.After)
+	}
+}
+
+// chart draws the slopes.
+func (o idleOutcome) chart() chart.Chart {
+	what := fmt.Sprintf("RSS for each of %d connections", o.Steps[0])
+	if n := len(o.Steps); n > 1 {
+		what = fmt.Sprintf("RSS of one more connection, between %d and %d of them", o.Steps[0], o.Steps[n-1])
+	}
+	if o.Watch {
+		what += ", each with an open stream"
+	}
+	c := chart.Chart{Title: "What an idle gRPC connection costs", Subtitle: what, Format: chart.Bytes}
+	for _, t := range o.Tables {
+		over := fmt.Sprintf("%s, after %s", t.Over, size(t.Message))
+		server, client := chart.Panel{Title: "Server, " + over}, chart.Panel{Title: "Client, " + over}
+		for _, r := range t.Results {
+			server.Bars = append(server.Bars, idleBar(r.Impl, r.Slope.Server))
+			client.Bars = append(client.Bars, idleBar(r.Impl, r.Slope.Client))
+		}
+		c.Panels = append(c.Panels, server, client)
+	}
+	return c
+}
+
+// save draws the chart into the named file, and keeps the results with a report.
+func (o idleOutcome) save(svg string) error {
+	dir, err := workers.OutDir()
+	if err != nil {
+		return err
+	}
+	if svg == "" {
+		svg = filepath.Join(dir, "idle.svg")
+	}
+	f, err := os.Create(svg)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(o.chart().SVG(f), f.Close(), keep(filepath.Join(dir, idleFile), o)); err != nil {
+		return err
+	}
+	page, err := writePage(dir)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("\nChart: %s\nReport: %s\n", svg, page)
+	return nil
+}
+
+func idleBar(impl string, m sample.Memory) chart.Bar {
+	return chart.Bar{
+		Label:  filepath.Base(impl),
+		Value:  m.RSS,
+		Strong: impl == workers.Ours,
+		Note:   fmt.Sprintf("heap %s, stack %s, goroutines %.1f", chart.Bytes(m.Heap), chart.Bytes(m.Stack), m.Goroutines),
+	}
+}
+
+func round(d time.Duration) time.Duration { return d.Round(time.Microsecond) }

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"path/filepath"
+	"time"
+
+	"google.golang.org/grpc/benchmark/internal/stat"
+	"google.golang.org/grpc/benchmark/internal/workers"
+)
+
+// outcome is all that a run measured, as it is kept.
+type outcome struct {
+	Machine machine
+	Labels  []string // of the implementations; the last is the baseline
+	Pairs   int
+	Seconds float64
+	Results []result
+}
+
+// result is what was measured of one row: a measurement for each pair.
+type result struct {
+	Row     string
+	Kind    string
+	Size    int
+	Callers int
+	Want    float64      `json:",omitempty"`
+	Share   float64      `json:",omitempty"`
+	Impls   [][]measured // in the order of outcome.Labels
+	Floor   []measured   `json:",omitempty"`
+}
+
+func newOutcome(o options, impls []workers.Impl) outcome {
+	out := outcome{Machine: thisMachine(time.Now()), Pairs: o.pairs, Seconds: o.seconds}
+	for _, impl := range impls {
+		out.Labels = append(out.Labels, filepath.Base(impl.Name))
+	}
+	return out
+}
+
+func (o outcome) base() int { return len(o.Labels) - 1 }
+
+// ratios are the lines of a plot of a column's ratios to the baseline. Rows at a fixed
+// rate have none: the rate was given.
+func (o outcome) ratios(of func(measured) float64, aims bool) []dots {
+	var lines []dots
+	for _, res := range o.Results {
+		if res.Share > 0 {
+			continue
+		}
+		base := column(res.Impls[o.base()], of)
+		for i := range o.base() {
+			line := dots{label: res.Row, pairs: stat.Ratios(column(res.Impls[i], of), base)}
+			if i > 0 {
+				line.label = o.Labels[i] + " " + line.label
+			}
+			if aims {
+				line.aim = res.Want
+			}
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+func rates(ms []measured) []float64 {
+	return column(ms, func(m measured) float64 { return m.Rate })
+}
+
+func column(ms []measured, of func(measured) float64) []float64 {
+	values := make([]float64, len(ms))
+	for i, m := range ms {
+		values[i] = of(m)
+	}
+	return values
+}
