@@ -57,3 +57,48 @@ type StreamServerInfo struct {
 // the unknown-service handler included. It is responsible for calling handler,
 // with ss or something that wraps it; what it returns is the result of the RPC.
 type StreamServerInterceptor func(srv any, ss ServerStream, info *StreamServerInfo, handler StreamHandler) error
+
+// chainUnaryServer makes one interceptor of several, nil of none. The first is the
+// outermost.
+func chainUnaryServer(list []UnaryServerInterceptor) UnaryServerInterceptor {
+	switch len(list) {
+	case 0:
+		return nil
+	case 1:
+		return list[0]
+	}
+	return func(ctx context.Context, req any, info *UnaryServerInfo, handler UnaryHandler) (any, error) {
+		return list[0](ctx, req, info, restUnaryServer(list[1:], info, handler))
+	}
+}
+
+func restUnaryServer(list []UnaryServerInterceptor, info *UnaryServerInfo, handler UnaryHandler) UnaryHandler {
+	if len(list) == 0 {
+		return handler
+	}
+	return func(ctx context.Context, req any) (any, error) {
+		return list[0](ctx, req, info, restUnaryServer(list[1:], info, handler))
+	}
+}
+
+// chainStreamServer is chainUnaryServer for streaming RPCs.
+func chainStreamServer(list []StreamServerInterceptor) StreamServerInterceptor {
+	switch len(list) {
+	case 0:
+		return nil
+	case 1:
+		return list[0]
+	}
+	return func(srv any, ss ServerStream, info *StreamServerInfo, handler StreamHandler) error {
+		return list[0](srv, ss, info, restStreamServer(list[1:], info, handler))
+	}
+}
+
+func restStreamServer(list []StreamServerInterceptor, info *StreamServerInfo, handler StreamHandler) StreamHandler {
+	if len(list) == 0 {
+		return handler
+	}
+	return func(srv any, ss ServerStream) error {
+		return list[0](srv, ss, info, restStreamServer(list[1:], info, handler))
+	}
+}

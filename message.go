@@ -35,6 +35,11 @@ type outMessage struct {
 	length  int // before compression
 }
 
+// sizes must be asked for before the payload is handed over.
+func (m *outMessage) sizes() messageSizes {
+	return messageSizes{length: m.length, wire: m.payload.Data.Len()}
+}
+
 // write encodes and compresses msg, or takes what a *PreparedMsg holds. The caller
 // owns the payload.
 func (w *messageWriter) write(msg any) (outMessage, error) {

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transport
+
+import (
+	"errors"
+	"io"
+
+	"google.golang.org/grpc/internal/transport/grpcwire"
+	"google.golang.org/grpc/status"
+)
+
+// handlerBody reads the messages of a request of net/http. A read there can't be
+// called off, so a goroutine does it: begun by the first Recv, one message ahead at
+// most, ended by the end of the request's body.
+type handlerBody struct {
+	stream *HandlerStream
+	asm    grpcwire.Assembler // the goroutine's
+
+	begun    bool // by the one who receives
+	err      error
+	messages chan handlerMessage
+}
+
+// maxRead bounds one read of a body; the message that is being read does too.
+const maxRead = 1 << 20
+
+// handlerMessage is a message, or why there is none.
+type handlerMessage struct {
+	grpcwire.Message
+	err error
+}
+
+func (b *handlerBody) init(s *HandlerStream, cfg *ServerConfig) {
+	b.stream = s
+	b.asm.Init(cfg.BufferPool, cfg.MaxRecvMsgSize, 0)
+}
+
+func (b *handlerBody) recv() (grpcwire.Message, error) {
+	if b.err != nil {
+		return grpcwire.Message{}, b.err
+	}
+	if !b.begun {
+		b.begun = true
+		b.messages = make(chan handlerMessage)
+		go b.read()
+	}
+	select {
+	case m := <-b.messages:
+		b.err = m.err
+		return m.Message, m.err
+	case <-b.stream.ctx.Done():
+		b.err = status.FromContextError(b.stream.ctx.Err()).Err()
+		return grpcwire.Message{}, b.err
+	}
+}
+
+// read hands over messages until the body or the call is over.
+func (b *handlerBody) read() {
+	defer b.asm.Abort()
+	for {
+		m, err := b.next()
+		select {
+		case b.messages <- handlerMessage{m, err}:
+		case <-b.stream.ctx.Done():
+			if err == nil {
+				m.Data.Free()
+			}
+			return
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// next reads one message.
+func (b *handlerBody) next() (grpcwire.Message, error) {
+	for {
+		n, readErr := b.stream.r.Body.Read(b.asm.Space(maxRead))
+		m, complete, err := b.asm.Filled(n)
+		switch {
+		case err != nil:
+			return m, status.Convert(err).Err()
+		case complete:
+			return m, nil // a read error comes again
+		case readErr == nil:
+		case !errors.Is(readErr, io.EOF):
+			return m, b.stream.handlerError(readErr)
+		default:
+			if err := b.asm.End(); err != nil {
+				return m, status.Convert(err).Err()
+			}
+			return m, io.EOF
+		}
+	}
+}
+
+// release makes the goroutine end, after the call's context did.
+func (b *handlerBody) release() {
+	_ = b.stream.r.Body.Close() // a read that is under way returns
+}

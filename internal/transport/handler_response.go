@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transport
+
+import (
+	"net/http"
+	"strconv"
+
+	"google.golang.org/grpc/internal/transport/grpcwire"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+)
+
+func quote(s string) string { return strconv.Quote(s) }
+
+// SetHeader is as that of ServerStream.
+func (s *HandlerStream) SetHeader(md metadata.MD) error {
+	if err := checkMD(md); err != nil || len(md) == 0 {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.headerSent || s.finished {
+		return errHeaderSent
+	}
+	s.header = metadata.Join(s.header, md)
+	return nil
+}
+
+// SendHeader is as that of ServerStream.
+func (s *HandlerStream) SendHeader(md metadata.MD) error {
+	if err := s.SetHeader(md); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.headerSent || s.finished {
+		return errHeaderSent
+	}
+	s.writeHeaders()
+	s.flush.Flush()
+	return nil
+}
+
+// SetTrailer is as that of ServerStream.
+func (s *HandlerStream) SetTrailer(md metadata.MD) error {
+	if err := checkMD(md); err != nil || len(md) == 0 {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.trailer = metadata.Join(s.trailer, md)
+	return nil
+}
+
+// SetSendCompress is as that of ServerStream.
+func (s *HandlerStream) SetSendCompress(name string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.headerSent || s.finished {
+		return errHeaderSent
+	}
+	s.sendCompress = name
+	return nil
+}
+
+// SendCompress is the encoding of the messages that are sent, "" for none.
+func (s *HandlerStream) SendCompress() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sendCompress
+}
+
+// Headers returns the metadata set so far, which belongs to the stream.
+func (s *HandlerStream) Headers() metadata.MD {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.header
+}
+
+// Trailers returns the trailers set so far, which belong to the stream.
+func (s *HandlerStream) Trailers() metadata.MD {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.trailer
+}
+
+// HeaderSent reports whether response headers have been sent.
+func (s *HandlerStream) HeaderSent() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.headerSent
+}
+
+// Send is as that of ServerStream, but that net/http waits while the windows are
+// full, until the client gives up.
+func (s *HandlerStream) Send(p Payload) error {
+	defer p.Data.Free()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.finished {
+		return errFinished
+	}
+	return s.write(p)
+}
+
+// write sends a message. mu is held.
+func (s *HandlerStream) write(p Payload) error {
+	if err := s.ctx.Err(); err != nil {
+		return status.FromContextError(err).Err()
+	}
+	if !s.headerSent {
+		s.writeHeaders()
+	}
+	prefix := grpcwire.Prefix(p.Compressed, uint32(p.Data.Len()))
+	if _, err := s.w.Write(prefix[:]); err != nil {
+		return s.handlerError(err)
+	}
+	for _, b := range p.Data {
+		if _, err := s.w.Write(b.ReadOnlyData()); err != nil {
+			return s.handlerError(err)
+		}
+	}
+	s.flush.Flush()
+	return nil
+}
+
+// Reply sends the one message of a unary call and ends it.
+func (s *HandlerStream) Reply(p Payload) error {
+	defer p.Data.Free()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.finished {
+		return errFinished
+	}
+	if err := s.write(p); err != nil {
+		s.finish(status.Convert(err))
+		return err
+	}
+	s.finish(nil)
+	return nil
+}
+
+// Finish ends the call with st; nil stands for OK.
+func (s *HandlerStream) Finish(st *status.Status) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.finished {
+		return errFinished
+	}
+	s.finish(st)
+	return nil
+}
+
+// finish sets the trailers, which net/http sends when its handler returns. mu is
+// held.
+func (s *HandlerStream) finish(st *status.Status) {
+	s.finished = true
+	if !s.headerSent {
+		s.writeHeaders()
+	}
+	s.flush.Flush() // what is set from here on goes into the trailers
+	h := s.w.Header()
+	// Details that can't be encoded are left out.
+	f, _ := grpcwire.EncodeStatus(st)
+	h.Set(http.TrailerPrefix+grpcwire.HeaderGRPCStatus, f.Code)
+	if f.Message != "" {
+		h.Set(http.TrailerPrefix+grpcwire.HeaderGRPCMessage, f.Message)
+	}
+	if f.Details != "" {
+		h.Set(http.TrailerPrefix+grpcwire.HeaderStatusDetails, f.Details)
+	}
+	for k, vs := range s.trailer {
+		if k != grpcwire.HeaderStatusDetails || f.Details == "" {
+			addHTTP(h, http.TrailerPrefix, pair{k, vs})
+		}
+	}
+}
+
+// writeHeaders sends the response headers. mu is held.
+func (s *HandlerStream) writeHeaders() {
+	s.headerSent = true
+	h := s.w.Header()
+	h["Date"] = nil // gRPC has no use for it
+	h.Set(grpcwire.HeaderContentType, grpcwire.ContentType(s.req.subtype))
+	if s.sendCompress != "" {
+		h.Set(grpcwire.HeaderEncoding, s.sendCompress)
+	}
+	for k, vs := range s.header {
+		addHTTP(h, "", pair{k, vs})
+	}
+	s.w.WriteHeader(http.StatusOK)
+}
+
+// pair is one key of an application's metadata.
+type pair struct {
+	key    string
+	values []string
+}
+
+func addHTTP(h http.Header, prefix string, p pair) {
+	if grpcwire.IsReserved(p.key) {
+		return
+	}
+	for _, v := range p.values {
+		if grpcwire.IsBinary(p.key) {
+			v = string(grpcwire.AppendBinary(nil, v))
+		}
+		h.Add(prefix+p.key, v)
+	}
+}

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transport
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/internal/ctxkey"
+	"google.golang.org/grpc/internal/transport/grpcwire"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+)
+
+// HandlerStream is one call that came in as a request to a server of package
+// net/http, whose HTTP/2 it uses. For its owner it is what ServerStream is; see
+// there for who may call what.
+type HandlerStream struct {
+	w      http.ResponseWriter
+	r      *http.Request
+	flush  http.Flusher
+	req    request
+	md     metadata.MD // received
+	peer   peer.Peer
+	ctx    handlerContext
+	cancel context.CancelFunc
+	body   handlerBody
+
+	mu           sync.Mutex // guards what follows, and the response
+	header       metadata.MD
+	trailer      metadata.MD
+	headerSent   bool
+	finished     bool
+	sendCompress string
+}
+
+// NewHandlerStream makes a call of the request r. If it is none, the answer has
+// been given to w and the result is nil.
+func NewHandlerStream(w http.ResponseWriter, r *http.Request, cfg *ServerConfig) *HandlerStream {
+	s := &HandlerStream{w: w, r: r}
+	if code, reason := s.parse(); reason != "" {
+		if code == http.StatusMethodNotAllowed {
+			w.Header().Set("Allow", http.MethodPost)
+		}
+		http.Error(w, reason, code)
+		return nil
+	}
+	s.setPeer()
+	ctx := r.Context()
+	if s.req.hasTimeout {
+		s.ctx.Context, s.cancel = context.WithTimeout(ctx, s.req.timeout)
+	} else {
+		s.ctx.Context, s.cancel = context.WithCancel(ctx)
+	}
+	s.ctx.stream = s
+	s.body.init(s, cfg)
+	return s
+}
+
+// parse reads the headers. A reason says why the request is no call.
+func (s *HandlerStream) parse() (code int, reason string) {
+	r := s.r
+	flush, ok := s.w.(http.Flusher)
+	switch {
+	case r.ProtoMajor != 2:
+		return http.StatusHTTPVersionNotSupported, "gRPC requires HTTP/2"
+	case r.Method != http.MethodPost:
+		return http.StatusMethodNotAllowed, "gRPC requires the method POST"
+	case !ok:
+		return http.StatusInternalServerError, "gRPC requires a ResponseWriter that is an http.Flusher"
+	}
+	s.flush = flush
+	contentType := r.Header.Get(grpcwire.HeaderContentType)
+	if s.req.subtype, ok = grpcwire.ParseContentType(contentType); !ok {
+		return http.StatusUnsupportedMediaType, "invalid gRPC request content-type " + quote(contentType)
+	}
+	if v := r.Header.Get(grpcwire.HeaderTimeout); v != "" {
+		d, err := grpcwire.ParseTimeout(v)
+		if err != nil {
+			return http.StatusBadRequest, "malformed grpc-timeout: " + err.Error()
+		}
+		s.req.timeout, s.req.hasTimeout = d, true
+	}
+	s.req.method = r.URL.Path
+	s.req.encoding = r.Header.Get(grpcwire.HeaderEncoding)
+	s.req.acceptEncoding = strings.Join(r.Header.Values(grpcwire.HeaderAcceptEncoding), ",")
+	return s.parseMetadata()
+}
+
+func (s *HandlerStream) parseMetadata() (code int, reason string) {
+	s.md = make(metadata.MD, len(s.r.Header)+1)
+	if s.r.Host != "" {
+		s.md[grpcwire.HeaderAuthority] = []string{s.r.Host}
+	}
+	for name, vs := range s.r.Header {
+		k := strings.ToLower(name)
+		if grpcwire.IsHidden(k) {
+			continue
+		}
+		for _, v := range vs {
+			s.req.size += len(k) + len(v) + 32 // RFC 9113 section 6.5.2
+			if !grpcwire.IsBinary(k) {
+				s.md[k] = append(s.md[k], v)
+				continue
+			}
+			more, err := grpcwire.AppendBinaryValues(s.md[k], v)
+			if err != nil {
+				return http.StatusBadRequest, "malformed binary metadata " + quote(k)
+			}
+			s.md[k] = more
+		}
+	}
+	return 0, ""
+}
+
+func (s *HandlerStream) setPeer() {
+	s.peer.Addr = httpAddr(s.r.RemoteAddr)
+	if local, ok := s.r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
+		s.peer.LocalAddr = local
+	}
+	if s.r.TLS != nil {
+		s.peer.AuthInfo = credentials.TLSInfo{
+			State:          *s.r.TLS,
+			CommonAuthInfo: credentials.CommonAuthInfo{SecurityLevel: credentials.PrivacyAndIntegrity},
+		}
+	}
+}
+
+// httpAddr is an address as net/http tells it.
+type httpAddr string
+
+func (a httpAddr) String() string { return string(a) }
+
+func (a httpAddr) Network() string {
+	if strings.Contains(string(a), ":") {
+		return "tcp"
+	}
+	return "unix"
+}
+
+// Method is the full method name, "/package.Service/Method".
+func (s *HandlerStream) Method() string { return s.req.method }
+
+// ContentSubtype names the codec that the client uses, "" for the default.
+func (s *HandlerStream) ContentSubtype() string { return s.req.subtype }
+
+// RecvCompress is the encoding of the client's messages, "" for none.
+func (s *HandlerStream) RecvCompress() string { return s.req.encoding }
+
+// AcceptEncoding is the client's list of encodings it can read.
+func (s *HandlerStream) AcceptEncoding() string { return s.req.acceptEncoding }
+
+// HeaderWireLength is the size of the request headers, uncompressed: net/http does
+// not tell another.
+func (s *HandlerStream) HeaderWireLength() int { return s.req.size }
+
+// IncomingHeader returns the request's metadata as a new map.
+func (s *HandlerStream) IncomingHeader() metadata.MD { return s.md.Copy() }
+
+// Context is the call's context. It ends when the handler returns, the client
+// cancels, the deadline passes or the connection is lost.
+func (s *HandlerStream) Context() context.Context { return &s.ctx }
+
+// Peer is the client. Its fields must not be changed.
+func (s *HandlerStream) Peer() *peer.Peer { return &s.peer }
+
+// Cancel ends the context. The handler is then expected to return.
+func (s *HandlerStream) Cancel() { s.cancel() }
+
+// Recv is as that of ServerStream.
+func (s *HandlerStream) Recv() (grpcwire.Message, error) { return s.body.recv() }
+
+// Release follows the end of the call. The request and the response are not
+// touched after it.
+func (s *HandlerStream) Release() {
+	s.mu.Lock()
+	s.finished = true
+	s.mu.Unlock()
+	s.cancel()
+	s.body.release()
+}
+
+// handlerContext is the context of a HandlerStream. What applications look for in
+// it is made when they do.
+type handlerContext struct {
+	context.Context
+	stream *HandlerStream
+}
+
+// Value implements context.Context.
+func (c *handlerContext) Value(key any) any {
+	switch key.(type) {
+	case ctxkey.IncomingMetadata:
+		return c
+	case ctxkey.Peer:
+		return &c.stream.peer
+	case ctxkey.ServerTransportStream:
+		return c.stream
+	}
+	return c.Context.Value(key)
+}
+
+// AfterFunc spares contexts that derive from this one a goroutine.
+func (c *handlerContext) AfterFunc(f func()) (stop func() bool) {
+	return context.AfterFunc(c.Context, f)
+}
+
+// IncomingMD implements ctxkey.LazyMD.
+func (c *handlerContext) IncomingMD() map[string][]string { return c.stream.md.Copy() }
+
+// handlerError is the status for a request or response that net/http gave up.
+func (s *HandlerStream) handlerError(err error) error {
+	if cause := s.ctx.Err(); cause != nil {
+		return status.FromContextError(cause).Err()
+	}
+	if d, ok := s.ctx.Deadline(); ok && !time.Now().Before(d) {
+		return status.FromContextError(context.DeadlineExceeded).Err()
+	}
+	return status.Error(codes.Unavailable, err.Error())
+}

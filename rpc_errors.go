@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package grpc
+
+import (
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// Code returns the code of err.
+//
+// Deprecated: use status.Code.
+func Code(err error) codes.Code { return status.Code(err) }
+
+// ErrorDesc returns the message of err.
+//
+// Deprecated: use status.Convert and its Message.
+func ErrorDesc(err error) string { return status.Convert(err).Message() }
+
+// Errorf returns an error with a code and a message; nil for codes.OK.
+//
+// Deprecated: use status.Errorf.
+func Errorf(c codes.Code, format string, a ...any) error { return status.Errorf(c, format, a...) }

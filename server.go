@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package grpc
+
+import (
+	"errors"
+	"net"
+	"reflect"
+	"runtime"
+	"strconv"
+	"sync"
+
+	"google.golang.org/grpc/grpclog"
+	"google.golang.org/grpc/internal/channelz"
+	"google.golang.org/grpc/internal/transport"
+)
+
+var logger = grpclog.Component("core")
+
+// ErrServerStopped is what Serve returns when the server was stopped before.
+var ErrServerStopped = errors.New("grpc: the server has been stopped")
+
+// Server serves RPCs. Make it with [NewServer]. Its methods may be called by any
+// goroutine.
+type Server struct {
+	opts     serverOptions
+	channelz *channelz.Node
+	running  handlerCount
+
+	// Changed by RegisterService only, which mu orders before Serve.
+	services map[string]*serviceInfo
+	methods  map[string]*method // by "/package.Service/Method"
+
+	mu        sync.Mutex // guards what follows; nothing that can wait happens under it
+	empty     sync.Cond  // signalled when the last of conns goes
+	state     serverState
+	served    bool // Serve or ServeHTTP was called
+	listeners map[net.Listener]*channelz.Socket
+	// handshakes are the connections that are not among conns yet.
+	handshakes map[net.Conn]struct{}
+	conns      map[*transport.Server]*channelz.Socket
+	starting   map[*transport.Server]struct{} // those of conns whose Start has not returned
+	httpCalls  map[*transport.HandlerStream]struct{}
+
+	stopOnce sync.Once
+	stopped  chan struct{} // closed when the first Stop or GracefulStop has done its work
+}
+
+// serverState only grows.
+type serverState uint8
+
+const (
+	serverRunning serverState = iota
+	serverDraining
+	serverStopped
+)
+
+// NewServer returns a server that has no services and accepts nothing yet.
+func NewServer(opt ...ServerOption) *Server {
+	opts := defaultServerOptions()
+	for _, o := range opt {
+		o.apply(&opts)
+	}
+	opts.finish()
+	s := &Server{
+		opts:       opts,
+		services:   make(map[string]*serviceInfo),
+		methods:    make(map[string]*method),
+		listeners:  make(map[net.Listener]*channelz.Socket),
+		handshakes: make(map[net.Conn]struct{}),
+		conns:      make(map[*transport.Server]*channelz.Socket),
+		starting:   make(map[*transport.Server]struct{}),
+		httpCalls:  make(map[*transport.HandlerStream]struct{}),
+		stopped:    make(chan struct{}),
+	}
+	s.empty.L = &s.mu
+	s.running.none.L = &s.running.mu
+	if channelz.IsOn() {
+		s.channelz = channelz.NewNode(nil, channelz.Server, callerOfNewServer())
+		s.channelz.Trace(channelz.Info, "Server created", nil)
+	}
+	return s
+}
+
+// callerOfNewServer names a server in channelz: "file.go:line".
+func callerOfNewServer() string {
+	_, file, line, ok := runtime.Caller(2)
+	if !ok {
+		return ""
+	}
+	return file + ":" + strconv.Itoa(line)
+}
+
+// serviceInfo is a registered service.
+type serviceInfo struct {
+	desc *ServiceDesc
+	impl any
+}
+
+// RegisterService adds a service, whose implementation is impl, to the server. It
+// must be called before Serve. Like generated code it is for the program's start:
+// it ends the program if the server serves already, if it has a service of the
+// name, or if impl does not have the methods that it needs.
+func (s *Server) RegisterService(desc *ServiceDesc, impl any) {
+	if impl != nil && desc.HandlerType != nil {
+		want := reflect.TypeOf(desc.HandlerType).Elem()
+		if have := reflect.TypeOf(impl); !have.Implements(want) {
+			logger.Fatalf("grpc: the implementation of service %s has type %v, which does not implement %v", desc.ServiceName, have, want)
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.served {
+		logger.Fatalf("grpc: RegisterService after Serve, for service %s", desc.ServiceName)
+	}
+	if _, twice := s.services[desc.ServiceName]; twice {
+		logger.Fatalf("grpc: service %s is registered already", desc.ServiceName)
+	}
+	s.services[desc.ServiceName] = &serviceInfo{desc, impl}
+	for i := range desc.Methods {
+		d := &desc.Methods[i]
+		s.addMethod(desc.ServiceName, d.MethodName, &method{impl: impl, unary: d})
+	}
+	for i := range desc.Streams {
+		d := &desc.Streams[i]
+		s.addMethod(desc.ServiceName, d.StreamName, &method{impl: impl, stream: d})
+	}
+}
+
+func (s *Server) addMethod(service, name string, m *method) {
+	m.full = "/" + service + "/" + name
+	s.methods[m.full] = m
+}
+
+// GetServiceInfo describes the services that are registered, by their names.
+func (s *Server) GetServiceInfo() map[string]ServiceInfo {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := make(map[string]ServiceInfo, len(s.services))
+	for name, service := range s.services {
+		d := service.desc
+		methods := make([]MethodInfo, 0, len(d.Methods)+len(d.Streams))
+		for i := range d.Methods {
+			methods = append(methods, MethodInfo{Name: d.Methods[i].MethodName})
+		}
+		for i := range d.Streams {
+			methods = append(methods, MethodInfo{
+				Name:           d.Streams[i].StreamName,
+				IsClientStream: d.Streams[i].ClientStreams,
+				IsServerStream: d.Streams[i].ServerStreams,
+			})
+		}
+		all[name] = ServiceInfo{Methods: methods, Metadata: d.Metadata}
+	}
+	return all
+}

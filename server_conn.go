@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package grpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"time"
+
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/internal/channelz"
+	"google.golang.org/grpc/internal/transport"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/stats"
+)
+
+const (
+	minAcceptDelay = 5 * time.Millisecond
+	maxAcceptDelay = time.Second
+)
+
+// Serve accepts connections from lis and serves the RPCs that come on them, each
+// on a goroutine of its own. It may be called for several listeners at once. It
+// closes lis, and returns when that fails (errors that call themselves temporary
+// are tried again), with the error; or when Stop or GracefulStop has done its
+// work, with nil. After either it returns [ErrServerStopped].
+//
+// TCP connections keep the settings that the listener gave them; Go's own turn on
+// keepalive probes of the operating system, which [net.ListenConfig] can change.
+func (s *Server) Serve(lis net.Listener) error {
+	if !s.addListener(lis) {
+		_ = lis.Close() // nobody will use it
+		return ErrServerStopped
+	}
+	defer s.removeListener(lis)
+	var delay time.Duration
+	for {
+		raw, err := lis.Accept()
+		if err == nil {
+			delay = 0
+			if s.addHandshake(raw) {
+				go s.handshake(raw)
+			}
+			continue
+		}
+		if s.stateNow() != serverRunning {
+			<-s.stopped
+			return nil
+		}
+		if !isTemporary(err) {
+			return err
+		}
+		delay = min(max(2*delay, minAcceptDelay), maxAcceptDelay)
+		logger.Warningf("grpc: accepting failed, trying again in %v: %v", delay, err)
+		select {
+		case <-time.After(delay):
+		case <-s.stopped:
+		}
+	}
+}
+
+func isTemporary(err error) bool {
+	var t interface{ Temporary() bool }
+	return errors.As(err, &t) && t.Temporary()
+}
+
+func (s *Server) stateNow() serverState {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.state
+}
+
+func (s *Server) addListener(lis net.Listener) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.served = true
+	if s.state != serverRunning {
+		return false
+	}
+	s.listeners[lis] = channelz.NewSocket(s.channelz, channelz.Listener, listenSource{lis.Addr()})
+	return true
+}
+
+// removeListener closes lis, unless the server did when it was stopped.
+func (s *Server) removeListener(lis net.Listener) {
+	s.mu.Lock()
+	socket, ours := s.listeners[lis]
+	delete(s.listeners, lis)
+	s.mu.Unlock()
+	if ours {
+		socket.Close()
+		_ = lis.Close() // it failed already
+	}
+}
+
+// addHandshake takes a new connection, or closes it if the server is stopped.
+func (s *Server) addHandshake(raw net.Conn) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.state != serverRunning {
+		_ = raw.Close()
+		return false
+	}
+	s.handshakes[raw] = struct{}{}
+	return true
+}
+
+// handshake makes raw a connection that serves RPCs. After it, the connection has
+// no goroutine but what it needs for itself.
+func (s *Server) handshake(raw net.Conn) {
+	nc, auth, err := s.secure(raw)
+	if err != nil {
+		s.forgetHandshake(raw)
+		if errors.Is(err, credentials.ErrConnDispatched) {
+			return // somebody else has it now
+		}
+		if !errors.Is(err, io.EOF) { // a port scan, or a balancer that looks whether we live
+			logger.Warningf("grpc: the handshake with %v failed: %v", raw.RemoteAddr(), err)
+			s.channelz.Trace(channelz.Warning, fmt.Sprintf("handshake with %v failed: %v", raw.RemoteAddr(), err), nil)
+		}
+		_ = raw.Close()
+		return
+	}
+	p := &peer.Peer{Addr: nc.RemoteAddr(), LocalAddr: nc.LocalAddr(), AuthInfo: auth}
+	ctx := s.beginConn(p)
+	c := transport.NewServer(ctx, nc, p, &s.opts.transport, (*serverHandler)(s))
+	if !s.addConn(raw, c) {
+		c.Close(errStopping)
+		s.endConn(ctx)
+		return
+	}
+	c.Start()
+	s.started(c)
+}
+
+// secure runs the handshake of the credentials.
+func (s *Server) secure(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	creds := s.opts.transport.Creds
+	if creds == nil {
+		return raw, nil, nil
+	}
+	if err := raw.SetDeadline(time.Now().Add(s.opts.transport.HandshakeTimeout)); err != nil {
+		return nil, nil, err
+	}
+	nc, auth, err := creds.ServerHandshake(raw)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := raw.SetDeadline(time.Time{}); err != nil {
+		_ = nc.Close()
+		return nil, nil, err
+	}
+	return nc, auth, nil
+}
+
+func (s *Server) forgetHandshake(raw net.Conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.handshakes, raw)
+}
+
+// addConn makes a connection one of the server's, unless that was stopped during
+// the handshake.
+func (s *Server) addConn(raw net.Conn, c *transport.Server) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.handshakes, raw)
+	if s.state != serverRunning {
+		return false
+	}
+	s.conns[c] = channelz.NewSocket(s.channelz, channelz.Connection, connSource{c})
+	s.starting[c] = struct{}{}
+	return true
+}
+
+// started says that c can be told to end, and does so if the server was stopped in
+// the meantime.
+func (s *Server) started(c *transport.Server) {
+	s.mu.Lock()
+	delete(s.starting, c)
+	state := s.state
+	s.mu.Unlock()
+	switch state {
+	case serverDraining:
+		c.Drain(drainReason)
+	case serverStopped:
+		c.Close(errStopping)
+	}
+}
+
+// beginConn tells the stats handlers of a connection, and returns the context that
+// its RPCs derive theirs from.
+func (s *Server) beginConn(p *peer.Peer) context.Context {
+	ctx := context.Background()
+	for _, h := range s.opts.stats {
+		ctx = h.TagConn(ctx, &stats.ConnTagInfo{RemoteAddr: p.Addr, LocalAddr: p.LocalAddr})
+		h.HandleConn(ctx, &stats.ConnBegin{})
+	}
+	return ctx
+}
+
+func (s *Server) endConn(ctx context.Context) {
+	for _, h := range s.opts.stats {
+		h.HandleConn(ctx, &stats.ConnEnd{})
+	}
+}
+
+// serverHandler is the Server as the handler of its connections.
+type serverHandler Server
+
+// HandleStream implements transport.ServerHandler.
+func (h *serverHandler) HandleStream(st *transport.ServerStream) { (*Server)(h).serveCall(st) }
+
+// ConnClosed implements transport.ServerHandler.
+func (h *serverHandler) ConnClosed(c *transport.Server, err error) {
+	s := (*Server)(h)
+	s.mu.Lock()
+	socket, known := s.conns[c]
+	delete(s.conns, c)
+	if len(s.conns) == 0 {
+		s.empty.Broadcast()
+	}
+	s.mu.Unlock()
+	if !known {
+		return
+	}
+	socket.Close()
+	s.endConn(c.Context())
+	if logger.V(2) {
+		logger.Infof("grpc: the connection with %v is closed: %v", c.Peer().Addr, err)
+	}
+}
+
+// listenSource is a listener for channelz.
+type listenSource struct{ addr net.Addr }
+
+func (l listenSource) ChannelzSocket() channelz.SocketData {
+	return channelz.SocketData{LocalAddr: l.addr}
+}
+
+// connSource is a connection for channelz.
+type connSource struct{ c *transport.Server }
+
+func (c connSource) ChannelzSocket() channelz.SocketData {
+	p := c.c.Peer()
+	d := channelz.SocketData{LocalAddr: p.LocalAddr, RemoteAddr: p.Addr}
+	if a, ok := p.AuthInfo.(interface {
+		GetSecurityValue() credentials.ChannelzSecurityValue
+	}); ok {
+		d.Security = a.GetSecurityValue()
+	}
+	return d
+}

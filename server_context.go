@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package grpc
+
+import (
+	"context"
+	"slices"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/internal/ctxkey"
+	"google.golang.org/grpc/internal/transport/grpcwire"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+)
+
+// ServerTransportStream is what a unary handler can do with its RPC, other than to
+// reply. It is in the handler's context; tests of handlers can put one of their
+// own there. The methods may be called by any goroutine.
+//
+// Experimental: this API may change in a later release.
+type ServerTransportStream interface {
+	// Method is the full name, "/package.Service/Method".
+	Method() string
+	SetHeader(md metadata.MD) error
+	SendHeader(md metadata.MD) error
+	SetTrailer(md metadata.MD) error
+}
+
+// NewContextWithServerTransportStream returns a context in which SetHeader and the
+// other functions here find stream.
+//
+// Experimental: this API may change in a later release.
+func NewContextWithServerTransportStream(ctx context.Context, stream ServerTransportStream) context.Context {
+	return context.WithValue(ctx, ctxkey.ServerTransportStream{}, stream)
+}
+
+// ServerTransportStreamFromContext returns the stream of the RPC whose handler has
+// ctx, nil if it belongs to none.
+//
+// Experimental: this API may change in a later release.
+func ServerTransportStreamFromContext(ctx context.Context) ServerTransportStream {
+	s, _ := ctx.Value(ctxkey.ServerTransportStream{}).(ServerTransportStream)
+	return s
+}
+
+// Method returns the full name, "/package.Service/Method", of the RPC whose
+// handler has ctx; ok tells if there is one.
+func Method(ctx context.Context) (name string, ok bool) {
+	s := ServerTransportStreamFromContext(ctx)
+	if s == nil {
+		return "", false
+	}
+	return s.Method(), true
+}
+
+// MethodFromServerStream is Method for the stream of a handler.
+func MethodFromServerStream(stream ServerStream) (string, bool) { return Method(stream.Context()) }
+
+// SetHeader adds to the metadata that the RPC, whose handler has ctx, sends first.
+// It fails with codes.Internal if ctx belongs to no RPC, if that metadata is sent
+// already, or if it can't be sent.
+func SetHeader(ctx context.Context, md metadata.MD) error {
+	if len(md) == 0 {
+		return nil
+	}
+	s, err := streamOf(ctx)
+	if err != nil {
+		return err
+	}
+	return s.SetHeader(md)
+}
+
+// SendHeader sends the metadata that the RPC sends first, with md added. It may be
+// called once, and fails like SetHeader.
+func SendHeader(ctx context.Context, md metadata.MD) error {
+	s, err := streamOf(ctx)
+	if err != nil {
+		return err
+	}
+	return s.SendHeader(md)
+}
+
+// SetTrailer adds to the metadata that the RPC sends with its status. It fails
+// with codes.Internal if ctx belongs to no RPC, or if the metadata can't be sent.
+func SetTrailer(ctx context.Context, md metadata.MD) error {
+	if len(md) == 0 {
+		return nil
+	}
+	s, err := streamOf(ctx)
+	if err != nil {
+		return err
+	}
+	return s.SetTrailer(md)
+}
+
+func streamOf(ctx context.Context) (ServerTransportStream, error) {
+	s := ServerTransportStreamFromContext(ctx)
+	if s == nil {
+		return nil, status.Errorf(codes.Internal, "grpc: there is no server stream in the context %v", ctx)
+	}
+	return s, nil
+}
+
+// SetSendCompressor names the registered compressor for the messages of the RPC to
+// its client; "identity" is none. It must be called before the RPC sends headers
+// or a message. It fails if ctx belongs to no RPC of a server, if there is no
+// compressor of the name, or if the client has not said that it can read it.
+//
+// Without it, messages go with the encoding that the client's come with.
+//
+// Experimental: this API may change in a later release.
+func SetSendCompressor(ctx context.Context, name string) error {
+	call, err := callOf(ctx)
+	if err != nil {
+		return err
+	}
+	if name != encoding.Identity {
+		if encoding.GetCompressor(name) == nil {
+			return status.Errorf(codes.Internal, "grpc: compressor %q is not registered", name)
+		}
+		if !grpcwire.AcceptsEncoding(call.AcceptEncoding(), name) {
+			return status.Errorf(codes.Internal, "grpc: the client does not support compressor %q", name)
+		}
+	}
+	return call.SetSendCompress(name)
+}
+
+// ClientSupportedCompressors returns the names of the encodings that the client of
+// the RPC can read, in its order. It fails if ctx belongs to no RPC of a server.
+//
+// Experimental: this API may change in a later release.
+func ClientSupportedCompressors(ctx context.Context) ([]string, error) {
+	call, err := callOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Collect(grpcwire.Encodings(call.AcceptEncoding())), nil
+}
+
+func callOf(ctx context.Context) (serverCall, error) {
+	call, ok := ServerTransportStreamFromContext(ctx).(serverCall)
+	if !ok {
+		return nil, status.Errorf(codes.Internal, "grpc: there is no server stream of this package in the context %v", ctx)
+	}
+	return call, nil
+}

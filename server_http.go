@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package grpc
+
+import (
+	"net/http"
+
+	"google.golang.org/grpc/internal/transport"
+)
+
+// ServeHTTP serves the RPC that the request r is, so that a server of package
+// net/http can serve gRPC beside other things on one port. r must have come over
+// HTTP/2. It is slower than Serve, and what a server can be told about its
+// connections (keepalive, windows, limits of streams, stats of connections) is
+// then the business of net/http; so is the authority of TLS.
+//
+// GracefulStop waits for such calls, and Stop cancels their contexts; the
+// connections stay with net/http.
+//
+// Experimental: this API may change in a later release.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	st := transport.NewHandlerStream(w, r, &s.opts.transport)
+	if st == nil {
+		return // it was no RPC, and has its answer
+	}
+	defer st.Release()
+	if !s.addHTTP(st) {
+		_ = st.Finish(stoppingStatus) // the client may be gone too
+		return
+	}
+	defer s.removeHTTP(st)
+	s.serveCall(st)
+}
+
+func (s *Server) addHTTP(st *transport.HandlerStream) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.served = true
+	if s.state != serverRunning {
+		return false
+	}
+	s.httpCalls[st] = struct{}{}
+	return true
+}
+
+func (s *Server) removeHTTP(st *transport.HandlerStream) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.httpCalls, st)
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package grpc
+
+import (
+	"errors"
+	"net"
+	"sync"
+	"sync/atomic"
+
+	"google.golang.org/grpc/internal/channelz"
+	"google.golang.org/grpc/internal/transport"
+)
+
+var errStopping = errors.New("the server was stopped")
+
+// drainReason is the debug text of the GOAWAY.
+const drainReason = "graceful_stop"
+
+// Stop closes all listeners and connections and returns when they are gone. RPCs
+// that are under way fail with codes.Unavailable at their clients, and the
+// contexts of their handlers are cancelled; see also [WaitForHandlers]. It may be
+// called while GracefulStop runs, to cut that short, and more than once.
+func (s *Server) Stop() {
+	for _, c := range s.enter(serverStopped) {
+		c.Close(errStopping)
+	}
+	s.cancelHTTP()
+	s.awaitConns()
+	if s.opts.waitForHandlers {
+		s.running.wait()
+	}
+	s.markStopped()
+}
+
+// GracefulStop closes all listeners and tells the clients to make no new RPCs on
+// their connections, serves those that are under way to their end, and returns
+// when the connections and the handlers are gone. It may be called more than
+// once.
+func (s *Server) GracefulStop() {
+	for _, c := range s.enter(serverDraining) {
+		c.Drain(drainReason)
+	}
+	s.awaitConns()
+	s.enter(serverStopped)
+	s.running.wait()
+	s.markStopped()
+}
+
+func (s *Server) markStopped() {
+	s.stopOnce.Do(func() {
+		s.channelz.Trace(channelz.Info, "Server deleted", nil)
+		s.channelz.Close()
+		close(s.stopped)
+	})
+}
+
+// enter enters a state, if it is not past it, and closes what nobody waits for
+// then: the listeners, and the connections on which no RPC can have come. It
+// returns the others.
+func (s *Server) enter(state serverState) []*transport.Server {
+	s.mu.Lock()
+	s.state = max(s.state, state)
+	if s.state == serverStopped {
+		s.running.refuse()
+	}
+	conns := make([]*transport.Server, 0, len(s.conns))
+	for c := range s.conns {
+		if _, early := s.starting[c]; !early { // started sees to those
+			conns = append(conns, c)
+		}
+	}
+	listeners, handshakes := s.listeners, s.handshakes
+	s.listeners = make(map[net.Listener]*channelz.Socket)
+	s.handshakes = make(map[net.Conn]struct{})
+	s.mu.Unlock()
+	for l, socket := range listeners {
+		socket.Close()
+		_ = l.Close() // of no use any more, whatever Close says
+	}
+	for c := range handshakes {
+		_ = c.Close()
+	}
+	return conns
+}
+
+// awaitConns waits until there are no connections. No new ones come, as the state
+// is past running.
+func (s *Server) awaitConns() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for len(s.conns) > 0 {
+		s.empty.Wait()
+	}
+}
+
+// cancelHTTP ends the contexts of the calls behind net/http, whose connections are
+// not ours to close.
+func (s *Server) cancelHTTP() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.httpCalls {
+		c.Cancel()
+	}
+}
+
+// handlerCount knows how many handlers run. To enter and to leave is one atomic
+// operation each, until somebody waits.
+type handlerCount struct {
+	n       atomic.Int64
+	refused atomic.Bool // no more may enter
+
+	mu   sync.Mutex
+	none sync.Cond
+}
+
+// enter reports whether a handler may run; each that may has to leave.
+func (h *handlerCount) enter() bool {
+	h.n.Add(1)
+	// Whoever waits has set refused before it looks at n: it sees this handler, or
+	// the handler sees it.
+	if h.refused.Load() {
+		h.leave()
+		return false
+	}
+	return true
+}
+
+func (h *handlerCount) leave() {
+	if h.n.Add(-1) == 0 && h.refused.Load() {
+		h.mu.Lock()
+		h.none.Broadcast()
+		h.mu.Unlock()
+	}
+}
+
+func (h *handlerCount) refuse() { h.refused.Store(true) }
+
+// wait follows refuse, and waits until no handler runs.
+func (h *handlerCount) wait() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for h.n.Load() > 0 {
+		h.none.Wait()
+	}
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package grpc
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/metadata"
+)
+
+// serverStream is a streaming call as its handler has it.
+type serverStream struct {
+	call   serverCall
+	ctx    streamContext
+	server *Server
+	codec  encoding.CodecV2
+	method *method
+
+	// Owned by the one who receives.
+	reader   messageReader
+	received bool
+
+	// Owned by the one who sends.
+	writer     messageWriter
+	writerName string // the encoding that writer is for
+}
+
+// serveStream serves a call of which at least one side streams.
+func (s *Server) serveStream(ctx context.Context, st serverCall, m *method) error {
+	codec := s.codecOf(st)
+	ss := &serverStream{
+		call:   st,
+		server: s,
+		codec:  codec,
+		method: m,
+		reader: s.reader(st, codec),
+		writer: s.writer(st, codec),
+	}
+	ss.writerName = st.SendCompress()
+	ss.ctx = streamContext{ctx, ss}
+	var err error
+	if s.opts.stream == nil {
+		err = m.stream.Handler(m.impl, ss)
+	} else {
+		info := &StreamServerInfo{FullMethod: m.full}
+		info.IsClientStream, info.IsServerStream = m.streams()
+		err = s.opts.stream(m.impl, ss, info, m.stream.Handler)
+	}
+	if err != nil {
+		return end(st, err)
+	}
+	return st.Finish(nil)
+}
+
+// Context implements ServerStream.
+func (ss *serverStream) Context() context.Context { return &ss.ctx }
+
+// SetHeader implements ServerStream.
+func (ss *serverStream) SetHeader(md metadata.MD) error { return ss.call.SetHeader(md) }
+
+// SendHeader implements ServerStream.
+func (ss *serverStream) SendHeader(md metadata.MD) error { return ss.call.SendHeader(md) }
+
+// SetTrailer implements ServerStream.
+func (ss *serverStream) SetTrailer(md metadata.MD) {
+	if err := ss.call.SetTrailer(md); err != nil {
+		logger.Errorf("grpc: SetTrailer of %s: %v", ss.method.full, err)
+	}
+}
+
+// SendMsg implements ServerStream.
+func (ss *serverStream) SendMsg(msg any) error {
+	if name := ss.call.SendCompress(); name != ss.writerName {
+		ss.writer.compressor, ss.writerName = ss.server.compressorFor(name), name
+	}
+	out, err := ss.writer.write(msg)
+	if err != nil {
+		return err
+	}
+	sizes := out.sizes()
+	if err := ss.call.Send(out.payload); err != nil {
+		return err
+	}
+	if o, ok := ss.call.(*observedCall); ok {
+		o.sent(msg, sizes)
+	}
+	return nil
+}
+
+// RecvMsg implements ServerStream.
+func (ss *serverStream) RecvMsg(msg any) error {
+	single := !ss.method.stream.ClientStreams
+	if single && ss.received {
+		return io.EOF // the first RecvMsg saw to it that there is no other
+	}
+	m, err := ss.call.Recv()
+	if err != nil {
+		if single && errors.Is(err, io.EOF) {
+			return noRequest(err)
+		}
+		return err
+	}
+	if err := decodeOne(ss.call, &ss.reader, m, msg); err != nil {
+		return err
+	}
+	ss.received = true
+	if single {
+		return noMore(ss.call)
+	}
+	return nil
+}
+
+// streamContext is the context of a streaming call. It knows how the call's
+// messages are encoded, for PreparedMsg.
+type streamContext struct {
+	context.Context
+	stream *serverStream
+}
+
+// Value implements context.Context.
+func (c *streamContext) Value(key any) any {
+	if _, ok := key.(messageWriterKey); ok {
+		w := c.stream.server.writer(c.stream.call, c.stream.codec)
+		return &w
+	}
+	return c.Context.Value(key)
+}
+
+// AfterFunc is what package context looks for: without it, every context that
+// derives from this one would need a goroutine.
+func (c *streamContext) AfterFunc(f func()) (stop func() bool) {
+	return context.AfterFunc(c.Context, f)
+}
