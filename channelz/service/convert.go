@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package service
+
+import (
+	"net"
+	"time"
+
+	channelzpb "google.golang.org/grpc/channelz/grpc_channelz_v1"
+	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/internal/channelz"
+	"google.golang.org/protobuf/types/known/anypb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+)
+
+func each[From, To any](list []From, convert func(From) To) []To {
+	var out []To
+	for _, entry := range list {
+		out = append(out, convert(entry))
+	}
+	return out
+}
+
+func channelOf(d channelz.NodeData) *channelzpb.Channel {
+	c := &channelzpb.Channel{
+		Ref:       &channelzpb.ChannelRef{ChannelId: d.ID, Name: d.Name},
+		Data:      channelDataOf(d),
+		SocketRef: each(d.Sockets, socketRefOf),
+	}
+	c.ChannelRef, c.SubchannelRef = childrenOf(d)
+	return c
+}
+
+func subchannelOf(d channelz.NodeData) *channelzpb.Subchannel {
+	s := &channelzpb.Subchannel{
+		Ref:       &channelzpb.SubchannelRef{SubchannelId: d.ID, Name: d.Name},
+		Data:      channelDataOf(d),
+		SocketRef: each(d.Sockets, socketRefOf),
+	}
+	s.Data.MaxConnectionsPerSubchannel = 1
+	s.ChannelRef, s.SubchannelRef = childrenOf(d)
+	return s
+}
+
+func childrenOf(d channelz.NodeData) (channels []*channelzpb.ChannelRef, subchannels []*channelzpb.SubchannelRef) {
+	for _, ref := range d.Children {
+		switch ref.Kind {
+		case channelz.Channel:
+			channels = append(channels, channelRefOf(ref))
+		case channelz.Subchannel:
+			subchannels = append(subchannels, subchannelRefOf(ref))
+		}
+	}
+	return channels, subchannels
+}
+
+func channelDataOf(d channelz.NodeData) *channelzpb.ChannelData {
+	return &channelzpb.ChannelData{
+		State:                    &channelzpb.ChannelConnectivityState{State: stateOf(d.State)},
+		Target:                   d.Name,
+		Trace:                    traceOf(d.Trace),
+		CallsStarted:             d.CallsStarted,
+		CallsSucceeded:           d.CallsSucceeded,
+		CallsFailed:              d.CallsFailed,
+		LastCallStartedTimestamp: timeOf(d.LastCallStarted),
+	}
+}
+
+func stateOf(s connectivity.State) channelzpb.ChannelConnectivityState_State {
+	switch s {
+	case connectivity.Idle:
+		return channelzpb.ChannelConnectivityState_IDLE
+	case connectivity.Connecting:
+		return channelzpb.ChannelConnectivityState_CONNECTING
+	case connectivity.Ready:
+		return channelzpb.ChannelConnectivityState_READY
+	case connectivity.TransientFailure:
+		return channelzpb.ChannelConnectivityState_TRANSIENT_FAILURE
+	case connectivity.Shutdown:
+		return channelzpb.ChannelConnectivityState_SHUTDOWN
+	}
+	return channelzpb.ChannelConnectivityState_UNKNOWN
+}
+
+func serverOf(d channelz.NodeData) *channelzpb.Server {
+	return &channelzpb.Server{
+		Ref: &channelzpb.ServerRef{ServerId: d.ID, Name: d.Name},
+		Data: &channelzpb.ServerData{
+			Trace:                    traceOf(d.Trace),
+			CallsStarted:             d.CallsStarted,
+			CallsSucceeded:           d.CallsSucceeded,
+			CallsFailed:              d.CallsFailed,
+			LastCallStartedTimestamp: timeOf(d.LastCallStarted),
+		},
+		ListenSocket: each(d.Sockets, socketRefOf),
+	}
+}
+
+func channelRefOf(r channelz.Ref) *channelzpb.ChannelRef {
+	return &channelzpb.ChannelRef{ChannelId: r.ID, Name: r.Name}
+}
+
+func subchannelRefOf(r channelz.Ref) *channelzpb.SubchannelRef {
+	return &channelzpb.SubchannelRef{SubchannelId: r.ID, Name: r.Name}
+}
+
+func socketRefOf(r channelz.Ref) *channelzpb.SocketRef {
+	return &channelzpb.SocketRef{SocketId: r.ID, Name: r.Name}
+}
+
+func traceOf(t channelz.Trace) *channelzpb.ChannelTrace {
+	return &channelzpb.ChannelTrace{
+		NumEventsLogged:   t.Logged,
+		CreationTimestamp: timeOf(t.Created),
+		Events:            each(t.Events, eventOf),
+	}
+}
+
+func eventOf(e channelz.TraceEvent) *channelzpb.ChannelTraceEvent {
+	out := &channelzpb.ChannelTraceEvent{
+		Description: e.Text,
+		Severity:    channelzpb.ChannelTraceEvent_Severity(e.Severity),
+		Timestamp:   timeOf(e.Time),
+	}
+	switch {
+	case e.Subject.ID == 0:
+	case e.Subject.Kind == channelz.Channel:
+		out.ChildRef = &channelzpb.ChannelTraceEvent_ChannelRef{ChannelRef: channelRefOf(e.Subject)}
+	case e.Subject.Kind == channelz.Subchannel:
+		out.ChildRef = &channelzpb.ChannelTraceEvent_SubchannelRef{SubchannelRef: subchannelRefOf(e.Subject)}
+	}
+	return out
+}
+
+func socketOf(id int64, d channelz.SocketData) *channelzpb.Socket {
+	return &channelzpb.Socket{
+		Ref:        &channelzpb.SocketRef{SocketId: id},
+		Local:      addressOf(d.LocalAddr),
+		Remote:     addressOf(d.RemoteAddr),
+		RemoteName: d.RemoteName,
+		Security:   securityOf(d.Security),
+		Data: &channelzpb.SocketData{
+			StreamsStarted:                   d.StreamsStarted,
+			StreamsSucceeded:                 d.StreamsSucceeded,
+			StreamsFailed:                    d.StreamsFailed,
+			MessagesSent:                     d.MessagesSent,
+			MessagesReceived:                 d.MessagesReceived,
+			KeepAlivesSent:                   d.KeepAlivesSent,
+			LastLocalStreamCreatedTimestamp:  timeOf(d.LastLocalStreamCreated),
+			LastRemoteStreamCreatedTimestamp: timeOf(d.LastRemoteStreamCreated),
+			LastMessageSentTimestamp:         timeOf(d.LastMessageSent),
+			LastMessageReceivedTimestamp:     timeOf(d.LastMessageReceived),
+			LocalFlowControlWindow:           windowOf(d, d.LocalFlowControlWindow),
+			RemoteFlowControlWindow:          windowOf(d, d.RemoteFlowControlWindow),
+		},
+	}
+}
+
+// windowOf leaves a listener without windows: it has no peer.
+func windowOf(d channelz.SocketData, window int64) *wrapperspb.Int64Value {
+	if d.RemoteAddr == nil {
+		return nil
+	}
+	return wrapperspb.Int64(window)
+}
+
+func addressOf(a net.Addr) *channelzpb.Address {
+	switch a := a.(type) {
+	case nil:
+		return nil
+	case *net.TCPAddr:
+		return &channelzpb.Address{Address: &channelzpb.Address_TcpipAddress{
+			TcpipAddress: &channelzpb.Address_TcpIpAddress{IpAddress: ipOf(a.IP), Port: int32(a.Port)},
+		}}
+	case *net.IPAddr:
+		return &channelzpb.Address{Address: &channelzpb.Address_TcpipAddress{
+			TcpipAddress: &channelzpb.Address_TcpIpAddress{IpAddress: ipOf(a.IP), Port: -1},
+		}}
+	case *net.UnixAddr:
+		return &channelzpb.Address{Address: &channelzpb.Address_UdsAddress_{
+			UdsAddress: &channelzpb.Address_UdsAddress{Filename: a.Name},
+		}}
+	}
+	return &channelzpb.Address{Address: &channelzpb.Address_OtherAddress_{
+		OtherAddress: &channelzpb.Address_OtherAddress{Name: a.String()},
+	}}
+}
+
+// ipOf returns 4 bytes for IPv4 in either form.
+func ipOf(ip net.IP) []byte {
+	if v4 := ip.To4(); v4 != nil {
+		return v4
+	}
+	return ip
+}
+
+func securityOf(v credentials.ChannelzSecurityValue) *channelzpb.Security {
+	switch v := v.(type) {
+	case *credentials.TLSChannelzSecurityValue:
+		return &channelzpb.Security{Model: &channelzpb.Security_Tls_{Tls: &channelzpb.Security_Tls{
+			CipherSuite:       &channelzpb.Security_Tls_StandardName{StandardName: v.StandardName},
+			LocalCertificate:  v.LocalCertificate,
+			RemoteCertificate: v.RemoteCertificate,
+		}}}
+	case *credentials.OtherChannelzSecurityValue:
+		other := &channelzpb.Security_OtherSecurity{Name: v.Name}
+		if v.Value != nil {
+			if packed, err := anypb.New(v.Value); err == nil { // else the name has to do
+				other.Value = packed
+			}
+		}
+		return &channelzpb.Security{Model: &channelzpb.Security_Other{Other: other}}
+	}
+	return nil
+}
+
+func timeOf(t time.Time) *timestamppb.Timestamp {
+	if t.IsZero() {
+		return nil
+	}
+	return timestamppb.New(t)
+}

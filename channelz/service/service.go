@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package service is the channelz service (gRFC A14), which shows the channels, servers
+// and sockets of a process to tools such as grpcdebug.
+//
+// Records are kept only in programs that import this package, from the moment on when it
+// is imported.
+package service
+
+import (
+	"context"
+	"math"
+
+	"google.golang.org/grpc"
+	channelzpb "google.golang.org/grpc/channelz/grpc_channelz_v1"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/internal/channelz"
+	"google.golang.org/grpc/status"
+)
+
+func init() { channelz.TurnOn() }
+
+// RegisterChannelzServiceToServer adds the channelz service to a server. Whoever can call
+// the server can read all of the process's records, addresses included.
+func RegisterChannelzServiceToServer(s grpc.ServiceRegistrar) {
+	channelzpb.RegisterChannelzServer(s, server{})
+}
+
+// server answers from the registry of internal/channelz.
+type server struct {
+	channelzpb.UnimplementedChannelzServer
+}
+
+func (server) GetTopChannels(_ context.Context, req *channelzpb.GetTopChannelsRequest) (*channelzpb.GetTopChannelsResponse, error) {
+	p, err := page(req.GetStartChannelId(), req.GetMaxResults())
+	if err != nil {
+		return nil, err
+	}
+	list, last := channelz.TopChannels(p)
+	return &channelzpb.GetTopChannelsResponse{Channel: each(list, channelOf), End: last}, nil
+}
+
+func (server) GetServers(_ context.Context, req *channelzpb.GetServersRequest) (*channelzpb.GetServersResponse, error) {
+	p, err := page(req.GetStartServerId(), req.GetMaxResults())
+	if err != nil {
+		return nil, err
+	}
+	list, last := channelz.Servers(p)
+	return &channelzpb.GetServersResponse{Server: each(list, serverOf), End: last}, nil
+}
+
+func (server) GetServerSockets(_ context.Context, req *channelzpb.GetServerSocketsRequest) (*channelzpb.GetServerSocketsResponse, error) {
+	p, err := page(req.GetStartSocketId(), req.GetMaxResults())
+	if err != nil {
+		return nil, err
+	}
+	list, last, ok := channelz.ServerSockets(req.GetServerId(), p)
+	if !ok {
+		return nil, notFound(channelz.Server, req.GetServerId())
+	}
+	return &channelzpb.GetServerSocketsResponse{SocketRef: each(list, socketRefOf), End: last}, nil
+}
+
+func (server) GetServer(_ context.Context, req *channelzpb.GetServerRequest) (*channelzpb.GetServerResponse, error) {
+	d, ok := channelz.NodeByID(channelz.Server, req.GetServerId())
+	if !ok {
+		return nil, notFound(channelz.Server, req.GetServerId())
+	}
+	return &channelzpb.GetServerResponse{Server: serverOf(d)}, nil
+}
+
+func (server) GetChannel(_ context.Context, req *channelzpb.GetChannelRequest) (*channelzpb.GetChannelResponse, error) {
+	d, ok := channelz.NodeByID(channelz.Channel, req.GetChannelId())
+	if !ok {
+		return nil, notFound(channelz.Channel, req.GetChannelId())
+	}
+	return &channelzpb.GetChannelResponse{Channel: channelOf(d)}, nil
+}
+
+func (server) GetSubchannel(_ context.Context, req *channelzpb.GetSubchannelRequest) (*channelzpb.GetSubchannelResponse, error) {
+	d, ok := channelz.NodeByID(channelz.Subchannel, req.GetSubchannelId())
+	if !ok {
+		return nil, notFound(channelz.Subchannel, req.GetSubchannelId())
+	}
+	return &channelzpb.GetSubchannelResponse{Subchannel: subchannelOf(d)}, nil
+}
+
+func (server) GetSocket(_ context.Context, req *channelzpb.GetSocketRequest) (*channelzpb.GetSocketResponse, error) {
+	s := channelz.SocketByID(req.GetSocketId())
+	if s == nil {
+		return nil, notFound(channelz.Connection, req.GetSocketId())
+	}
+	return &channelzpb.GetSocketResponse{Socket: socketOf(s.ID(), s.Data())}, nil
+}
+
+// page obeys "must never be negative" of channelz.proto.
+func page(from, limit int64) (channelz.Page, error) {
+	if limit < 0 {
+		return channelz.Page{}, status.Errorf(codes.InvalidArgument, "channelz: max_results is %d, but must not be negative", limit)
+	}
+	return channelz.Page{From: from, Limit: int(min(limit, math.MaxInt32))}, nil
+}
+
+func notFound(kind channelz.Kind, id int64) error {
+	return status.Errorf(codes.NotFound, "channelz: there is no %v #%d", kind, id)
+}
