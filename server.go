@@ -59,7 +59,7 @@ const (
 func NewServer(opt ...ServerOption) *Server {
 	opts := defaultServerOptions()
 	for _, o := range opt {
-		o.apply(&opts)
+		opts.add(o)
 	}
 	opts.finish()
 	s := &Server{

@@ -44,6 +44,14 @@ func defaultServerOptions() serverOptions {
 	return serverOptions{maxReceive: defaultMaxReceiveSize, maxSend: defaultMaxSendSize}
 }
 
+func (o *serverOptions) add(opt ServerOption) {
+	opt.apply(o)
+	// Package experimental has an option of its own that sets this.
+	if p, ok := opt.(interface{ ServerBufferPool() mem.BufferPool }); ok {
+		o.transport.BufferPool = p.ServerBufferPool()
+	}
+}
+
 // finish settles what depends on several options.
 func (o *serverOptions) finish() {
 	if o.unary != nil {

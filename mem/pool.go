@@ -27,7 +27,12 @@ type NopBufferPool struct {
 // DefaultBufferPool returns the pool that the whole process shares: sizes from
 // 256 B to 4 MiB, so that a buffer wastes less than half of its memory; larger
 // requests are plain allocations.
-func DefaultBufferPool() BufferPool { return mem.Default() }
+func DefaultBufferPool() BufferPool {
+	if p := mem.Replacement(); p != nil {
+		return p
+	}
+	return mem.Default()
+}
 
 // NewTieredBufferPool returns a pool with the given sizes in bytes, in any order.
 // A request gets the smallest size that holds it. A request larger than all of them,

@@ -2,6 +2,8 @@
 
 package mem
 
+import "sync/atomic"
+
 // defaultPool has the powers of two from 256 B to 4 MiB, the default limit of a
 // received message. From 4 KiB on, each has a second size a little above it: payloads like
 // to have round sizes, and the message around them adds a few bytes, which must
@@ -24,3 +26,23 @@ var defaultPool = NewTiered(
 
 // Default returns the pool of the process. Tests and operators read its Stats.
 func Default() *Tiered { return defaultPool }
+
+var replacement atomic.Pointer[Pool]
+
+// ReplaceDefault makes another pool the one that mem.DefaultBufferPool returns; nil undoes
+// that. [Default] is not changed.
+func ReplaceDefault(p Pool) {
+	if p == nil {
+		replacement.Store(nil)
+		return
+	}
+	replacement.Store(&p)
+}
+
+// Replacement returns the pool that was given to ReplaceDefault, nil if none was.
+func Replacement() Pool {
+	if p := replacement.Load(); p != nil {
+		return *p
+	}
+	return nil
+}
