@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package admin adds the services for administrators to a server (gRFC A38): channelz.
+//
+// Experimental: this API may change in a later release.
+package admin
+
+import (
+	"google.golang.org/grpc"
+	channelz "google.golang.org/grpc/channelz/service"
+	"google.golang.org/grpc/internal/admin"
+)
+
+func init() {
+	admin.Add(func(s grpc.ServiceRegistrar) (func(), error) {
+		channelz.RegisterChannelzServiceToServer(s)
+		return nil, nil
+	})
+}
+
+// Register adds the services to a server. Call cleanup when the server has stopped; it
+// is nil when there is an error. Whoever can call the server can see what these services
+// show, so it should not be the one that serves users.
+func Register(s grpc.ServiceRegistrar) (cleanup func(), err error) {
+	return admin.Register(s)
+}

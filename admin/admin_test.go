@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package admin
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/internal/admin"
+)
+
+type registrar []string
+
+func (r *registrar) RegisterService(d *grpc.ServiceDesc, _ any) { *r = append(*r, d.ServiceName) }
+
+func TestRegister(t *testing.T) {
+	var got registrar
+	cleanup, err := Register(&got)
+	if err != nil || !slices.Equal(got, registrar{"grpc.channelz.v1.Channelz"}) {
+		t.Fatalf("%q, %v", got, err)
+	}
+	cleanup()
+
+	released := 0
+	admin.Add(func(grpc.ServiceRegistrar) (func(), error) { return func() { released++ }, nil })
+	cleanup, err = Register(&got)
+	if err != nil || released != 0 {
+		t.Fatalf("%d, %v", released, err)
+	}
+	cleanup()
+	if released != 1 {
+		t.Errorf("released %d times", released)
+	}
+
+	broken := errors.New("broken")
+	admin.Add(func(grpc.ServiceRegistrar) (func(), error) { return nil, broken })
+	if cleanup, err := Register(&got); err != broken || cleanup != nil || released != 2 {
+		t.Errorf("%v, released %d times", err, released)
+	}
+}
