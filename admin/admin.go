@@ -12,7 +12,7 @@ import (
 )
 
 func init() {
-	admin.Add(func(s grpc.ServiceRegistrar) (func(), error) {
+	admin.Default.Add(func(s grpc.ServiceRegistrar) (func(), error) {
 		channelz.RegisterChannelzServiceToServer(s)
 		return nil, nil
 	})
@@ -22,5 +22,5 @@ func init() {
 // is nil when there is an error. Whoever can call the server can see what these services
 // show, so it should not be the one that serves users.
 func Register(s grpc.ServiceRegistrar) (cleanup func(), err error) {
-	return admin.Register(s)
+	return admin.Default.Register(s)
 }

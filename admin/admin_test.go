@@ -22,10 +22,15 @@ func TestRegister(t *testing.T) {
 		t.Fatalf("%q, %v", got, err)
 	}
 	cleanup()
+}
 
+func TestCleanup(t *testing.T) {
+	var services admin.Services
+	var got registrar
 	released := 0
-	admin.Add(func(grpc.ServiceRegistrar) (func(), error) { return func() { released++ }, nil })
-	cleanup, err = Register(&got)
+	services.Add(func(grpc.ServiceRegistrar) (func(), error) { return func() { released++ }, nil })
+	services.Add(func(grpc.ServiceRegistrar) (func(), error) { return nil, nil })
+	cleanup, err := services.Register(&got)
 	if err != nil || released != 0 {
 		t.Fatalf("%d, %v", released, err)
 	}
@@ -35,8 +40,8 @@ func TestRegister(t *testing.T) {
 	}
 
 	broken := errors.New("broken")
-	admin.Add(func(grpc.ServiceRegistrar) (func(), error) { return nil, broken })
-	if cleanup, err := Register(&got); err != broken || cleanup != nil || released != 2 {
+	services.Add(func(grpc.ServiceRegistrar) (func(), error) { return nil, broken })
+	if cleanup, err := services.Register(&got); err != broken || cleanup != nil || released != 2 {
 		t.Errorf("%v, released %d times", err, released)
 	}
 }

@@ -14,31 +14,35 @@ import (
 // holds, once the server has stopped; it may be nil.
 type Service func(grpc.ServiceRegistrar) (cleanup func(), err error)
 
-var (
-	mu       sync.Mutex
-	services []Service
-)
+// Services is a list of services. It is safe for concurrent use; the zero value is empty.
+type Services struct {
+	mu   sync.Mutex
+	list []Service
+}
+
+// Default has the services of the process.
+var Default Services
 
 // Add announces a service.
-func Add(s Service) {
-	mu.Lock()
-	defer mu.Unlock()
-	services = append(services, s)
+func (s *Services) Add(service Service) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.list = append(s.list, service)
 }
 
 // Register adds all services that were announced to a server. After an error nothing
 // is left that would have to be released.
-func Register(s grpc.ServiceRegistrar) (cleanup func(), err error) {
-	mu.Lock()
-	defer mu.Unlock()
+func (s *Services) Register(server grpc.ServiceRegistrar) (cleanup func(), err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	var cleanups []func()
 	cleanup = func() {
 		for _, f := range cleanups {
 			f()
 		}
 	}
-	for _, service := range services {
-		f, err := service(s)
+	for _, service := range s.list {
+		f, err := service(server)
 		if f != nil {
 			cleanups = append(cleanups, f)
 		}
