@@ -77,6 +77,13 @@ func (c *Child) ExitIdle() {
 
 // Close closes the policy and shuts down what SubConns it left.
 func (c *Child) Close() {
+	for sc := range c.closePolicy() {
+		sc.Shutdown()
+	}
+}
+
+// closePolicy returns the SubConns that are left.
+func (c *Child) closePolicy() map[balancer.SubConn]struct{} {
 	c.calls.Lock()
 	defer c.calls.Unlock()
 	if c.policy != nil {
@@ -84,12 +91,10 @@ func (c *Child) Close() {
 		c.policy = nil
 	}
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	left := c.subConns
 	c.subConns, c.closed = nil, true
-	c.mu.Unlock()
-	for sc := range left {
-		sc.Shutdown()
-	}
+	return left
 }
 
 func (c *Child) isClosed() bool {
