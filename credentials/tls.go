@@ -15,6 +15,7 @@ import (
 	"sync"
 
 	"google.golang.org/grpc/internal/envconfig"
+	"google.golang.org/grpc/internal/tlsconn"
 )
 
 // NewTLS returns credentials that use a copy of c, which may be nil, with these
@@ -32,6 +33,7 @@ func NewTLS(c *tls.Config) TransportCredentials {
 	config := withDefaults(c)
 	if perClient := config.GetConfigForClient; perClient != nil {
 		config.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+			hello.Conn = tlsconn.Underlying(hello.Conn)
 			c, err := perClient(hello)
 			if err != nil || c == nil {
 				return nil, err
@@ -119,8 +121,22 @@ const (
 	serverSide side = true
 )
 
-// newTLSConn is the only place where a tls.Conn is put over a connection.
-func newTLSConn(rawConn net.Conn, config *tls.Config, s side) *tls.Conn {
+// secureConn is a *tls.Conn or a *tlsconn.Conn.
+type secureConn interface {
+	net.Conn
+	HandshakeContext(context.Context) error
+	ConnectionState() tls.ConnectionState
+}
+
+// newTLSConn is the only place where TLS is put over a connection. A plain socket
+// gets the kind of TLS connection that holds no buffers while it is idle.
+func newTLSConn(rawConn net.Conn, config *tls.Config, s side) secureConn {
+	if envconfig.HTTPFramerReadBufferPooling {
+		opts := tlsconn.Options{Server: s == serverSide, Release: envconfig.TLSIdleRelease}
+		if c, ok := tlsconn.New(rawConn, config, opts); ok {
+			return c
+		}
+	}
 	if s == serverSide {
 		return tls.Server(rawConn, config)
 	}
@@ -128,7 +144,7 @@ func newTLSConn(rawConn net.Conn, config *tls.Config, s side) *tls.Conn {
 }
 
 // handshake closes conn, and with it the raw connection, on every error.
-func (c *tlsCreds) handshake(ctx context.Context, conn *tls.Conn) (net.Conn, AuthInfo, error) {
+func (c *tlsCreds) handshake(ctx context.Context, conn secureConn) (net.Conn, AuthInfo, error) {
 	if err := conn.HandshakeContext(ctx); err != nil {
 		conn.Close()
 		return nil, nil, err
@@ -165,7 +181,27 @@ func withDefaults(c *tls.Config) *tls.Config {
 	if c.CipherSuites == nil {
 		c.CipherSuites = cipherSuites()
 	}
+	// Many records leave in one write: small ones only cost.
+	c.DynamicRecordSizingDisabled = true
+	showSocket(c)
 	return c
+}
+
+// showSocket makes c's callbacks see the connection that TLS was put over, as they
+// do with a tls.Conn.
+func showSocket(c *tls.Config) {
+	if get := c.GetCertificate; get != nil {
+		c.GetCertificate = func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+			hello.Conn = tlsconn.Underlying(hello.Conn)
+			return get(hello)
+		}
+	}
+	if get := c.GetEncryptedClientHelloKeys; get != nil {
+		c.GetEncryptedClientHelloKeys = func(hello *tls.ClientHelloInfo) ([]tls.EncryptedClientHelloKey, error) {
+			hello.Conn = tlsconn.Underlying(hello.Conn)
+			return get(hello)
+		}
+	}
 }
 
 // cipherSuites are Go's secure ones without those on the list of RFC 9113, appendix

@@ -35,6 +35,13 @@ var (
 	// ALPN fails. GRPC_ENFORCE_ALPN_ENABLED, true unless "false".
 	EnforceALPN = boolean(os.Getenv("GRPC_ENFORCE_ALPN_ENABLED"), true)
 
+	// TLSIdleRelease says whether a TLS connection may take the buffers of crypto/tls
+	// away while they are empty, which saves up to 32 KiB for each idle connection. It
+	// has no effect without HTTPFramerReadBufferPooling, nor in a build with the tag
+	// grpcnotlsrelease.
+	// GRPC_GO_EXPERIMENTAL_TLS_IDLE_RELEASE, true unless "false".
+	TLSIdleRelease = boolean(os.Getenv("GRPC_GO_EXPERIMENTAL_TLS_IDLE_RELEASE"), true)
+
 	// ALTSMaxConcurrentHandshakes bounds the ALTS handshakes that one process runs
 	// at a time, clients and servers each.
 	// GRPC_ALTS_MAX_CONCURRENT_HANDSHAKES, 1 to 100, 100 by default.

@@ -51,10 +51,15 @@ type Writer interface {
 	// Write writes all of p or returns an error, waiting as net.Conn's does.
 	Write(p []byte) (n int, err error)
 
-	// TryWrite makes one attempt to write p and never waits. The error is nil
-	// exactly when all of p was written. It is ErrWouldBlock when only the
-	// first n bytes (possibly none) found room; the rest can follow later by
-	// either method. No reference to p is kept.
+	// TryWrite writes as much of p as it can without waiting. The error is nil
+	// exactly when all of p is with the system. It is ErrWouldBlock when only
+	// the first n bytes (possibly none) were taken; the rest can follow later
+	// by either method. No reference to p is kept.
+	//
+	// A layered connection may take bytes and still hold them, encrypted; n may
+	// then even be len(p), beside ErrWouldBlock. So ErrWouldBlock always calls
+	// for another write, be it an empty one: Write returns only when what was
+	// taken before is written too.
 	TryWrite(p []byte) (n int, err error)
 }
 

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tlsconn
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"sync"
+	"syscall"
+	"time"
+
+	"google.golang.org/grpc/internal/transport/readyreader"
+	"google.golang.org/grpc/mem"
+)
+
+// socket is what a Conn needs of the connection below, beside net.Conn.
+type socket interface {
+	readyreader.TryReader
+	readyreader.InPlaceReader
+}
+
+// Conn is a TLS connection. It is a net.Conn, a readyreader.TryReader,
+// InPlaceReader and Writer. One goroutine reads and one writes at a time;
+// deadlines and Close may come from anywhere.
+type Conn struct {
+	// Immutable once the handshake is over.
+	tls     *tls.Conn
+	raw     net.Conn
+	sock    socket
+	sockW   readyreader.Writer
+	pool    mem.BufferPool
+	release bool // tls.Conn reads from our buffers: see layout.go
+	open    bool // the handshake is over; from here on tls.Conn never waits
+
+	rmu sync.Mutex
+	// Guarded by rmu, which the reader holds except while it waits.
+	intake intake
+	rerr   error // final
+	closed bool
+
+	out outbox
+}
+
+// Options says how New is to make a connection.
+type Options struct {
+	// Server is the accepting side.
+	Server bool
+	// Release asks to take crypto/tls's buffers away while they are empty, if
+	// that is possible here.
+	Release bool
+}
+
+// New puts TLS over raw and reports whether it can: raw has to be exactly a TCP
+// or unix socket, on a system where sockets can be read without waiting, and
+// config must not allow renegotiation, which reads in the middle of a read and
+// has to wait. If not, raw is untouched, and is good for a tls.Conn.
+//
+// config is not changed. The handshake is still to be done.
+func New(raw net.Conn, config *tls.Config, opts Options) (*Conn, bool) {
+	if !opts.Server && config.Renegotiation != tls.RenegotiateNever {
+		return nil, false
+	}
+	r, _ := readyreader.NewReader(raw)
+	sock, ok := r.(socket)
+	if !ok {
+		return nil, false
+	}
+	w, ok := readyreader.NewWriter(raw)
+	if !ok {
+		return nil, false
+	}
+	c := &Conn{raw: raw, sock: sock, sockW: w, release: opts.Release && releasable()}
+	c.start(config, opts.Server)
+	return c, true
+}
+
+func (c *Conn) start(config *tls.Config, server bool) {
+	c.pool = mem.DefaultBufferPool()
+	if server {
+		c.tls = tls.Server((*wire)(c), config)
+	} else {
+		c.tls = tls.Client((*wire)(c), config)
+	}
+}
+
+// HandshakeContext runs the handshake, waiting for the peer. It comes before
+// everything else but Close. An end of ctx closes the connection.
+func (c *Conn) HandshakeContext(ctx context.Context) error {
+	if err := c.tls.HandshakeContext(ctx); err != nil {
+		if e, ok := err.(tls.RecordHeaderError); ok {
+			e.Conn = Underlying(e.Conn)
+			return e
+		}
+		return err
+	}
+	c.open = true
+	if c.release {
+		c.intake.dry = !c.holdsRecord()
+		c.settle()
+	}
+	return nil
+}
+
+// ConnectionState is that of tls.Conn.
+func (c *Conn) ConnectionState() tls.ConnectionState { return c.tls.ConnectionState() }
+
+// OCSPResponse is that of tls.Conn.
+func (c *Conn) OCSPResponse() []byte { return c.tls.OCSPResponse() }
+
+// VerifyHostname is that of tls.Conn.
+func (c *Conn) VerifyHostname(host string) error { return c.tls.VerifyHostname(host) }
+
+// NetConn is the socket below. Reading or writing it breaks the connection.
+func (c *Conn) NetConn() net.Conn { return c.raw }
+
+// RawConn is the socket to wait on. What it carries is ciphertext.
+func (c *Conn) RawConn() syscall.RawConn { return c.sock.RawConn() }
+
+// LocalAddr returns the socket's local address.
+func (c *Conn) LocalAddr() net.Addr { return c.raw.LocalAddr() }
+
+// RemoteAddr returns the socket's remote address.
+func (c *Conn) RemoteAddr() net.Addr { return c.raw.RemoteAddr() }
+
+// SetDeadline sets both deadlines.
+func (c *Conn) SetDeadline(t time.Time) error { return c.raw.SetDeadline(t) }
+
+// SetReadDeadline ends a wait for input at t. Nothing is lost by it: reading can
+// go on after another deadline was set.
+func (c *Conn) SetReadDeadline(t time.Time) error { return c.raw.SetReadDeadline(t) }
+
+// SetWriteDeadline ends a wait in Write at t. Unlike with tls.Conn, writing can go
+// on after another deadline was set.
+func (c *Conn) SetWriteDeadline(t time.Time) error { return c.raw.SetWriteDeadline(t) }
+
+// CloseWrite sends the peer the close_notify alert (RFC 8446, section 6.1): it
+// reads the end of the stream after all that was written. It does not wait; what
+// finds no room is sent in the background. Writing is over then, reading is not,
+// and the socket is not shut down.
+func (c *Conn) CloseWrite() error {
+	err := c.tls.CloseWrite()
+	c.flushSoon()
+	return err
+}
+
+// Close sends close_notify, if there is room for it, and closes the socket. A
+// Read or Write that waits ends with an error.
+func (c *Conn) Close() error {
+	err := c.tls.Close()
+	c.rmu.Lock()
+	c.closed = true
+	c.drop()
+	c.rmu.Unlock()
+	return err
+}
+
+// Underlying returns what TLS runs over if conn is the connection that crypto/tls
+// shows in its callbacks, as ClientHelloInfo.Conn, and else conn.
+func Underlying(conn net.Conn) net.Conn {
+	if w, ok := conn.(*wire); ok {
+		return w.raw
+	}
+	return conn
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package tlsconn is TLS over a plain socket for connections that spend most of
+// their life idle. An idle [Conn] holds keys and counters, no buffer, and needs
+// no goroutine to wait for input.
+//
+// crypto/tls does the cryptography and the protocol. What this package changes is
+// how it meets the socket: after the handshake, which blocks as usual, crypto/tls
+// never touches the socket any more.
+//
+//   - Reading: ciphertext is read when the socket is ready, into a pooled buffer,
+//     and crypto/tls is asked only while there is some. It reports that it needs
+//     more by passing on [readyreader.ErrWouldBlock], which it survives with the
+//     part of a record that it has.
+//   - Writing: records are gathered in a pooled buffer and leave in one system
+//     call, because a write that fails is final to crypto/tls even if it could be
+//     repeated. A full socket is dealt with outside of crypto/tls.
+//
+// # Memory
+//
+// A tls.Conn keeps the largest buffer it ever needed for a record. Where allowed,
+// and found possible at the first use in a process, a Conn lends it the pooled
+// buffer instead and takes it back as soon as it is drained. That reaches into
+// tls.Conn by field names; it is off where the fields are not those known here,
+// where a trial fails, in builds with the tag grpcnotlsrelease, and without
+// [Options].Release. Then all works the same, with up to 32 KiB held for each
+// connection and one more copy of all that is received.
+//
+// # Locks
+//
+// In this order: Conn.rmu, then those of crypto/tls, then outbox.mu.
+// outbox.send comes before those of crypto/tls; who already holds one of the
+// others only tries it.
+package tlsconn

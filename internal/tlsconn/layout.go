@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !grpcnotlsrelease
+
+package tlsconn
+
+import (
+	"bytes"
+	"crypto/tls"
+	"reflect"
+	"sync"
+	"unsafe"
+
+	"google.golang.org/grpc/internal/transport/readyreader"
+)
+
+// The part of this package that reaches into tls.Conn.
+
+// buffers are the three fields of a tls.Conn that hold on to memory. They belong
+// to whoever is in tls.Conn.Read; nothing else touches them after the handshake.
+type buffers struct {
+	raw   *bytes.Buffer // ciphertext, from the beginning of a record
+	input *bytes.Reader // plaintext of the last record, in raw's memory
+	hand  *bytes.Buffer // handshake messages
+}
+
+// offsets are where the fields are. They are valid if findOffsets says so.
+var offsets struct{ raw, input, hand uintptr }
+
+// releasable reports whether tls.Conn is as this file expects. It finds out once, at
+// the first connection.
+var releasable = sync.OnceValue(func() bool { return selfTest() == nil })
+
+var findOffsets = sync.OnceValue(func() bool {
+	conn := reflect.TypeFor[tls.Conn]()
+	for _, want := range []struct {
+		name string
+		typ  reflect.Type
+		at   *uintptr
+	}{
+		{"rawInput", reflect.TypeFor[bytes.Buffer](), &offsets.raw},
+		{"input", reflect.TypeFor[bytes.Reader](), &offsets.input},
+		{"hand", reflect.TypeFor[bytes.Buffer](), &offsets.hand},
+	} {
+		f, ok := conn.FieldByName(want.name)
+		if !ok || f.Type != want.typ || len(f.Index) != 1 {
+			return false
+		}
+		*want.at = f.Offset
+	}
+	return true
+})
+
+func buffersOf(c *tls.Conn) buffers {
+	p := unsafe.Pointer(c)
+	return buffers{
+		raw:   (*bytes.Buffer)(unsafe.Add(p, offsets.raw)),
+		input: (*bytes.Reader)(unsafe.Add(p, offsets.input)),
+		hand:  (*bytes.Buffer)(unsafe.Add(p, offsets.hand)),
+	}
+}
+
+// holdsRecord reports whether tls.Conn can go on without more ciphertext.
+func (c *Conn) holdsRecord() bool {
+	b := buffersOf(c.tls)
+	if b.input.Len() > 0 {
+		return true
+	}
+	raw := b.raw.Bytes()
+	if len(raw) < recordHeader {
+		return false
+	}
+	n := int(raw[3])<<8 | int(raw[4])
+	return n > maxRecord || len(raw) >= recordHeader+n // too long a record is for tls.Conn to refuse
+}
+
+// feed makes p the ciphertext that tls.Conn holds.
+func (c *Conn) feed(p []byte) { *buffersOf(c.tls).raw = *bytes.NewBuffer(p) }
+
+// top adds what can be read at once to a part of a record in a buffer of full
+// size. It is ErrWouldBlock if there is no such buffer too.
+func (c *Conn) top() error {
+	in := &c.intake
+	if len(*in.buf) < cipherSize {
+		return readyreader.ErrWouldBlock
+	}
+	k := copy(*in.buf, buffersOf(c.tls).raw.Bytes())
+	n, err := c.sock.TryReadInto((*in.buf)[k:])
+	c.feed((*in.buf)[:k+n])
+	return err
+}
+
+// settle gives the buffers back if they are empty.
+func (c *Conn) settle() {
+	b := buffersOf(c.tls)
+	if b.hand.Len() == 0 {
+		*b.hand = bytes.Buffer{}
+	}
+	if b.input.Len() == 0 {
+		*b.input = bytes.Reader{} // it keeps raw's memory alive
+		if b.raw.Len() == 0 {
+			*b.raw = bytes.Buffer{}
+			c.intake.put(c.pool)
+		}
+	}
+}
+
+// stash moves the part of a record that is in hand to memory of its own length.
+func (c *Conn) stash() {
+	c.settle()
+	in := &c.intake
+	part := buffersOf(c.tls).raw.Bytes()
+	if len(part) == in.w {
+		return // nothing at all, or done before
+	}
+	buf := c.pool.Get(len(part))
+	copy(*buf, part)
+	in.put(c.pool)
+	in.buf, in.w = buf, len(part)
+	c.feed(*buf)
+}
+
+// drop forgets all input.
+func (c *Conn) drop() {
+	if c.release && c.open {
+		b := buffersOf(c.tls)
+		*b.raw, *b.input, *b.hand = bytes.Buffer{}, bytes.Reader{}, bytes.Buffer{}
+	}
+	c.intake.put(c.pool)
+	c.intake.dry = false
+}

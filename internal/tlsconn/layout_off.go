@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build grpcnotlsrelease
+
+package tlsconn
+
+import "google.golang.org/grpc/internal/transport/readyreader"
+
+// This build leaves tls.Conn's fields alone: Conn.release is never set.
+
+func releasable() bool { return false }
+
+func (c *Conn) holdsRecord() bool { return true }
+
+func (c *Conn) feed([]byte) {}
+
+func (c *Conn) top() error { return readyreader.ErrWouldBlock }
+
+func (c *Conn) settle() {}
+
+func (c *Conn) stash() {}
+
+func (c *Conn) drop() {
+	c.intake.put(c.pool)
+	c.intake.dry = false
+}

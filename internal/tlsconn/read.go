@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tlsconn
+
+import (
+	"errors"
+	"io"
+	"net"
+
+	"google.golang.org/grpc/internal/transport/readyreader"
+	"google.golang.org/grpc/mem"
+)
+
+const (
+	// cipherSize is how much is read from the socket at once. It leaves room for
+	// two records of full size and more, so that the part of one that stays
+	// behind can always be completed in the same buffer.
+	cipherSize = 64 << 10
+
+	recordHeader = 5
+	// maxRecord is more than any record's length says: RFC 5246 section 6.2.3
+	// allows 2^14+2048, RFC 8446 section 5.2 less.
+	maxRecord = 16<<10 + 2048
+)
+
+// ReadOnReady implements readyreader.Reader. No buffer is held during the wait,
+// but for the bytes of a record of which only a part arrived.
+func (c *Conn) ReadOnReady(bufSize int, pool mem.BufferPool) (*[]byte, int, error) {
+	return c.lend(bufSize, pool, true)
+}
+
+// TryRead implements readyreader.TryReader.
+func (c *Conn) TryRead(bufSize int, pool mem.BufferPool) (*[]byte, int, error) {
+	return c.lend(bufSize, pool, false)
+}
+
+// TryReadInto implements readyreader.InPlaceReader.
+func (c *Conn) TryReadInto(p []byte) (int, error) { return c.read(p, false) }
+
+// Read implements net.Conn. It may return more than one record's data, and never
+// data and an error at once.
+func (c *Conn) Read(p []byte) (int, error) { return c.read(p, true) }
+
+// ReleaseIdle drops what the connection holds for reading and can do without. It
+// belongs to the reader, who calls it when it is about to leave the connection
+// alone, after TryRead returned ErrWouldBlock.
+func (c *Conn) ReleaseIdle() {
+	c.rmu.Lock()
+	if c.release && c.open && !c.closed && c.intake.dry {
+		c.stash()
+	}
+	c.rmu.Unlock()
+}
+
+func (c *Conn) lend(size int, pool mem.BufferPool, wait bool) (*[]byte, int, error) {
+	c.rmu.Lock()
+	defer c.rmu.Unlock()
+	for {
+		if !c.intake.dry {
+			buf := pool.Get(size)
+			p := (*buf)[:min(len(*buf), max(size, 0))]
+			n, err := c.decrypt(p)
+			if n > 0 {
+				return buf, n, nil
+			}
+			pool.Put(buf)
+			if len(p) == 0 {
+				err = io.ErrShortBuffer
+			}
+			if err != nil {
+				return nil, 0, err
+			}
+		}
+		if err := c.fill(wait); err != nil {
+			return nil, 0, err
+		}
+	}
+}
+
+func (c *Conn) read(p []byte, wait bool) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	c.rmu.Lock()
+	defer c.rmu.Unlock()
+	for {
+		if !c.intake.dry {
+			if n, err := c.decrypt(p); n > 0 || err != nil {
+				return n, err
+			}
+		}
+		if err := c.fill(wait); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// decrypt fills p from the ciphertext in hand. With neither data nor an error
+// there is not enough of it.
+func (c *Conn) decrypt(p []byte) (n int, err error) {
+	if c.closed {
+		return 0, net.ErrClosed
+	}
+	added := c.out.added.Load()
+	for n < len(p) && !c.intake.dry && c.rerr == nil {
+		k, err := c.tls.Read(p[n:])
+		n += k
+		switch {
+		case err == readyreader.ErrWouldBlock:
+			c.intake.dry = true
+		case err != nil:
+			c.rerr = err // tls.Conn does not repeat all of its errors
+		case c.release:
+			c.intake.dry = !c.holdsRecord()
+		}
+	}
+	if c.out.added.Load() != added {
+		// A KeyUpdate or an alert that the peer made us send. (Or the writer's
+		// records: then it has the socket.)
+		c.flushSoon()
+	}
+	if c.rerr != nil {
+		c.drop()
+	} else if c.release {
+		c.settle()
+	}
+	if n > 0 {
+		return n, nil
+	}
+	return 0, c.rerr
+}
+
+// fill reads more ciphertext, after that in hand has yielded what it could. What
+// ends the stream is left for crypto/tls to judge, and is no error here.
+func (c *Conn) fill(wait bool) error {
+	if c.closed {
+		return net.ErrClosed
+	}
+	if c.release && c.intake.buf != nil {
+		if err := c.top(); err != readyreader.ErrWouldBlock {
+			return c.filled(err)
+		}
+	}
+	if c.release {
+		c.stash()
+	}
+	in := &c.intake
+	in.lender = lender{pool: c.pool, skip: in.w}
+	var n int
+	var err error
+	if wait {
+		// Close may come meanwhile; what is left here then is not ours.
+		c.rmu.Unlock()
+		_, n, err = c.sock.ReadOnReady(cipherSize, &in.lender)
+		c.rmu.Lock()
+	} else {
+		_, n, err = c.sock.TryRead(cipherSize, &in.lender)
+	}
+	buf := in.lender.whole
+	in.lender = lender{}
+	switch {
+	case err != nil:
+		return c.filled(err)
+	case c.closed:
+		c.pool.Put(buf)
+		return net.ErrClosed
+	}
+	c.adopt(buf, n)
+	return nil
+}
+
+// filled says what became of an attempt to read ciphertext.
+func (c *Conn) filled(err error) error {
+	var ne net.Error
+	switch {
+	case err == nil:
+	case err == readyreader.ErrWouldBlock, errors.As(err, &ne) && ne.Timeout():
+		return err
+	default:
+		c.intake.end = err
+	}
+	c.intake.dry = false
+	return nil
+}
+
+// adopt makes n bytes of buf, that follow those the intake holds, the ciphertext
+// in hand.
+func (c *Conn) adopt(buf *[]byte, n int) {
+	in := &c.intake
+	in.dry = false
+	if !c.release {
+		in.buf, in.r, in.w = buf, 0, n
+		return
+	}
+	k := in.w
+	if k > 0 {
+		copy(*buf, (*in.buf)[:k])
+	}
+	in.put(c.pool)
+	in.buf = buf
+	c.feed((*buf)[:k+n])
+}

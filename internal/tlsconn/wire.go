@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tlsconn
+
+import (
+	"net"
+	"time"
+
+	"google.golang.org/grpc/internal/transport/readyreader"
+)
+
+// wire is the Conn as crypto/tls sees it: the connection to read records from and
+// write records to. During the handshake that is the socket; from then on it is
+// memory, and nothing here waits.
+type wire Conn
+
+// Read implements net.Conn. After the handshake the reader calls it within
+// tls.Conn.Read.
+func (w *wire) Read(p []byte) (int, error) {
+	if !w.open {
+		return w.raw.Read(p)
+	}
+	in := &w.intake
+	if in.r == in.w {
+		if in.end != nil {
+			return 0, in.end
+		}
+		return 0, readyreader.ErrWouldBlock
+	}
+	n := copy(p, (*in.buf)[in.r:in.w])
+	in.r += n
+	if in.r == in.w {
+		in.put(w.pool)
+	}
+	return n, nil
+}
+
+// Write implements net.Conn: see outbox.
+func (w *wire) Write(p []byte) (int, error) {
+	if !w.open {
+		return w.raw.Write(p)
+	}
+	if err := w.out.add(p, w.pool); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// Close implements net.Conn. The close_notify that tls.Conn may have added to
+// the outbox leaves if there is room for it.
+func (w *wire) Close() error {
+	c := (*Conn)(w)
+	if !c.open {
+		return c.raw.Close()
+	}
+	if c.out.send.TryLock() {
+		_ = c.flush(c.sockW.TryWrite)
+		c.out.send.Unlock()
+	}
+	err := c.raw.Close()
+	c.shutOutbox()
+	return err
+}
+
+func (w *wire) LocalAddr() net.Addr { return w.raw.LocalAddr() }
+
+func (w *wire) RemoteAddr() net.Addr { return w.raw.RemoteAddr() }
+
+// The deadlines below are those that crypto/tls sets on its own account, around
+// close_notify. They would hit what is still waiting to be sent.
+
+func (w *wire) SetDeadline(t time.Time) error {
+	if !w.open {
+		return w.raw.SetDeadline(t)
+	}
+	return nil
+}
+
+func (w *wire) SetReadDeadline(t time.Time) error {
+	if !w.open {
+		return w.raw.SetReadDeadline(t)
+	}
+	return nil
+}
+
+func (w *wire) SetWriteDeadline(t time.Time) error {
+	if !w.open {
+		return w.raw.SetWriteDeadline(t)
+	}
+	return nil
+}

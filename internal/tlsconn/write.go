@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tlsconn
+
+import (
+	"errors"
+	"net"
+
+	"google.golang.org/grpc/internal/transport/readyreader"
+)
+
+// Write implements net.Conn: it returns when all of p, and what TryWrite left
+// behind, is with the system. For the latter p may be empty. On a timeout the
+// first n bytes are taken, though not all of them need have been sent, and the
+// write can be continued behind them.
+func (c *Conn) Write(p []byte) (int, error) {
+	c.out.send.Lock()
+	n, err := c.seal(p, c.sockW.Write)
+	c.unlockSend(err == nil)
+	return n, err
+}
+
+// TryWrite implements readyreader.Writer. If it returns ErrWouldBlock the first n
+// bytes of p are taken, all of them perhaps, and some may be left inside as
+// ciphertext. They go out with the next write, so there has to be one: Write waits
+// until they are sent, even if there is nothing more to write.
+func (c *Conn) TryWrite(p []byte) (int, error) {
+	if !c.out.send.TryLock() {
+		return 0, readyreader.ErrWouldBlock // somebody waits for the socket
+	}
+	n, err := c.seal(p, c.sockW.TryWrite)
+	c.unlockSend(err == nil)
+	return n, err
+}
+
+// seal encrypts p and moves it to the socket by write. send is held.
+func (c *Conn) seal(p []byte, write func([]byte) (int, error)) (n int, err error) {
+	for {
+		if err := c.flush(write); err != nil || n == len(p) {
+			return n, err
+		}
+		chunk := p[n:min(len(p), n+sealChunk)]
+		c.out.mu.Lock()
+		c.out.reserve(len(chunk)+(len(chunk)/maxPlain+1)*recordCost, c.pool)
+		c.out.mu.Unlock()
+		k, err := c.tls.Write(chunk)
+		n += k
+		if err != nil {
+			return n, err
+		}
+	}
+}
+
+// flush moves what is in the outbox to the socket by write. An error other than
+// ErrWouldBlock and a timeout is the end of writing. send is held.
+func (c *Conn) flush(write func([]byte) (int, error)) error {
+	o := &c.out
+	b, p, err := o.take()
+	if err != nil || p == nil {
+		return err
+	}
+	if len(b) == 0 {
+		c.pool.Put(p)
+		return nil
+	}
+	n, err := write(b)
+	if err == nil {
+		c.pool.Put(p)
+		return nil
+	}
+	var ne net.Error
+	if err == readyreader.ErrWouldBlock || errors.As(err, &ne) && ne.Timeout() {
+		o.putBack(b[n:], p, c.pool)
+		return err
+	}
+	c.pool.Put(p)
+	return o.fail(err, c.pool)
+}
+
+// unlockSend releases send. Others, who found it held, may have added records
+// since the last flush; with look that is attended to. Without, the caller has
+// left something behind and a write will follow.
+func (c *Conn) unlockSend(look bool) {
+	c.out.send.Unlock()
+	if look && c.out.pending() {
+		c.flushSoon()
+	}
+}
+
+// flushSoon sends what is in the outbox without waiting: now if there is room, by
+// a goroutine if not. If somebody else is sending, this will be seen by it.
+func (c *Conn) flushSoon() {
+	o := &c.out
+	for o.pending() {
+		if !o.send.TryLock() {
+			return
+		}
+		err := c.flush(c.sockW.TryWrite)
+		o.send.Unlock()
+		if err == readyreader.ErrWouldBlock {
+			c.flushLater()
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// flushLater has a goroutine wait for room, one at most.
+func (c *Conn) flushLater() {
+	o := &c.out
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.waiting {
+		return
+	}
+	o.waiting = true
+	go func() {
+		o.send.Lock()
+		o.mu.Lock()
+		o.waiting = false
+		o.mu.Unlock()
+		// The writer learns of a failure from its own next write.
+		err := c.flush(c.sockW.Write)
+		c.unlockSend(err == nil)
+	}()
+}
