@@ -21,6 +21,7 @@ type idleOptions struct {
 	impls, links, messages, steps, svg string
 	linger, quiet                      time.Duration
 	watch                              bool
+	stall                              int
 }
 
 func parseIdle(args []string) (idleOptions, error) {
@@ -33,6 +34,7 @@ func parseIdle(args []string) (idleOptions, error) {
 	fs.DurationVar(&o.linger, "linger", 1500*time.Millisecond, "how long connections are left alone before memory is measured")
 	fs.DurationVar(&o.quiet, "quiet", 5*time.Second, "how long the processor time of idleness is measured")
 	fs.BoolVar(&o.watch, "watch", false, "leave a stream open on each connection")
+	fs.IntVar(&o.stall, "stall", 0, "bytes of messages that the server sends on a stream of each connection and nobody reads")
 	fs.StringVar(&o.svg, "svg", "", "file for the chart (default out/benchmark/idle.svg)")
 	return o, fs.Parse(args)
 }
@@ -54,7 +56,7 @@ func runIdle(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	outcome := idleOutcome{Machine: thisMachine(time.Now()), Steps: steps, Watch: o.watch}
+	outcome := idleOutcome{Machine: thisMachine(time.Now()), Steps: steps, Watch: o.watch, Stall: o.stall}
 	for _, over := range strings.Split(o.links, ",") {
 		for _, message := range messages {
 			t := idleTable{Over: over, Message: message}
@@ -64,6 +66,7 @@ func runIdle(ctx context.Context, args []string) error {
 					Steps:       steps,
 					MessageSize: message,
 					Watch:       o.watch,
+					Stall:       o.stall,
 					Linger:      o.linger,
 					Quiet:       o.quiet,
 					OneByOne:    true,

@@ -22,6 +22,7 @@ type idleOutcome struct {
 	Machine machine
 	Steps   []int
 	Watch   bool
+	Stall   int `json:",omitempty"`
 	Tables  []idleTable
 }
 
@@ -71,6 +72,9 @@ func (o idleOutcome) chart() chart.Chart {
 	}
 	if o.Watch {
 		what += ", each with an open stream"
+	}
+	if o.Stall > 0 {
+		what += fmt.Sprintf(", with a stream of %s messages that nobody reads", size(o.Stall))
 	}
 	c := chart.Chart{Title: "What an idle gRPC connection costs", Subtitle: what, Format: chart.Bytes}
 	for _, t := range o.Tables {

@@ -38,6 +38,9 @@ type profiling struct{ cpu, allocs string }
 // grace is how much longer than planned a measurement may take before it counts as hung.
 const grace = 30 * time.Second
 
+// warmRounds is how many round trips a slow line gets until its windows have grown.
+const warmRounds = 20
+
 // measure does one measurement in two fresh processes.
 func measure(ctx context.Context, r row, impl workers.Impl, t timing, prof profiling) (m measured, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, t.warmup+t.window+grace, errors.New("it hangs"))
@@ -50,7 +53,7 @@ func measure(ctx context.Context, r row, impl workers.Impl, t timing, prof profi
 			err = fmt.Errorf("%s of %s: %w", r.name, impl.Name, errors.Join(err, context.Cause(ctx)))
 		}
 	}()
-	pair, err := workers.StartPair(ctx, impl, impl, r.link, 1)
+	pair, err := workers.StartPair(ctx, impl, impl, ops.Serve{Link: r.link, Delay: r.delay})
 	if err != nil {
 		return m, err
 	}
@@ -60,7 +63,7 @@ func measure(ctx context.Context, r row, impl workers.Impl, t timing, prof profi
 		return m, err
 	}
 	load := r.load
-	load.Warmup = t.warmup
+	load.Warmup = t.warmup + warmRounds*2*r.delay
 	if _, err := control.Call[ops.Nothing](pair.Client, ops.OpLoad, load, nil); err != nil {
 		return m, err
 	}

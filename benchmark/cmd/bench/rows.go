@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"regexp"
+	"time"
 
 	"google.golang.org/grpc/benchmark/internal/ops"
 )
@@ -20,6 +21,8 @@ type row struct {
 	// floor is what the machine does without gRPC, measured beside; nil where it would
 	// tell nothing.
 	floor *row
+	// delay each way between client and server.
+	delay time.Duration
 	// share of the baseline's own maximum, at which calls begin at a fixed rate.
 	share float64
 	quick bool // part of a quick look
@@ -69,6 +72,15 @@ func extras() []row {
 		r := unary(128, 4, 1, ops.TCP, ops.Insecure)
 		r.name = fmt.Sprintf("fair/unary/128B/beside=%s/tcp", size(beside))
 		r.load.Beside = beside
+		all = append(all, r.asked())
+	}
+	for _, r := range []row{
+		unary(8<<10, 64, 1, ops.TCP, ops.Insecure),
+		streams(ops.Pull, 1<<20, 1, ops.Insecure),
+		streams(ops.Push, 1<<20, 1, ops.Insecure),
+	} {
+		r.name = "far/100ms/" + r.name
+		r.delay = 50 * time.Millisecond
 		all = append(all, r.asked())
 	}
 	return all

@@ -33,6 +33,9 @@ type Params struct {
 	MessageSize int
 	// Watch leaves a stream open on each connection.
 	Watch bool
+	// Stall, when it is not 0, lets the server send messages of that size on a stream of
+	// each connection that nobody reads.
+	Stall int
 	// Linger is how long connections are left alone before a sample.
 	Linger time.Duration
 	// Quiet, when it is not 0, is how long the processor time of idleness is measured.
@@ -70,7 +73,7 @@ type Observer func(impl, text string, count, total int)
 // Measure measures one implementation.
 func Measure(ctx context.Context, impl workers.Impl, p Params, observe Observer) (_ Result, err error) {
 	last := p.Steps[len(p.Steps)-1]
-	pair, err := workers.StartPair(ctx, impl, impl, p.Link, 1+last/perAddress)
+	pair, err := workers.StartPair(ctx, impl, impl, ops.Serve{Link: p.Link, Addresses: 1 + last/perAddress})
 	if err != nil {
 		return Result{}, err
 	}
@@ -133,6 +136,7 @@ func (m *measurement) add(n int, text string) error {
 		Calls:       max(m.params.Calls, 1),
 		MessageSize: m.params.MessageSize,
 		Watch:       m.params.Watch,
+		Stall:       m.params.Stall,
 	}, m.observe(text))
 	return err
 }

@@ -12,6 +12,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/benchmark/benchpb"
+	"google.golang.org/grpc/benchmark/internal/delay"
 	"google.golang.org/grpc/benchmark/internal/ops"
 	"google.golang.org/grpc/benchmark/internal/service"
 	"google.golang.org/grpc/credentials"
@@ -34,7 +35,13 @@ func Listen(args ops.Serve, b *service.Bench) (_ ops.Served, cleanup func(), _ e
 		served.RootPEM = rootPEM
 	}
 	for _, l := range lis {
-		served.Targets = append(served.Targets, target(args, l))
+		reach := l
+		if args.Delay > 0 {
+			if reach, err = delay.Listen(l.Addr().String(), args.Delay); err != nil {
+				return ops.Served{}, nil, err
+			}
+		}
+		served.Targets = append(served.Targets, target(args, reach))
 	}
 	if args.Protocol == ops.Raw {
 		serveRaw(lis, secure, b)

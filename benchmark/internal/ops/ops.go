@@ -58,6 +58,8 @@ type Serve struct {
 	// Addresses is how many loopback addresses to listen on: one address as destination
 	// carries about 28,000 connections.
 	Addresses int
+	// Delay, when it is not 0, is how long bytes take to the server, and back. TCP only.
+	Delay time.Duration
 }
 
 // Served says how to reach a server.
@@ -78,6 +80,9 @@ type Open struct {
 	MessageSize int
 	// Watch leaves a stream open on each connection.
 	Watch bool
+	// Stall, when it is not 0, opens a stream on each connection on which the server sends
+	// messages of that size, and never reads them.
+	Stall int
 }
 
 // Opened is what came of Open.

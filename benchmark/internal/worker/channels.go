@@ -75,6 +75,11 @@ func (c *channels) openOne(ctx context.Context, args ops.Open, i int) error {
 			return err
 		}
 	}
+	if args.Stall > 0 {
+		if _, err := client.Pull(ctx, &benchpb.PullRequest{Size: uint32(args.Stall)}); err != nil {
+			return err
+		}
+	}
 	if !args.Watch {
 		return nil
 	}

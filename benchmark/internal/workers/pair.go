@@ -17,10 +17,9 @@ type Pair struct {
 	served         ops.Served
 }
 
-// StartPair starts both and lets the server listen on a number of addresses. The server
-// may be of another implementation.
-func StartPair(ctx context.Context, server, client Impl, link ops.Link, addresses int) (*Pair, error) {
-	p := &Pair{link: link}
+// StartPair starts both, the server as ordered. It may be of another implementation.
+func StartPair(ctx context.Context, server, client Impl, order ops.Serve) (*Pair, error) {
+	p := &Pair{link: order.Link}
 	var err error
 	p.Server, err = control.Start(ctx, control.Spec{Name: "server of " + server.Name, Path: server.Path, Env: server.Env})
 	if err != nil {
@@ -30,7 +29,7 @@ func StartPair(ctx context.Context, server, client Impl, link ops.Link, addresse
 	if err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
-	p.served, err = control.Call[ops.Served](p.Server, ops.OpServe, ops.Serve{Link: link, Addresses: addresses}, nil)
+	p.served, err = control.Call[ops.Served](p.Server, ops.OpServe, order, nil)
 	if err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
