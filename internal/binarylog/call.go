@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package binarylog records RPCs as gRFC A16 has it: what a client or server sends
+// and receives goes, cut to configured sizes, to a sink that the application chose.
+//
+// An RPC asks NewCall for its log once. It is nil for a method that the filter does not
+// name, and while there is no sink; every method of a nil *Call does nothing.
+package binarylog
+
+import (
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	pb "google.golang.org/grpc/binarylog/grpc_binarylog_v1"
+	"google.golang.org/grpc/grpclog"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+)
+
+// Side is who logs.
+type Side uint8
+
+// The sides.
+const (
+	Client Side = iota
+	Server
+)
+
+var logger = grpclog.Component("binarylog")
+
+var lastCall atomic.Uint64
+
+// Call is the log of one RPC. Its methods are safe for concurrent use, and may be called
+// on nil. What they are given is copied where it is needed later.
+type Call struct {
+	side   Side
+	id     uint64
+	limits Limits
+	sink   Sink
+
+	mu       sync.Mutex // orders the entries, and guards what follows
+	sequence uint64
+	peerDone bool // the peer's address was logged
+}
+
+// NewCall begins the log of an RPC, whose method is "/package.Service/Method".
+func NewCall(side Side, method string) *Call {
+	if filter := fromEnvironment(); filter != nil { // hardly ever
+		return newCall(side, method, filter)
+	}
+	return nil
+}
+
+func newCall(side Side, method string, filter *Filter) *Call {
+	to := sink()
+	if to == nil {
+		return nil
+	}
+	limits, ok := filter.Method(method)
+	if !ok {
+		return nil
+	}
+	return &Call{side: side, id: lastCall.Add(1), limits: limits, sink: to}
+}
+
+// ClientHeader is what an RPC begins with.
+type ClientHeader struct {
+	// Method is "/package.Service/Method".
+	Method, Authority string
+	Metadata          metadata.MD
+	// Timeout is not positive if there is none.
+	Timeout time.Duration
+	// Peer is the client's address, on the server only.
+	Peer net.Addr
+}
+
+// ClientHeader logs the beginning.
+func (c *Call) ClientHeader(h ClientHeader) {
+	if c == nil {
+		return
+	}
+	out := &pb.ClientHeader{MethodName: h.Method, Authority: h.Authority}
+	if h.Timeout > 0 {
+		out.Timeout = durationpb.New(h.Timeout)
+	}
+	e := &pb.GrpcLogEntry{
+		Type:    pb.GrpcLogEntry_EVENT_TYPE_CLIENT_HEADER,
+		Payload: &pb.GrpcLogEntry_ClientHeader{ClientHeader: out},
+	}
+	out.Metadata, e.PayloadTruncated = c.metadata(h.Metadata)
+	c.write(e, h.Peer)
+}
+
+// ServerHeader logs the header of the answer. The peer is the server's address, on the
+// client only.
+func (c *Call) ServerHeader(md metadata.MD, peer net.Addr) {
+	if c == nil {
+		return
+	}
+	out := &pb.ServerHeader{}
+	e := &pb.GrpcLogEntry{
+		Type:    pb.GrpcLogEntry_EVENT_TYPE_SERVER_HEADER,
+		Payload: &pb.GrpcLogEntry_ServerHeader{ServerHeader: out},
+	}
+	out.Metadata, e.PayloadTruncated = c.metadata(md)
+	c.write(e, peer)
+}
+
+// Message logs a message, uncompressed and without its prefix, that the side from sent.
+func (c *Call) Message(from Side, message []byte) {
+	if c == nil {
+		return
+	}
+	out := &pb.Message{Length: uint32(len(message))}
+	kept := min(uint64(len(message)), c.limits.Message)
+	if kept > 0 {
+		out.Data = append([]byte(nil), message[:kept]...)
+	}
+	e := &pb.GrpcLogEntry{
+		Type:             pb.GrpcLogEntry_EVENT_TYPE_CLIENT_MESSAGE,
+		Payload:          &pb.GrpcLogEntry_Message{Message: out},
+		PayloadTruncated: kept < uint64(len(message)),
+	}
+	if from == Server {
+		e.Type = pb.GrpcLogEntry_EVENT_TYPE_SERVER_MESSAGE
+	}
+	c.write(e, nil)
+}
+
+// HalfClose logs that the client has sent its last message.
+func (c *Call) HalfClose() {
+	if c != nil {
+		c.write(&pb.GrpcLogEntry{Type: pb.GrpcLogEntry_EVENT_TYPE_CLIENT_HALF_CLOSE}, nil)
+	}
+}
+
+// Cancel logs that the RPC was cancelled.
+func (c *Call) Cancel() {
+	if c != nil {
+		c.write(&pb.GrpcLogEntry{Type: pb.GrpcLogEntry_EVENT_TYPE_CANCEL}, nil)
+	}
+}
+
+// Trailer logs the end. The peer is the server's address, on the client only, if there is
+// one; it matters when there was no header.
+func (c *Call) Trailer(s *status.Status, md metadata.MD, peer net.Addr) {
+	if c == nil {
+		return
+	}
+	out := &pb.Trailer{StatusCode: uint32(s.Code()), StatusMessage: s.Message()}
+	if p := s.Proto(); len(p.GetDetails()) > 0 {
+		details, err := proto.Marshal(p)
+		if err != nil {
+			logger.Warningf("status details are not logged: %v", err)
+		}
+		out.StatusDetails = details
+	}
+	e := &pb.GrpcLogEntry{
+		Type:    pb.GrpcLogEntry_EVENT_TYPE_SERVER_TRAILER,
+		Payload: &pb.GrpcLogEntry_Trailer{Trailer: out},
+	}
+	out.Metadata, e.PayloadTruncated = c.metadata(md)
+	c.write(e, peer)
+}
+
+// write completes an entry and passes it on. The peer is logged once.
+func (c *Call) write(e *pb.GrpcLogEntry, peer net.Addr) {
+	e.CallId = c.id
+	e.Logger = pb.GrpcLogEntry_LOGGER_CLIENT
+	if c.side == Server {
+		e.Logger = pb.GrpcLogEntry_LOGGER_SERVER
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.sequence++
+	e.SequenceIdWithinCall = c.sequence
+	e.Timestamp = timestamppb.Now()
+	if peer != nil && !c.peerDone {
+		c.peerDone = true
+		e.Peer = addressOf(peer)
+	}
+	if err := c.sink.Write(e); err != nil {
+		logger.Warningf("an entry is lost: %v", err)
+	}
+}
+
+// traceKey is logged always, and does not count.
+const traceKey = "grpc-trace-bin"
+
+// metadata returns what the application sent, up to the limit of the call.
+func (c *Call) metadata(md metadata.MD) (out *pb.Metadata, truncated bool) {
+	out = &pb.Metadata{}
+	left := c.limits.Header
+	for _, key := range sortedKeys(md) {
+		if omitted(key) {
+			continue
+		}
+		for _, value := range md[key] {
+			size := uint64(len(key) + len(value))
+			switch {
+			case key == traceKey:
+			case size > left:
+				truncated = true
+				continue
+			default:
+				left -= size
+			}
+			out.Entry = append(out.Entry, &pb.MetadataEntry{Key: key, Value: []byte(value)})
+		}
+	}
+	return out, truncated
+}
+
+// omitted says whether a header is one of gRPC's or HTTP's own.
+func omitted(key string) bool {
+	switch key {
+	case "lb-token", "content-type", "content-encoding", "user-agent", "te", "host":
+		return true
+	case traceKey:
+		return false
+	}
+	return strings.HasPrefix(key, "grpc-") || strings.HasPrefix(key, ":")
+}

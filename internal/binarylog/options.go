@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package binarylog
+
+import (
+	"sync"
+
+	"google.golang.org/grpc/internal/envconfig"
+)
+
+// fromEnvironment is the filter of GRPC_BINARY_LOG_FILTER, nil if there is none.
+var fromEnvironment = sync.OnceValue(func() *Filter {
+	if envconfig.BinaryLogFilter == "" {
+		return nil
+	}
+	f, err := ParseFilter(envconfig.BinaryLogFilter)
+	if err != nil {
+		logger.Errorf("GRPC_BINARY_LOG_FILTER: nothing will be logged: %v", err)
+		return nil
+	}
+	return f
+})
