@@ -74,6 +74,9 @@ func (s *Server) serveObserved(ctx context.Context, st serverCall, m *method) {
 	o.ctx = observedContext{ctx, o}
 	began := o.begin(m)
 	err := s.run(&o.ctx, o, m)
+	if err != nil {
+		err = statusError(err)
+	}
 	o.handlers.emit(&o.ctx, &stats.End{BeginTime: began, EndTime: time.Now(), Error: err})
 	s.channelz.CallEnded(err)
 }

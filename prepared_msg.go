@@ -34,14 +34,15 @@ func (p *PreparedMsg) Encode(s Stream, msg any) error {
 	if err != nil {
 		return err
 	}
-	// The memory must not go back to a pool: nobody knows when p was sent last.
-	kept := mem.SliceBuffer(data.Materialize())
-	data.Free()
-	m := outMessage{length: kept.Len()}
-	m.payload, err = compress(w.compressor, mem.BufferSlice{kept}, nil)
+	m := outMessage{length: data.Len()}
+	m.payload, err = compress(w.compressor, data, w.pool)
 	if err != nil {
 		return err
 	}
+	// The memory must not go back to a pool: nobody knows when p is sent last.
+	kept := mem.SliceBuffer(m.payload.Data.Materialize())
+	m.payload.Data.Free()
+	m.payload.Data = mem.BufferSlice{kept}
 	p.message, p.ready = m, true
 	return nil
 }

@@ -120,6 +120,14 @@ func statusOf(err error) *status.Status {
 	return status.FromContextError(err)
 }
 
+// statusError is err, which is not nil, as an error that has a status.
+func statusError(err error) error {
+	if _, ok := status.FromError(err); ok {
+		return err
+	}
+	return status.FromContextError(err).Err()
+}
+
 func (s *Server) unknown(path string) error {
 	service, name, ok := grpcwire.SplitPath(path)
 	switch {

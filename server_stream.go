@@ -14,7 +14,7 @@ import (
 // serverStream is a streaming call as its handler has it.
 type serverStream struct {
 	call   serverCall
-	ctx    streamContext
+	ctx    serverStreamContext
 	server *Server
 	codec  encoding.CodecV2
 	method *method
@@ -40,7 +40,7 @@ func (s *Server) serveStream(ctx context.Context, st serverCall, m *method) erro
 		writer: s.writer(st, codec),
 	}
 	ss.writerName = st.SendCompress()
-	ss.ctx = streamContext{ctx, ss}
+	ss.ctx = serverStreamContext{ctx, ss}
 	var err error
 	if s.opts.stream == nil {
 		err = m.stream.Handler(m.impl, ss)
@@ -113,15 +113,15 @@ func (ss *serverStream) RecvMsg(msg any) error {
 	return nil
 }
 
-// streamContext is the context of a streaming call. It knows how the call's
+// serverStreamContext is the context of a streaming call. It knows how the call's
 // messages are encoded, for PreparedMsg.
-type streamContext struct {
+type serverStreamContext struct {
 	context.Context
 	stream *serverStream
 }
 
 // Value implements context.Context.
-func (c *streamContext) Value(key any) any {
+func (c *serverStreamContext) Value(key any) any {
 	if _, ok := key.(messageWriterKey); ok {
 		w := c.stream.server.writer(c.stream.call, c.stream.codec)
 		return &w
@@ -131,6 +131,6 @@ func (c *streamContext) Value(key any) any {
 
 // AfterFunc is what package context looks for: without it, every context that
 // derives from this one would need a goroutine.
-func (c *streamContext) AfterFunc(f func()) (stop func() bool) {
+func (c *serverStreamContext) AfterFunc(f func()) (stop func() bool) {
 	return context.AfterFunc(c.Context, f)
 }

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package grpc
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/internal/transport"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+)
+
+func TestServerStreamEcho(t *testing.T) {
+	c := connect(t, serve(t, newEcho()))
+	r := c.open(context.Background(), transport.Call{Method: "/test.Echo/Bidi"})
+	for _, m := range []string{"a", "", strings.Repeat("long", 100_000), "b"} {
+		r.send(m)
+		if got, ok := r.recv(); !ok || got != m {
+			t.Fatalf("got %d bytes, %v", len(got), ok)
+		}
+	}
+	r.closeSend()
+	r.wantEnd(codes.OK, "")
+}
+
+func TestServerStreamMetadata(t *testing.T) {
+	e := newEcho()
+	e.stream = func(ss ServerStream) error {
+		if err := ss.SetHeader(metadata.Pairs("x-h", "1")); err != nil {
+			t.Error(err)
+		}
+		if err := ss.SendHeader(metadata.Pairs("x-h", "2")); err != nil {
+			t.Error(err)
+		}
+		if err := ss.SendHeader(nil); err == nil {
+			t.Error("a second SendHeader: no error")
+		}
+		ss.SetTrailer(metadata.Pairs("x-t", "1"))
+		ss.SetTrailer(metadata.Pairs("X-T", "2"))
+		return status.Error(codes.Aborted, "enough")
+	}
+	c := connect(t, serve(t, e))
+	r := c.open(context.Background(), transport.Call{Method: "/test.Echo/Bidi"})
+	if got := r.Header().Get("x-h"); !slices.Equal(got, []string{"1", "2"}) {
+		t.Errorf("x-h = %v", got)
+	}
+	r.wantEnd(codes.Aborted, "enough")
+	if got := r.Trailer().Get("x-t"); !slices.Equal(got, []string{"1", "2"}) {
+		t.Errorf("x-t = %v", got)
+	}
+}
+
+func TestServerStreamHeaderOnly(t *testing.T) {
+	e := newEcho()
+	e.stream = func(ss ServerStream) error { return ss.SetHeader(metadata.Pairs("x-h", "1")) }
+	c := connect(t, serve(t, e))
+	r := c.open(context.Background(), transport.Call{Method: "/test.Echo/Bidi"})
+	r.wantEnd(codes.OK, "")
+	if got := r.Header().Get("x-h"); !slices.Equal(got, []string{"1"}) {
+		t.Errorf("x-h = %v", got)
+	}
+}
+
+func TestServerStreamCanceled(t *testing.T) {
+	began, errs := make(chan struct{}), make(chan error, 2)
+	e := newEcho()
+	e.stream = func(ss ServerStream) error {
+		close(began)
+		errs <- ss.RecvMsg(new(text))
+		<-ss.Context().Done()
+		errs <- ss.SendMsg(new(text))
+		return ss.Context().Err()
+	}
+	c := connect(t, serve(t, e))
+	ctx, cancel := context.WithCancel(context.Background())
+	r := c.open(ctx, transport.Call{Method: "/test.Echo/Bidi"})
+	within(t, began, "the handler")
+	cancel()
+	r.wantEnd(codes.Canceled, "")
+	for range 2 {
+		if err := within(t, errs, "the handler's error"); status.Code(err) != codes.Canceled {
+			t.Errorf("the handler got %v", err)
+		}
+	}
+}
+
+func TestServerStreamDeadline(t *testing.T) {
+	errs := make(chan error, 1)
+	e := newEcho()
+	e.stream = func(ss ServerStream) error {
+		if _, ok := ss.Context().Deadline(); !ok {
+			t.Error("no deadline")
+		}
+		err := ss.RecvMsg(new(text))
+		errs <- err
+		return err
+	}
+	c := connect(t, serve(t, e))
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+	defer cancel()
+	r := c.open(ctx, transport.Call{Method: "/test.Echo/Bidi"})
+	r.wantEnd(codes.DeadlineExceeded, "")
+	if err := within(t, errs, "the handler's error"); status.Code(err) != codes.DeadlineExceeded {
+		t.Errorf("the handler got %v", err)
+	}
+}
+
+// A context that derives from a stream's must end with it, without a goroutine of
+// its own.
+func TestServerStreamDerivedContext(t *testing.T) {
+	done := make(chan error, 1)
+	e := newEcho()
+	e.stream = func(ss ServerStream) error {
+		ctx, cancel := context.WithCancelCause(ss.Context())
+		context.AfterFunc(ctx, func() { done <- context.Cause(ctx); cancel(nil) })
+		return nil
+	}
+	c := connect(t, serve(t, e))
+	r := c.open(context.Background(), transport.Call{Method: "/test.Echo/Bidi"})
+	r.wantEnd(codes.OK, "")
+	if err := within(t, done, "the derived context's end"); !errors.Is(err, context.Canceled) {
+		t.Errorf("it ended with %v", err)
+	}
+}
+
+func TestServerStreamSendErrors(t *testing.T) {
+	e := newEcho()
+	e.stream = func(ss ServerStream) error {
+		if err := ss.SendMsg("no message"); status.Code(err) != codes.Internal {
+			t.Errorf("SendMsg of a string: %v", err)
+		}
+		err := ss.SendMsg(&text{Value: strings.Repeat("x", 100)})
+		if status.Code(err) != codes.ResourceExhausted {
+			t.Errorf("SendMsg over the limit: %v", err)
+		}
+		return err
+	}
+	c := connect(t, serve(t, e, MaxSendMsgSize(99)))
+	r := c.open(context.Background(), transport.Call{Method: "/test.Echo/Bidi"})
+	r.wantEnd(codes.ResourceExhausted, "grpc: trying to send message larger than max (102 vs. 99)")
+}
+
+func TestServerStreamCompression(t *testing.T) {
+	e := newEcho()
+	e.stream = func(ss ServerStream) error {
+		if err := SetSendCompressor(ss.Context(), "gzip"); err != nil {
+			t.Error(err)
+		}
+		if err := ss.SendMsg(&text{Value: "1"}); err != nil {
+			return err
+		}
+		if err := SetSendCompressor(ss.Context(), "identity"); err == nil {
+			t.Error("SetSendCompressor after a message: no error")
+		}
+		return ss.SendMsg(&text{Value: "2"})
+	}
+	c := connect(t, serve(t, e))
+	r := c.open(context.Background(), transport.Call{Method: "/test.Echo/Bidi", AcceptCompressors: "gzip"})
+	for _, want := range []string{"1", "2"} {
+		if got, ok := r.recv(); !ok || got != want {
+			t.Errorf("got %q, %v", got, ok)
+		}
+	}
+	if r.RecvCompress() != "gzip" {
+		t.Errorf("grpc-encoding = %q", r.RecvCompress())
+	}
+	r.wantEnd(codes.OK, "")
+}
+
+// wrappedStream is what an interceptor may put around a stream.
+type wrappedStream struct {
+	ServerStream
+	ctx context.Context
+}
+
+func (w *wrappedStream) Context() context.Context { return w.ctx }
+
+func TestServerPreparedMsg(t *testing.T) {
+	type key struct{}
+	e := newEcho()
+	e.stream = func(ss ServerStream) error {
+		var p PreparedMsg
+		if err := ss.SendMsg(&p); status.Code(err) != codes.Internal {
+			t.Errorf("SendMsg of an unprepared message: %v", err)
+		}
+		if err := p.Encode(ss, "no message"); status.Code(err) != codes.Internal {
+			t.Errorf("Encode of a string: %v", err)
+		}
+		if err := p.Encode(ss, &text{Value: "prepared"}); err != nil {
+			t.Error(err)
+		}
+		for range 3 {
+			if err := ss.SendMsg(&p); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	wrap := func(srv any, ss ServerStream, _ *StreamServerInfo, h StreamHandler) error {
+		return h(srv, &wrappedStream{ss, context.WithValue(ss.Context(), key{}, 1)})
+	}
+	c := connect(t, serve(t, e, StreamInterceptor(wrap)))
+	for _, encoding := range []string{"", "gzip"} {
+		r := c.open(context.Background(), transport.Call{Method: "/test.Echo/Bidi", SendCompressor: encoding})
+		for range 3 {
+			if got, ok := r.recv(); !ok || got != "prepared" {
+				t.Errorf("got %q, %v", got, ok)
+			}
+		}
+		r.wantEnd(codes.OK, "")
+		if r.RecvCompress() != encoding {
+			t.Errorf("grpc-encoding = %q, want %q", r.RecvCompress(), encoding)
+		}
+	}
+	var p PreparedMsg
+	if err := p.Encode(&wrappedStream{ctx: context.Background()}, new(text)); status.Code(err) != codes.Internal {
+		t.Errorf("Encode for no RPC: %v", err)
+	}
+}
+
+func TestGenericServerStream(t *testing.T) {
+	e := newEcho()
+	e.stream = func(ss ServerStream) error {
+		x := &GenericServerStream[text, text]{ServerStream: ss}
+		n := 0
+		for {
+			m, err := x.Recv()
+			if errors.Is(err, io.EOF) {
+				return x.SendAndClose(&text{Value: strings.Repeat("m", n)})
+			}
+			if err != nil {
+				return err
+			}
+			n++
+			if err := x.Send(m); err != nil {
+				return err
+			}
+		}
+	}
+	c := connect(t, serve(t, e))
+	r := c.open(context.Background(), transport.Call{Method: "/test.Echo/Bidi"})
+	for _, m := range []string{"1", "2"} {
+		r.send(m)
+		if got, ok := r.recv(); !ok || got != m {
+			t.Errorf("got %q, %v", got, ok)
+		}
+	}
+	r.closeSend()
+	if got, ok := r.recv(); !ok || got != "mm" {
+		t.Errorf("got %q, %v", got, ok)
+	}
+	r.wantEnd(codes.OK, "")
+}
