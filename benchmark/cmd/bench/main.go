@@ -48,7 +48,7 @@ type options struct {
 }
 
 const implsHelp = `what to measure, separated by commas; the last is what the others are compared with:
-ours, published, the path of a worker built before, each with ` + workers.NoPool + ` behind it to turn read pooling off`
+ours, published, the path of a worker built before, each with ` + workers.NoPool + ` behind it to turn read pooling off; A@B is a client of A with a server of B`
 
 func parse(args []string) (options, error) {
 	var o options

@@ -17,16 +17,37 @@ import (
 	"google.golang.org/grpc/benchmark/internal/workers"
 )
 
-// measured is one measurement of a row: rates in units a second, the rest for one call,
-// or message, of both processes together.
+// measured is one measurement of a row.
 type measured struct {
-	Rate        float64
-	CPU         time.Duration
-	Allocs      float64
-	AllocBytes  float64
-	Collections float64 // a second
-	Latency     hist.Summary
-	Calls       uint64
+	Rate           float64 // calls or messages a second
+	Client, Server cost
+	Collections    float64 // of garbage, a second, both processes together
+	Latency        hist.Summary
+	Calls          uint64
+}
+
+// cost is what one call or message takes in one process.
+type cost struct {
+	CPU        time.Duration
+	Allocs     float64
+	AllocBytes float64
+}
+
+// total is the cost of both sides.
+func (m measured) total() cost {
+	return cost{
+		CPU:        m.Client.CPU + m.Server.CPU,
+		Allocs:     m.Client.Allocs + m.Server.Allocs,
+		AllocBytes: m.Client.AllocBytes + m.Server.AllocBytes,
+	}
+}
+
+func costOf(used sample.Counters, calls float64) cost {
+	return cost{
+		CPU:        time.Duration(float64(used.CPU) / calls),
+		Allocs:     float64(used.Allocs) / calls,
+		AllocBytes: float64(used.AllocBytes) / calls,
+	}
 }
 
 // timing says how long a measurement takes.
@@ -46,14 +67,14 @@ func measure(ctx context.Context, r row, impl workers.Impl, t timing, prof profi
 	ctx, cancel := context.WithTimeoutCause(ctx, t.warmup+t.window+grace, errors.New("it hangs"))
 	defer cancel()
 	if prof.allocs != "" {
-		impl.Env = append(impl.Env, "GODEBUG=memprofilerate=4096")
+		impl = impl.WithEnv("GODEBUG=memprofilerate=4096")
 	}
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("%s of %s: %w", r.name, impl.Name, errors.Join(err, context.Cause(ctx)))
 		}
 	}()
-	pair, err := workers.StartPair(ctx, impl, impl, ops.Serve{Link: r.link, Delay: r.delay})
+	pair, err := workers.StartPair(ctx, impl, ops.Serve{Link: r.link, Delay: r.delay})
 	if err != nil {
 		return m, err
 	}
@@ -93,15 +114,13 @@ func window(pair *workers.Pair, r row, impl workers.Impl, t timing, prof profili
 	return together(client, after.Minus(before), after.Wall.Sub(before.Wall)), nil
 }
 
-// together adds up both sides. The server's interval is a little longer than the client's,
+// together joins both sides. The server's interval is a little longer than the client's,
 // so that each side is divided by what it did itself.
 func together(client ops.Measured, server sample.Counters, serverTook time.Duration) measured {
-	mine, its := float64(client.Calls), max(float64(server.Served), 1)
 	return measured{
-		Rate:        mine / client.Took.Seconds(),
-		CPU:         time.Duration(float64(client.Used.CPU)/mine + float64(server.CPU)/its),
-		Allocs:      float64(client.Used.Allocs)/mine + float64(server.Allocs)/its,
-		AllocBytes:  float64(client.Used.AllocBytes)/mine + float64(server.AllocBytes)/its,
+		Rate:        float64(client.Calls) / client.Took.Seconds(),
+		Client:      costOf(client.Used, float64(client.Calls)),
+		Server:      costOf(server, max(float64(server.Served), 1)),
 		Collections: float64(client.Used.Collections)/client.Took.Seconds() + float64(server.Collections)/serverTook.Seconds(),
 		Latency:     client.Latency,
 		Calls:       client.Calls,

@@ -11,7 +11,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
 )
 
 // Files of results in the folder for results.
@@ -107,8 +106,7 @@ func (p *page) drawRates() (err error) {
 	if p.RatioPlot, err = ratioPlot(o.ratios(rate, true)); err != nil {
 		return err
 	}
-	cpu := func(m measured) float64 { return float64(m.CPU) / float64(time.Microsecond) }
-	if p.CPUPlot, err = ratioPlot(o.ratios(cpu, false)); err != nil {
+	if p.CPUPlot, err = ratioPlot(o.ratios(totalCPU, false)); err != nil {
 		return err
 	}
 	if p.LatencyPlot, err = o.latencyPlot(); err != nil {

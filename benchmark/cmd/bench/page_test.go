@@ -21,7 +21,7 @@ func measurements(rates ...float64) []measured {
 	for _, r := range rates {
 		d := time.Duration(1e9 / r)
 		ms = append(ms, measured{
-			Rate: r, CPU: d, Allocs: 25, AllocBytes: 2500, Calls: uint64(r),
+			Rate: r, Client: cost{CPU: d / 2, Allocs: 10}, Server: cost{CPU: d / 2, Allocs: 15}, Calls: uint64(r),
 			Latency: hist.Summary{P50: d, P99: 2 * d, P999: 3 * d},
 		})
 	}
@@ -46,7 +46,7 @@ func TestTables(t *testing.T) {
 	var out bytes.Buffer
 	sampleOutcome().print(&out)
 	for _, want := range []string{
-		" 2.00x  [1.90, 2.10]", "200.0 k/s", "400.0 k/s", "5.0 / 10.0", " 0.50x", "+2.5 / +7.5 (raw 2.5)",
+		" 2.00x  [1.90, 2.10]", "200.0 k/s", "400.0 k/s", "2.5+2.5 / 5.0+5.0", "10.0+15.0 / ", " 0.50x", "+2.5 / +7.5 (raw 2.5)",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in\n%s", want, out.String())

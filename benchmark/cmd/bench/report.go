@@ -50,16 +50,16 @@ func (o outcome) printRate(w io.Writer, res result) {
 
 // printCosts prints what one call or message takes of both processes together.
 func (o outcome) printCosts(w io.Writer) {
-	fmt.Fprintf(w, "\n%-*s %-34s %-17s %-19s %s\n", nameWidth, "ONE CALL OR MESSAGE, both sides",
+	fmt.Fprintf(w, "\n%-*s %-47s %-27s %-27s %s\n", nameWidth, "ONE CALL OR MESSAGE, client+server",
 		"CPU us", "allocations", "bytes", "collections/s")
 	for _, res := range o.Results {
 		base := res.Impls[o.base()]
 		for i := range o.base() {
 			mine := res.Impls[i]
-			fmt.Fprintf(w, "%-*s %s %-17s %-19s %s\n", nameWidth, res.Row,
+			fmt.Fprintf(w, "%-*s %s %-27s %-27s %s\n", nameWidth, res.Row,
 				o.cpu(mine, base),
-				both(mine, base, "%.1f", func(m measured) float64 { return m.Allocs }),
-				both(mine, base, "%.0f", func(m measured) float64 { return m.AllocBytes }),
+				sides(mine, base, "%.1f", func(c cost) float64 { return c.Allocs }),
+				sides(mine, base, "%.0f", func(c cost) float64 { return c.AllocBytes }),
 				both(mine, base, "%.1f", func(m measured) float64 { return m.Collections }))
 		}
 	}
@@ -67,9 +67,9 @@ func (o outcome) printCosts(w io.Writer) {
 
 // cpu is the processor time of both and its ratio.
 func (o outcome) cpu(mine, base []measured) string {
-	micros := func(m measured) float64 { return float64(m.CPU) / float64(time.Microsecond) }
-	r := stat.Of(stat.Ratios(column(mine, micros), column(base, micros)))
-	return fmt.Sprintf("%-13s %s", both(mine, base, "%.1f", micros), ratio(r))
+	r := stat.Of(stat.Ratios(column(mine, totalCPU), column(base, totalCPU)))
+	micros := func(c cost) float64 { return us(c.CPU) }
+	return fmt.Sprintf("%-25s %s", sides(mine, base, "%.1f", micros), ratio(r))
 }
 
 // printLatencies prints how long calls took. For rows at a fixed rate that counts from
@@ -105,6 +105,18 @@ func aboveRaw(res result, mine, base []measured) string {
 func both(mine, base []measured, format string, of func(measured) float64) string {
 	return fmt.Sprintf(format+" / "+format, stat.Median(column(mine, of)), stat.Median(column(base, of)))
 }
+
+// sides prints the medians of a cost's client and server part, ours first.
+func sides(mine, base []measured, format string, of func(cost) float64) string {
+	client := func(m measured) float64 { return of(m.Client) }
+	server := func(m measured) float64 { return of(m.Server) }
+	format += "+" + format
+	return fmt.Sprintf(format+" / "+format,
+		stat.Median(column(mine, client)), stat.Median(column(mine, server)),
+		stat.Median(column(base, client)), stat.Median(column(base, server)))
+}
+
+func totalCPU(m measured) float64 { return us(m.total().CPU) }
 
 func ratio(i stat.Interval) string {
 	mark := " "

@@ -131,7 +131,8 @@ func (r row) looks() row              { r.quick = true; return r }
 // asked makes a row an extra. It has no floor: that would take longer than it tells.
 func (r row) asked() row { r.extra, r.floor = true, nil; return r }
 
-// choose picks rows whose name the pattern matches; without a pattern, the usual ones.
+// choose picks rows whose name the pattern matches, extras if it matches from the start;
+// without a pattern, the usual ones.
 func choose(pattern string, quick bool) ([]row, error) {
 	re, err := regexp.Compile(pattern)
 	if err != nil {
@@ -139,8 +140,11 @@ func choose(pattern string, quick bool) ([]row, error) {
 	}
 	var chosen []row
 	for _, r := range rows() {
-		usual := !r.extra && (!quick || r.quick)
-		if pattern == "" && usual || pattern != "" && re.MatchString(r.name) {
+		at := re.FindStringIndex(r.name)
+		switch {
+		case at == nil, r.extra && (pattern == "" || at[0] > 0):
+		case pattern == "" && quick && !r.quick:
+		default:
 			chosen = append(chosen, r)
 		}
 	}

@@ -58,8 +58,9 @@ func (o outcome) saveOne(name string, of func(result) []measured) (err error) {
 	fmt.Fprintf(f, "goos: %s\ngoarch: %s\npkg: google.golang.org/grpc/benchmark\n", runtime.GOOS, runtime.GOARCH)
 	for _, res := range o.Results {
 		for _, m := range of(res) {
+			total := m.total()
 			_, err := fmt.Fprintf(f, "Benchmark/%s %d %.0f ns/op %.0f calls/s %d cpu-ns/op %.0f B/op %.1f allocs/op %.2f gc/s %d p50-ns %d p99-ns %d p999-ns\n",
-				res.Row, m.Calls, 1e9/m.Rate, m.Rate, m.CPU.Nanoseconds(), m.AllocBytes, m.Allocs, m.Collections,
+				res.Row, m.Calls, 1e9/m.Rate, m.Rate, total.CPU.Nanoseconds(), total.AllocBytes, total.Allocs, m.Collections,
 				m.Latency.P50, m.Latency.P99, m.Latency.P999)
 			if err != nil {
 				return err

@@ -73,7 +73,7 @@ type Observer func(impl, text string, count, total int)
 // Measure measures one implementation.
 func Measure(ctx context.Context, impl workers.Impl, p Params, observe Observer) (_ Result, err error) {
 	last := p.Steps[len(p.Steps)-1]
-	pair, err := workers.StartPair(ctx, impl, impl, ops.Serve{Link: p.Link, Addresses: 1 + last/perAddress})
+	pair, err := workers.StartPair(ctx, impl, ops.Serve{Link: p.Link, Addresses: 1 + last/perAddress})
 	if err != nil {
 		return Result{}, err
 	}

@@ -34,7 +34,7 @@ func startPair(t *testing.T, order ops.Serve) *workers.Pair {
 		t.Fatal(err)
 	}
 	impl := workers.Impl{Name: "test", Path: self, Env: []string{"WORKER_TEST_WORKER=1", "GORACE=atexit_sleep_ms=0"}}
-	pair, err := workers.StartPair(context.Background(), impl, impl, order)
+	pair, err := workers.StartPair(context.Background(), impl, order)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 )
 
@@ -34,10 +35,33 @@ type Impl struct {
 	Name string // as it was asked for
 	Path string // of its worker
 	Env  []string
+	// Server is the implementation of the server, nil where it is the same.
+	Server *Impl
 }
 
-// Build builds the worker of the named implementation.
+// WithEnv adds to the environment of both sides.
+func (i Impl) WithEnv(env string) Impl {
+	i.Env = append(slices.Clip(i.Env), env)
+	if i.Server != nil {
+		server := i.Server.WithEnv(env)
+		i.Server = &server
+	}
+	return i
+}
+
+// Build builds the worker of the named implementation, or those of client@server.
 func Build(ctx context.Context, name string) (Impl, error) {
+	client, server, mixed := strings.Cut(name, "@")
+	impl, err := build(ctx, client)
+	if err != nil || !mixed {
+		return impl, err
+	}
+	other, err := build(ctx, server)
+	impl.Name, impl.Server = name, &other
+	return impl, err
+}
+
+func build(ctx context.Context, name string) (Impl, error) {
 	base, noPool := strings.CutSuffix(name, NoPool)
 	impl := Impl{Name: name}
 	if noPool {

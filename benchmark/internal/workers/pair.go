@@ -10,15 +10,19 @@ import (
 	"google.golang.org/grpc/benchmark/internal/ops"
 )
 
-// Pair is a server and a client of one implementation, in a process each.
+// Pair is a server and a client, in a process each.
 type Pair struct {
 	Server, Client *control.Process
 	link           ops.Link
 	served         ops.Served
 }
 
-// StartPair starts both, the server as ordered. It may be of another implementation.
-func StartPair(ctx context.Context, server, client Impl, order ops.Serve) (*Pair, error) {
+// StartPair starts both, the server as ordered.
+func StartPair(ctx context.Context, client Impl, order ops.Serve) (*Pair, error) {
+	server := client
+	if client.Server != nil {
+		server = *client.Server
+	}
 	p := &Pair{link: order.Link}
 	var err error
 	p.Server, err = control.Start(ctx, control.Spec{Name: "server of " + server.Name, Path: server.Path, Env: server.Env})
