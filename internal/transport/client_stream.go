@@ -71,6 +71,17 @@ func (s *ClientStream) Send(p Payload, last bool) error {
 	return nil
 }
 
+// Enqueue is Send without a wait, for who bounds by other means what it queues.
+func (s *ClientStream) Enqueue(p Payload, last bool) error {
+	f := p.frames()
+	f.End = last
+	s.sentEnd = last
+	if s.h2.Send(f) != nil {
+		return io.EOF
+	}
+	return nil
+}
+
 // CloseSend says that no message follows.
 func (s *ClientStream) CloseSend() error {
 	if s.sentEnd {

@@ -1,0 +1,464 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package grpc
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc/balancer"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/internal/ctxkey"
+	"google.golang.org/grpc/internal/loadreport"
+	"google.golang.org/grpc/internal/transport"
+	"google.golang.org/grpc/internal/transport/grpcwire"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/stats"
+	"google.golang.org/grpc/status"
+)
+
+// clientCall is what all attempts of an RPC have in common.
+type clientCall struct {
+	cc     *ClientConn
+	ctx    context.Context // with the deadline of the service config
+	cancel context.CancelFunc
+	desc   *StreamDesc
+	opts   []CallOption
+	fixed  *link // the connection of an RPC that must use this one; not retried
+
+	info   callInfo
+	writer messageWriter
+	retry  retryState
+	stats  statsHandlers
+
+	call     transport.Call // of the present attempt
+	waited   bool           // for the resolver's first answer
+	began    bool
+	attempts int
+}
+
+// begin settles what the options and the service config say. The error is a status.
+func (r *clientCall) begin(ctx context.Context, cc *ClientConn, method string, opts []CallOption) error {
+	r.cc, r.ctx, r.opts = cc, ctx, opts
+	r.stats = cc.opts.transport.StatsHandlers
+	r.info.reset()
+	r.call.Method = method
+	var config MethodConfig
+	if r.fixed == nil {
+		cc.idle.begin()
+		cc.node.CallStarted()
+		r.began = true
+		c, waited, err := cc.awaitConfig(ctx)
+		if err != nil {
+			return err
+		}
+		r.waited = waited
+		config = c.method(method)
+		r.retry.throttle = c.throttle
+	}
+	if config.WaitForReady != nil {
+		r.info.waitForReady = *config.WaitForReady
+	}
+	for _, o := range opts {
+		if err := o.before(&r.info); err != nil {
+			return asStatus(err)
+		}
+		if a, ok := o.(acceptOption); ok {
+			if err := r.info.applyAccept(a); err != nil {
+				return asStatus(err)
+			}
+		}
+	}
+	if config.RetryPolicy != nil && !cc.opts.noRetry {
+		r.retry.policy = config.RetryPolicy
+		r.retry.attempts = min(config.RetryPolicy.MaxAttempts, cc.opts.maxAttempts)
+	}
+	if t := config.Timeout; t != nil && *t >= 0 {
+		r.ctx, r.cancel = context.WithTimeout(ctx, *t)
+	}
+	return r.settle(&config)
+}
+
+// settle fills in the writer and what is the same in all requests.
+func (r *clientCall) settle(config *MethodConfig) error {
+	if err := r.info.settle(); err != nil {
+		return err
+	}
+	r.writer = messageWriter{
+		codec: r.info.codec,
+		max:   sizeLimit(config.MaxReqSize, r.info.maxSend, defaultMaxSendSize),
+		pool:  r.cc.opts.transport.BufferPool,
+	}
+	r.call.MaxRecvMsgSize = sizeLimit(config.MaxRespSize, r.info.maxRecv, defaultMaxReceiveSize)
+	r.call.ContentSubtype = r.info.subtype
+	r.call.AcceptCompressors = r.info.acceptEncoding()
+	switch name := r.info.compressor; name {
+	case "":
+		if c := r.cc.opts.compressor; c != nil {
+			r.writer.compressor = compressorFrom(c)
+			r.call.SendCompressor = c.Type()
+		}
+	case encoding.Identity:
+		r.call.SendCompressor = name
+	default:
+		if r.writer.compressor = encoding.GetCompressor(name); r.writer.compressor == nil {
+			return status.Errorf(codes.Internal, "grpc: Compressor is not installed for requested grpc-encoding %q", name)
+		}
+		r.call.SendCompressor = name
+	}
+	return nil
+}
+
+// sizeLimit is the smaller of what the service config and the program say.
+func sizeLimit(config *int, option, def int) int {
+	switch {
+	case config == nil && option < 0:
+		return def
+	case config == nil:
+		return option
+	case option < 0:
+		return *config
+	}
+	return min(*config, option)
+}
+
+// asStatus is err as an RPC may fail with it.
+func asStatus(err error) error {
+	if err == nil {
+		return nil
+	}
+	if _, ok := status.FromError(err); ok {
+		return err
+	}
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		return status.FromContextError(err).Err()
+	}
+	return status.Error(codes.Unknown, err.Error())
+}
+
+// finish ends the RPC, whose result err is; a is its last attempt, or nil.
+func (r *clientCall) finish(a *attempt, err error) {
+	if err == nil {
+		r.retry.throttle.succeeded()
+	}
+	for _, o := range r.opts {
+		o.after(&r.info, a)
+	}
+	for _, f := range r.info.onFinish {
+		f(err)
+	}
+	if r.began {
+		r.cc.node.CallEnded(err)
+		r.cc.idle.end()
+	}
+	if r.cancel != nil {
+		r.cancel()
+	}
+}
+
+// attempt is one try of an RPC.
+type attempt struct {
+	link   *link
+	stream *transport.ClientStream // nil before it is open
+	ctx    context.Context         // with what stats handlers added
+	done   func(balancer.DoneInfo)
+	begun  time.Time // when stats handlers were told
+	reader messageReader
+
+	counted    bool        // in channelz, for the subchannel
+	unsent     bool        // it failed before anything was sent, by no fault of the RPC
+	headerTold atomic.Bool // stats handlers know
+	gotMessage bool
+	ended      bool
+}
+
+// start picks a connection for a, which is new, and sends the beginning of the RPC. The
+// payload is the transport's from then on, in any case. The error is a status.
+func (r *clientCall) start(a *attempt, first *transport.Payload, last bool) error {
+	a.ctx = r.ctx
+	if len(r.stats) > 0 {
+		r.tellBegin(a)
+	}
+	err := r.choose(a)
+	if err == nil {
+		err = r.address(a)
+	}
+	if err != nil {
+		if first != nil {
+			first.Data.Free()
+		}
+		return err
+	}
+	r.call.PreviousAttempts = r.retry.made
+	stream, err := a.link.client.NewStream(a.ctx, &r.call, first, last)
+	if err == nil {
+		a.stream = stream
+		if len(r.stats) > 0 {
+			r.tellOutHeader(a)
+		}
+		return nil
+	}
+	if errors.Is(err, transport.ErrUnavailable) {
+		a.unsent = true
+		a.link.unusable()
+		return status.Error(codes.Unavailable, err.Error())
+	}
+	return asStatus(err)
+}
+
+// choose picks the connection.
+func (r *clientCall) choose(a *attempt) error {
+	if r.fixed != nil {
+		a.link = r.fixed
+		return nil
+	}
+	p, err := r.cc.picks.pick(balancer.PickInfo{FullMethodName: r.call.Method, Ctx: a.ctx}, r.info.waitForReady)
+	if p.delayed && err == nil {
+		r.stats.emit(a.ctx, &stats.DelayedPickComplete{})
+	}
+	if err != nil {
+		return err
+	}
+	a.link, a.done = p.link, p.result.Done
+	r.call.Auth = r.call.Auth[:0]
+	for k, values := range p.result.Metadata {
+		for _, v := range values {
+			r.call.Auth = append(r.call.Auth, strings.ToLower(k), v)
+		}
+	}
+	if node := a.link.ac.node; node != nil {
+		node.CallStarted()
+		a.counted = true
+	}
+	return nil
+}
+
+// address settles whom the RPC is for, and adds its credentials.
+func (r *clientCall) address(a *attempt) error {
+	r.call.Authority = ""
+	if name := r.info.authority; name != "" {
+		if err := mayStandFor(a.link.client.AuthInfo(), name); err != nil {
+			return err
+		}
+		r.call.Authority = name
+	}
+	if len(r.cc.opts.perRPC) == 0 && r.info.creds == nil {
+		return nil
+	}
+	return r.addCredentials(a)
+}
+
+func mayStandFor(info credentials.AuthInfo, authority string) error {
+	v, ok := info.(credentials.AuthorityValidator)
+	if !ok {
+		return status.Errorf(codes.Unavailable, "grpc: CallAuthority: what the handshake learned (%T) can't tell whether the server may act as %q", info, authority)
+	}
+	if err := v.ValidateAuthority(authority); err != nil {
+		return status.Errorf(codes.Unavailable, "grpc: CallAuthority: the server may not act as %q: %v", authority, err)
+	}
+	return nil
+}
+
+func (r *clientCall) addCredentials(a *attempt) error {
+	info := a.link.client.AuthInfo()
+	ctx := credentials.NewContextWithRequestInfo(a.ctx, credentials.RequestInfo{Method: r.call.Method, AuthInfo: info})
+	uri := audience(r.authority(a), r.call.Method)
+	for _, c := range r.cc.opts.perRPC {
+		if err := r.addCredential(ctx, c, info, uri); err != nil {
+			return err
+		}
+	}
+	if r.info.creds != nil {
+		return r.addCredential(ctx, r.info.creds, info, uri)
+	}
+	return nil
+}
+
+func (r *clientCall) addCredential(ctx context.Context, c credentials.PerRPCCredentials, info credentials.AuthInfo, uri string) error {
+	if c.RequireTransportSecurity() {
+		if err := credentials.CheckSecurityLevel(info, credentials.PrivacyAndIntegrity); err != nil {
+			return status.Errorf(codes.Unauthenticated, "grpc: cannot send secure credentials on an insecure connection: %v", err)
+		}
+	}
+	md, err := c.GetRequestMetadata(ctx, uri)
+	if err != nil {
+		if s, ok := status.FromError(err); ok {
+			return controlPlaneError(s)
+		}
+		return status.Errorf(codes.Unauthenticated, "grpc: per-RPC credentials: %v", err)
+	}
+	for k, v := range md {
+		if k = strings.ToLower(k); !grpcwire.IsReserved(k) {
+			r.call.Auth = append(r.call.Auth, k, v)
+		}
+	}
+	return nil
+}
+
+// authority is the :authority of the attempt.
+func (r *clientCall) authority(a *attempt) string {
+	if r.call.Authority != "" {
+		return r.call.Authority
+	}
+	return a.link.client.Authority()
+}
+
+// audience is the URI of a service: "https://host/package.Service", without the port if
+// that is the usual one.
+func audience(authority, method string) string {
+	service := method
+	if i := strings.LastIndexByte(method, '/'); i >= 0 {
+		service = method[:i]
+	}
+	return "https://" + strings.TrimSuffix(authority, ":443") + service
+}
+
+// end is called once for each attempt that was begun.
+func (r *clientCall) end(a *attempt, err error) {
+	if a.ended {
+		return
+	}
+	a.ended = true
+	if a.stream != nil && len(r.stats) > 0 {
+		r.tellIn(a)
+		if err != nil || a.stream.Status() == nil {
+			r.tellTrailer(a)
+		}
+	}
+	if a.counted {
+		a.link.ac.node.CallEnded(err)
+	}
+	if a.done != nil {
+		a.done(doneInfo(a, err))
+	}
+	if len(r.stats) > 0 {
+		e := &stats.End{Client: true, BeginTime: a.begun, EndTime: time.Now(), Error: err}
+		if a.stream != nil {
+			e.Trailer = a.stream.Trailer()
+		}
+		r.stats.emit(a.ctx, e)
+	}
+}
+
+func doneInfo(a *attempt, err error) balancer.DoneInfo {
+	d := balancer.DoneInfo{Err: err}
+	if a.stream == nil {
+		return d
+	}
+	d.Trailer = a.stream.Trailer()
+	d.BytesSent = true
+	d.BytesReceived = a.stream.GotHeaders() || a.stream.TrailersOnly()
+	if d.Trailer != nil {
+		d.ServerLoad = loadreport.Parse(d.Trailer)
+	}
+	return d
+}
+
+// fail ends the attempt's stream, if it is not over, for a reason of our own.
+func (a *attempt) fail(err error) {
+	if a.stream != nil {
+		a.stream.Fail(status.Convert(err))
+	}
+}
+
+// decode takes over a message and decodes it.
+func (r *clientCall) decode(a *attempt, m grpcwire.Message, msg any) error {
+	if a.reader.codec == nil {
+		a.reader = messageReader{
+			codec:    r.info.codec,
+			encoding: a.stream.RecvCompress(),
+			max:      r.call.MaxRecvMsgSize,
+			pool:     r.writer.pool,
+		}
+		if d := r.cc.opts.decompressor; d != nil {
+			a.reader.decompressor = decompressorFrom(d)
+		}
+	}
+	wire := m.Len
+	length, err := a.reader.read(m, msg)
+	if err != nil {
+		return err
+	}
+	if len(r.stats) > 0 {
+		r.tellIn(a)
+		e := inPayload(msg, messageSizes{length: length, wire: wire})
+		e.Client = true
+		r.stats.emit(a.ctx, &e)
+	}
+	a.gotMessage = true
+	return nil
+}
+
+func (r *clientCall) tellBegin(a *attempt) {
+	a.ctx = r.stats.tag(a.ctx, &stats.RPCTagInfo{
+		FullMethodName:      r.call.Method,
+		FailFast:            !r.info.waitForReady,
+		NameResolutionDelay: r.waited && r.attempts == 0,
+	})
+	a.begun = time.Now()
+	r.stats.emit(a.ctx, &stats.Begin{
+		Client:                    true,
+		BeginTime:                 a.begun,
+		FailFast:                  !r.info.waitForReady,
+		IsClientStream:            r.desc != nil && r.desc.ClientStreams,
+		IsServerStream:            r.desc != nil && r.desc.ServerStreams,
+		IsTransparentRetryAttempt: r.attempts > r.retry.made,
+	})
+	r.attempts++
+}
+
+func (r *clientCall) tellOutHeader(a *attempt) {
+	md := metadata.MD(ctxkey.OutgoingFrom(a.ctx).CopyMD())
+	for i := 0; i+1 < len(r.call.Auth); i += 2 {
+		md.Append(r.call.Auth[i], r.call.Auth[i+1])
+	}
+	peer := a.link.client.Peer()
+	r.stats.emit(a.ctx, &stats.OutHeader{
+		Client:      true,
+		Compression: r.call.SendCompressor,
+		Header:      md,
+		FullMethod:  r.call.Method,
+		RemoteAddr:  peer.Addr,
+		LocalAddr:   peer.LocalAddr,
+		Authority:   r.authority(a),
+	})
+}
+
+// tellSent reports a message that was handed to the connection.
+func (r *clientCall) tellSent(a *attempt, msg any, n messageSizes) {
+	if len(r.stats) == 0 {
+		return
+	}
+	e := outPayload(msg, n)
+	e.Client = true
+	r.stats.emit(a.ctx, &e)
+}
+
+// tellIn reports the response headers, once, if they are there.
+func (r *clientCall) tellIn(a *attempt) {
+	if len(r.stats) == 0 || !a.stream.GotHeaders() || a.headerTold.Swap(true) {
+		return
+	}
+	r.stats.emit(a.ctx, &stats.InHeader{
+		Client:      true,
+		WireLength:  a.stream.HeaderWireLength(),
+		Compression: a.stream.RecvCompress(),
+		Header:      a.stream.Header(),
+	})
+}
+
+func (r *clientCall) tellTrailer(a *attempt) {
+	if n := a.stream.TrailerWireLength(); n > 0 {
+		r.stats.emit(a.ctx, &stats.InTrailer{Client: true, WireLength: n, Trailer: a.stream.Trailer()})
+	}
+}
+
+var (
+	errNoReply = status.Error(codes.Internal, "cardinality violation: received no response message from non-streaming RPC")
+	errTwoMany = status.Error(codes.Internal, "cardinality violation: expected <EOF> for non server-streaming RPCs, but received another message")
+)

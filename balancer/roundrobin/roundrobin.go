@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package roundrobin is the round_robin policy (gRFC A61): every endpoint has a
+// connection, and RPCs go to those that are ready in turn. Importing the package grpc
+// registers it.
+package roundrobin
+
+import (
+	"google.golang.org/grpc/balancer"
+	"google.golang.org/grpc/balancer/endpointsharding"
+	"google.golang.org/grpc/balancer/pickfirst"
+	internalpickfirst "google.golang.org/grpc/internal/balancer/pickfirst"
+)
+
+// Name is the policy's name.
+const Name = "round_robin"
+
+func init() { balancer.Register(builder{}) }
+
+type builder struct{}
+
+// Name returns "round_robin".
+func (builder) Name() string { return Name }
+
+// Build makes a balancer.
+func (builder) Build(cc balancer.ClientConn, opts balancer.BuildOptions) balancer.Balancer {
+	child := internalpickfirst.Builder{}.Build
+	return &roundRobin{endpointsharding.NewBalancer(cc, opts, child, endpointsharding.Options{})}
+}
+
+// roundRobin is the sharding, whose own picker goes round already; it only has the
+// children look at the health of their servers.
+type roundRobin struct{ balancer.Balancer }
+
+// UpdateClientConnState implements balancer.Balancer.
+func (b *roundRobin) UpdateClientConnState(s balancer.ClientConnState) error {
+	s.ResolverState = pickfirst.EnableHealthListener(s.ResolverState)
+	s.BalancerConfig = nil
+	return b.Balancer.UpdateClientConnState(s)
+}

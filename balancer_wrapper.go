@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package grpc
+
+import (
+	"errors"
+	"slices"
+	"sync"
+
+	"google.golang.org/grpc/balancer"
+	"google.golang.org/grpc/connectivity"
+	estats "google.golang.org/grpc/experimental/stats"
+	"google.golang.org/grpc/internal"
+	"google.golang.org/grpc/internal/balancer/gracefulswitch"
+	"google.golang.org/grpc/internal/channelz"
+	"google.golang.org/grpc/internal/serializer"
+	"google.golang.org/grpc/resolver"
+)
+
+type balancerState = balancer.State
+
+// balancerWrapper is the channel as its balancer sees it, from one idle mode to the
+// next. Everything that the balancer is told goes through calls, one at a time.
+type balancerWrapper struct {
+	internal.ClientConnSeal
+
+	// Immutable.
+	cc     *ClientConn
+	policy *gracefulswitch.Balancer
+
+	calls serializer.Serializer
+
+	mu     sync.Mutex // held while the channel takes a state, so that they keep their order
+	closed bool
+}
+
+func newBalancerWrapper(cc *ClientConn) *balancerWrapper {
+	b := &balancerWrapper{cc: cc}
+	node := channelz.Identifier(cc.node)
+	b.policy = gracefulswitch.New(b, balancer.BuildOptions{
+		DialCreds:       cc.opts.creds,
+		CredsBundle:     cc.opts.bundle,
+		Dialer:          cc.opts.dialer,
+		Authority:       cc.authority,
+		CustomUserAgent: cc.opts.userAgent,
+		ChannelzParent:  node,
+		Target:          cc.parsed,
+	})
+	return b
+}
+
+// update gives the balancer what the resolver found, and returns what it thinks of it.
+func (b *balancerWrapper) update(s resolver.State, config *gracefulswitch.Config) error {
+	var err error
+	b.wait(func() {
+		err = b.policy.UpdateClientConnState(balancer.ClientConnState{ResolverState: s, BalancerConfig: config})
+	})
+	return err
+}
+
+// wait runs f in its turn, and returns when it has run. After close it does nothing.
+func (b *balancerWrapper) wait(f func()) {
+	done := make(chan struct{})
+	if b.calls.Do(func() {
+		defer close(done)
+		if !b.isClosed() {
+			f()
+		}
+	}) {
+		<-done
+	}
+}
+
+func (b *balancerWrapper) resolverError(err error) {
+	b.calls.Do(func() {
+		if !b.isClosed() {
+			b.policy.ResolverError(err)
+		}
+	})
+}
+
+func (b *balancerWrapper) exitIdle() {
+	b.calls.Go(func() {
+		if !b.isClosed() {
+			b.policy.ExitIdle()
+		}
+	})
+}
+
+// close tells the balancer nothing more but Close.
+func (b *balancerWrapper) close() {
+	b.mu.Lock()
+	b.closed = true
+	b.mu.Unlock()
+	b.calls.Go(b.policy.Close)
+	b.calls.Close()
+}
+
+func (b *balancerWrapper) isClosed() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.closed
+}
+
+// NewSubConn implements balancer.ClientConn.
+func (b *balancerWrapper) NewSubConn(addrs []resolver.Address, opts balancer.NewSubConnOptions) (balancer.SubConn, error) {
+	if len(addrs) == 0 {
+		return nil, errors.New("grpc: NewSubConn needs an address")
+	}
+	ac := newAddrConn(b, slices.Clone(addrs), opts)
+	if !b.cc.addSubConn(b, ac) {
+		ac.node.Close()
+		return nil, ErrClientConnClosing
+	}
+	return ac, nil
+}
+
+// RemoveSubConn implements balancer.ClientConn.
+func (b *balancerWrapper) RemoveSubConn(sc balancer.SubConn) { sc.Shutdown() }
+
+// UpdateAddresses implements balancer.ClientConn.
+func (b *balancerWrapper) UpdateAddresses(sc balancer.SubConn, addrs []resolver.Address) {
+	//lint:ignore SA1019 balancers may still use it
+	sc.UpdateAddresses(addrs)
+}
+
+// UpdateState implements balancer.ClientConn. RPCs see the picker before anybody sees
+// the state.
+func (b *balancerWrapper) UpdateState(s balancer.State) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return
+	}
+	b.cc.picks.set(s.Picker)
+	b.cc.state.set(s.ConnectivityState)
+}
+
+// ResolveNow implements balancer.ClientConn.
+func (b *balancerWrapper) ResolveNow(resolver.ResolveNowOptions) {
+	if !b.isClosed() {
+		b.cc.resolveNow()
+	}
+}
+
+// Target implements balancer.ClientConn.
+func (b *balancerWrapper) Target() string { return b.cc.target }
+
+// MetricsRecorder implements balancer.ClientConn.
+func (b *balancerWrapper) MetricsRecorder() estats.MetricsRecorder { return b.cc.recorders }
+
+// tell reports a subchannel's state to who made it, in its turn.
+func (b *balancerWrapper) tell(ac *addrConn, s balancer.SubConnState) {
+	b.calls.Go(func() {
+		if b.isClosed() || ac.silent {
+			return
+		}
+		ac.silent = s.ConnectivityState == connectivity.Shutdown
+		if listener := ac.opts.StateListener; listener != nil {
+			listener(s)
+			return
+		}
+		//lint:ignore SA1019 for balancers that have no listeners
+		b.policy.UpdateSubConnState(ac, s)
+	})
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package grpc
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+
+	"google.golang.org/grpc/status"
+)
+
+// Invoke performs a unary RPC and returns when it is over: sends args, and decodes the
+// response into reply. Generated code calls it. All errors are of package status.
+func (cc *ClientConn) Invoke(ctx context.Context, method string, args, reply any, opts ...CallOption) error {
+	opts = cc.withDefaults(opts)
+	if cc.invoker != nil {
+		return cc.invoker(ctx, method, args, reply, cc, opts...)
+	}
+	return invoke(ctx, method, args, reply, cc, opts...)
+}
+
+// Invoke performs a unary RPC.
+//
+// Deprecated: use ClientConn.Invoke.
+func Invoke(ctx context.Context, method string, args, reply any, cc *ClientConn, opts ...CallOption) error {
+	return cc.Invoke(ctx, method, args, reply, opts...)
+}
+
+// withDefaults puts the channel's options in front.
+func (cc *ClientConn) withDefaults(opts []CallOption) []CallOption {
+	defaults := cc.opts.callOptions
+	switch {
+	case len(defaults) == 0:
+		return opts
+	case len(opts) == 0:
+		return defaults[:len(defaults):len(defaults)]
+	}
+	return append(defaults[:len(defaults):len(defaults)], opts...)
+}
+
+// chainUnary makes one function of the interceptors, nil if there are none. All that an
+// RPC is comes as arguments, so that this is done once a channel.
+func chainUnary(interceptors []UnaryClientInterceptor) UnaryInvoker {
+	if len(interceptors) == 0 {
+		return nil
+	}
+	next := UnaryInvoker(invoke)
+	for i := len(interceptors) - 1; i >= 0; i-- {
+		interceptor, after := interceptors[i], next
+		next = func(ctx context.Context, method string, req, reply any, cc *ClientConn, opts ...CallOption) error {
+			return interceptor(ctx, method, req, reply, cc, after, opts...)
+		}
+	}
+	return next
+}
+
+// unaryCall is a unary RPC. Nothing of it is ever seen by the application, so it is used
+// again.
+type unaryCall struct {
+	clientCall
+	attempt attempt
+	out     outMessage
+}
+
+var unaryCalls = sync.Pool{New: func() any { return new(unaryCall) }}
+
+// invoke is the RPC behind the interceptors.
+func invoke(ctx context.Context, method string, req, reply any, cc *ClientConn, opts ...CallOption) error {
+	u := unaryCalls.Get().(*unaryCall)
+	err := u.begin(ctx, cc, method, opts)
+	var last *attempt
+	if err == nil {
+		last = &u.attempt
+		err = u.run(req, reply)
+	}
+	u.finish(last, err)
+	auth := u.call.Auth
+	clear(auth)
+	*u = unaryCall{}
+	u.call.Auth = auth[:0]
+	unaryCalls.Put(u)
+	return err
+}
+
+// run makes attempts until one of them counts.
+func (u *unaryCall) run(req, reply any) error {
+	var err error
+	if u.out, err = u.writer.write(req); err != nil {
+		u.tellUnsendable(err)
+		return err
+	}
+	// The message may have to be sent again: it is given up after the last attempt.
+	defer u.out.payload.Data.Free()
+	for {
+		u.attempt = attempt{}
+		err := u.try(req, reply)
+		again := verdict{}
+		if err != nil {
+			again = u.judge(&u.attempt, err)
+			if !again.transparent && u.out.payload.Data.Len() > u.info.retryBuffer {
+				again.retry = false
+			}
+		}
+		u.end(&u.attempt, err)
+		if !again.retry {
+			return err
+		}
+		if !pause(u.ctx, again.delay) {
+			return status.FromContextError(u.ctx.Err()).Err()
+		}
+	}
+}
+
+// tellUnsendable lets stats handlers see an RPC whose request can't be sent.
+func (u *unaryCall) tellUnsendable(err error) {
+	if len(u.stats) > 0 {
+		u.attempt = attempt{ctx: u.ctx}
+		u.tellBegin(&u.attempt)
+		u.end(&u.attempt, err)
+	}
+}
+
+// try is one attempt.
+func (u *unaryCall) try(req, reply any) error {
+	a := &u.attempt
+	size := messageSizes{length: u.out.length, wire: u.out.payload.Data.Len()}
+	u.out.payload.Data.Ref()
+	if err := u.start(a, &u.out.payload, true); err != nil {
+		return err
+	}
+	u.tellSent(a, req, size)
+	a.stream.AwaitEnd()
+	return u.receive(a, reply)
+}
+
+// receive takes the one response of an attempt, which is there, and its status.
+func (r *clientCall) receive(a *attempt, reply any) error {
+	m, err := a.stream.Recv()
+	if errors.Is(err, io.EOF) {
+		if st := a.stream.Status(); st != nil {
+			return st.Err()
+		}
+		return errNoReply
+	}
+	if err := r.decode(a, m, reply); err != nil {
+		a.fail(err)
+		return err
+	}
+	return r.expectEnd(a)
+}
+
+// expectEnd waits for the end of an RPC whose only response was taken.
+func (r *clientCall) expectEnd(a *attempt) error {
+	m, err := a.stream.Recv()
+	if err == nil {
+		m.Data.Free()
+		a.fail(errTwoMany)
+		return errTwoMany
+	}
+	return a.stream.Status().Err()
+}

@@ -1,0 +1,504 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package grpc
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+)
+
+// NewStream begins a streaming RPC. Generated code calls it. All errors are of package
+// status. See [ClientStream] for what has to be done so that the stream does not hold
+// resources for ever.
+func (cc *ClientConn) NewStream(ctx context.Context, desc *StreamDesc, method string, opts ...CallOption) (ClientStream, error) {
+	opts = cc.withDefaults(opts)
+	if cc.streamer != nil {
+		return cc.streamer(ctx, desc, cc, method, opts...)
+	}
+	return newStream(ctx, desc, cc, method, opts...)
+}
+
+// NewClientStream begins a streaming RPC.
+//
+// Deprecated: use ClientConn.NewStream.
+func NewClientStream(ctx context.Context, desc *StreamDesc, cc *ClientConn, method string, opts ...CallOption) (ClientStream, error) {
+	return cc.NewStream(ctx, desc, method, opts...)
+}
+
+// chainStream makes one function of the interceptors, nil if there are none.
+func chainStream(interceptors []StreamClientInterceptor) Streamer {
+	if len(interceptors) == 0 {
+		return nil
+	}
+	next := Streamer(newStream)
+	for i := len(interceptors) - 1; i >= 0; i-- {
+		interceptor, after := interceptors[i], next
+		next = func(ctx context.Context, desc *StreamDesc, cc *ClientConn, method string, opts ...CallOption) (ClientStream, error) {
+			return interceptor(ctx, desc, cc, method, after, opts...)
+		}
+	}
+	return next
+}
+
+// clientStream is a streaming RPC. Until it is committed to an attempt it keeps what was
+// sent, to send it again.
+//
+// mu may be held for long, while a retry waits or begins; the end of ctx ends that. It
+// comes before the transport's locks.
+type clientStream struct {
+	clientCall
+
+	// Owned by the sender.
+	sentLast bool
+
+	// Owned by the receiver.
+	recvDone bool // the one response was taken
+
+	stopWatch func() bool // ends the watch of ctx
+
+	mu        sync.Mutex
+	attempt   *attempt
+	committed bool
+	finished  bool
+	sent      []sentMessage // until committed
+	sentBytes int
+	closeSent bool // the end was sent
+	context   *clientContext
+
+	next, prev *clientStream // in the channel's list
+}
+
+// sentMessage is a message kept for another attempt. It holds a reference of its own.
+type sentMessage struct {
+	out outMessage
+	msg any
+}
+
+// newStream is the RPC behind the interceptors.
+func newStream(ctx context.Context, desc *StreamDesc, cc *ClientConn, method string, opts ...CallOption) (ClientStream, error) {
+	cs := &clientStream{}
+	cs.desc = desc
+	return cs.open(ctx, cc, method, opts)
+}
+
+// newLinkStream begins an RPC on one connection. It is not retried.
+func newLinkStream(ctx context.Context, l *link, desc *StreamDesc, method string, opts ...CallOption) (ClientStream, error) {
+	cs := &clientStream{}
+	cs.desc, cs.fixed, cs.committed = desc, l, true
+	return cs.open(ctx, l.ac.cc, method, opts)
+}
+
+func (cs *clientStream) open(ctx context.Context, cc *ClientConn, method string, opts []CallOption) (ClientStream, error) {
+	err := cs.begin(ctx, cc, method, opts)
+	if err == nil {
+		var cancel context.CancelFunc
+		cs.ctx, cancel = context.WithCancel(cs.ctx)
+		cs.cancel = joinCancel(cs.cancel, cancel)
+		err = cs.firstAttempt()
+	}
+	if err != nil {
+		cs.clientCall.finish(cs.attempt, err)
+		return nil, err
+	}
+	if !cc.streams.add(cs) {
+		cs.abort(ErrClientConnClosing)
+		return nil, ErrClientConnClosing
+	}
+	stop := context.AfterFunc(cs.ctx, cs.contextDone)
+	cs.mu.Lock()
+	cs.stopWatch = stop
+	if cs.finished { // it was cancelled already, and nobody has stopped the watch
+		stop()
+	}
+	cs.mu.Unlock()
+	return cs, nil
+}
+
+// joinCancel calls the inner function before the outer, which may be nil.
+func joinCancel(outer, inner context.CancelFunc) context.CancelFunc {
+	if outer == nil {
+		return inner
+	}
+	return func() {
+		inner()
+		outer()
+	}
+}
+
+// firstAttempt makes attempts until one of them is on its way.
+func (cs *clientStream) firstAttempt() error {
+	for {
+		cs.attempt = &attempt{}
+		err := cs.start(cs.attempt, nil, false)
+		if err == nil {
+			return nil
+		}
+		v := cs.judge(cs.attempt, err)
+		cs.end(cs.attempt, err)
+		if !v.retry {
+			return err
+		}
+		if !pause(cs.ctx, v.delay) {
+			return status.FromContextError(cs.ctx.Err()).Err()
+		}
+	}
+}
+
+// contextDone ends the RPC when its context ends.
+func (cs *clientStream) contextDone() {
+	cs.abort(status.FromContextError(cs.ctx.Err()).Err())
+}
+
+// abort ends the RPC for a reason of our own.
+func (cs *clientStream) abort(err error) {
+	cs.cancel() // a retry that waits with mu held gives up
+	cs.mu.Lock()
+	a := cs.attempt
+	cs.mu.Unlock()
+	a.fail(err)
+	cs.finish(err)
+}
+
+// finish ends the RPC, once. io.EOF stands for success.
+func (cs *clientStream) finish(err error) {
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	cs.mu.Lock()
+	if cs.finished {
+		cs.mu.Unlock()
+		return
+	}
+	cs.finished = true
+	cs.commitLocked()
+	a, stop := cs.attempt, cs.stopWatch
+	cs.mu.Unlock()
+	if stop != nil {
+		stop()
+	}
+	if err != nil {
+		a.fail(err)
+	}
+	cs.cc.streams.remove(cs)
+	cs.end(a, err)
+	cs.clientCall.finish(a, err)
+}
+
+// commitLocked gives up the possibility of another attempt.
+func (cs *clientStream) commitLocked() {
+	cs.committed = true
+	for i := range cs.sent {
+		cs.sent[i].out.payload.Data.Free()
+	}
+	cs.sent = nil
+}
+
+func (cs *clientStream) commit() {
+	cs.mu.Lock()
+	if !cs.committed {
+		cs.commitLocked()
+	}
+	cs.mu.Unlock()
+}
+
+// current returns the attempt that counts at present.
+func (cs *clientStream) current() *attempt {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	return cs.attempt
+}
+
+// tryAgain is called when attempt a failed with err. It returns true if there is another
+// attempt by now, to which everything was sent that a was sent.
+func (cs *clientStream) tryAgain(a *attempt, err error) bool {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	for {
+		switch {
+		case cs.attempt != a:
+			return true // somebody else was here first
+		case cs.committed:
+			return false
+		}
+		v := cs.judge(a, err)
+		if !v.retry || !pause(cs.ctx, v.delay) {
+			cs.commitLocked()
+			return false
+		}
+		cs.end(a, err)
+		if a, err = cs.replaceLocked(); err == nil {
+			return true
+		}
+	}
+}
+
+// replaceLocked begins another attempt, and sends it what the last one was sent.
+func (cs *clientStream) replaceLocked() (*attempt, error) {
+	a := &attempt{}
+	cs.attempt = a
+	if err := cs.start(a, nil, false); err != nil {
+		return a, err
+	}
+	for i, m := range cs.sent {
+		m.out.payload.Data.Ref()
+		last := !cs.desc.ClientStreams || cs.closeSent && i == len(cs.sent)-1
+		// It must not wait for room: the receiver, who may have to make some, waits
+		// for mu. The size is bounded.
+		if a.stream.Enqueue(m.out.payload, last) != nil {
+			return a, nil // it is over, as whoever receives will find out
+		}
+		cs.tellSent(a, m.msg, sizesOf(&m.out))
+	}
+	if cs.closeSent && len(cs.sent) == 0 {
+		_ = a.stream.CloseSend() // the receiver finds out
+	}
+	return a, nil
+}
+
+// sizesOf is to be called while the payload is still ours.
+func sizesOf(m *outMessage) messageSizes {
+	return messageSizes{length: m.length, wire: m.payload.Data.Len()}
+}
+
+// SendMsg implements ClientStream.
+func (cs *clientStream) SendMsg(m any) error {
+	if cs.sentLast {
+		return status.Error(codes.Internal, "SendMsg called after CloseSend")
+	}
+	out, err := cs.writer.write(m)
+	if err != nil {
+		cs.finish(err)
+		return err
+	}
+	cs.sentLast = !cs.desc.ClientStreams
+	return cs.send(m, out)
+}
+
+// send owns out.
+func (cs *clientStream) send(msg any, out outMessage) error {
+	size := sizesOf(&out)
+	for {
+		cs.mu.Lock()
+		a, keep := cs.attempt, !cs.committed
+		cs.mu.Unlock()
+		if keep {
+			out.payload.Data.Ref()
+		}
+		err := a.stream.Send(out.payload, !cs.desc.ClientStreams)
+		switch {
+		case err == nil && (!keep || cs.keep(a, sentMessage{out, msg})):
+			cs.tellSent(a, msg, size)
+			return nil
+		case err == nil:
+			continue // there is another attempt by now, which needs the message too
+		case !keep:
+			return err
+		}
+		// The connection says that the stream is over, maybe before the stream does.
+		_ = a.stream.Header()
+		if !cs.tryAgain(a, a.stream.Status().Err()) {
+			out.payload.Data.Free()
+			return io.EOF
+		}
+	}
+}
+
+// keep takes over a message that a was sent, for other attempts. It returns false, and
+// takes nothing, if a is not the attempt that counts any more.
+func (cs *clientStream) keep(a *attempt, m sentMessage) bool {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	if cs.attempt != a {
+		return false
+	}
+	if cs.committed {
+		m.out.payload.Data.Free()
+		return true
+	}
+	cs.sent = append(cs.sent, m)
+	cs.sentBytes += m.out.payload.Data.Len()
+	if cs.sentBytes > cs.info.retryBuffer {
+		cs.commitLocked()
+	}
+	return true
+}
+
+// CloseSend implements ClientStream.
+func (cs *clientStream) CloseSend() error {
+	if cs.sentLast {
+		return nil
+	}
+	cs.sentLast = true
+	for {
+		cs.mu.Lock()
+		a, keep := cs.attempt, !cs.committed
+		cs.mu.Unlock()
+		_ = a.stream.CloseSend() // whoever receives finds out
+		if !keep || cs.keepEnd(a) {
+			return nil
+		}
+	}
+}
+
+// keepEnd is keep for the end of what is sent.
+func (cs *clientStream) keepEnd(a *attempt) bool {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	cs.closeSent = cs.attempt == a
+	return cs.closeSent
+}
+
+// RecvMsg implements ClientStream.
+func (cs *clientStream) RecvMsg(m any) error {
+	for {
+		a := cs.current()
+		err := cs.receiveFrom(a, m)
+		switch {
+		case err == nil && cs.desc.ServerStreams:
+			cs.commit()
+			return nil
+		case err == nil:
+			cs.finish(nil)
+			return nil
+		case !errors.Is(err, io.EOF) && !a.gotMessage && cs.tryAgain(a, err):
+			continue
+		}
+		cs.finish(err)
+		return err
+	}
+}
+
+// receiveFrom takes the next message of an attempt. io.EOF is its end with success.
+func (cs *clientStream) receiveFrom(a *attempt, m any) error {
+	msg, err := a.stream.Recv()
+	if err != nil {
+		switch st := a.stream.Status(); {
+		case st != nil:
+			return st.Err()
+		case !cs.desc.ServerStreams && !a.gotMessage:
+			return errNoReply
+		}
+		return io.EOF
+	}
+	if err := cs.decode(a, msg, m); err != nil {
+		a.fail(err)
+		return err
+	}
+	if cs.desc.ServerStreams {
+		return nil
+	}
+	return cs.expectEnd(a)
+}
+
+// Header implements ClientStream.
+func (cs *clientStream) Header() (metadata.MD, error) {
+	for {
+		a := cs.current()
+		md := a.stream.Header()
+		if a.stream.GotHeaders() {
+			cs.tellIn(a)
+			cs.commit()
+			return md, nil
+		}
+		err := a.stream.Status().Err()
+		if err != nil && cs.tryAgain(a, err) {
+			continue
+		}
+		if err != nil {
+			cs.finish(err)
+		}
+		return nil, nil
+	}
+}
+
+// Trailer implements ClientStream.
+func (cs *clientStream) Trailer() metadata.MD { return cs.current().stream.Trailer() }
+
+// Context implements ClientStream.
+func (cs *clientStream) Context() context.Context {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	if !cs.committed {
+		cs.commitLocked()
+	}
+	if cs.context == nil {
+		cs.context = &clientContext{cs.attempt.ctx, &cs.writer}
+	}
+	return cs.context
+}
+
+// clientContext is the context of a stream, through which PreparedMsg finds how the
+// stream's messages are written.
+type clientContext struct {
+	context.Context
+	writer *messageWriter
+}
+
+// Value implements context.Context.
+func (c *clientContext) Value(key any) any {
+	if _, ok := key.(messageWriterKey); ok {
+		return c.writer
+	}
+	return c.Context.Value(key)
+}
+
+// AfterFunc spares contexts that derive from this one a goroutine.
+func (c *clientContext) AfterFunc(f func()) (stop func() bool) {
+	return context.AfterFunc(c.Context, f)
+}
+
+// streamList holds the streams that are open, so that closing the channel ends them.
+type streamList struct {
+	mu     sync.Mutex
+	first  *clientStream
+	closed bool
+}
+
+// add returns false after cancelAll.
+func (l *streamList) add(cs *clientStream) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return false
+	}
+	if cs.next = l.first; cs.next != nil {
+		cs.next.prev = cs
+	}
+	l.first = cs
+	return true
+}
+
+func (l *streamList) remove(cs *clientStream) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case cs.prev != nil:
+		cs.prev.next = cs.next
+	case l.first == cs:
+		l.first = cs.next
+	}
+	if cs.next != nil {
+		cs.next.prev = cs.prev
+	}
+	cs.next, cs.prev = nil, nil
+}
+
+// cancelAll ends all streams, and lets no other begin.
+func (l *streamList) cancelAll() {
+	l.mu.Lock()
+	l.closed = true
+	var all []*clientStream
+	for cs := l.first; cs != nil; cs = cs.next {
+		all = append(all, cs)
+	}
+	l.mu.Unlock()
+	for _, cs := range all {
+		cs.abort(ErrClientConnClosing)
+	}
+}

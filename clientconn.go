@@ -1,0 +1,453 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package grpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"google.golang.org/grpc/balancer/base"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/grpclog"
+	"google.golang.org/grpc/internal/channelz"
+	"google.golang.org/grpc/internal/resolver/scheme"
+	istats "google.golang.org/grpc/internal/stats"
+	"google.golang.org/grpc/internal/transport"
+	"google.golang.org/grpc/internal/transport/grpcwire"
+	"google.golang.org/grpc/resolver"
+	"google.golang.org/grpc/status"
+)
+
+var (
+	// ErrClientConnClosing is what RPCs fail with whose ClientConn is closed.
+	//
+	// Deprecated: this error should not be relied upon by users; use the status
+	// code Canceled.
+	ErrClientConnClosing = status.Error(codes.Canceled, "grpc: the client connection is closing")
+
+	// ErrClientConnTimeout was once the error of a Dial that took too long.
+	//
+	// Deprecated: nothing returns it.
+	ErrClientConnTimeout = errors.New("grpc: timed out when dialing")
+)
+
+var channelLog = grpclog.Component("channel")
+
+// ClientConnInterface is what generated clients need. [ClientConn] is one.
+type ClientConnInterface interface {
+	// Invoke performs a unary RPC and returns when it is over.
+	Invoke(ctx context.Context, method string, args any, reply any, opts ...CallOption) error
+	// NewStream begins a streaming RPC.
+	NewStream(ctx context.Context, desc *StreamDesc, method string, opts ...CallOption) (ClientStream, error)
+}
+
+// ClientConn is a channel: a target, and the connections to the servers behind it that
+// its balancer wants. It is made by [NewClient] and has to be closed. It is safe for
+// concurrent use.
+//
+// A channel begins idle. The first RPC, or Connect, has its target resolved and
+// connections made.
+//
+// Locks: idle.mu before mu before an addrConn's mu. None is held while a resolver's or
+// balancer's method runs, but for idle.mu during Build. The balancer may call the
+// channel with locks of its own held, so none of its methods calls back.
+type ClientConn struct {
+	// Immutable.
+	target    string
+	parsed    resolver.Target
+	authority string
+	opts      dialOptions
+	builder   resolver.Builder
+	fallback  *ServiceConfig // for when the resolver brings none
+	recorders *istats.Recorders
+	node      *channelz.Node
+	done      chan struct{} // closed by Close
+	invoker   UnaryInvoker  // the interceptors; nil without
+	streamer  Streamer      // the interceptors; nil without
+
+	// transport is what new connections are made with. A server that complains of
+	// pings gets it replaced.
+	transport atomic.Pointer[transport.ClientConfig]
+	config    atomic.Pointer[channelConfig] // nil before the resolver's first answer
+	resolved  chan struct{}                 // closed by that answer
+
+	state   stateWatch
+	picks   pickerGate
+	idle    idleness
+	streams streamList
+
+	mu       sync.Mutex
+	closed   bool
+	resolver *resolverWrapper // nil in idle mode
+	balancer *balancerWrapper // nil in idle mode
+	subConns []*addrConn
+	links    []*link // every connection that is open, those draining included
+	connErr  error   // why the last attempt to connect failed
+}
+
+// NewClient makes a channel for a target, such as "dns:///host:443", "unix:path" or
+// "host:443", which means the first (naming.md). It does not connect: the first RPC
+// does, or Connect.
+//
+// An error says that the target or the options are of no use.
+func NewClient(target string, opts ...DialOption) (conn *ClientConn, err error) {
+	return newChannel(target, scheme.DNS, opts)
+}
+
+func newChannel(target, defaultScheme string, opts []DialOption) (*ClientConn, error) {
+	cc := &ClientConn{
+		target:   target,
+		opts:     defaultDialOptions(),
+		done:     make(chan struct{}),
+		resolved: make(chan struct{}),
+	}
+	cc.opts.apply(opts)
+	if err := cc.opts.checkCredentials(); err != nil {
+		return nil, err
+	}
+	if err := cc.settleTarget(scheme.Or(defaultScheme)); err != nil {
+		return nil, err
+	}
+	cc.fallback = noServiceConfig
+	if js := cc.opts.defaultServiceConfig; js != nil {
+		parsed := parseServiceConfig(*js)
+		if parsed.Err != nil {
+			return nil, fmt.Errorf("grpc: the default service config is invalid: %w", parsed.Err)
+		}
+		cc.fallback = parsed.Config.(*ServiceConfig)
+	}
+	cc.settleTransport()
+	cc.invoker = chainUnary(cc.opts.unary)
+	cc.streamer = chainStream(cc.opts.stream)
+	cc.recorders = istats.NewRecorders(cc.opts.transport.StatsHandlers)
+	parent, _ := cc.opts.channelz.(*channelz.Node)
+	cc.node = channelz.NewNode(parent, channelz.Channel, target)
+	cc.state.node = cc.node
+	cc.picks.init()
+	cc.idle.timeout = cc.opts.idleTimeout
+	cc.idle.enter, cc.idle.leave = cc.enterIdle, cc.leaveIdle
+	cc.idle.start()
+	return cc, nil
+}
+
+// settleTarget finds the resolver and the authority, and whether a proxy is in between.
+func (cc *ClientConn) settleTarget(defaultScheme string) error {
+	var err error
+	cc.parsed, cc.builder, err = findResolver(cc.target, defaultScheme, cc.opts.resolvers)
+	if err != nil {
+		return err
+	}
+	if cc.authority, err = authorityOf(&cc.opts, cc.parsed, cc.builder); err != nil {
+		return err
+	}
+	return cc.settleProxy()
+}
+
+func (cc *ClientConn) settleTransport() {
+	c := &cc.opts.transport
+	c.Creds = cc.opts.creds
+	c.UserAgent = grpcwire.UserAgent(cc.opts.userAgent, Version)
+	c.Dial = cc.opts.dialer
+	c.Prepare()
+	cc.transport.Store(c)
+}
+
+// Target returns the target as it was given.
+func (cc *ClientConn) Target() string { return cc.target }
+
+// CanonicalTarget returns the target in full, "scheme://authority/endpoint".
+func (cc *ClientConn) CanonicalTarget() string { return cc.parsed.String() }
+
+// Connect makes an idle channel connect, without waiting for it. Others take no notice.
+//
+// Experimental: this API may change in a later release.
+func (cc *ClientConn) Connect() {
+	cc.idle.wake()
+	cc.mu.Lock()
+	b := cc.balancer
+	cc.mu.Unlock()
+	if b != nil {
+		b.exitIdle()
+	}
+}
+
+// ResetConnectBackoff makes every subchannel that waits after a failure try again at
+// once, and the pauses begin anew. It is for when the network is known to be back.
+//
+// Experimental: this API may change in a later release.
+func (cc *ClientConn) ResetConnectBackoff() {
+	cc.mu.Lock()
+	list := slices.Clone(cc.subConns)
+	cc.mu.Unlock()
+	for _, ac := range list {
+		ac.resetBackoff()
+	}
+}
+
+// Close ends the channel at once: RPCs that are open fail with codes.Canceled, as do
+// those to come. It fails if the channel is closed already.
+func (cc *ClientConn) Close() error {
+	cc.idle.close()
+	cc.mu.Lock()
+	if cc.closed {
+		cc.mu.Unlock()
+		return ErrClientConnClosing
+	}
+	cc.closed = true
+	close(cc.done)
+	parts := cc.detach()
+	links := cc.links
+	cc.links = nil
+	cc.mu.Unlock()
+
+	cc.state.set(connectivity.Shutdown)
+	cc.picks.close()
+	parts.close()
+	for _, l := range links {
+		l.client.Close(ErrClientConnClosing)
+	}
+	cc.streams.cancelAll()
+	cc.node.Close()
+	return nil
+}
+
+// activeParts are those that a channel has while it is neither idle nor closed.
+type activeParts struct {
+	resolver *resolverWrapper
+	balancer *balancerWrapper
+	subConns []*addrConn
+}
+
+// detach takes them away from the channel. mu is held.
+func (cc *ClientConn) detach() activeParts {
+	p := activeParts{cc.resolver, cc.balancer, cc.subConns}
+	cc.resolver, cc.balancer, cc.subConns = nil, nil, nil
+	return p
+}
+
+func (p activeParts) close() {
+	if p.resolver != nil {
+		p.resolver.close()
+		p.balancer.close()
+	}
+	for _, ac := range p.subConns {
+		ac.tearDown()
+	}
+}
+
+// enterIdle gives up connections and resolver until somebody wants them. There are no
+// RPCs.
+func (cc *ClientConn) enterIdle() {
+	cc.mu.Lock()
+	if cc.closed {
+		cc.mu.Unlock()
+		return
+	}
+	parts := cc.detach()
+	cc.mu.Unlock()
+	cc.state.set(connectivity.Idle)
+	cc.picks.set(nil)
+	cc.node.Trace(channelz.Info, "entering idle mode", nil)
+	parts.close()
+}
+
+// leaveIdle has the target resolved. A resolver that can't be built counts as one that
+// failed.
+func (cc *ClientConn) leaveIdle() {
+	if err := cc.activate(); err != nil {
+		channelLog.Warningf("%s: building the resolver: %v", cc.target, err)
+	}
+}
+
+func (cc *ClientConn) activate() error {
+	cc.mu.Lock()
+	if cc.closed || cc.resolver != nil {
+		cc.mu.Unlock()
+		return nil
+	}
+	b := newBalancerWrapper(cc)
+	r := &resolverWrapper{cc: cc}
+	cc.balancer, cc.resolver = b, r
+	cc.mu.Unlock()
+	cc.state.set(connectivity.Connecting)
+	cc.node.Trace(channelz.Info, "leaving idle mode", nil)
+	if err := r.start(); err != nil {
+		err = fmt.Errorf("failed to build resolver: %w", err)
+		cc.resolverFailed(r, err)
+		return err
+	}
+	return nil
+}
+
+// current returns the balancer if r is still the channel's resolver.
+func (cc *ClientConn) current(r *resolverWrapper) *balancerWrapper {
+	cc.mu.Lock()
+	defer cc.mu.Unlock()
+	if cc.closed || cc.resolver != r {
+		return nil
+	}
+	return cc.balancer
+}
+
+// resolverFailed passes the resolver's error on: what worked goes on working.
+func (cc *ClientConn) resolverFailed(r *resolverWrapper, err error) {
+	b := cc.current(r)
+	if b == nil {
+		return
+	}
+	cc.ensureConfig()
+	b.resolverError(err)
+}
+
+// resolverUpdate gives the balancer what the resolver found, with the service config
+// that goes with it (gRFC A21).
+func (cc *ClientConn) resolverUpdate(r *resolverWrapper, s resolver.State) error {
+	b := cc.current(r)
+	if b == nil {
+		return nil
+	}
+	sc, err := cc.fallback, error(nil)
+	if !cc.opts.noServiceConfig {
+		var brought *ServiceConfig
+		if brought, err = usableConfig(s.ServiceConfig); brought != nil {
+			sc = brought
+		}
+	}
+	if err == nil {
+		return b.update(s, cc.useConfig(sc).balancerConfig())
+	}
+	if c := cc.config.Load(); c != nil {
+		// A21: an invalid config does not replace one that is in use.
+		_ = b.update(s, c.balancerConfig())
+		return fmt.Errorf("%w: %w", errBadConfig, err)
+	}
+	b.UpdateState(failing(status.Errorf(codes.Unavailable, "error parsing service config: %v", err)))
+	cc.answered()
+	return fmt.Errorf("%w: %w", errBadConfig, err)
+}
+
+// emptyConfig is what RPCs go by that were begun before the first valid service config.
+var emptyConfig = newChannelConfig(noServiceConfig)
+
+var errBadConfig = errors.New("grpc: the resolver brought an invalid service config")
+
+// useConfig makes sc the channel's service config, if it is not.
+func (cc *ClientConn) useConfig(sc *ServiceConfig) *channelConfig {
+	cc.mu.Lock()
+	defer cc.mu.Unlock()
+	old := cc.config.Load()
+	if old != nil && (old.ServiceConfig == sc || sc.json != "" && old.json == sc.json) {
+		return old
+	}
+	c := newChannelConfig(sc)
+	cc.config.Store(c)
+	cc.answeredLocked()
+	return c
+}
+
+// answered lets RPCs go on that wait for the resolver's first answer.
+func (cc *ClientConn) answered() {
+	cc.mu.Lock()
+	defer cc.mu.Unlock()
+	cc.answeredLocked()
+}
+
+func (cc *ClientConn) answeredLocked() {
+	select {
+	case <-cc.resolved:
+	default:
+		close(cc.resolved)
+	}
+}
+
+// ensureConfig makes the fallback the service config where there is none.
+func (cc *ClientConn) ensureConfig() {
+	if cc.config.Load() == nil {
+		cc.useConfig(cc.fallback)
+	}
+}
+
+// awaitConfig returns the service config, which RPCs can't begin without, and whether
+// that took a wait for the resolver.
+func (cc *ClientConn) awaitConfig(ctx context.Context) (c *channelConfig, waited bool, err error) {
+	if c := cc.config.Load(); c != nil {
+		return c, false, nil
+	}
+	select {
+	case <-cc.resolved:
+		if c := cc.config.Load(); c != nil {
+			return c, true, nil
+		}
+		return emptyConfig, true, nil // an invalid one came: no RPC will get past the picker
+	case <-ctx.Done():
+		return nil, true, status.FromContextError(ctx.Err()).Err()
+	case <-cc.done:
+		return nil, true, ErrClientConnClosing
+	}
+}
+
+func (cc *ClientConn) resolveNow() {
+	cc.mu.Lock()
+	r := cc.resolver
+	cc.mu.Unlock()
+	if r != nil {
+		r.resolveNow()
+	}
+}
+
+// addSubConn notes a new subchannel, unless the balancer is not the channel's any more.
+func (cc *ClientConn) addSubConn(b *balancerWrapper, ac *addrConn) bool {
+	cc.mu.Lock()
+	defer cc.mu.Unlock()
+	if cc.closed || cc.balancer != b {
+		return false
+	}
+	cc.subConns = append(cc.subConns, ac)
+	return true
+}
+
+func (cc *ClientConn) removeSubConn(ac *addrConn) {
+	cc.mu.Lock()
+	defer cc.mu.Unlock()
+	if i := slices.Index(cc.subConns, ac); i >= 0 {
+		cc.subConns = slices.Delete(cc.subConns, i, i+1)
+	}
+}
+
+// addLink notes an open connection, so that Close finds it. It returns false if the
+// channel is closed.
+func (cc *ClientConn) addLink(l *link) bool {
+	cc.mu.Lock()
+	defer cc.mu.Unlock()
+	if cc.closed {
+		return false
+	}
+	cc.links = append(cc.links, l)
+	return true
+}
+
+func (cc *ClientConn) removeLink(l *link) {
+	cc.mu.Lock()
+	defer cc.mu.Unlock()
+	if i := slices.Index(cc.links, l); i >= 0 {
+		last := len(cc.links) - 1
+		cc.links[i], cc.links[last] = cc.links[last], nil
+		cc.links = cc.links[:last]
+	}
+}
+
+func (cc *ClientConn) setConnErr(err error) {
+	cc.mu.Lock()
+	defer cc.mu.Unlock()
+	cc.connErr = err
+}
+
+// failing is the state of a channel all of whose RPCs fail.
+func failing(err error) balancerState {
+	return balancerState{ConnectivityState: connectivity.TransientFailure, Picker: base.NewErrPicker(err)}
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package grpc
+
+import (
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// idleness decides when a channel goes idle: after a while without an RPC. It is
+// two atomic additions an RPC, and one timer a channel that is not idle.
+type idleness struct {
+	// Immutable.
+	timeout time.Duration // 0: never
+	enter   func()        // takes the channel to idle mode
+	leave   func()        // takes it out of idle mode
+
+	// active is how many RPCs there are. In idle mode asleep is added, so that
+	// the RPC which wakes the channel finds a negative number.
+	active   atomic.Int64
+	lastUsed atomic.Int64 // when the last RPC ended, in nanoseconds of monotonic
+
+	mu     sync.Mutex // held while the mode changes
+	timer  *time.Timer
+	closed bool
+}
+
+const asleep = math.MinInt64 / 2
+
+// start makes the channel idle, to begin with.
+func (i *idleness) start() { i.active.Store(asleep) }
+
+// begin counts an RPC, and wakes the channel if it is idle.
+func (i *idleness) begin() {
+	if i.active.Add(1) <= 0 {
+		i.wake()
+	}
+}
+
+// end counts the end of an RPC.
+func (i *idleness) end() {
+	if i.active.Add(-1) == 0 && i.timeout > 0 {
+		i.lastUsed.Store(monotonic())
+	}
+}
+
+// wake takes the channel out of idle mode, if it is in it.
+func (i *idleness) wake() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.closed || i.active.Load() > asleep/2 {
+		return
+	}
+	i.leave()
+	i.active.Add(-asleep)
+	i.lastUsed.Store(monotonic())
+	i.arm(i.timeout)
+}
+
+func (i *idleness) arm(after time.Duration) {
+	switch {
+	case i.timeout <= 0:
+	case i.timer == nil:
+		i.timer = time.AfterFunc(after, i.check)
+	default:
+		i.timer.Reset(after)
+	}
+}
+
+// check takes the channel to idle mode, or comes again when the timeout may be over.
+func (i *idleness) check() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.closed || i.active.Load() < 0 {
+		return
+	}
+	quiet := time.Duration(monotonic() - i.lastUsed.Load())
+	switch {
+	case i.active.Load() > 0:
+		i.arm(i.timeout)
+	case quiet < i.timeout:
+		i.arm(i.timeout - quiet)
+	case i.active.CompareAndSwap(0, asleep):
+		i.enter()
+	default: // an RPC began this moment
+		i.arm(i.timeout)
+	}
+}
+
+// close ends it. The mode does not change any more.
+func (i *idleness) close() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.closed = true
+	if i.timer != nil {
+		i.timer.Stop()
+	}
+}
+
+var processStart = time.Now()
+
+// monotonic is the time since the process began, in nanoseconds.
+func monotonic() int64 { return int64(time.Since(processStart)) }

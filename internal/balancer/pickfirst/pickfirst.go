@@ -1,0 +1,420 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package pickfirst
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/balancer"
+	"google.golang.org/grpc/balancer/base"
+	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/grpclog"
+	"google.golang.org/grpc/resolver"
+)
+
+// attemptDelay is how long an attempt to connect goes on alone. RFC 8305 section 8
+// recommends the figure.
+const attemptDelay = 250 * time.Millisecond
+
+var logger = grpclog.Component("pick_first")
+
+// pickFirst is the balancer. Its life is passes over the addresses: the first pass after
+// a start begins the attempts one after the other, 250 ms apart or as soon as one fails.
+// If all have failed the balancer is in TransientFailure, and from then on each
+// subchannel tries again as soon as its own back-off is over.
+//
+// A connection that is lost leaves the balancer idle until the next RPC.
+//
+// mu is held while the ClientConn's methods are called, which don't call back.
+type pickFirst struct {
+	// Immutable.
+	cc      balancer.ClientConn
+	target  string
+	shuffle func(n int, swap func(i, j int))
+
+	mu       sync.Mutex
+	closed   bool
+	started  bool // there was an update with addresses
+	health   bool
+	addrs    []resolver.Address
+	subs     []*sub // those that exist, in the order they were made
+	selected *sub   // the one that is ready
+	state    connectivity.State
+
+	// The first pass.
+	firstPass bool
+	next      int // index into addrs of the next to be tried
+	failures  int // since the first pass was over
+	lastErr   error
+	delay     *time.Timer // until the next attempt; nil while none is due
+}
+
+// sub is the subchannel of one address.
+type sub struct {
+	balancer.SubConn
+	addr   resolver.Address
+	state  connectivity.State
+	failed bool // in this pass
+	err    error
+	health bool // its listener is registered
+}
+
+var errNoAddresses = errors.New("the resolver found no addresses")
+
+// UpdateClientConnState implements balancer.Balancer.
+func (b *pickFirst) UpdateClientConnState(s balancer.ClientConnState) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return nil
+	}
+	endpoints := s.ResolverState.Endpoints
+	if len(endpoints) == 0 {
+		for _, a := range s.ResolverState.Addresses {
+			endpoints = append(endpoints, resolver.Endpoint{Addresses: []resolver.Address{a}})
+		}
+	}
+	if c, ok := s.BalancerConfig.(config); ok && c.ShuffleAddressList {
+		endpoints = slices.Clone(endpoints)
+		b.shuffle(len(endpoints), func(i, j int) { endpoints[i], endpoints[j] = endpoints[j], endpoints[i] })
+	}
+	addrs := order(endpoints)
+	if len(addrs) == 0 {
+		b.addrs = nil
+		b.dropAll()
+		b.fail(errNoAddresses)
+		return balancer.ErrBadResolverState
+	}
+	b.health = wantsHealth(s.ResolverState)
+	b.useAddresses(addrs)
+	return nil
+}
+
+// useAddresses takes a new list. The connection in use is kept if its address is still
+// there.
+func (b *pickFirst) useAddresses(addrs []resolver.Address) {
+	hadNone := len(b.addrs) == 0
+	b.addrs = addrs
+	if b.selected != nil && contains(addrs, b.selected.addr) {
+		return
+	}
+	wasReady := b.selected != nil
+	for _, s := range slices.Clone(b.subs) {
+		if !contains(addrs, s.addr) {
+			b.drop(s)
+		}
+	}
+	switch {
+	case !b.started, hadNone, wasReady, b.state == connectivity.Connecting:
+		b.started = true
+		b.startPass()
+		b.report(connectivity.Connecting, base.NewErrPicker(balancer.ErrNoSubConnAvailable))
+	case b.state == connectivity.TransientFailure:
+		// A62: it stays in TransientFailure until a connection is made.
+		b.startPass()
+	}
+}
+
+func contains(addrs []resolver.Address, a resolver.Address) bool {
+	return slices.ContainsFunc(addrs, func(o resolver.Address) bool { return sameAddress(a, o) })
+}
+
+// sameAddress compares what makes a difference to a connection.
+func sameAddress(a, b resolver.Address) bool {
+	return a.Addr == b.Addr && a.ServerName == b.ServerName && a.Attributes.Equal(b.Attributes)
+}
+
+// ResolverError implements balancer.Balancer. A balancer that has addresses goes on with
+// them.
+func (b *pickFirst) ResolverError(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed || len(b.addrs) > 0 && b.state != connectivity.TransientFailure {
+		return
+	}
+	if len(b.addrs) > 0 && b.lastErr != nil {
+		err = fmt.Errorf("last connection error: %w; name resolver error: %w", b.lastErr, err)
+	} else {
+		err = fmt.Errorf("name resolver error: %w", err)
+	}
+	b.report(connectivity.TransientFailure, base.NewErrPicker(err))
+}
+
+// UpdateSubConnState is never called: every SubConn here has a listener.
+func (b *pickFirst) UpdateSubConnState(_ balancer.SubConn, s balancer.SubConnState) {
+	logger.Errorf("a state (%v) came by UpdateSubConnState; it is ignored", s)
+}
+
+// Close implements balancer.Balancer.
+func (b *pickFirst) Close() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closed = true
+	b.dropAll()
+}
+
+// ExitIdle implements balancer.Balancer.
+func (b *pickFirst) ExitIdle() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed || b.state != connectivity.Idle || len(b.addrs) == 0 || !b.started {
+		return
+	}
+	b.startPass()
+	if b.state == connectivity.Idle {
+		b.report(connectivity.Connecting, base.NewErrPicker(balancer.ErrNoSubConnAvailable))
+	}
+}
+
+// startPass begins to go through the addresses.
+func (b *pickFirst) startPass() {
+	b.firstPass, b.next, b.failures = true, 0, 0
+	for _, s := range b.subs {
+		s.failed = false
+	}
+	b.tryNext()
+}
+
+// tryNext begins the attempt on the next address whose turn it is. One in back-off has
+// failed already, as far as this pass goes.
+func (b *pickFirst) tryNext() {
+	b.stopDelay()
+	for b.next < len(b.addrs) {
+		s := b.subFor(b.addrs[b.next])
+		b.next++
+		if s == nil {
+			continue
+		}
+		if s.state == connectivity.TransientFailure {
+			s.failed = true
+			b.lastErr = s.err
+			continue
+		}
+		if s.state == connectivity.Idle {
+			s.Connect()
+		}
+		if b.next < len(b.addrs) {
+			b.startDelay()
+		}
+		return
+	}
+	b.endPass()
+}
+
+// endPass ends the first pass if all attempts have failed.
+func (b *pickFirst) endPass() {
+	if !b.firstPass || b.next < len(b.addrs) {
+		return
+	}
+	for _, s := range b.subs {
+		if !s.failed {
+			return
+		}
+	}
+	b.firstPass = false
+	b.fail(b.lastErr)
+	b.cc.ResolveNow(resolver.ResolveNowOptions{})
+	for _, s := range b.subs {
+		if s.state == connectivity.Idle {
+			s.Connect()
+		}
+	}
+}
+
+func (b *pickFirst) startDelay() {
+	var t *time.Timer
+	t = time.AfterFunc(attemptDelay, func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if b.delay == t && !b.closed {
+			b.delay = nil
+			b.tryNext()
+		}
+	})
+	b.delay = t
+}
+
+func (b *pickFirst) stopDelay() {
+	if b.delay != nil {
+		b.delay.Stop()
+		b.delay = nil
+	}
+}
+
+// subFor returns the subchannel of an address, a new one if need be; nil if none can be
+// made.
+func (b *pickFirst) subFor(a resolver.Address) *sub {
+	for _, s := range b.subs {
+		if sameAddress(s.addr, a) {
+			return s
+		}
+	}
+	s := &sub{addr: a, state: connectivity.Idle}
+	made, err := b.cc.NewSubConn([]resolver.Address{a}, balancer.NewSubConnOptions{
+		StateListener: func(state balancer.SubConnState) { b.subChanged(s, state) },
+	})
+	if err != nil {
+		logger.Warningf("no SubConn for %v: %v", a, err)
+		b.lastErr = err
+		return nil
+	}
+	s.SubConn = made
+	b.subs = append(b.subs, s)
+	return s
+}
+
+func (b *pickFirst) drop(s *sub) {
+	if i := slices.Index(b.subs, s); i >= 0 {
+		b.subs = slices.Delete(b.subs, i, i+1)
+	}
+	if b.selected == s {
+		b.selected = nil
+	}
+	s.Shutdown()
+}
+
+func (b *pickFirst) dropAll() {
+	b.stopDelay()
+	for _, s := range slices.Clone(b.subs) {
+		b.drop(s)
+	}
+}
+
+// subChanged is told the state of a subchannel.
+func (b *pickFirst) subChanged(s *sub, now balancer.SubConnState) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed || !slices.Contains(b.subs, s) {
+		return
+	}
+	was := s.state
+	s.state = now.ConnectivityState
+	switch {
+	case s.state == connectivity.Ready:
+		attemptsSucceeded.Record(b.cc.MetricsRecorder(), 1, b.target)
+		b.selectSub(s)
+		return
+	case s == b.selected:
+		b.lose()
+		return
+	case s.state == connectivity.TransientFailure:
+		attemptsFailed.Record(b.cc.MetricsRecorder(), 1, b.target)
+		s.err, b.lastErr = now.ConnectionError, now.ConnectionError
+		b.subFailed(s)
+	case s.state == connectivity.Idle && was == connectivity.Connecting:
+		// The connection was made and lost at once: it counts as a failure, without
+		// a back-off.
+		attemptsSucceeded.Record(b.cc.MetricsRecorder(), 1, b.target)
+		disconnections.Record(b.cc.MetricsRecorder(), 1, b.target)
+		b.dropAll()
+		b.goIdle()
+	case s.state == connectivity.Idle && !b.firstPass:
+		s.Connect()
+	}
+}
+
+// subFailed goes on after an attempt failed.
+func (b *pickFirst) subFailed(s *sub) {
+	if b.firstPass {
+		s.failed = true
+		// The one that was begun last does not make the next wait any more.
+		if b.next > 0 && sameAddress(b.addrs[b.next-1], s.addr) {
+			b.tryNext()
+		} else {
+			b.endPass()
+		}
+		return
+	}
+	b.failures++
+	if b.failures%len(b.addrs) == 0 {
+		b.fail(b.lastErr)
+		b.cc.ResolveNow(resolver.ResolveNowOptions{})
+	}
+}
+
+// selectSub makes a subchannel that is ready the one in use. The others are given up.
+func (b *pickFirst) selectSub(s *sub) {
+	b.stopDelay()
+	b.selected, b.firstPass = s, false
+	for _, o := range slices.Clone(b.subs) {
+		if o != s {
+			b.drop(o)
+		}
+	}
+	if !b.health {
+		b.report(connectivity.Ready, &picker{s.SubConn})
+		return
+	}
+	b.report(connectivity.Connecting, base.NewErrPicker(balancer.ErrNoSubConnAvailable))
+	s.RegisterHealthListener(func(h balancer.SubConnState) { b.healthChanged(s, h) })
+}
+
+// healthChanged is told the health of the server in use.
+func (b *pickFirst) healthChanged(s *sub, h balancer.SubConnState) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed || b.selected != s {
+		return
+	}
+	switch h.ConnectivityState {
+	case connectivity.Ready:
+		b.report(connectivity.Ready, &picker{s.SubConn})
+	case connectivity.TransientFailure:
+		b.fail(fmt.Errorf("the server is not healthy: %w", h.ConnectionError))
+	default:
+		b.report(connectivity.Connecting, base.NewErrPicker(balancer.ErrNoSubConnAvailable))
+	}
+}
+
+// lose gives up the connection in use.
+func (b *pickFirst) lose() {
+	disconnections.Record(b.cc.MetricsRecorder(), 1, b.target)
+	s := b.selected
+	b.selected = nil
+	if s.state != connectivity.Idle {
+		b.drop(s)
+	}
+	b.goIdle()
+}
+
+func (b *pickFirst) goIdle() {
+	b.stopDelay()
+	b.firstPass, b.lastErr = false, nil
+	b.report(connectivity.Idle, &idlePicker{exit: b.ExitIdle})
+}
+
+func (b *pickFirst) fail(err error) {
+	if err == nil {
+		err = errors.New("no connection could be made")
+	}
+	b.report(connectivity.TransientFailure, base.NewErrPicker(err))
+}
+
+func (b *pickFirst) report(s connectivity.State, p balancer.Picker) {
+	b.state = s
+	b.cc.UpdateState(balancer.State{ConnectivityState: s, Picker: p})
+}
+
+// picker has one choice.
+type picker struct{ sc balancer.SubConn }
+
+// Pick implements balancer.Picker.
+func (p *picker) Pick(balancer.PickInfo) (balancer.PickResult, error) {
+	return balancer.PickResult{SubConn: p.sc}, nil
+}
+
+// idlePicker wakes the balancer for the first RPC.
+type idlePicker struct {
+	once sync.Once
+	exit func()
+}
+
+// Pick implements balancer.Picker.
+func (p *idlePicker) Pick(balancer.PickInfo) (balancer.PickResult, error) {
+	p.once.Do(func() { go p.exit() })
+	return balancer.PickResult{}, balancer.ErrNoSubConnAvailable
+}

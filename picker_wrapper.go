@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package grpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"google.golang.org/grpc/balancer"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// pickerGate holds the channel's picker, for RPCs to pick with and to wait for the
+// next one.
+type pickerGate struct {
+	current atomic.Pointer[pickerTurn]
+
+	mu     sync.Mutex // held by those who replace it
+	closed bool
+}
+
+// pickerTurn is one picker for as long as it is the channel's.
+type pickerTurn struct {
+	picker balancer.Picker // nil: there is none, and RPCs wait
+	closed bool            // the channel is closed
+	next   chan struct{}   // closed when another takes its place
+}
+
+func (g *pickerGate) init() { g.current.Store(&pickerTurn{next: make(chan struct{})}) }
+
+// set makes p the picker; nil makes RPCs wait.
+func (g *pickerGate) set(p balancer.Picker) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.closed {
+		g.replace(&pickerTurn{picker: p, next: make(chan struct{})})
+	}
+}
+
+// close fails RPCs that wait, and those to come.
+func (g *pickerGate) close() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.closed {
+		g.closed = true
+		g.replace(&pickerTurn{closed: true})
+	}
+}
+
+func (g *pickerGate) replace(t *pickerTurn) { close(g.current.Swap(t).next) }
+
+// picked is where an attempt goes.
+type picked struct {
+	link    *link
+	result  balancer.PickResult
+	delayed bool // it had to wait
+}
+
+// pick waits until the balancer gives the RPC a subchannel that is ready. An error is a
+// status.
+func (g *pickerGate) pick(info balancer.PickInfo, wait bool) (p picked, err error) {
+	var last error // why a picker made the RPC wait
+	for {
+		turn := g.current.Load()
+		if turn.closed {
+			return p, ErrClientConnClosing
+		}
+		if turn.picker != nil {
+			result, err := turn.picker.Pick(info)
+			switch {
+			case err == nil:
+				l, err := readyLink(result)
+				if err != nil {
+					return p, err
+				}
+				if l != nil {
+					p.link, p.result = l, result
+					return p, nil
+				}
+				// The subchannel has just been lost: another picker is on its way.
+			case errors.Is(err, balancer.ErrNoSubConnAvailable):
+			default:
+				if final := pickError(err, wait); final != nil {
+					return p, final
+				}
+				last = err
+			}
+		}
+		p.delayed = true
+		select {
+		case <-turn.next:
+		case <-info.Ctx.Done():
+			return p, pickTimeout(info.Ctx, last)
+		}
+	}
+}
+
+// readyLink returns the connection that was picked, nil if it is not there any more.
+func readyLink(r balancer.PickResult) (*link, error) {
+	ac, ok := r.SubConn.(*addrConn)
+	if !ok {
+		return nil, status.Errorf(codes.Internal, "grpc: the balancer picked a %T, which is not a SubConn of this channel", r.SubConn)
+	}
+	l := ac.ready.Load()
+	if l == nil && r.Done != nil {
+		r.Done(balancer.DoneInfo{})
+	}
+	return l, nil
+}
+
+// pickError returns what the RPC is to fail with, nil if it waits for the next picker.
+func pickError(err error, wait bool) error {
+	if s, ok := status.FromError(err); ok {
+		return controlPlaneError(s)
+	}
+	if wait {
+		return nil
+	}
+	return status.Error(codes.Unavailable, err.Error())
+}
+
+func pickTimeout(ctx context.Context, last error) error {
+	text := fmt.Sprintf("waiting for a connection: %v", ctx.Err())
+	if last != nil {
+		text = fmt.Sprintf("%s; latest balancer error: %v", text, last)
+	}
+	code := codes.Canceled
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		code = codes.DeadlineExceeded
+	}
+	return status.Error(code, text)
+}
+
+// controlPlaneError makes of a status that a part of the control plane gave (a picker,
+// credentials) the error of an RPC: codes that only a server's application may use
+// become Internal (gRFC A54).
+func controlPlaneError(s *status.Status) error {
+	switch s.Code() {
+	case codes.OK, codes.InvalidArgument, codes.NotFound, codes.AlreadyExists, codes.FailedPrecondition,
+		codes.Aborted, codes.OutOfRange, codes.DataLoss:
+		return status.Errorf(codes.Internal, "the control plane returned a status whose code it may not use: %v", s.String())
+	}
+	return s.Err()
+}

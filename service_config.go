@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package grpc
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"google.golang.org/grpc/balancer"
+	_ "google.golang.org/grpc/balancer/roundrobin" // registers round_robin
+	"google.golang.org/grpc/internal/balancer/gracefulswitch"
+	"google.golang.org/grpc/internal/balancer/pickfirst"
+	internalserviceconfig "google.golang.org/grpc/internal/serviceconfig"
+	"google.golang.org/grpc/serviceconfig"
+)
+
+// PickFirstBalancerName is the name of the balancer that a channel has where its
+// service config names none.
+//
+// Deprecated: use package balancer/pickfirst.
+var PickFirstBalancerName = pickfirst.Name
+
+// MethodConfig is what a service config says of a method.
+//
+// Deprecated: applications have no use for it.
+type MethodConfig = internalserviceconfig.MethodConfig
+
+// ServiceConfig is a parsed service config.
+//
+// Deprecated: applications have no use for it; serviceconfig.Config stands for it
+// where it has to be passed on.
+type ServiceConfig struct {
+	serviceconfig.Config
+
+	// Methods is keyed by "/service/method", by "/service/" for all methods of a
+	// service, by "" for all.
+	Methods map[string]MethodConfig
+
+	balancer   *gracefulswitch.Config
+	throttling *internalserviceconfig.RetryThrottling
+	healthName *string // the service whose health is watched; nil for none
+	json       string
+}
+
+// noServiceConfig is what holds where nothing is configured. pick_first then is the
+// balancer. It is not changed.
+var noServiceConfig = &ServiceConfig{}
+
+// parseServiceConfig parses a service config's JSON (service_config.md).
+func parseServiceConfig(js string) *serviceconfig.ParseResult {
+	parsed, err := internalserviceconfig.Parse([]byte(js))
+	if err != nil {
+		return &serviceconfig.ParseResult{Err: fmt.Errorf("grpc: %w", err)}
+	}
+	sc := &ServiceConfig{
+		Methods:    parsed.Methods,
+		throttling: parsed.Throttling,
+		healthName: parsed.HealthCheckService,
+		json:       js,
+	}
+	list := parsed.LoadBalancingConfig
+	if list == nil {
+		// The older field: a name without configuration. One that nobody knows
+		// is passed over.
+		name := parsed.LoadBalancingPolicy
+		if balancer.Get(name) == nil {
+			name = pickfirst.Name
+		}
+		list = json.RawMessage(fmt.Sprintf(`[{%q: {}}]`, name))
+	}
+	if sc.balancer, err = gracefulswitch.ParseConfig(list); err != nil {
+		return &serviceconfig.ParseResult{Err: fmt.Errorf("grpc: service config: %w", err)}
+	}
+	return &serviceconfig.ParseResult{Config: sc}
+}
+
+// balancerConfig is what the channel's balancer is given.
+func (sc *ServiceConfig) balancerConfig() *gracefulswitch.Config {
+	if sc.balancer != nil {
+		return sc.balancer
+	}
+	return defaultBalancer()
+}
+
+func defaultBalancer() *gracefulswitch.Config {
+	return &gracefulswitch.Config{Child: balancer.Get(pickfirst.Name)}
+}
+
+// method returns the config of "/service/method".
+func (sc *ServiceConfig) method(path string) MethodConfig {
+	if len(sc.Methods) == 0 {
+		return MethodConfig{}
+	}
+	return internalserviceconfig.Method(sc.Methods, path)
+}
+
+// channelConfig is a service config while the channel has it.
+type channelConfig struct {
+	*ServiceConfig
+	throttle *retryThrottle // nil: retries are not throttled
+}
+
+func newChannelConfig(sc *ServiceConfig) *channelConfig {
+	return &channelConfig{ServiceConfig: sc, throttle: newRetryThrottle(sc.throttling)}
+}
+
+// errNotOurs refuses service configs that this package did not parse.
+var errNotOurs = errors.New("grpc: the service config is not one of ParseServiceConfig")
+
+// usableConfig returns the service config that a resolver brought, nil if none.
+func usableConfig(r *serviceconfig.ParseResult) (*ServiceConfig, error) {
+	switch {
+	case r == nil:
+		return nil, nil
+	case r.Err != nil:
+		return nil, r.Err
+	case r.Config == nil:
+		return nil, nil
+	}
+	sc, ok := r.Config.(*ServiceConfig)
+	if !ok {
+		return nil, errNotOurs
+	}
+	return sc, nil
+}
+
+// GetMethodConfig returns what the channel's service config says of a method,
+// "/service/method".
+//
+// Deprecated: applications have no use for it.
+func (cc *ClientConn) GetMethodConfig(method string) MethodConfig {
+	if c := cc.config.Load(); c != nil {
+		return c.method(method)
+	}
+	return MethodConfig{}
+}
