@@ -130,7 +130,7 @@ func newChannel(target, defaultScheme string, opts []DialOption) (*ClientConn, e
 	cc.state.node = cc.node
 	cc.picks.init()
 	cc.idle.timeout = cc.opts.idleTimeout
-	cc.idle.enter, cc.idle.leave = cc.enterIdle, cc.leaveIdle
+	cc.idle.owner = cc
 	cc.idle.start()
 	return cc, nil
 }
@@ -167,7 +167,7 @@ func (cc *ClientConn) CanonicalTarget() string { return cc.parsed.String() }
 //
 // Experimental: this API may change in a later release.
 func (cc *ClientConn) Connect() {
-	cc.idle.wake()
+	_ = cc.idle.wake() // the state tells
 	cc.mu.Lock()
 	b := cc.balancer
 	cc.mu.Unlock()
@@ -258,13 +258,7 @@ func (cc *ClientConn) enterIdle() {
 
 // leaveIdle has the target resolved. A resolver that can't be built counts as one that
 // failed.
-func (cc *ClientConn) leaveIdle() {
-	if err := cc.activate(); err != nil {
-		channelLog.Warningf("%s: building the resolver: %v", cc.target, err)
-	}
-}
-
-func (cc *ClientConn) activate() error {
+func (cc *ClientConn) leaveIdle() error {
 	cc.mu.Lock()
 	if cc.closed || cc.resolver != nil {
 		cc.mu.Unlock()
@@ -278,6 +272,7 @@ func (cc *ClientConn) activate() error {
 	cc.node.Trace(channelz.Info, "leaving idle mode", nil)
 	if err := r.start(); err != nil {
 		err = fmt.Errorf("failed to build resolver: %w", err)
+		channelLog.Warningf("%s: %v", cc.target, err)
 		cc.resolverFailed(r, err)
 		return err
 	}

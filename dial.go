@@ -36,7 +36,7 @@ func DialContext(ctx context.Context, target string, opts ...DialOption) (conn *
 			conn = nil
 		}
 	}()
-	if err := cc.dialNow(); err != nil {
+	if err := cc.idle.wake(); err != nil {
 		return nil, err
 	}
 	if !cc.opts.block {
@@ -48,16 +48,6 @@ func DialContext(ctx context.Context, target string, opts ...DialOption) (conn *
 		defer cancel()
 	}
 	return cc, cc.awaitReady(ctx)
-}
-
-// dialNow takes the channel out of idle mode, and fails if its resolver can't be built.
-func (cc *ClientConn) dialNow() error {
-	var err error
-	leave := cc.idle.leave
-	cc.idle.leave = func() { err = cc.activate() }
-	cc.idle.wake()
-	cc.idle.leave = leave
-	return err
 }
 
 // awaitReady is the waiting of a Dial with WithBlock.

@@ -14,8 +14,7 @@ import (
 type idleness struct {
 	// Immutable.
 	timeout time.Duration // 0: never
-	enter   func()        // takes the channel to idle mode
-	leave   func()        // takes it out of idle mode
+	owner   idler
 
 	// active is how many RPCs there are. In idle mode asleep is added, so that
 	// the RPC which wakes the channel finds a negative number.
@@ -27,6 +26,12 @@ type idleness struct {
 	closed bool
 }
 
+// idler changes the mode. Both methods are called with the idleness locked.
+type idler interface {
+	enterIdle()
+	leaveIdle() error
+}
+
 const asleep = math.MinInt64 / 2
 
 // start makes the channel idle, to begin with.
@@ -35,7 +40,7 @@ func (i *idleness) start() { i.active.Store(asleep) }
 // begin counts an RPC, and wakes the channel if it is idle.
 func (i *idleness) begin() {
 	if i.active.Add(1) <= 0 {
-		i.wake()
+		_ = i.wake() // whoever picks finds out
 	}
 }
 
@@ -46,17 +51,18 @@ func (i *idleness) end() {
 	}
 }
 
-// wake takes the channel out of idle mode, if it is in it.
-func (i *idleness) wake() {
+// wake takes the channel out of idle mode, if it is in it. It returns what leaveIdle did.
+func (i *idleness) wake() error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.closed || i.active.Load() > asleep/2 {
-		return
+		return nil
 	}
-	i.leave()
+	err := i.owner.leaveIdle()
 	i.active.Add(-asleep)
 	i.lastUsed.Store(monotonic())
 	i.arm(i.timeout)
+	return err
 }
 
 func (i *idleness) arm(after time.Duration) {
@@ -83,7 +89,7 @@ func (i *idleness) check() {
 	case quiet < i.timeout:
 		i.arm(i.timeout - quiet)
 	case i.active.CompareAndSwap(0, asleep):
-		i.enter()
+		i.owner.enterIdle()
 	default: // an RPC began this moment
 		i.arm(i.timeout)
 	}

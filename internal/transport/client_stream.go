@@ -375,6 +375,9 @@ func (s *ClientStream) abortStatus(err *h2.StreamError) *status.Status {
 	case err.Unprocessed:
 		return status.New(codes.Unavailable, "the server did not process the call: "+err.Error())
 	case err.Cause != nil:
+		if st, ok := status.FromError(err.Cause); ok {
+			return st // of our own, given to Close
+		}
 		return status.New(codes.Unavailable, err.Cause.Error())
 	case !err.Remote:
 		return status.New(codes.Internal, err.Error())
