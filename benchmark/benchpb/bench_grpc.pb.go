@@ -144,7 +144,7 @@ func (c *benchClient) Publish(ctx context.Context, in *State, opts ...grpc.CallO
 }
 
 // BenchServer is the server API for Bench service.
-// All implementations must embed UnimplementedBenchServer
+// All implementations should embed UnimplementedBenchServer
 // for forward compatibility.
 //
 // Bench has what a connection carries in practice: calls, conversations, transfers, watches.
@@ -161,10 +161,9 @@ type BenchServer interface {
 	Watch(*WatchRequest, grpc.ServerStreamingServer[State]) error
 	// Changes the state that every open Watch reports.
 	Publish(context.Context, *State) (*PublishSummary, error)
-	mustEmbedUnimplementedBenchServer()
 }
 
-// UnimplementedBenchServer must be embedded to have
+// UnimplementedBenchServer should be embedded to have
 // forward compatible implementations.
 //
 // NOTE: this should be embedded by value instead of pointer to avoid a nil
@@ -189,8 +188,7 @@ func (UnimplementedBenchServer) Watch(*WatchRequest, grpc.ServerStreamingServer[
 func (UnimplementedBenchServer) Publish(context.Context, *State) (*PublishSummary, error) {
 	return nil, status.Error(codes.Unimplemented, "method Publish not implemented")
 }
-func (UnimplementedBenchServer) mustEmbedUnimplementedBenchServer() {}
-func (UnimplementedBenchServer) testEmbeddedByValue()               {}
+func (UnimplementedBenchServer) testEmbeddedByValue() {}
 
 // UnsafeBenchServer may be embedded to opt out of forward compatibility for this service.
 // Use of this interface is not recommended, as added methods to BenchServer will

@@ -137,7 +137,7 @@ func (c *channelzClient) GetSocket(ctx context.Context, in *GetSocketRequest, op
 }
 
 // ChannelzServer is the server API for Channelz service.
-// All implementations must embed UnimplementedChannelzServer
+// All implementations should embed UnimplementedChannelzServer
 // for forward compatibility.
 //
 // Channelz shows the channels, servers and sockets of a process.
@@ -159,10 +159,9 @@ type ChannelzServer interface {
 	GetSubchannel(context.Context, *GetSubchannelRequest) (*GetSubchannelResponse, error)
 	// GetSocket returns one socket, or fails with NOT_FOUND.
 	GetSocket(context.Context, *GetSocketRequest) (*GetSocketResponse, error)
-	mustEmbedUnimplementedChannelzServer()
 }
 
-// UnimplementedChannelzServer must be embedded to have
+// UnimplementedChannelzServer should be embedded to have
 // forward compatible implementations.
 //
 // NOTE: this should be embedded by value instead of pointer to avoid a nil
@@ -190,8 +189,7 @@ func (UnimplementedChannelzServer) GetSubchannel(context.Context, *GetSubchannel
 func (UnimplementedChannelzServer) GetSocket(context.Context, *GetSocketRequest) (*GetSocketResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetSocket not implemented")
 }
-func (UnimplementedChannelzServer) mustEmbedUnimplementedChannelzServer() {}
-func (UnimplementedChannelzServer) testEmbeddedByValue()                  {}
+func (UnimplementedChannelzServer) testEmbeddedByValue() {}
 
 // UnsafeChannelzServer may be embedded to opt out of forward compatibility for this service.
 // Use of this interface is not recommended, as added methods to ChannelzServer will

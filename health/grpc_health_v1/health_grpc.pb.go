@@ -94,7 +94,7 @@ func (c *healthClient) Watch(ctx context.Context, in *HealthCheckRequest, opts .
 type Health_WatchClient = grpc.ServerStreamingClient[HealthCheckResponse]
 
 // HealthServer is the server API for Health service.
-// All implementations must embed UnimplementedHealthServer
+// All implementations should embed UnimplementedHealthServer
 // for forward compatibility.
 //
 // Health answers questions about the state of services.
@@ -109,10 +109,9 @@ type HealthServer interface {
 	// is cancelled. A client that gets UNIMPLEMENTED should not ask again; after any
 	// other end it should, with a growing delay.
 	Watch(*HealthCheckRequest, grpc.ServerStreamingServer[HealthCheckResponse]) error
-	mustEmbedUnimplementedHealthServer()
 }
 
-// UnimplementedHealthServer must be embedded to have
+// UnimplementedHealthServer should be embedded to have
 // forward compatible implementations.
 //
 // NOTE: this should be embedded by value instead of pointer to avoid a nil
@@ -128,8 +127,7 @@ func (UnimplementedHealthServer) List(context.Context, *HealthListRequest) (*Hea
 func (UnimplementedHealthServer) Watch(*HealthCheckRequest, grpc.ServerStreamingServer[HealthCheckResponse]) error {
 	return status.Error(codes.Unimplemented, "method Watch not implemented")
 }
-func (UnimplementedHealthServer) mustEmbedUnimplementedHealthServer() {}
-func (UnimplementedHealthServer) testEmbeddedByValue()                {}
+func (UnimplementedHealthServer) testEmbeddedByValue() {}
 
 // UnsafeHealthServer may be embedded to opt out of forward compatibility for this service.
 // Use of this interface is not recommended, as added methods to HealthServer will

@@ -164,7 +164,7 @@ func (c *testServiceClient) UnimplementedCall(ctx context.Context, in *Empty, op
 }
 
 // TestServiceServer is the server API for TestService service.
-// All implementations must embed UnimplementedTestServiceServer
+// All implementations should embed UnimplementedTestServiceServer
 // for forward compatibility.
 //
 // TestService has a method of every shape.
@@ -185,10 +185,9 @@ type TestServiceServer interface {
 	HalfDuplexCall(grpc.BidiStreamingServer[StreamingOutputCallRequest, StreamingOutputCallResponse]) error
 	// Left out by every server, to see what a client makes of that.
 	UnimplementedCall(context.Context, *Empty) (*Empty, error)
-	mustEmbedUnimplementedTestServiceServer()
 }
 
-// UnimplementedTestServiceServer must be embedded to have
+// UnimplementedTestServiceServer should be embedded to have
 // forward compatible implementations.
 //
 // NOTE: this should be embedded by value instead of pointer to avoid a nil
@@ -219,8 +218,7 @@ func (UnimplementedTestServiceServer) HalfDuplexCall(grpc.BidiStreamingServer[St
 func (UnimplementedTestServiceServer) UnimplementedCall(context.Context, *Empty) (*Empty, error) {
 	return nil, status.Error(codes.Unimplemented, "method UnimplementedCall not implemented")
 }
-func (UnimplementedTestServiceServer) mustEmbedUnimplementedTestServiceServer() {}
-func (UnimplementedTestServiceServer) testEmbeddedByValue()                     {}
+func (UnimplementedTestServiceServer) testEmbeddedByValue() {}
 
 // UnsafeTestServiceServer may be embedded to opt out of forward compatibility for this service.
 // Use of this interface is not recommended, as added methods to TestServiceServer will
@@ -427,16 +425,15 @@ func (c *unimplementedServiceClient) UnimplementedCall(ctx context.Context, in *
 }
 
 // UnimplementedServiceServer is the server API for UnimplementedService service.
-// All implementations must embed UnimplementedUnimplementedServiceServer
+// All implementations should embed UnimplementedUnimplementedServiceServer
 // for forward compatibility.
 //
 // UnimplementedService is registered by no server.
 type UnimplementedServiceServer interface {
 	UnimplementedCall(context.Context, *Empty) (*Empty, error)
-	mustEmbedUnimplementedUnimplementedServiceServer()
 }
 
-// UnimplementedUnimplementedServiceServer must be embedded to have
+// UnimplementedUnimplementedServiceServer should be embedded to have
 // forward compatible implementations.
 //
 // NOTE: this should be embedded by value instead of pointer to avoid a nil
@@ -446,8 +443,7 @@ type UnimplementedUnimplementedServiceServer struct{}
 func (UnimplementedUnimplementedServiceServer) UnimplementedCall(context.Context, *Empty) (*Empty, error) {
 	return nil, status.Error(codes.Unimplemented, "method UnimplementedCall not implemented")
 }
-func (UnimplementedUnimplementedServiceServer) mustEmbedUnimplementedUnimplementedServiceServer() {}
-func (UnimplementedUnimplementedServiceServer) testEmbeddedByValue()                              {}
+func (UnimplementedUnimplementedServiceServer) testEmbeddedByValue() {}
 
 // UnsafeUnimplementedServiceServer may be embedded to opt out of forward compatibility for this service.
 // Use of this interface is not recommended, as added methods to UnimplementedServiceServer will
@@ -545,17 +541,16 @@ func (c *reconnectServiceClient) Stop(ctx context.Context, in *Empty, opts ...gr
 }
 
 // ReconnectServiceServer is the server API for ReconnectService service.
-// All implementations must embed UnimplementedReconnectServiceServer
+// All implementations should embed UnimplementedReconnectServiceServer
 // for forward compatibility.
 //
 // ReconnectService controls the server of the reconnect case.
 type ReconnectServiceServer interface {
 	Start(context.Context, *ReconnectParams) (*Empty, error)
 	Stop(context.Context, *Empty) (*ReconnectInfo, error)
-	mustEmbedUnimplementedReconnectServiceServer()
 }
 
-// UnimplementedReconnectServiceServer must be embedded to have
+// UnimplementedReconnectServiceServer should be embedded to have
 // forward compatible implementations.
 //
 // NOTE: this should be embedded by value instead of pointer to avoid a nil
@@ -568,8 +563,7 @@ func (UnimplementedReconnectServiceServer) Start(context.Context, *ReconnectPara
 func (UnimplementedReconnectServiceServer) Stop(context.Context, *Empty) (*ReconnectInfo, error) {
 	return nil, status.Error(codes.Unimplemented, "method Stop not implemented")
 }
-func (UnimplementedReconnectServiceServer) mustEmbedUnimplementedReconnectServiceServer() {}
-func (UnimplementedReconnectServiceServer) testEmbeddedByValue()                          {}
+func (UnimplementedReconnectServiceServer) testEmbeddedByValue() {}
 
 // UnsafeReconnectServiceServer may be embedded to opt out of forward compatibility for this service.
 // Use of this interface is not recommended, as added methods to ReconnectServiceServer will

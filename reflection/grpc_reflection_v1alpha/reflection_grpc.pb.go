@@ -61,7 +61,7 @@ func (c *serverReflectionClient) ServerReflectionInfo(ctx context.Context, opts 
 type ServerReflection_ServerReflectionInfoClient = grpc.BidiStreamingClient[ServerReflectionRequest, ServerReflectionResponse]
 
 // ServerReflectionServer is the server API for ServerReflection service.
-// All implementations must embed UnimplementedServerReflectionServer
+// All implementations should embed UnimplementedServerReflectionServer
 // for forward compatibility.
 //
 // ServerReflection answers questions about the types that a server speaks of.
@@ -69,10 +69,9 @@ type ServerReflectionServer interface {
 	// ServerReflectionInfo answers request by request, in order. It is a stream so that
 	// all answers come from one server, also behind a load balancer.
 	ServerReflectionInfo(grpc.BidiStreamingServer[ServerReflectionRequest, ServerReflectionResponse]) error
-	mustEmbedUnimplementedServerReflectionServer()
 }
 
-// UnimplementedServerReflectionServer must be embedded to have
+// UnimplementedServerReflectionServer should be embedded to have
 // forward compatible implementations.
 //
 // NOTE: this should be embedded by value instead of pointer to avoid a nil
@@ -82,8 +81,7 @@ type UnimplementedServerReflectionServer struct{}
 func (UnimplementedServerReflectionServer) ServerReflectionInfo(grpc.BidiStreamingServer[ServerReflectionRequest, ServerReflectionResponse]) error {
 	return status.Error(codes.Unimplemented, "method ServerReflectionInfo not implemented")
 }
-func (UnimplementedServerReflectionServer) mustEmbedUnimplementedServerReflectionServer() {}
-func (UnimplementedServerReflectionServer) testEmbeddedByValue()                          {}
+func (UnimplementedServerReflectionServer) testEmbeddedByValue() {}
 
 // UnsafeServerReflectionServer may be embedded to opt out of forward compatibility for this service.
 // Use of this interface is not recommended, as added methods to ServerReflectionServer will
