@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 
+	"google.golang.org/grpc/benchmark/internal/sample"
 	"google.golang.org/grpc/benchmark/internal/stat"
 	"google.golang.org/grpc/benchmark/internal/workers"
 )
@@ -24,6 +25,7 @@ type campaign struct {
 func (c *campaign) run(ctx context.Context) error {
 	progress := newProgress(os.Stdout, c.measurements())
 	c.printHeader(os.Stdout)
+	others := sample.Others()
 	for i, r := range c.rows {
 		if r.share > 0 {
 			most, err := c.baseMost(ctx)
@@ -51,6 +53,7 @@ func (c *campaign) run(ctx context.Context) error {
 		progress.clear()
 		c.printRate(os.Stdout, res)
 	}
+	c.Others = others()
 	return nil
 }
 
@@ -66,7 +69,7 @@ func (c *campaign) pair(ctx context.Context, r row, res *result, progress *progr
 		slices.Reverse(order)
 	}
 	timing := c.options.timing()
-	if floor := r.floor; floor != nil {
+	if floor := r.floor; floor != nil && !(c.options.quick && pair > 0) {
 		progress.show(fmt.Sprintf("%s, pair %d", floor.name, pair+1))
 		m, err := measure(ctx, *floor, c.impls[c.base()], timing, profiling{})
 		if err != nil {
@@ -117,7 +120,11 @@ func (c *campaign) measurements() int {
 	n := 0
 	for _, r := range c.rows {
 		n += c.options.pairs * len(c.impls)
-		if r.floor != nil {
+		switch {
+		case r.floor == nil:
+		case c.options.quick:
+			n++
+		default:
 			n += c.options.pairs
 		}
 	}

@@ -69,8 +69,8 @@ func parse(args []string) (options, error) {
 	fs.Visit(func(f *flag.Flag) { given[f.Name] = true })
 	if o.quick {
 		for name, set := range map[string]func(){
-			"pairs":   func() { o.pairs = 2 },
-			"seconds": func() { o.seconds = 0.7 },
+			"pairs":   func() { o.pairs = 3 },
+			"seconds": func() { o.seconds = 0.5 },
 			"warmup":  func() { o.warmup = 0.2 },
 		} {
 			if !given[name] {
@@ -119,6 +119,7 @@ func runRates(ctx context.Context, args []string) error {
 	}
 	c.printCosts(os.Stdout)
 	c.printLatencies(os.Stdout)
+	c.printOthers(os.Stdout)
 	return c.save(os.Stdout)
 }
 

@@ -16,6 +16,8 @@ type outcome struct {
 	Labels  []string // of the implementations; the last is the baseline
 	Pairs   int
 	Seconds float64
+	// Others is which share of the machine other programs used meanwhile.
+	Others  float64
 	Results []result
 }
 

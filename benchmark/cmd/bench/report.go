@@ -22,6 +22,7 @@ func (o outcome) print(w io.Writer) {
 	}
 	o.printCosts(w)
 	o.printLatencies(w)
+	o.printOthers(w)
 }
 
 func (o outcome) printHeader(w io.Writer) {
@@ -87,6 +88,16 @@ func (o outcome) printLatencies(w io.Writer) {
 				both(mine, base, "%.0f", func(m measured) float64 { return us(m.Latency.P999) }),
 				aboveRaw(res, mine, base))
 		}
+	}
+}
+
+// quietEnough is what others may use of a machine before it is worth a word.
+const quietEnough = 0.05
+
+func (o outcome) printOthers(w io.Writer) {
+	if o.Others > quietEnough {
+		fmt.Fprintf(w, "\nOther programs used %.0f %% of the machine meanwhile: rates and latencies are worse than they could be, and less sure.\n",
+			100*o.Others)
 	}
 }
 
