@@ -152,7 +152,9 @@ func (cc *ClientConn) settleTransport() {
 	c := &cc.opts.transport
 	c.Creds = cc.opts.creds
 	c.UserAgent = grpcwire.UserAgent(cc.opts.userAgent, Version)
-	c.Dial = cc.opts.dialer
+	if cc.opts.dialer != nil {
+		c.Dial = cc.opts.dialer
+	}
 	c.Prepare()
 	cc.transport.Store(c)
 }

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package grpc
+
+import (
+	"context"
+	"testing"
+	"time"
+)
+
+// maxUnaryAllocs is for client and server together, the application's own included: two
+// messages and two strings.
+const maxUnaryAllocs = 25
+
+func TestUnaryAllocs(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	s := serve(t, newEcho())
+	cc := newTestClient(t, s.addr)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	in, out := &text{Value: "hello"}, new(text)
+	invoke := func() {
+		if err := cc.Invoke(ctx, unaryMethod, in, out); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 100 {
+		invoke()
+	}
+	if n := testing.AllocsPerRun(2000, invoke); n > maxUnaryAllocs {
+		t.Errorf("%v allocations an RPC, want at most %d", n, maxUnaryAllocs)
+	} else {
+		t.Logf("%v allocations an RPC", n)
+	}
+}
+
+func BenchmarkInvoke(b *testing.B) {
+	s := serve(b, newEcho())
+	cc := newTestClient(b, s.addr)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	in, out := &text{Value: "hello"}, new(text)
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := cc.Invoke(ctx, unaryMethod, in, out); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

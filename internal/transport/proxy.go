@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transport
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc/resolver"
+)
+
+// maxProxyReply bounds the head of a proxy's answer, in bytes.
+const maxProxyReply = 16 << 10
+
+// ProxyDialer returns a DialFunc that asks an HTTP proxy for a tunnel to each address
+// (CONNECT, RFC 9110 section 9.3.6). A user and password in the proxy's URL are sent as
+// Basic credentials. Unix sockets are dialed without the proxy.
+func ProxyDialer(proxy *url.URL, userAgent string) DialFunc {
+	return func(ctx context.Context, addr string) (net.Conn, error) {
+		if strings.HasPrefix(addr, "unix:") || strings.HasPrefix(addr, "unix-abstract:") {
+			return dial(ctx, resolver.Address{Addr: addr}, nil)
+		}
+		nc, err := systemDialer.DialContext(ctx, "tcp", proxyAddress(proxy))
+		if err != nil {
+			return nil, fmt.Errorf("dialing the proxy: %w", err)
+		}
+		if err := tunnel(ctx, nc, tunnelRequest(proxy, addr, userAgent)); err != nil {
+			nc.Close()
+			return nil, fmt.Errorf("proxy %s: %w", proxy.Host, err)
+		}
+		return nc, nil
+	}
+}
+
+// proxyAddress is where the proxy listens: the usual port of its scheme if it names none.
+func proxyAddress(proxy *url.URL) string {
+	if proxy.Port() != "" {
+		return proxy.Host
+	}
+	port := "80"
+	if proxy.Scheme == "https" {
+		port = "443"
+	}
+	return net.JoinHostPort(proxy.Hostname(), port)
+}
+
+func tunnelRequest(proxy *url.URL, addr, userAgent string) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "CONNECT %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: %s\r\n", addr, addr, userAgent)
+	if u := proxy.User; u != nil {
+		password, _ := u.Password()
+		credential := base64.StdEncoding.EncodeToString([]byte(u.Username() + ":" + password))
+		fmt.Fprintf(&b, "Proxy-Authorization: Basic %s\r\n", credential)
+	}
+	b.WriteString("\r\n")
+	return b.Bytes()
+}
+
+// tunnel performs the exchange with the proxy, as long as ctx lasts.
+func tunnel(ctx context.Context, nc net.Conn, request []byte) error {
+	stop := context.AfterFunc(ctx, func() { nc.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
+	if _, err := nc.Write(request); err != nil {
+		return err
+	}
+	head, err := readHead(nc)
+	if err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return err
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(head)), &http.Request{Method: http.MethodConnect})
+	if err != nil {
+		return fmt.Errorf("its answer to CONNECT: %w", err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode/100 != 2 {
+		return fmt.Errorf("refused to CONNECT: %s", resp.Status)
+	}
+	if !stop() {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// readHead reads up to the empty line that ends the head of the answer, and not a byte
+// beyond: what follows belongs to the server, and a connection that holds bytes read ahead
+// could not be read the fast way. RFC 9110: the answer has no content, whatever it says.
+func readHead(nc net.Conn) ([]byte, error) {
+	var (
+		head []byte
+		b    [1]byte
+	)
+	for !bytes.HasSuffix(head, []byte("\r\n\r\n")) && !bytes.HasSuffix(head, []byte("\n\n")) {
+		if len(head) == maxProxyReply {
+			return nil, errors.New("the head of its answer is too long")
+		}
+		n, err := nc.Read(b[:])
+		head = append(head, b[:n]...)
+		if err != nil {
+			return nil, fmt.Errorf("reading its answer: %w", err)
+		}
+	}
+	return head, nil
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transport
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+)
+
+// fakeProxy answers one CONNECT with what it is told, in pieces cut at the given place,
+// and then echoes.
+type fakeProxy struct {
+	lis     net.Listener
+	reply   string
+	cut     int
+	request chan *http.Request
+}
+
+func newFakeProxy(t *testing.T, reply string, cut int) *fakeProxy {
+	lis, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &fakeProxy{lis: lis, reply: reply, cut: cut, request: make(chan *http.Request, 1)}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		p.serve()
+	}()
+	t.Cleanup(func() {
+		lis.Close()
+		<-done
+	})
+	return p
+}
+
+func (p *fakeProxy) serve() {
+	nc, err := p.lis.Accept()
+	if err != nil {
+		return
+	}
+	defer nc.Close()
+	r, err := http.ReadRequest(bufio.NewReader(nc))
+	if err != nil {
+		return
+	}
+	p.request <- r
+	cut := min(p.cut, len(p.reply))
+	_, _ = io.WriteString(nc, p.reply[:cut])
+	_, _ = io.WriteString(nc, p.reply[cut:])
+	_, _ = io.Copy(io.Discard, nc)
+}
+
+func (p *fakeProxy) dial(ctx context.Context, user *url.Userinfo) (net.Conn, error) {
+	u := &url.URL{Scheme: "http", Host: p.lis.Addr().String(), User: user}
+	return ProxyDialer(u, "test-agent")(ctx, "server.example:443")
+}
+
+// TestProxyLeftover has the server's first bytes come with the proxy's answer, cut in two
+// at every place.
+func TestProxyLeftover(t *testing.T) {
+	const head, first = "HTTP/1.1 200 Connection established\r\nX-A: b\r\n\r\n", "first bytes of the server"
+	for cut := 0; cut <= len(head)+len(first); cut += 3 {
+		p := newFakeProxy(t, head+first, cut)
+		nc, err := p.dial(context.Background(), nil)
+		if err != nil {
+			t.Fatalf("cut %d: %v", cut, err)
+		}
+		got := make([]byte, len(first))
+		if _, err := io.ReadFull(nc, got); err != nil || string(got) != first {
+			t.Errorf("cut %d: %q, %v", cut, got, err)
+		}
+		if _, ok := nc.(*net.TCPConn); !ok {
+			t.Errorf("cut %d: the connection is a %T", cut, nc)
+		}
+		nc.Close()
+	}
+}
+
+func TestProxyRequest(t *testing.T) {
+	p := newFakeProxy(t, "HTTP/1.1 200 OK\r\n\r\n", 0)
+	nc, err := p.dial(context.Background(), url.UserPassword("user", "pass:word"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	nc.Close()
+	r := <-p.request
+	if r.Method != http.MethodConnect || r.Host != "server.example:443" || r.UserAgent() != "test-agent" {
+		t.Errorf("%s %s by %q", r.Method, r.Host, r.UserAgent())
+	}
+	if got := r.Header.Get("Proxy-Authorization"); got != "Basic dXNlcjpwYXNzOndvcmQ=" {
+		t.Errorf("Proxy-Authorization: %q", got)
+	}
+}
+
+func TestProxyErrors(t *testing.T) {
+	for _, tt := range []struct{ reply, want string }{
+		{"HTTP/1.1 407 Proxy Authentication Required\r\n\r\n", "407"},
+		{"nonsense\r\n\r\n", "CONNECT"},
+		{"HTTP/1.1 200 OK\r\n" + strings.Repeat("X: y\r\n", maxProxyReply), "too long"},
+	} {
+		_, err := newFakeProxy(t, tt.reply, 0).dial(context.Background(), nil)
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%.20q: %v, want %q in it", tt.reply, err, tt.want)
+		}
+	}
+}
+
+func TestProxySilence(t *testing.T) {
+	p := newFakeProxy(t, "HTTP/1.1 200 OK", 0)
+	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := p.dial(ctx, nil); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%v", err)
+	}
+}
