@@ -3,6 +3,7 @@
 package grpc
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"math"
@@ -27,17 +28,19 @@ type messageWriter struct {
 	compressor encoding.Compressor // nil: messages go as they are
 	max        int                 // bytes of a message as it is sent
 	pool       mem.BufferPool
+	keep       bool // outMessage.plain is wanted
 }
 
 // outMessage is a message that is ready to be sent.
 type outMessage struct {
 	payload transport.Payload
-	length  int // before compression
+	length  int    // before compression
+	plain   []byte // a copy of it then, for a binary log; see messageWriter.keep
 }
 
 // sizes must be asked for before the payload is handed over.
 func (m *outMessage) sizes() messageSizes {
-	return messageSizes{length: m.length, wire: m.payload.Data.Len()}
+	return messageSizes{length: m.length, wire: m.payload.Data.Len(), plain: m.plain}
 }
 
 // write encodes and compresses msg, or takes what a *PreparedMsg holds. The caller
@@ -51,6 +54,9 @@ func (w *messageWriter) write(msg any) (outMessage, error) {
 		return outMessage{}, err
 	}
 	out := outMessage{length: data.Len()}
+	if w.keep {
+		out.plain = data.Materialize()
+	}
 	out.payload, err = compress(w.compressor, data, w.pool)
 	if err != nil {
 		return outMessage{}, err
@@ -122,6 +128,8 @@ type messageReader struct {
 	max          int                 // bytes of a message, before and after decompression
 	pool         mem.BufferPool
 	server       bool
+	keep         bool   // plain is wanted
+	plain        []byte // a copy of the last message, decompressed, for a binary log
 }
 
 // read takes over m and decodes it into msg. length is the size after
@@ -132,6 +140,9 @@ func (r *messageReader) read(m grpcwire.Message, msg any) (length int, err error
 			m.Data.Free()
 			return 0, tooLarge(m.Len, r.max)
 		}
+		if r.keep {
+			r.plain = bytes.Clone(m.Data.ReadOnlyData())
+		}
 		return m.Len, decode(r.codec, m.Data, msg)
 	}
 	data, err := r.decompress(m)
@@ -140,6 +151,9 @@ func (r *messageReader) read(m grpcwire.Message, msg any) (length int, err error
 	}
 	length = data.Len()
 	defer data.Free()
+	if r.keep {
+		r.plain = data.Materialize()
+	}
 	return length, unmarshal(r.codec, data, msg)
 }
 

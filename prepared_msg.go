@@ -35,6 +35,9 @@ func (p *PreparedMsg) Encode(s Stream, msg any) error {
 		return err
 	}
 	m := outMessage{length: data.Len()}
+	if w.keep {
+		m.plain = data.Materialize()
+	}
 	m.payload, err = compress(w.compressor, data, w.pool)
 	if err != nil {
 		return err

@@ -144,21 +144,21 @@ func connectSecure(t testing.TB, s *testServer, creds credentials.TransportCrede
 // patience is how long a test waits for what must happen.
 const patience = 20 * time.Second
 
-// rpc is one call of a test.
-type rpc struct {
+// testCall is one call of a test.
+type testCall struct {
 	*transport.ClientStream
 	t testing.TB
 }
 
 // open starts a call without a message.
-func (c *testClient) open(ctx context.Context, call transport.Call) *rpc {
+func (c *testClient) open(ctx context.Context, call transport.Call) *testCall {
 	c.t.Helper()
 	call.MaxRecvMsgSize = 64 << 20
 	s, err := c.NewStream(ctx, &call, nil, false)
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	return &rpc{s, c.t}
+	return &testCall{s, c.t}
 }
 
 func payload(t testing.TB, m string, c encoding.Compressor) transport.Payload {
@@ -174,14 +174,14 @@ func payload(t testing.TB, m string, c encoding.Compressor) transport.Payload {
 	return p
 }
 
-func (r *rpc) send(m string) {
+func (r *testCall) send(m string) {
 	r.t.Helper()
 	if err := r.Send(payload(r.t, m, nil), false); err != nil {
 		r.t.Fatal(err)
 	}
 }
 
-func (r *rpc) closeSend() {
+func (r *testCall) closeSend() {
 	r.t.Helper()
 	if err := r.CloseSend(); err != nil && !errors.Is(err, io.EOF) {
 		r.t.Fatal(err)
@@ -189,7 +189,7 @@ func (r *rpc) closeSend() {
 }
 
 // recv returns the next message, or ok == false when there is no other.
-func (r *rpc) recv() (m string, ok bool) {
+func (r *testCall) recv() (m string, ok bool) {
 	r.t.Helper()
 	in, err := r.Recv()
 	if errors.Is(err, io.EOF) {
@@ -207,7 +207,7 @@ func (r *rpc) recv() (m string, ok bool) {
 }
 
 // end waits for the status, and expects no message before it.
-func (r *rpc) end() *status.Status {
+func (r *testCall) end() *status.Status {
 	r.t.Helper()
 	if m, ok := r.recv(); ok {
 		r.t.Fatalf("got message %q, want the end", m)
@@ -215,7 +215,7 @@ func (r *rpc) end() *status.Status {
 	return status.Convert(r.Status().Err())
 }
 
-func (r *rpc) wantEnd(code codes.Code, message string) {
+func (r *testCall) wantEnd(code codes.Code, message string) {
 	r.t.Helper()
 	if st := r.end(); st.Code() != code || message != "" && st.Message() != message {
 		r.t.Fatalf("ended with %v %q, want %v %q", st.Code(), st.Message(), code, message)
@@ -243,7 +243,7 @@ func (c *testClient) unaryCall(ctx context.Context, call transport.Call, p trans
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	r := &rpc{s, c.t}
+	r := &testCall{s, c.t}
 	out := reply{}
 	m, ok := r.recv()
 	if ok {

@@ -237,7 +237,7 @@ func InTapHandle(h tap.ServerInHandle) ServerOption {
 func StatsHandler(h stats.Handler) ServerOption {
 	return serverOption(func(o *serverOptions) {
 		if h == nil {
-			logger.Error("ignoring nil parameter in grpc.StatsHandler ServerOption")
+			logger.Warning("grpc: StatsHandler(nil) has no effect")
 			return
 		}
 		o.stats = append(o.stats, h)

@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/internal/binarylog"
 	"google.golang.org/grpc/internal/compressornames"
 	"google.golang.org/grpc/internal/transport"
 	"google.golang.org/grpc/internal/transport/grpcwire"
@@ -80,8 +81,9 @@ func (s *Server) serveCall(st serverCall) {
 	if m == nil && s.opts.unknownHandler != nil {
 		m = &method{full: st.Method(), stream: s.opts.unknownHandler}
 	}
-	if len(s.opts.stats) > 0 || s.channelz != nil {
-		s.serveObserved(ctx, st, m)
+	log := binarylog.NewCall(binarylog.Server, st.Method())
+	if len(s.opts.stats) > 0 || s.channelz != nil || log != nil {
+		s.serveObserved(ctx, st, m, log)
 		return
 	}
 	_ = s.run(ctx, st, m)
@@ -196,6 +198,7 @@ func (s *Server) reader(st serverCall, codec encoding.CodecV2) messageReader {
 		max:          s.opts.maxReceive,
 		pool:         s.opts.transport.BufferPool,
 		server:       true,
+		keep:         isLogged(st),
 	}
 }
 
@@ -207,7 +210,14 @@ func (s *Server) writer(st serverCall, codec encoding.CodecV2) messageWriter {
 		compressor: s.compressorFor(st.SendCompress()),
 		max:        s.opts.maxSend,
 		pool:       s.opts.transport.BufferPool,
+		keep:       isLogged(st),
 	}
+}
+
+// isLogged reports whether a binary log wants the call's messages.
+func isLogged(st serverCall) bool {
+	o, ok := st.(*observedCall)
+	return ok && o.log != nil
 }
 
 func (s *Server) compressorFor(name string) encoding.Compressor {
@@ -261,6 +271,7 @@ func decodeOne(st serverCall, r *messageReader, m grpcwire.Message, msg any) err
 	sizes := messageSizes{wire: m.Len}
 	var err error
 	sizes.length, err = r.read(m, msg)
+	sizes.plain = r.plain
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package grpc
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/internal/binarylog"
+	"google.golang.org/grpc/internal/ctxkey"
+	"google.golang.org/grpc/internal/transport"
+	"google.golang.org/grpc/internal/transport/grpcwire"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/stats"
+	"google.golang.org/grpc/status"
+)
+
+// serveObserved is run, with channelz, the stats handlers and the binary log told of
+// it.
+func (s *Server) serveObserved(ctx context.Context, st serverCall, m *method, log *binarylog.Call) {
+	s.channelz.CallStarted()
+	if len(s.opts.stats) == 0 && log == nil {
+		s.channelz.CallEnded(s.run(ctx, st, m))
+		return
+	}
+	o := &observedCall{serverCall: st, handlers: s.opts.stats, log: log}
+	ctx = o.handlers.tag(ctx, &stats.RPCTagInfo{FullMethodName: st.Method()})
+	o.ctx = observedContext{ctx, o}
+	began := o.begin(m)
+	err := s.run(&o.ctx, o, m)
+	if err != nil {
+		err = statusError(err)
+	}
+	o.handlers.emit(&o.ctx, &stats.End{BeginTime: began, EndTime: time.Now(), Error: err})
+	s.channelz.CallEnded(err)
+}
+
+// observedCall is a call whose events are told to the stats handlers and to the
+// binary log as they happen: InHeader, Begin, the messages, OutHeader before the
+// first that goes out, OutTrailer, End.
+type observedCall struct {
+	serverCall
+	handlers   statsHandlers
+	log        *binarylog.Call // nil: none
+	ctx        observedContext
+	headerTold atomic.Bool
+	halfClosed bool        // told; owned by the one who receives
+	cancelTold atomic.Bool // to the log
+}
+
+func (o *observedCall) begin(m *method) time.Time {
+	p := o.Peer()
+	in := &stats.InHeader{
+		WireLength:  o.HeaderWireLength(),
+		Compression: o.RecvCompress(),
+		Header:      o.IncomingHeader(),
+		FullMethod:  o.Method(),
+		RemoteAddr:  p.Addr,
+		LocalAddr:   p.LocalAddr,
+	}
+	o.handlers.emit(&o.ctx, in)
+	if o.log != nil {
+		h := binarylog.ClientHeader{Method: in.FullMethod, Metadata: in.Header, Peer: p.Addr}
+		if a := in.Header[grpcwire.HeaderAuthority]; len(a) > 0 {
+			h.Authority = a[0]
+		}
+		if d, ok := o.ctx.Deadline(); ok {
+			h.Timeout = time.Until(d)
+		}
+		o.log.ClientHeader(h)
+	}
+	e := &stats.Begin{BeginTime: time.Now()}
+	if m != nil {
+		e.IsClientStream, e.IsServerStream = m.streams()
+	}
+	o.handlers.emit(&o.ctx, e)
+	return e.BeginTime
+}
+
+// Recv implements serverCall.
+func (o *observedCall) Recv() (grpcwire.Message, error) {
+	m, err := o.serverCall.Recv()
+	switch {
+	case err == nil:
+	case errors.Is(err, io.EOF):
+		if !o.halfClosed {
+			o.halfClosed = true
+			o.log.HalfClose()
+		}
+	case status.Code(err) == codes.Canceled:
+		o.canceled()
+	}
+	return m, err
+}
+
+func (o *observedCall) canceled() {
+	if !o.cancelTold.Swap(true) {
+		o.log.Cancel()
+	}
+}
+
+// received is called with each message that was received, decoded.
+func (o *observedCall) received(msg any, n messageSizes) {
+	if o.log != nil {
+		o.log.Message(binarylog.Client, n.plain)
+	}
+	e := inPayload(msg, n)
+	o.handlers.emit(&o.ctx, &e)
+}
+
+// sent is called with each message that was sent.
+func (o *observedCall) sent(msg any, n messageSizes) {
+	if o.log != nil {
+		o.log.Message(binarylog.Server, n.plain)
+	}
+	e := outPayload(msg, n)
+	o.handlers.emit(&o.ctx, &e)
+}
+
+// sentHeader is called when response headers have been sent, or may have.
+func (o *observedCall) sentHeader() {
+	if !o.HeaderSent() || o.headerTold.Swap(true) {
+		return
+	}
+	md := o.Headers().Copy()
+	o.log.ServerHeader(md, nil)
+	o.handlers.emit(&o.ctx, &stats.OutHeader{Compression: o.SendCompress(), Header: md})
+}
+
+func (o *observedCall) sentTrailer(st *status.Status) {
+	md := o.Trailers().Copy()
+	o.log.Trailer(st, md, nil)
+	o.handlers.emit(&o.ctx, &stats.OutTrailer{Trailer: md})
+}
+
+// SendHeader implements serverCall.
+func (o *observedCall) SendHeader(md metadata.MD) error {
+	err := o.serverCall.SendHeader(md)
+	o.sentHeader()
+	return err
+}
+
+// Send implements serverCall.
+func (o *observedCall) Send(p transport.Payload) error {
+	err := o.serverCall.Send(p)
+	o.sentHeader()
+	return err
+}
+
+// Finish implements serverCall.
+func (o *observedCall) Finish(st *status.Status) error {
+	if errors.Is(o.ctx.Err(), context.Canceled) {
+		o.canceled()
+	}
+	err := o.serverCall.Finish(st)
+	o.sentHeader()
+	if err == nil {
+		o.sentTrailer(st)
+	}
+	return err
+}
+
+// replied is called when a reply was sent in one piece.
+func (o *observedCall) replied(msg any, n messageSizes) {
+	o.sentHeader()
+	o.sent(msg, n)
+	o.sentTrailer(nil)
+}
+
+// observedContext is the context of an observed call: through it the application
+// reaches the call that is observed, not the one below.
+type observedContext struct {
+	context.Context
+	call *observedCall
+}
+
+// Value implements context.Context.
+func (c *observedContext) Value(key any) any {
+	if _, ok := key.(ctxkey.ServerTransportStream); ok {
+		return c.call
+	}
+	return c.Context.Value(key)
+}
+
+// AfterFunc spares contexts that derive from this one a goroutine.
+func (c *observedContext) AfterFunc(f func()) (stop func() bool) {
+	return context.AfterFunc(c.Context, f)
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package grpc
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	pb "google.golang.org/grpc/binarylog/grpc_binarylog_v1"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/internal/binarylog"
+	"google.golang.org/grpc/internal/channelz"
+	"google.golang.org/grpc/internal/transport"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+)
+
+// inChild runs the test in a process of its own, whose environment has env too. It
+// returns true there, and false in the parent, for which the child has done it all.
+func inChild(t *testing.T, env string) bool {
+	t.Helper()
+	const mark = "GRPC_TEST_CHILD=1"
+	if slices.Contains(os.Environ(), mark) {
+		return true
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.count=1")
+	cmd.Env = append(os.Environ(), mark, env)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	return false
+}
+
+// logSink keeps a binary log.
+type logSink struct {
+	mu      sync.Mutex
+	entries []*pb.GrpcLogEntry
+	ended   chan struct{}
+}
+
+func (s *logSink) Write(e *pb.GrpcLogEntry) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e.Logger != pb.GrpcLogEntry_LOGGER_SERVER {
+		return nil
+	}
+	s.entries = append(s.entries, e)
+	switch e.Type {
+	case pb.GrpcLogEntry_EVENT_TYPE_SERVER_TRAILER, pb.GrpcLogEntry_EVENT_TYPE_CANCEL:
+		s.ended <- struct{}{}
+	}
+	return nil
+}
+
+func (s *logSink) Close() error { return nil }
+
+// take returns the entries of the call that has ended, and their types.
+func (s *logSink) take(t *testing.T) (entries []*pb.GrpcLogEntry, types string) {
+	t.Helper()
+	within(t, s.ended, "the end")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	entries, s.entries = s.entries, nil
+	var list []string
+	for _, e := range entries {
+		list = append(list, strings.TrimPrefix(e.Type.String(), "EVENT_TYPE_"))
+	}
+	return entries, strings.Join(list, " ")
+}
+
+func TestServerBinaryLog(t *testing.T) {
+	if !inChild(t, "GRPC_BINARY_LOG_FILTER=*") {
+		return
+	}
+	sink := &logSink{ended: make(chan struct{}, 1)}
+	binarylog.SetSink(sink)
+	defer binarylog.SetSink(nil)
+	e := newEcho()
+	c := connect(t, serve(t, e))
+	gz := compressorFrom(NewGZIPCompressor())
+	long := strings.Repeat("x", 100)
+	ctx := metadata.AppendToOutgoingContext(context.Background(), "x-in", "1")
+	c.unaryCall(ctx, transport.Call{Method: "/test.Echo/Unary", SendCompressor: "gzip"}, payload(t, long, gz)).want(t, long)
+	entries, types := sink.take(t)
+	if want := "CLIENT_HEADER CLIENT_MESSAGE CLIENT_HALF_CLOSE SERVER_HEADER SERVER_MESSAGE SERVER_TRAILER"; types != want &&
+		// The request's end is looked for after its message, and the reply is not held up.
+		types != "CLIENT_HEADER CLIENT_HALF_CLOSE CLIENT_MESSAGE SERVER_HEADER SERVER_MESSAGE SERVER_TRAILER" {
+		t.Fatalf("entries = %s, want %s", types, want)
+	}
+	h := entries[0]
+	if h.GetClientHeader().GetMethodName() != "/test.Echo/Unary" || h.GetClientHeader().GetAuthority() != "test.server" || h.GetPeer().GetIpPort() == 0 {
+		t.Errorf("client header = %v", h)
+	}
+	for _, e := range entries {
+		if m := e.GetMessage(); m != nil && (m.Length != 102 || !strings.Contains(string(m.Data), long)) {
+			t.Errorf("message = %v", e)
+		}
+	}
+
+	r := c.open(ctx, transport.Call{Method: "/test.Echo/Bidi"})
+	r.send("a")
+	r.recv()
+	r.closeSend()
+	r.wantEnd(codes.OK, "")
+	if _, types := sink.take(t); types != "CLIENT_HEADER CLIENT_MESSAGE SERVER_HEADER SERVER_MESSAGE CLIENT_HALF_CLOSE SERVER_TRAILER" {
+		t.Errorf("entries = %s", types)
+	}
+
+	e.unary = func(context.Context, *text) (*text, error) { return nil, status.Error(codes.Aborted, "no") }
+	c.unary(ctx, "x").wantStatus(t, codes.Aborted, "no")
+	entries, types = sink.take(t)
+	if types != "CLIENT_HEADER CLIENT_HALF_CLOSE CLIENT_MESSAGE SERVER_TRAILER" && types != "CLIENT_HEADER CLIENT_MESSAGE CLIENT_HALF_CLOSE SERVER_TRAILER" {
+		t.Errorf("entries = %s", types)
+	}
+	if tr := entries[len(entries)-1].GetTrailer(); tr.GetStatusCode() != uint32(codes.Aborted) || tr.GetStatusMessage() != "no" {
+		t.Errorf("trailer = %v", tr)
+	}
+
+	ctx, cancel := context.WithCancel(ctx)
+	r = c.open(ctx, transport.Call{Method: "/test.Echo/Bidi"})
+	r.send("a")
+	r.recv()
+	cancel()
+	r.wantEnd(codes.Canceled, "")
+	if _, types := sink.take(t); types != "CLIENT_HEADER CLIENT_MESSAGE SERVER_HEADER SERVER_MESSAGE CANCEL" {
+		t.Errorf("entries = %s", types)
+	}
+}
+
+func TestServerChannelz(t *testing.T) {
+	if !inChild(t, "") {
+		return
+	}
+	channelz.TurnOn()
+	e, b := newBlocked()
+	ts := serve(t, e)
+	c := connectSecure(t, ts, nil)
+	r := c.open(context.Background(), transport.Call{Method: "/test.Echo/Unary"})
+	r.send("x")
+	r.closeSend()
+	within(t, b.began, "the handler")
+	c.unaryCall(context.Background(), transport.Call{Method: "/no/Body"}, payload(t, "", nil)).wantStatus(t, codes.Unimplemented, "")
+	servers, _ := channelz.Servers(channelz.Page{})
+	if len(servers) != 1 || !strings.Contains(servers[0].Name, "server_harness_test.go:") || len(servers[0].Sockets) != 1 {
+		t.Fatalf("servers = %+v", servers)
+	}
+	if s := servers[0]; s.CallsStarted != 2 || s.CallsSucceeded != 0 {
+		t.Errorf("server = %+v", s)
+	}
+	sockets, _, _ := channelz.ServerSockets(servers[0].ID, channelz.Page{})
+	if len(sockets) != 1 {
+		t.Fatalf("sockets = %+v", sockets)
+	}
+	if d := channelz.SocketByID(sockets[0].ID).Data(); d.LocalAddr == nil || d.RemoteAddr == nil {
+		t.Errorf("socket = %+v", d)
+	}
+	close(b.released)
+	r.recv()
+	r.wantEnd(codes.OK, "")
+	c.Close(errors.New("enough"))
+	ts.GracefulStop() // waits for the handlers
+	if _, ok := channelz.NodeByID(channelz.Server, servers[0].ID); ok {
+		t.Error("the server is still there")
+	}
+	if channelz.SocketByID(sockets[0].ID) != nil {
+		t.Error("the connection is still there")
+	}
+}
