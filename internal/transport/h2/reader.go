@@ -95,7 +95,7 @@ func (c *Conn) endBatch() {
 	c.mu.Unlock()
 	if bulk {
 		// A lot to write: not at the expense of reading.
-		c.handOver(outbuf{}, 0)
+		c.handOver(flusher{})
 		return
 	}
 	c.flush()

@@ -60,7 +60,7 @@ func (c *Conn) flush() {
 			return
 		}
 		if c.try == nil || written >= writeShare {
-			c.handOver(buf, 0)
+			c.handOver(flusher{buf: buf, write: true})
 			return
 		}
 		n, err := c.try.TryWrite(buf.b)
@@ -71,7 +71,10 @@ func (c *Conn) flush() {
 				c.writeFailed(err)
 				return
 			}
-			c.handOver(buf, n)
+			// Also with nothing of buf left: a layer of the connection's own,
+			// such as TLS, may hold what it made of it, and writes that in
+			// its next Write.
+			c.handOver(flusher{buf: buf, off: n, write: true})
 			return
 		}
 		buf.free(c.pool)
@@ -104,29 +107,31 @@ func (c *Conn) take() (outbuf, bool) {
 	return buf, true
 }
 
-// handOver gives the token, and the rest of buf from off, to the flusher.
-func (c *Conn) handOver(buf outbuf, off int) {
-	f := flushers.Get().(*flusher)
-	f.conn, f.buf, f.off = c, buf, off
-	warm.Go(f)
+// handOver gives the token to a goroutine that does as f says.
+func (c *Conn) handOver(f flusher) {
+	t := flushers.Get().(*flusher)
+	*t = f
+	t.conn = c
+	warm.Go(t)
 }
 
 var flushers = sync.Pool{New: func() any { return new(flusher) }}
 
 // flusher is the task that writes and may wait. It holds the write token.
 type flusher struct {
-	conn *Conn
-	buf  outbuf // the batch to begin with, of which off bytes are written
-	off  int
+	conn  *Conn
+	buf   outbuf // a batch to begin with, of which off bytes are written
+	off   int
+	write bool // begin with a write, even if nothing of buf is left
 }
 
 // Run implements warm.Task.
 func (f *flusher) Run() {
-	c, buf, off := f.conn, f.buf, f.off
+	c, buf, off, write := f.conn, f.buf, f.off, f.write
 	*f = flusher{}
 	flushers.Put(f)
 	for {
-		if off < len(buf.b) { // an empty write has a meaning in some layers
+		if write {
 			_, err := c.blocking.Write(buf.b[off:])
 			buf.free(c.pool)
 			if err != nil {
@@ -134,8 +139,7 @@ func (f *flusher) Run() {
 				return
 			}
 		}
-		var ok bool
-		if buf, ok = c.take(); !ok {
+		if buf, write = c.take(); !write {
 			return
 		}
 		off = 0
