@@ -28,6 +28,7 @@ type policy struct {
 
 func (p *policy) UpdateClientConnState(s balancer.ClientConnState) error {
 	for _, a := range s.ResolverState.Addresses {
+		//lint:ignore SA1019 one address is the form that stays
 		sc, err := p.cc.NewSubConn([]resolver.Address{a}, balancer.NewSubConnOptions{StateListener: p.listener})
 		if err != nil {
 			return err
@@ -84,6 +85,7 @@ func TestCloseShutsDownWhatIsLeft(t *testing.T) {
 	if len(p.old) != 1 {
 		t.Errorf("states %v, want only the one before Close", p.old)
 	}
+	//lint:ignore SA1019 any call will do
 	if _, err := p.cc.NewSubConn(nil, balancer.NewSubConnOptions{}); err == nil {
 		t.Error("a SubConn after Close")
 	}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package orca is how servers report their load and balancers hear of it (gRFC A51,
+// Open Request Cost Aggregation): in the trailers of RPCs, and out of band, on a stream
+// of their own.
+//
+// A server reports in trailers with CallMetricsServerOption; handlers get the recorder
+// of their RPC by CallMetricsRecorderFromContext. It reports out of band with Register.
+// A balancer finds what came in trailers in DoneInfo.ServerLoad, and hears of what comes
+// out of band by RegisterOOBListener. Importing the package makes channels read the
+// trailers.
+//
+// All of it may change or go in a later release.
+package orca
+
+import (
+	"google.golang.org/grpc/grpclog"
+	"google.golang.org/grpc/internal/loadreport"
+	orcapb "google.golang.org/grpc/internal/proto/orca"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/proto"
+)
+
+// trailerKey is where RPCs carry their report.
+const trailerKey = "endpoint-load-metrics-bin"
+
+var logger = grpclog.Component("orca")
+
+func init() {
+	loadreport.Register(reportFromTrailer)
+}
+
+// reportFromTrailer returns the *OrcaLoadReport in the trailers, nil without one that can
+// be read.
+func reportFromTrailer(md metadata.MD) any {
+	values := md[trailerKey]
+	if len(values) == 0 {
+		return nil
+	}
+	report := new(orcapb.OrcaLoadReport)
+	if err := proto.Unmarshal([]byte(values[len(values)-1]), report); err != nil {
+		logger.Warningf("a load report in trailers can't be read: %v", err)
+		return nil
+	}
+	return report
+}

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package orca
+
+import (
+	"context"
+	"errors"
+	"io"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/balancer"
+	"google.golang.org/grpc/codes"
+	orcapb "google.golang.org/grpc/internal/proto/orca"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+)
+
+// server is a SubConn, its connection and the server behind it.
+type server struct {
+	balancer.SubConn
+
+	producer balancer.Producer
+	free     func()
+	refs     int
+
+	refuses error // what NewStream fails with
+	streams []*stream
+}
+
+func (s *server) GetOrBuildProducer(b balancer.ProducerBuilder) (balancer.Producer, func()) {
+	if s.refs == 0 {
+		s.producer, s.free = b.Build(s)
+	}
+	s.refs++
+	return s.producer, func() {
+		if s.refs--; s.refs == 0 {
+			s.free()
+		}
+	}
+}
+
+func (s *server) Invoke(context.Context, string, any, any, ...grpc.CallOption) error {
+	return errors.New("unary")
+}
+
+func (s *server) NewStream(ctx context.Context, desc *grpc.StreamDesc, method string, _ ...grpc.CallOption) (grpc.ClientStream, error) {
+	st := &stream{ctx: ctx, method: method, began: time.Now(), answers: make(chan any)}
+	s.streams = append(s.streams, st)
+	return st, s.refuses
+}
+
+// answer has the last stream receive reports and errors.
+func (s *server) answer(answers ...any) {
+	last := s.streams[len(s.streams)-1]
+	for _, a := range answers {
+		last.answers <- a
+	}
+	synctest.Wait()
+}
+
+// stream is one that was asked for.
+type stream struct {
+	grpc.ClientStream
+	ctx     context.Context
+	method  string
+	began   time.Time
+	request *orcapb.OrcaLoadReportRequest
+	answers chan any // *OrcaLoadReport or error
+}
+
+func (s *stream) SendMsg(m any) error {
+	s.request = m.(*orcapb.OrcaLoadReportRequest)
+	return io.EOF // as when the server has answered already
+}
+
+func (s *stream) CloseSend() error { return nil }
+
+func (s *stream) RecvMsg(m any) error {
+	select {
+	case a := <-s.answers:
+		if err, ok := a.(error); ok {
+			return err
+		}
+		proto.Merge(m.(proto.Message), a.(proto.Message))
+		return nil
+	case <-s.ctx.Done():
+		return status.FromContextError(s.ctx.Err()).Err()
+	}
+}
+
+// listener keeps the CPU utilization of what it hears.
+type listener struct {
+	heard []float64
+	on    func()
+}
+
+func (l *listener) OnLoadReport(r *orcapb.OrcaLoadReport) {
+	l.heard = append(l.heard, r.GetCpuUtilization())
+	if l.on != nil {
+		l.on()
+	}
+}
+
+func report(cpu float64) *orcapb.OrcaLoadReport {
+	return &orcapb.OrcaLoadReport{CpuUtilization: cpu}
+}
+
+func every(d time.Duration) OOBListenerOptions { return OOBListenerOptions{ReportInterval: d} }
+
+func TestListenersShareAStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, a, b := &server{}, &listener{}, &listener{}
+		stopA := RegisterOOBListener(s, a, every(10*time.Second))
+		stopB := RegisterOOBListener(s, b, every(20*time.Second))
+		synctest.Wait()
+		if len(s.streams) != 1 {
+			t.Fatalf("%d streams", len(s.streams))
+		}
+		st := s.streams[0]
+		if want := "/xds.service.orca.v3.OpenRcaService/StreamCoreMetrics"; st.method != want {
+			t.Errorf("method %s", st.method)
+		}
+		if d := st.request.GetReportInterval().AsDuration(); d != 10*time.Second {
+			t.Errorf("asked for a report every %v", d)
+		}
+		s.answer(report(1), report(2))
+		if len(a.heard) != 2 || len(b.heard) != 2 {
+			t.Errorf("heard %v and %v", a.heard, b.heard)
+		}
+
+		// The interval follows those who are left.
+		stopA()
+		stopA()
+		synctest.Wait()
+		if len(s.streams) != 2 || st.ctx.Err() == nil {
+			t.Fatalf("%d streams, the first is at %v", len(s.streams), st.ctx.Err())
+		}
+		if d := s.streams[1].request.GetReportInterval().AsDuration(); d != 20*time.Second {
+			t.Errorf("asked for a report every %v", d)
+		}
+		s.answer(report(3))
+		if len(a.heard) != 2 || len(b.heard) != 3 {
+			t.Errorf("heard %v and %v", a.heard, b.heard)
+		}
+		stopB()
+		synctest.Wait()
+		if s.refs != 0 || len(s.streams) != 2 || s.streams[1].ctx.Err() == nil {
+			t.Errorf("after all: %d references, %d streams", s.refs, len(s.streams))
+		}
+	})
+}
+
+func TestStreamIsMadeAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, l := &server{}, &listener{}
+		stop := RegisterOOBListener(s, l, every(0))
+		defer stop()
+		synctest.Wait()
+		// A second's pause at first, and then 1.6 of it, give or take a fifth.
+		for i, bound := range [][2]float64{{1, 1}, {1.28, 1.92}, {2.04, 3.08}} {
+			s.answer(status.Error(codes.Unavailable, "no"))
+			at := time.Now()
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			if len(s.streams) != i+2 {
+				t.Fatalf("%d streams, want %d", len(s.streams), i+2)
+			}
+			if p := s.streams[i+1].began.Sub(at).Seconds(); p < bound[0] || p > bound[1] {
+				t.Errorf("pause %d: %v s, want %v", i, p, bound)
+			}
+		}
+		// After a report it is made again at once.
+		s.answer(report(1), status.Error(codes.Unavailable, "no"))
+		if len(s.streams) != 5 {
+			t.Errorf("%d streams", len(s.streams))
+		}
+		// The pause ends with the last listener.
+		s.answer(status.Error(codes.Unavailable, "no"))
+		stop()
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if len(s.streams) != 5 {
+			t.Errorf("%d streams without a listener", len(s.streams))
+		}
+	})
+}
+
+func TestServerWithoutTheService(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, l := &server{}, &listener{}
+		stop := RegisterOOBListener(s, l, every(0))
+		synctest.Wait()
+		s.answer(status.Error(codes.Unimplemented, "what?"))
+		stop2 := RegisterOOBListener(s, &listener{}, every(time.Second))
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if len(s.streams) != 1 || len(l.heard) != 0 {
+			t.Errorf("%d streams, heard %v", len(s.streams), l.heard)
+		}
+		stop()
+		stop2()
+	})
+}
+
+func TestStreamCannotBeMade(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{refuses: status.Error(codes.Unavailable, "not connected")}
+		stop := RegisterOOBListener(s, &listener{}, every(0))
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if n := len(s.streams); n < 10 || n > 60 {
+			t.Errorf("%d attempts in an hour", n)
+		}
+		stop()
+	})
+}
+
+func TestListenerEndsItself(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, l := &server{}, &listener{}
+		stop := RegisterOOBListener(s, l, every(0))
+		l.on = stop
+		synctest.Wait()
+		s.answer(report(1))
+		if len(l.heard) != 1 || s.streams[0].ctx.Err() == nil {
+			t.Errorf("heard %v; the stream is at %v", l.heard, s.streams[0].ctx.Err())
+		}
+	})
+}
