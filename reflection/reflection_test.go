@@ -41,7 +41,7 @@ func testOptions(t testing.TB) ServerOptions {
 	t.Helper()
 	field := func(number int32, extendee string) *descriptorpb.FieldDescriptorProto {
 		f := &descriptorpb.FieldDescriptorProto{
-			Name: proto.String("f" + string('a'+rune(number))), Number: &number,
+			Name: proto.String("f" + string('a'+number)), Number: &number,
 			Label: descriptorpb.FieldDescriptorProto_LABEL_OPTIONAL.Enum(),
 			Type:  descriptorpb.FieldDescriptorProto_TYPE_STRING.Enum(),
 		}
