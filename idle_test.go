@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package grpc
+
+import (
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// modes notes what an idleness does to its owner.
+type modes struct {
+	mu  sync.Mutex
+	log []string
+}
+
+func (m *modes) add(s string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.log = append(m.log, s)
+}
+
+func (m *modes) enterIdle()       { m.add("enter") }
+func (m *modes) leaveIdle() error { m.add("leave"); return nil }
+
+func (m *modes) take() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	log := m.log
+	m.log = nil
+	return log
+}
+
+func TestIdleness(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &modes{}
+		i := &idleness{timeout: time.Minute, owner: m}
+		i.start()
+		want := func(what string, log ...string) {
+			t.Helper()
+			synctest.Wait()
+			if got := m.take(); !slices.Equal(got, log) {
+				t.Errorf("%s: %q, want %q", what, got, log)
+			}
+		}
+		time.Sleep(time.Hour)
+		want("before the first RPC")
+		i.begin()
+		want("the first RPC", "leave")
+		time.Sleep(time.Hour)
+		want("during the RPC")
+		i.end()
+		time.Sleep(time.Minute - time.Second)
+		i.begin()
+		i.end()
+		time.Sleep(time.Minute - time.Second)
+		want("a minute has not passed since the last RPC")
+		time.Sleep(2 * time.Second)
+		want("a minute after the last RPC", "enter")
+		_ = i.wake()
+		_ = i.wake()
+		want("woken twice", "leave")
+		time.Sleep(time.Hour)
+		want("nobody calls", "enter")
+		i.close()
+		i.begin()
+		want("closed")
+	})
+}
+
+func TestIdlenessNever(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &modes{}
+		i := &idleness{owner: m}
+		i.start()
+		i.begin()
+		i.end()
+		time.Sleep(1000 * time.Hour)
+		if got := m.take(); !slices.Equal(got, []string{"leave"}) {
+			t.Errorf("%q", got)
+		}
+	})
+}
+
+// TestIdlenessRace has RPCs begin while the timer fires. Whenever one runs the mode must
+// not be idle.
+func TestIdlenessRace(t *testing.T) {
+	o := &checkedMode{t: t}
+	i := &idleness{timeout: time.Microsecond, owner: o}
+	i.start()
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 2000 {
+				i.begin()
+				o.use()
+				i.end()
+			}
+		})
+	}
+	wg.Wait()
+	i.close()
+}
+
+type checkedMode struct {
+	t    *testing.T
+	mu   sync.Mutex
+	away bool
+}
+
+func (c *checkedMode) set(away bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.away = away
+}
+func (c *checkedMode) enterIdle()       { c.set(false) }
+func (c *checkedMode) leaveIdle() error { c.set(true); return nil }
+func (c *checkedMode) use() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.away {
+		c.t.Error("an RPC runs in idle mode")
+	}
+}
