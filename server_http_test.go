@@ -180,6 +180,29 @@ func TestServeHTTPStop(t *testing.T) {
 	c.unary(context.Background(), "late").wantStatus(t, codes.Unavailable, "")
 }
 
+// A handler that waits for the client's windows must be able to end.
+func TestServeHTTPStopWhileSending(t *testing.T) {
+	ended := make(chan error, 1)
+	e := newEcho()
+	e.stream = func(ss ServerStream) error {
+		m := &text{Value: strings.Repeat("x", 1<<20)}
+		for {
+			if err := ss.SendMsg(m); err != nil {
+				ended <- err
+				return err
+			}
+		}
+	}
+	ts := serveHTTP(t, e)
+	c := connect(t, ts)
+	r := c.open(context.Background(), transport.Call{Method: "/test.Echo/Bidi"})
+	r.Header() // nobody reads the messages
+	ts.Stop()
+	if err := within(t, ended, "the handler's end"); status.Code(err) != codes.Canceled {
+		t.Errorf("SendMsg: %v", err)
+	}
+}
+
 func TestServeHTTPStats(t *testing.T) {
 	rec := newRecorder()
 	ctx := context.WithValue(context.Background(), connKey{}, true) // nobody tags connections here

@@ -77,7 +77,7 @@ func (s *Server) serveCall(st serverCall) {
 		_ = st.Finish(status.Convert(err)) // there is nobody else to tell
 		return
 	}
-	m := s.methods[st.Method()]
+	m := s.lookUp(st.Method())
 	if m == nil && s.opts.unknownHandler != nil {
 		m = &method{full: st.Method(), stream: s.opts.unknownHandler}
 	}
@@ -87,6 +87,13 @@ func (s *Server) serveCall(st serverCall) {
 		return
 	}
 	_ = s.run(ctx, st, m)
+}
+
+func (s *Server) lookUp(path string) *method {
+	if m := s.methods[path]; m != nil || path == "" || path[0] == '/' {
+		return m
+	}
+	return s.methods["/"+path] // the transport lets it pass only where the environment says so
 }
 
 // run finds out how to serve the call and does so. It returns the error that the

@@ -7,7 +7,10 @@ import (
 	"errors"
 	"maps"
 	"net"
+	"os"
+	"os/exec"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -342,4 +345,40 @@ func TestRegisteredMethods(t *testing.T) {
 	if got := slices.Sorted(maps.Keys(s.methods)); !slices.Equal(got, want) {
 		t.Errorf("methods = %v, want %v", got, want)
 	}
+}
+
+func TestRegisterServiceErrors(t *testing.T) {
+	type needed interface{ Needed() }
+	for name, register := range map[string]func(){
+		"twice": func() {
+			s := NewServer()
+			s.RegisterService(&echoDesc, newEcho())
+			s.RegisterService(&echoDesc, newEcho())
+		},
+		"wrong type": func() {
+			NewServer().RegisterService(&ServiceDesc{ServiceName: "s", HandlerType: (*needed)(nil)}, newEcho())
+		},
+		"after Serve": func() { serve(t, newEcho()).afterFirst(t).RegisterService(&ServiceDesc{ServiceName: "s"}, nil) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			if os.Getenv(diesMark) != "" {
+				register()
+				return // too far
+			}
+			cmd := exec.Command(os.Args[0], "-test.run=^TestRegisterServiceErrors$/^"+strings.ReplaceAll(name, " ", "_")+"$")
+			cmd.Env = append(os.Environ(), diesMark+"=1", "GRPC_GO_LOG_SEVERITY_LEVEL=error")
+			out, err := cmd.CombinedOutput()
+			if err == nil || !strings.Contains(string(out), "FATAL") {
+				t.Errorf("the program went on: %v\n%s", err, out)
+			}
+		})
+	}
+}
+
+const diesMark = "GRPC_TEST_DIES"
+
+// afterFirst returns the server when it is known to serve.
+func (s *testServer) afterFirst(t *testing.T) *Server {
+	connect(t, s).unary(context.Background(), "x").want(t, "x")
+	return s.Server
 }

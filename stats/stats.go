@@ -25,7 +25,8 @@ type ConnStats interface {
 	IsClient() bool
 }
 
-// Begin is the first event of an RPC on a server, of an attempt on a client.
+// Begin is the first event of an attempt on a client. On a server it follows the
+// InHeader with which the RPC came.
 type Begin struct {
 	// Client says which side reports the event.
 	Client bool

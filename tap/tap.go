@@ -20,9 +20,8 @@ type Info struct {
 	Header metadata.MD
 }
 
-// ServerInHandle is called on the goroutine that reads the connection, before the
-// RPC gets one of its own: it must not block, or every other RPC of the connection
-// waits. The context that it returns, derived from ctx, becomes that of the RPC. An
+// ServerInHandle is called once for each RPC, before anything else is done for it.
+// It should return quickly: the RPC waits. Calls may be concurrent. The context that it returns, derived from ctx, becomes that of the RPC. An
 // error refuses the RPC: with the error's own status if it has one, with
 // PermissionDenied otherwise.
 type ServerInHandle func(ctx context.Context, info *Info) (context.Context, error)

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -32,6 +33,10 @@ type HandlerStream struct {
 	ctx    handlerContext
 	cancel context.CancelFunc
 	body   handlerBody
+
+	writing atomic.Bool // a Write is under way
+	gate    sync.Mutex  // held while interrupt uses the response; after mu
+	gone    bool        // the response must not be used; guarded by gate
 
 	mu           sync.Mutex // guards what follows, and the response
 	header       metadata.MD
@@ -61,7 +66,19 @@ func NewHandlerStream(w http.ResponseWriter, r *http.Request, cfg *ServerConfig)
 	}
 	s.ctx.stream = s
 	s.body.init(s, cfg)
+	context.AfterFunc(s.ctx.Context, s.interrupt)
 	return s
+}
+
+// interrupt makes a Write return that waits for the client's windows, as the call
+// is over.
+func (s *HandlerStream) interrupt() {
+	s.gate.Lock()
+	defer s.gate.Unlock()
+	if s.writing.Load() && !s.gone {
+		// Where this is not supported the client has to end the call.
+		_ = http.NewResponseController(s.w).SetWriteDeadline(time.Unix(1, 0))
+	}
 }
 
 // parse reads the headers. A reason says why the request is no call.
@@ -183,6 +200,9 @@ func (s *HandlerStream) Release() {
 	s.mu.Lock()
 	s.finished = true
 	s.mu.Unlock()
+	s.gate.Lock()
+	s.gone = true
+	s.gate.Unlock()
 	s.cancel()
 	s.body.release()
 }
