@@ -91,11 +91,12 @@ func (c *Conn) signalFlush() {
 // where a rule was broken, and tells everyone.
 func (c *Conn) stopReading(err error) {
 	var ce *ConnError
-	if errors.As(err, &ce) && !ce.Remote {
-		c.sayGoAway(ce)
-	}
-	c.kill(c.readCause(err))
+	said := errors.As(err, &ce) && !ce.Remote && c.sayGoAway(ce)
+	alive := c.kill(c.readCause(err))
 	c.tellAll()
+	if said && alive {
+		c.drainSocket()
+	}
 	c.idle.handle.Close()
 	c.nc.Close()
 	c.mu.Lock()
@@ -149,13 +150,13 @@ func (c *Conn) readCause(err error) error {
 	return &IOError{Op: "read", Err: err}
 }
 
-// sayGoAway tells the peer which rule it broke, and gives it a moment to read
-// that before the connection is closed.
-func (c *Conn) sayGoAway(ce *ConnError) {
+// sayGoAway tells the peer which rule it broke. It reports whether that is with
+// the system.
+func (c *Conn) sayGoAway(ce *ConnError) bool {
 	c.mu.Lock()
 	if c.dead || c.mute {
 		c.mu.Unlock()
-		return
+		return false
 	}
 	c.leaving, c.left = true, true // no new streams, and no farewell but this
 	c.table.wakeAll()
@@ -168,8 +169,9 @@ func (c *Conn) sayGoAway(ce *ConnError) {
 	defer late.Stop()
 	select {
 	case <-done:
-		c.drainSocket()
+		return true
 	case <-late.C:
+		return false
 	}
 }
 
@@ -181,12 +183,10 @@ func (c *Conn) drainSocket() {
 		return
 	}
 	c.mu.Lock()
-	if !c.dead {
-		c.setReadDeadline(time.Now().Add(lastFlush / 4))
-	}
+	c.setReadDeadline(time.Now().Add(lastFlush / 4))
 	c.mu.Unlock()
 	for left := 1 << 20; left > 0; {
-		if _, err := c.await(1); err != nil {
+		if _, err := c.rd.Peek(1); err != nil && !c.wasQuiet(err) {
 			return
 		}
 		n := c.rd.Buffered()

@@ -181,6 +181,10 @@ func (c *Conn) Start() {
 // another error than for trailers, the peer has seen nothing of s. f's data is
 // freed in every case.
 func (c *Conn) Open(s *Stream, f Frames, done <-chan struct{}) error {
+	if f.Headers == nil {
+		f.Data.Free()
+		return ErrStreamDone // nothing else opens a stream
+	}
 	c.mu.Lock()
 	if err := c.awaitPlace(done); err != nil {
 		c.unlockAndFlush()

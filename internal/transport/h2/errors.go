@@ -82,7 +82,7 @@ func (e *StreamError) Error() string {
 	switch {
 	case e.Cause != nil:
 		return e.Cause.Error()
-	case e.Remote:
+	case e.Remote && e.Reason == "":
 		return fmt.Sprintf("stream terminated by RST_STREAM with error code: %v", e.Code)
 	default:
 		return fmt.Sprintf("stream error %v: %s", e.Code, e.Reason)

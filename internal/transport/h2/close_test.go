@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package h2
+
+import (
+	"errors"
+	"io"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"golang.org/x/net/http2"
+	"google.golang.org/grpc/internal/transport/h2/frame"
+	"google.golang.org/grpc/mem"
+)
+
+// Taking leave of a client: GOAWAY without an end, a round trip, GOAWAY with
+// one, and the end of the connection when the last stream has ended.
+func TestDrain(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPeer(t, Server, peerConfig{})
+		p.send(p.request(1, true))
+		p.conn.Drain(frame.NoError, "bye")
+		p.conn.Drain(frame.NoError, "again")
+		p.want("GOAWAY 2147483647 NO_ERROR", "PING drain")
+		p.send(p.request(3, true)) // it was on its way
+		p.send(raw(fPing, 1, 0, []byte("drain\x00\x00\x00")))
+		p.want("GOAWAY 3 NO_ERROR")
+		p.send(p.request(5, false), data(5, "x", true), ping("12345678")) // it was not
+		p.want("PING ack 12345678")
+		p.wantTold("opened 1 :method=POST :path=/x end", "opened 3 :method=POST :path=/x end")
+		for _, id := range []uint32{1, 3} {
+			p.role.stream(id).Send(Frames{Headers: response, End: true})
+		}
+		p.want("HEADERS 1 end :status=200", "HEADERS 3 end :status=200", "EOF")
+		p.wantTold() // until the client has hung up
+		p.send(window(0, 10), ping("12345678"))
+		p.nc.CloseWrite()
+		p.wantTold("closed: " + ErrDrained.Error())
+	})
+}
+
+// A client that doesn't answer the PING, and one that doesn't hang up.
+func TestDrainLate(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPeer(t, Server, peerConfig{})
+		p.conn.Drain(frame.EnhanceYourCalm, "bye")
+		p.want("GOAWAY 2147483647 ENHANCE_YOUR_CALM", "PING drain")
+		time.Sleep(drainPatience)
+		p.want("GOAWAY 0 ENHANCE_YOUR_CALM", "EOF")
+		time.Sleep(lastFlush - time.Millisecond)
+		p.wantTold()
+		time.Sleep(2 * time.Millisecond)
+		p.wantTold("closed: " + ErrDrained.Error())
+	})
+}
+
+// A client that still reads what we sent is not hung up on, for a while.
+func TestPartingExtended(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPeer(t, Server, peerConfig{})
+		p.send(goAway(0, 0, ""))
+		p.want("GOAWAY 0 NO_ERROR", "EOF")
+		p.wantTold(`goaway NO_ERROR ""`)
+		for range partingPatience {
+			p.send(window(0, 1))
+			time.Sleep(lastFlush)
+			p.wantTold()
+		}
+		p.send(window(0, 1))
+		time.Sleep(lastFlush)
+		p.wantTold("closed: " + ErrDrained.Error())
+	})
+}
+
+func TestRetire(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPeer(t, Client, peerConfig{})
+		s := p.open(Frames{End: true})
+		p.conn.Retire()
+		if err := p.conn.Open(&new(testStream).Stream, Frames{Headers: request}, nil); err != ErrDraining {
+			t.Errorf("Open: %v", err)
+		}
+		p.want("HEADERS 1 end :method=POST :path=/x")
+		p.send(p.headers(s.ID(), true, response...))
+		p.want("GOAWAY 0 NO_ERROR", "EOF")
+		p.wantTold("headers 1 :status=200 end", "closed: "+ErrDrained.Error())
+	})
+	bubble(t, func(t *testing.T) {
+		p := newPeer(t, Client, peerConfig{})
+		p.conn.Retire()
+		p.want("GOAWAY 0 NO_ERROR", "EOF")
+		p.wantTold("closed: " + ErrDrained.Error())
+		p.conn.Retire()
+	})
+}
+
+// The owner hears of GOAWAY before the streams that it ends, and they know that
+// nothing was done for them.
+func TestGoAwayReceived(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPeer(t, Client, peerConfig{})
+		p.open(Frames{End: true})
+		p.open(Frames{End: true})
+		p.frames()
+		p.send(goAway(1<<31-1, 0, "soon"))
+		p.wantTold(`goaway NO_ERROR "soon"`)
+		p.send(goAway(1, 0, "now"))
+		p.wantTold(`goaway NO_ERROR "now"`, "abort 3 stream error REFUSED_STREAM: the peer went away unprocessed")
+		p.send(p.headers(1, true, response...))
+		p.want("GOAWAY 0 NO_ERROR", "EOF")
+		p.wantTold("headers 1 :status=200 end", "closed: "+ErrDrained.Error())
+	})
+}
+
+// What the peer complained of is what the streams are told, however the
+// connection then ends.
+func TestGoAwayIsTheCause(t *testing.T) {
+	const told = `peer closed the connection with GOAWAY: ENHANCE_YOUR_CALM, debug data: "too_many_pings"`
+	ends := map[string]func(p *testPeer){
+		"end":   func(p *testPeer) { p.nc.Close() },
+		"reset": func(p *testPeer) { p.nc.fail(errors.New("connection reset")) },
+	}
+	for name, end := range ends {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				p := newPeer(t, Client, peerConfig{})
+				p.open(Frames{})
+				p.send(goAway(1, http2.ErrCodeEnhanceYourCalm, "too_many_pings"))
+				end(p)
+				p.wantTold(`goaway ENHANCE_YOUR_CALM "too_many_pings"`, "closed: "+told, "abort 1 "+told)
+			})
+		})
+	}
+	t.Run("found after a failed write", func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
+			p := newPeer(t, Client, peerConfig{})
+			s := p.open(Frames{})
+			p.self.out.set(func() { p.self.out.refused = true })
+			s.Send(message("x"))
+			p.send(goAway(1, http2.ErrCodeEnhanceYourCalm, "too_many_pings"))
+			p.nc.CloseWrite()
+			p.wantTold(`goaway ENHANCE_YOUR_CALM "too_many_pings"`, "closed: "+told, "abort 1 "+told)
+		})
+	})
+}
+
+func TestWriteError(t *testing.T) {
+	for _, plain := range []bool{false, true} {
+		bubble(t, func(t *testing.T) {
+			p := newPeer(t, Client, peerConfig{plain: plain})
+			s := p.open(Frames{})
+			p.self.out.set(func() { p.self.out.broken = errors.New("no route") })
+			s.Send(message("x"))
+			synctest.Wait()
+			if err := p.conn.Open(&new(testStream).Stream, Frames{Headers: request}, nil); err != ErrDraining {
+				t.Errorf("Open: %v", err)
+			}
+			s.Send(message("x"))
+			s.Reset(frame.Cancel)
+			p.wantTold()
+			time.Sleep(lastFlush)
+			p.wantTold("closed: error writing: no route")
+		})
+	}
+}
+
+func TestReadErrors(t *testing.T) {
+	tests := []struct {
+		name string
+		do   func(p *testPeer)
+		want string
+	}{
+		{"end", func(p *testPeer) { p.nc.Close() }, "error reading: EOF"},
+		{"end within a header", func(p *testPeer) { p.send([]byte{0, 0}); p.nc.Close() }, "error reading: unexpected EOF"},
+		{"end within a payload", func(p *testPeer) { p.send(ping("12345678")[:12]); p.nc.Close() }, "error reading: unexpected EOF"},
+		{"end within a body", func(p *testPeer) { p.send(data(1, "12345678", false)[:12]); p.nc.Close() }, "error reading: unexpected EOF"},
+		{"end within padding", func(p *testPeer) {
+			p.send(raw(fData, 8, 1, make([]byte, 1))[:9])
+			p.nc.Close()
+		}, "error reading: unexpected EOF"},
+		{"end within an unknown frame", func(p *testPeer) { p.send(raw(0x50, 0, 1, make([]byte, 9))[:12]); p.nc.Close() }, "error reading: unexpected EOF"},
+		{"error", func(p *testPeer) { p.nc.fail(errors.New("reset")) }, "error reading: reset"},
+		{"Close", func(p *testPeer) { p.conn.Close(nil) }, "connection closed"},
+		{"Close with a reason", func(p *testPeer) { p.conn.Close(errors.New("enough")) }, "enough"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				p := newPeer(t, Client, peerConfig{})
+				p.open(Frames{})
+				tt.do(p)
+				p.wantTold("closed: "+tt.want, "abort 1 "+tt.want)
+				if p.conn.Cause() == nil || p.conn.Cause().Error() != tt.want {
+					t.Errorf("cause %v", p.conn.Cause())
+				}
+			})
+		})
+	}
+}
+
+func TestPreface(t *testing.T) {
+	bubble(t, func(t *testing.T) { // not a word
+		p := newPeer(t, Server, peerConfig{raw: true, Config: Config{PrefaceTimeout: time.Second}})
+		p.want("SETTINGS")
+		time.Sleep(time.Second)
+		p.want("EOF")
+		p.wantTold("closed: error reading: i/o timeout")
+	})
+	bubble(t, func(t *testing.T) { // the preface and nothing else
+		p := newPeer(t, Server, peerConfig{raw: true, Config: Config{PrefaceTimeout: time.Second}})
+		p.send([]byte(http2.ClientPreface))
+		time.Sleep(time.Second)
+		p.wantTold("closed: error reading: i/o timeout")
+	})
+	bubble(t, func(t *testing.T) { // in time
+		p := newPeer(t, Server, peerConfig{Config: Config{PrefaceTimeout: time.Second}})
+		time.Sleep(time.Hour)
+		p.send(ping("12345678"))
+		p.want("PING ack 12345678")
+	})
+	for _, hello := range []string{"GET / HTTP/1.0\r\n\r\n", "PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n", "\x16\x03\x01\x02\x00\x01\x00"} {
+		bubble(t, func(t *testing.T) {
+			p := newPeer(t, Server, peerConfig{raw: true})
+			p.send([]byte(hello))
+			p.want("SETTINGS", "GOAWAY 0 PROTOCOL_ERROR", "EOF")
+		})
+	}
+	for _, side := range []Side{Client, Server} {
+		for name, first := range map[string][]byte{
+			"PING": ping("12345678"), "ack": raw(fSettings, 1, 0, nil), "unknown": raw(0x50, 0, 0, nil),
+			"DATA": data(1, "x", false), "GOAWAY": goAway(0, 0, ""),
+		} {
+			bubble(t, func(t *testing.T) {
+				p := newPeer(t, side, peerConfig{raw: true})
+				if side == Server {
+					p.send([]byte(http2.ClientPreface))
+				} else {
+					p.wantPreface()
+				}
+				p.send(first)
+				if got := p.frames(); len(got) != 3 || got[1] != "GOAWAY 0 PROTOCOL_ERROR" {
+					t.Errorf("%s first: %q", name, got)
+				}
+			})
+		}
+	}
+}
+
+func TestLocalSettings(t *testing.T) {
+	table := uint32(0)
+	full := Config{
+		StreamWindow: 1 << 20, ConnWindow: 1 << 21, MaxStreams: 7, MaxHeaderList: 100, HeaderTable: &table,
+		Pool: mem.DefaultBufferPool(),
+	}
+	for _, tt := range []struct {
+		side Side
+		cfg  Config
+		want string
+	}{
+		{Client, Config{}, "SETTINGS ENABLE_PUSH=0"},
+		{Server, Config{}, "SETTINGS"},
+		{Server, full, "SETTINGS MAX_CONCURRENT_STREAMS=7 INITIAL_WINDOW_SIZE=1048576 MAX_HEADER_LIST_SIZE=100 HEADER_TABLE_SIZE=0; WINDOW 0 2031617"},
+	} {
+		bubble(t, func(t *testing.T) {
+			p := newPeer(t, tt.side, peerConfig{raw: true, Config: tt.cfg})
+			p.settle()
+			if tt.side == Client {
+				p.wantPreface()
+			}
+			if got := strings.Join(p.frames(), "; "); got != tt.want {
+				t.Errorf("got %s, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
+// A TABLE_SIZE of ours binds the peer from its acknowledgement on.
+func TestHeaderTableSetting(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		table := uint32(0)
+		p := newPeer(t, Server, peerConfig{Config: Config{HeaderTable: &table}})
+		p.send(p.request(1, true)) // without the size update that was due
+		p.want(broken("0", "COMPRESSION_ERROR")...)
+	})
+	bubble(t, func(t *testing.T) {
+		table := uint32(0)
+		p := newPeer(t, Server, peerConfig{Config: Config{HeaderTable: &table}})
+		p.enc.SetMaxDynamicTableSize(0)
+		p.send(p.request(1, true), p.request(3, true))
+		p.wantTold("opened 1 :method=POST :path=/x end", "opened 3 :method=POST :path=/x end")
+	})
+}
+
+func TestCloseBeforeStart(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		self, nc := memPipe(1 << 16)
+		role := &testRole{}
+		c := New(self, Client, &Config{Pool: mem.DefaultBufferPool()}, role)
+		c.Close(errors.New("enough"))
+		c.Start()
+		c.Close(nil)
+		synctest.Wait()
+		same(t, "told", role.take(), []string{"closed: enough"})
+		if b, err := io.ReadAll(nc); len(b) != 0 || err != nil {
+			t.Errorf("peer got %q, %v", b, err)
+		}
+	})
+}
+
+// Whoever ends a connection, and however many do at once: everyone is told
+// once, the owner first, nothing is lent any more.
+func TestCloseRaces(t *testing.T) {
+	for round := range 50 {
+		self, nc := net.Pipe()
+		role := &testRole{greedy: true}
+		c := New(self, Client, &Config{Pool: mem.DefaultBufferPool()}, role)
+		c.Start()
+		go func() {
+			f := http2.NewFramer(nc, nc)
+			nc.Read(make([]byte, len(http2.ClientPreface)))
+			go f.WriteSettings()
+			for {
+				if _, err := f.ReadFrame(); err != nil {
+					return
+				}
+			}
+		}()
+		var wg sync.WaitGroup
+		opened := make(chan *testStream, 8)
+		for range cap(opened) {
+			wg.Go(func() {
+				s := newTestStream(role)
+				f := message("hello")
+				f.Headers = request
+				if err := c.Open(&s.Stream, f, nil); err == nil {
+					opened <- s
+					s.Send(message("world"))
+				}
+			})
+		}
+		wg.Go(func() { c.Close(errors.New("one")) })
+		wg.Go(func() { c.Close(errors.New("other")) })
+		wg.Go(func() { nc.Close() })
+		if round%2 == 0 {
+			wg.Go(func() { c.Drain(frame.NoError, "") })
+			wg.Go(c.Retire)
+		}
+		wg.Wait()
+		var l []string
+		for deadline := time.Now().Add(10 * time.Second); ; { // the reader tells them
+			role.mu.Lock()
+			l = slices.DeleteFunc(slices.Clone(role.lines), func(s string) bool { return s == "ready" })
+			role.mu.Unlock()
+			if len(l) >= len(opened)+1 {
+				break
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("%d streams were opened, told %q", len(opened), l)
+			}
+			<-time.After(100 * time.Microsecond)
+		}
+		closed := 0
+		for i, line := range l {
+			switch {
+			case strings.HasPrefix(line, "closed"):
+				closed++
+			case strings.HasPrefix(line, "abort") && closed == 0, strings.HasPrefix(line, "aborted twice"), closed > 1:
+				t.Fatalf("line %d of %q", i, l)
+			}
+		}
+	}
+}

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package h2
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"golang.org/x/net/http2"
+)
+
+func TestSendWindows(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPeer(t, Client, peerConfig{settings: []http2.Setting{{ID: http2.SettingInitialWindowSize, Val: 10}}})
+		f := message("0123456789")
+		f.End = true
+		s := p.open(f)
+		p.want("HEADERS 1 :method=POST :path=/x", `DATA 1 "\x00\x00\x00\x00\n01234"`)
+		p.send(settings(4, 12))
+		p.want("SETTINGS ack", `DATA 1 "56"`)
+		p.send(settings(4, 5)) // the window is below zero
+		p.want("SETTINGS ack")
+		p.send(window(1, 7))
+		p.want()
+		p.send(window(1, 1))
+		p.want(`DATA 1 "7"`)
+		p.send(window(1, 100))
+		p.want(`DATA 1 "89" end`)
+		p.send(p.headers(1, true, response...))
+		p.settle()
+		if s.Send(Frames{End: true}) != ErrStreamDone || p.conn.Streams() != 0 {
+			t.Error("not over")
+		}
+	})
+}
+
+// The connection's window is shared frame by frame.
+func TestConnWindow(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPeer(t, Client, peerConfig{settings: []http2.Setting{{ID: http2.SettingInitialWindowSize, Val: 1 << 20}}})
+		a, b := p.open(message(strings.Repeat("a", 65535-5-10))), p.open(message("bbbbbbbbbb"))
+		p.frames()
+		p.want()
+		if b.Room() != nil || a.Room() != nil {
+			t.Error("little waits: there is room")
+		}
+		p.send(window(0, 3))
+		p.want(`DATA 3 "bbb"`)
+		p.send(window(0, 100))
+		p.want(`DATA 3 "bb"`)
+	})
+}
+
+func TestRoom(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPeer(t, Client, peerConfig{settings: []http2.Setting{{ID: http2.SettingInitialWindowSize, Val: 1000}}})
+		s := p.open(message(strings.Repeat("x", sendBuffer+1000)))
+		room := s.Room()
+		if room == nil {
+			t.Fatal("room for more")
+		}
+		p.send(window(1, 100))
+		select {
+		case <-room:
+		default:
+			t.Fatal("nobody is told that there is room")
+		}
+		if s.Room() != nil {
+			t.Fatal("no room")
+		}
+		s.Send(message(strings.Repeat("x", 1000)))
+		room = s.Room()
+		p.conn.Close(nil)
+		synctest.Wait()
+		<-room
+	})
+}
+
+// Padding is a part of the windows, and comes back.
+func TestPaddingCounts(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPeer(t, Server, peerConfig{Config: Config{StreamWindow: 1000, StaticWindow: true}})
+		padded := func(n, pad int, flags http2.Flags) []byte {
+			b := append([]byte{byte(pad)}, strings.Repeat("d", n)...)
+			return raw(fData, 8|flags, 1, append(b, make([]byte, pad)...))
+		}
+		p.send(p.request(1, false), padded(100, 255, 0), padded(0, 255, 0))
+		p.want("WINDOW 1 256", "WINDOW 1 256")
+		s := p.role.stream(1)
+		s.Consume(100)
+		p.want()
+		p.send(padded(900, 0, 0))
+		p.want("RST 1 FLOW_CONTROL_ERROR")
+		if got := s.received(); got != strings.Repeat("d", 100) {
+			t.Errorf("received %d bytes", len(got))
+		}
+	})
+}
+
+// Received windows grow for who waits, and are granted in lumps.
+func TestReceiveWindows(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPeer(t, Server, peerConfig{Config: Config{StreamWindow: 1000, StaticWindow: true}})
+		p.send(p.request(1, false), data(1, strings.Repeat("x", 600), false))
+		s := p.role.stream(1)
+		s.Consume(100)
+		p.want()
+		s.Consume(200)
+		p.want("WINDOW 1 300")
+		s.Expect(5000)
+		p.want("WINDOW 1 4300")
+		s.Consume(300)
+		p.want()
+		p.send(data(1, strings.Repeat("x", 5000), true))
+		s.Consume(5000)
+		p.want() // it has ended: no use
+	})
+}
+
+// The windows grow with what the path carries: an estimate by PINGs, which are
+// never sent alone.
+func TestWindowsGrow(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPeer(t, Server, peerConfig{})
+		p.role.greedy = true
+		p.send(p.request(1, false), data(1, strings.Repeat("x", 16000), false), data(1, strings.Repeat("x", 16000), false))
+		p.want("WINDOW 0 32000", "WINDOW 1 20457") // and no PING
+		p.send(data(1, strings.Repeat("x", 768), false))
+		p.want("PING bdp")
+		p.role.stream(1).Expect(1 << 20) // what the test sends is not what is tested
+		for range 4 {
+			p.send(data(1, strings.Repeat("x", 15000), false))
+		}
+		p.frames()
+		p.send(raw(fPing, 1, 0, []byte("bdp\x00\x00\x00\x00\x00")))
+		got := strings.Join(p.frames(), "; ")
+		if !strings.HasPrefix(got, "SETTINGS INITIAL_WINDOW_SIZE=131070; WINDOW 0 ") {
+			t.Errorf("got %s", got)
+		}
+		p.send(raw(fSettings, 1, 0, nil), data(1, "", true))
+		p.wantTold("opened 1 :method=POST :path=/x", "end 1")
+	})
+}
+
+// Streams take turns, frame by frame.
+func TestFairness(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		const n = 8
+		p := newPeer(t, Client, peerConfig{limit: 1 << 20, settings: []http2.Setting{{ID: http2.SettingInitialWindowSize, Val: 1 << 20}}})
+		body := strings.Repeat("x", 200<<10)
+		for range n {
+			p.open(message(body))
+		}
+		p.send(window(0, 64<<10))
+		p.frames()
+		sent := map[string]int{}
+		for range 4 * n {
+			p.send(window(0, 16384))
+			for _, f := range p.frames() {
+				id, _, _ := strings.Cut(strings.TrimPrefix(f, "DATA "), " ")
+				sent[id] += len(f)
+			}
+		}
+		least, most := 1<<30, 0
+		for _, v := range sent {
+			least, most = min(least, v), max(most, v)
+		}
+		if len(sent) != n || most-least > 20000 {
+			t.Errorf("sent %v", sent)
+		}
+	})
+}

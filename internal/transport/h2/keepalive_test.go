@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package h2
+
+import (
+	"testing"
+	"time"
+)
+
+func TestKeepaliveVerdicts(t *testing.T) {
+	const s = int64(time.Second)
+	type step struct {
+		now, lastRead int64
+		streams       int
+		want          keepaliveVerdict
+		next          time.Duration
+	}
+	for _, tt := range []struct {
+		name  string
+		cfg   Keepalive
+		steps []step
+	}{
+		{"quiet peer that answers", Keepalive{Interval: 10 * time.Second, Timeout: time.Second}, []step{
+			{10 * s, 0, 1, keepAsk, time.Second},
+			{11 * s, 10*s + 1, 1, keepWaiting, 9*time.Second + 1},
+			{20*s + 1, 10*s + 1, 1, keepAsk, time.Second},
+			{20*s + 2, 10*s + 1, 1, keepWaiting, time.Second - 1},
+			{21*s + 1, 10*s + 1, 1, keepDead, 0},
+		}},
+		{"busy peer", Keepalive{Interval: 10 * time.Second, Timeout: time.Second}, []step{
+			{10 * s, 9 * s, 1, keepWaiting, 9 * time.Second},
+			{19 * s, 18 * s, 1, keepWaiting, 9 * time.Second},
+		}},
+		{"no stream", Keepalive{Interval: 10 * time.Second, Timeout: time.Second}, []step{
+			{10 * s, 0, 0, keepDormant, 0},
+		}},
+		{"no stream, asked all the same", Keepalive{Interval: 10 * time.Second, Timeout: time.Second, WithoutStreams: true}, []step{
+			{10 * s, 0, 0, keepAsk, time.Second},
+			{11 * s, 0, 0, keepDead, 0},
+		}},
+		{"the stream ends before the answer is due", Keepalive{Interval: 10 * time.Second, Timeout: 5 * time.Second}, []step{
+			{10 * s, 0, 1, keepAsk, 5 * time.Second},
+			{15 * s, 11 * s, 0, keepDormant, 0},
+		}},
+	} {
+		var k keepaliveState
+		for i, st := range tt.steps {
+			v, next := k.check(&tt.cfg, st.now+s, st.lastRead+s, st.streams)
+			if v != st.want || next != st.next {
+				t.Errorf("%s, step %d: verdict %d in %v, want %d in %v", tt.name, i, v, next, st.want, st.next)
+			}
+		}
+	}
+}
+
+const dead = "connection error NO_ERROR: keepalive ping failed to receive ACK within timeout"
+
+func TestDeadPeer(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPeer(t, Client, peerConfig{Config: Config{Keepalive: Keepalive{Interval: 10 * time.Second, Timeout: 2 * time.Second}}})
+		time.Sleep(time.Hour) // no stream: nobody asks
+		p.want()
+		p.open(Frames{End: true})
+		p.want("HEADERS 1 end :method=POST :path=/x")
+		time.Sleep(9 * time.Second)
+		p.want()
+		time.Sleep(time.Second)
+		p.want("PING alive")
+		time.Sleep(time.Second)
+		p.send(raw(fPing, 1, 0, []byte("alive\x00\x00\x00")))
+		time.Sleep(9 * time.Second)
+		p.want()
+		p.send(window(0, 1)) // any input will do
+		time.Sleep(9 * time.Second)
+		p.want()
+		time.Sleep(time.Second + time.Millisecond)
+		p.want("PING alive")
+		time.Sleep(2 * time.Second)
+		p.wantTold("closed: "+dead, "abort 1 "+dead)
+		p.want("EOF")
+	})
+}
+
+// A slow body is a sign of life, long before its frame is complete.
+func TestSlowBodyIsAlive(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPeer(t, Client, peerConfig{Config: Config{Keepalive: Keepalive{Interval: 10 * time.Second, Timeout: 2 * time.Second}}})
+		p.open(Frames{End: true})
+		p.frames()
+		p.send(p.headers(1, false, response...))
+		b := data(1, "a body of 23 characters", true)
+		p.send(b[:9])
+		for _, c := range b[9:] {
+			time.Sleep(9 * time.Second)
+			p.send([]byte{c})
+		}
+		for _, f := range p.frames() {
+			if f != "PING alive" {
+				t.Errorf("got %s", f)
+			}
+		}
+		p.wantTold("headers 1 :status=200", "end 1")
+	})
+}
+
+// A connection that we don't read for a while has no dead peer.
+func TestHeldUpIsAlive(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPeer(t, Server, peerConfig{Config: Config{
+			MaxStreams: 1, Keepalive: Keepalive{Interval: 10 * time.Second, Timeout: 2 * time.Second},
+		}})
+		p.send(p.request(1, true), rst(1, 8), p.request(3, true))
+		time.Sleep(time.Hour)
+		p.wantTold("opened 1 :method=POST :path=/x end", "abort 1 stream terminated by RST_STREAM with error code: CANCEL")
+		p.role.done(p.role.stream(1))
+		p.wantTold("opened 3 :method=POST :path=/x end")
+	})
+}

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package h2
+
+import (
+	"strings"
+	"testing"
+
+	"golang.org/x/net/http2"
+)
+
+const (
+	fData         = http2.FrameData
+	fHeaders      = http2.FrameHeaders
+	fPriority     = http2.FramePriority
+	fRST          = http2.FrameRSTStream
+	fSettings     = http2.FrameSettings
+	fPush         = http2.FramePushPromise
+	fPing         = http2.FramePing
+	fGoAway       = http2.FrameGoAway
+	fWindow       = http2.FrameWindowUpdate
+	fContinuation = http2.FrameContinuation
+)
+
+// broken is what follows a connection error.
+func broken(last, code string) []string { return []string{"GOAWAY " + last + " " + code, "EOF"} }
+
+// TestServerRules: what a client must not do, and what a server answers. Each
+// case is sent in one piece, and byte by byte.
+func TestServerRules(t *testing.T) {
+	tests := []struct {
+		name string // with the section of RFC 9113
+		send func(p *testPeer) []byte
+		want []string
+		cfg  peerConfig
+	}{
+		{name: "4.1 unknown type is ignored", send: func(*testPeer) []byte {
+			return join(raw(0x7f, 0xff, 5, []byte("what")), raw(0x20, 0, 0, nil), ping("12345678"))
+		}, want: []string{"PING ack 12345678"}},
+		{name: "4.2 DATA larger than allowed", send: func(p *testPeer) []byte {
+			return join(p.request(1, false), data(1, strings.Repeat("x", 16385), false), ping("12345678"))
+		}, want: []string{"WINDOW 0 16385", "RST 1 FRAME_SIZE_ERROR", "PING ack 12345678"}},
+		{name: "4.2 HEADERS larger than allowed", send: func(*testPeer) []byte {
+			return raw(fHeaders, 4, 1, make([]byte, 16385))
+		}, want: broken("0", "FRAME_SIZE_ERROR")},
+		{name: "4.2 unknown type larger than allowed, on the connection", send: func(*testPeer) []byte {
+			return raw(0x7f, 0, 0, make([]byte, 16385))
+		}, want: broken("0", "FRAME_SIZE_ERROR")},
+		{name: "4.3 undecodable block", send: func(*testPeer) []byte {
+			return raw(fHeaders, 4, 1, []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff})
+		}, want: broken("0", "COMPRESSION_ERROR")},
+		{name: "5.1 DATA on idle stream", send: func(*testPeer) []byte { return data(1, "x", false) }, want: broken("0", "PROTOCOL_ERROR")},
+		{name: "5.1 RST_STREAM on idle stream", send: func(*testPeer) []byte { return rst(1, 8) }, want: broken("0", "PROTOCOL_ERROR")},
+		{name: "5.1 WINDOW_UPDATE on idle stream", send: func(*testPeer) []byte { return window(1, 1) }, want: broken("0", "PROTOCOL_ERROR")},
+		{name: "5.1 PRIORITY on idle stream", send: func(*testPeer) []byte {
+			return join(raw(fPriority, 0, 1, []byte{0, 0, 0, 3, 1}), ping("12345678"))
+		}, want: []string{"PING ack 12345678"}},
+		{name: "5.1 DATA after END_STREAM", send: func(p *testPeer) []byte {
+			return join(p.request(1, true), data(1, "x", false))
+		}, want: []string{"RST 1 STREAM_CLOSED"}},
+		{name: "5.1 HEADERS after END_STREAM", send: func(p *testPeer) []byte {
+			return join(p.request(1, true), p.headers(1, true, "a", "b"))
+		}, want: []string{"RST 1 STREAM_CLOSED"}},
+		{name: "5.1 RST_STREAM and WINDOW_UPDATE after END_STREAM", send: func(p *testPeer) []byte {
+			return join(p.request(1, true), window(1, 1), rst(1, 8), window(1, 1), rst(1, 8))
+		}},
+		{name: "5.1 frames on a stream that was reset", send: func(p *testPeer) []byte {
+			return join(p.request(1, false), rst(1, 8), data(1, "x", false), window(1, 5), p.headers(1, true, "a", "b"), ping("12345678"))
+		}, want: []string{"PING ack 12345678"}},
+		{name: "5.1.1 even id", send: func(p *testPeer) []byte { return p.request(2, true) }, want: broken("0", "PROTOCOL_ERROR")},
+		{name: "5.1.1 lower id than before", send: func(p *testPeer) []byte {
+			return join(p.request(5, true), p.request(3, true))
+		}, want: broken("5", "PROTOCOL_ERROR")},
+		{name: "5.1.2 too many streams", send: func(p *testPeer) []byte {
+			return join(p.request(1, true), p.request(3, true), p.request(5, true))
+		}, want: []string{"RST 5 REFUSED_STREAM"}, cfg: peerConfig{Config: Config{MaxStreams: 2}}},
+		{name: "6.1 DATA on stream 0", send: func(*testPeer) []byte { return data(0, "x", false) }, want: broken("0", "PROTOCOL_ERROR")},
+		{name: "6.1 padding as long as the payload", send: func(p *testPeer) []byte {
+			return join(p.request(1, false), raw(fData, 8, 1, []byte{3, 0, 0}))
+		}, want: broken("1", "PROTOCOL_ERROR")},
+		{name: "6.1 no room for the pad length", send: func(p *testPeer) []byte {
+			return join(p.request(1, false), raw(fData, 8, 1, nil))
+		}, want: []string{"RST 1 FRAME_SIZE_ERROR"}},
+		{name: "6.2 HEADERS on stream 0", send: func(p *testPeer) []byte { return p.request(0, true) }, want: broken("0", "PROTOCOL_ERROR")},
+		{name: "6.2 padding longer than the payload", send: func(*testPeer) []byte {
+			return raw(fHeaders, 4|8, 1, []byte{9, 0x82})
+		}, want: broken("0", "PROTOCOL_ERROR")},
+		{name: "6.2 too short for the priority", send: func(*testPeer) []byte {
+			return raw(fHeaders, 4|0x20, 1, []byte{0, 0, 0, 0})
+		}, want: broken("0", "FRAME_SIZE_ERROR")},
+		{name: "6.2 depends on itself", send: func(p *testPeer) []byte {
+			return join(raw(fHeaders, 4|0x20, 1, append([]byte{0, 0, 0, 1, 0}, p.fieldBlock(request...)...)), p.request(3, true))
+		}, want: []string{"RST 1 PROTOCOL_ERROR"}},
+		{name: "6.3 PRIORITY on stream 0", send: func(*testPeer) []byte { return raw(fPriority, 0, 0, make([]byte, 5)) }, want: broken("0", "PROTOCOL_ERROR")},
+		{name: "6.3 PRIORITY of a wrong length", send: func(p *testPeer) []byte {
+			return join(p.request(1, false), raw(fPriority, 0, 1, make([]byte, 4)))
+		}, want: []string{"RST 1 FRAME_SIZE_ERROR"}},
+		{name: "6.4 RST_STREAM on stream 0", send: func(*testPeer) []byte { return rst(0, 8) }, want: broken("0", "PROTOCOL_ERROR")},
+		{name: "6.4 RST_STREAM of a wrong length", send: func(p *testPeer) []byte {
+			return join(p.request(1, false), raw(fRST, 0, 1, make([]byte, 3)))
+		}, want: broken("1", "FRAME_SIZE_ERROR")},
+		{name: "6.5 SETTINGS on a stream", send: func(*testPeer) []byte { return raw(fSettings, 0, 1, nil) }, want: broken("0", "PROTOCOL_ERROR")},
+		{name: "6.5 SETTINGS of a wrong length", send: func(*testPeer) []byte { return raw(fSettings, 0, 0, make([]byte, 5)) }, want: broken("0", "FRAME_SIZE_ERROR")},
+		{name: "6.5 acknowledgement with a payload", send: func(*testPeer) []byte { return raw(fSettings, 1, 0, make([]byte, 6)) }, want: broken("0", "FRAME_SIZE_ERROR")},
+		{name: "6.5 acknowledgement of nothing", send: func(*testPeer) []byte { return raw(fSettings, 1, 0, nil) }, want: broken("0", "PROTOCOL_ERROR")},
+		{name: "6.5.2 ENABLE_PUSH 2", send: func(*testPeer) []byte { return settings(2, 2) }, want: broken("0", "PROTOCOL_ERROR")},
+		{name: "6.5.2 ENABLE_PUSH 1", send: func(*testPeer) []byte { return settings(2, 1) }, want: []string{"SETTINGS ack"}},
+		{name: "6.5.2 INITIAL_WINDOW_SIZE 2^31", send: func(*testPeer) []byte { return settings(4, 1<<31) }, want: broken("0", "FLOW_CONTROL_ERROR")},
+		{name: "6.5.2 MAX_FRAME_SIZE 0", send: func(*testPeer) []byte { return settings(5, 0) }, want: broken("0", "PROTOCOL_ERROR")},
+		{name: "6.5.2 MAX_FRAME_SIZE 16383", send: func(*testPeer) []byte { return settings(5, 16383) }, want: broken("0", "PROTOCOL_ERROR")},
+		{name: "6.5.2 MAX_FRAME_SIZE 2^24", send: func(*testPeer) []byte { return settings(5, 1<<24) }, want: broken("0", "PROTOCOL_ERROR")},
+		{name: "6.5.2 unknown setting", send: func(*testPeer) []byte { return settings(0x99, 7, 5, 16384) }, want: []string{"SETTINGS ack"}},
+		{name: "6.6 PUSH_PROMISE", send: func(p *testPeer) []byte {
+			return join(p.request(1, false), raw(fPush, 4, 1, []byte{0, 0, 0, 2, 0x82}))
+		}, want: broken("1", "PROTOCOL_ERROR")},
+		{name: "6.7 PING", send: func(*testPeer) []byte { return ping("12345678") }, want: []string{"PING ack 12345678"}},
+		{name: "6.7 PING ack of nothing is ignored", send: func(*testPeer) []byte { return raw(fPing, 1, 0, make([]byte, 8)) }},
+		{name: "6.7 PING on a stream", send: func(*testPeer) []byte { return raw(fPing, 0, 1, make([]byte, 8)) }, want: broken("0", "PROTOCOL_ERROR")},
+		{name: "6.7 PING of a wrong length", send: func(*testPeer) []byte { return raw(fPing, 0, 0, make([]byte, 7)) }, want: broken("0", "FRAME_SIZE_ERROR")},
+		{name: "6.8 GOAWAY on a stream", send: func(*testPeer) []byte { return raw(fGoAway, 0, 1, make([]byte, 8)) }, want: broken("0", "PROTOCOL_ERROR")},
+		{name: "6.8 GOAWAY too short", send: func(*testPeer) []byte { return raw(fGoAway, 0, 0, make([]byte, 7)) }, want: broken("0", "FRAME_SIZE_ERROR")},
+		{name: "6.8 GOAWAY with a higher last stream than before", send: func(p *testPeer) []byte {
+			return join(p.request(1, false), goAway(0, 0, ""), goAway(2, 0, ""))
+		}, want: broken("1", "PROTOCOL_ERROR")},
+		{name: "6.9 WINDOW_UPDATE of 0 on a stream", send: func(p *testPeer) []byte {
+			return join(p.request(1, false), window(1, 0))
+		}, want: []string{"RST 1 PROTOCOL_ERROR"}},
+		{name: "6.9 WINDOW_UPDATE of 0 on the connection", send: func(*testPeer) []byte { return window(0, 0) }, want: broken("0", "PROTOCOL_ERROR")},
+		{name: "6.9 WINDOW_UPDATE of a wrong length", send: func(*testPeer) []byte { return raw(fWindow, 0, 0, make([]byte, 3)) }, want: broken("0", "FRAME_SIZE_ERROR")},
+		{name: "6.9.1 stream window past 2^31-1", send: func(p *testPeer) []byte {
+			return join(p.request(1, false), window(1, 1<<31-1))
+		}, want: []string{"RST 1 FLOW_CONTROL_ERROR"}},
+		{name: "6.9.1 connection window past 2^31-1", send: func(*testPeer) []byte { return window(0, 1<<31-1) }, want: broken("0", "FLOW_CONTROL_ERROR")},
+		{name: "6.9.1 more than the stream's window", send: func(p *testPeer) []byte {
+			return join(p.request(1, false), data(1, strings.Repeat("x", 101), false), data(1, "x", true), ping("12345678"))
+		}, want: []string{"RST 1 FLOW_CONTROL_ERROR", "PING ack 12345678"}, cfg: peerConfig{Config: Config{StreamWindow: 100, StaticWindow: true}}},
+		{name: "6.9.2 setting takes a window past 2^31-1", send: func(p *testPeer) []byte {
+			return join(p.request(1, false), window(1, 1<<31-1-65535), settings(4, 65536))
+		}, want: broken("1", "FLOW_CONTROL_ERROR")},
+		{name: "6.10 CONTINUATION without HEADERS", send: func(*testPeer) []byte { return raw(fContinuation, 4, 1, nil) }, want: broken("0", "PROTOCOL_ERROR")},
+		{name: "6.10 CONTINUATION on stream 0", send: func(*testPeer) []byte { return raw(fContinuation, 4, 0, nil) }, want: broken("0", "PROTOCOL_ERROR")},
+		{name: "6.10 CONTINUATION on another stream", send: func(*testPeer) []byte {
+			return join(raw(fHeaders, 0, 1, []byte{0x82}), raw(fContinuation, 4, 3, nil))
+		}, want: broken("0", "PROTOCOL_ERROR")},
+		{name: "6.10 CONTINUATION after END_HEADERS", send: func(p *testPeer) []byte {
+			return join(p.request(1, false), raw(fContinuation, 4, 1, nil))
+		}, want: broken("1", "PROTOCOL_ERROR")},
+		{name: "6.10 another frame within a field block", send: func(*testPeer) []byte {
+			return join(raw(fHeaders, 0, 1, []byte{0x82}), ping("12345678"))
+		}, want: broken("0", "PROTOCOL_ERROR")},
+		{name: "6.10 an unknown frame within a field block", send: func(*testPeer) []byte {
+			return join(raw(fHeaders, 0, 1, []byte{0x82}), raw(0x77, 0, 1, nil))
+		}, want: broken("0", "PROTOCOL_ERROR")},
+	}
+	for _, tt := range tests {
+		for _, split := range []bool{false, true} {
+			name := tt.name
+			if split {
+				name += ", byte by byte"
+			}
+			t.Run(name, func(t *testing.T) {
+				bubble(t, func(t *testing.T) {
+					tt.cfg.StaticWindow = true
+					p := newPeer(t, Server, tt.cfg)
+					if split {
+						p.nc.out.set(func() { p.nc.out.maxRead = 1 })
+					}
+					p.send(tt.send(p))
+					p.want(tt.want...)
+				})
+			})
+		}
+	}
+}
+
+// TestClientRules: what a server must not do. Stream 1 is open on both sides.
+func TestClientRules(t *testing.T) {
+	tests := []struct {
+		name string
+		send func(p *testPeer) []byte
+		want []string
+		told []string
+	}{
+		{name: "5.1 HEADERS on an idle stream", send: func(p *testPeer) []byte { return p.headers(3, false, response...) },
+			want: broken("0", "PROTOCOL_ERROR")},
+		{name: "5.1.1 a server opens a stream", send: func(p *testPeer) []byte { return p.headers(2, false, response...) },
+			want: broken("0", "PROTOCOL_ERROR")},
+		{name: "5.1 DATA on an idle stream", send: func(*testPeer) []byte { return data(3, "x", false) }, want: broken("0", "PROTOCOL_ERROR")},
+		{name: "5.1 RST_STREAM on an idle stream", send: func(*testPeer) []byte { return rst(2, 0) }, want: broken("0", "PROTOCOL_ERROR")},
+		{name: "5.1 DATA after END_STREAM", send: func(p *testPeer) []byte {
+			return join(p.headers(1, true, response...), data(1, "x", false))
+		}, want: []string{"RST 1 STREAM_CLOSED"}, told: []string{
+			"headers 1 :status=200 end",
+			"abort 1 stream error STREAM_CLOSED: DATA after END_STREAM",
+		}},
+		{name: "6.5.2 ENABLE_PUSH 1", send: func(*testPeer) []byte { return settings(2, 1) }, want: broken("0", "PROTOCOL_ERROR")},
+		{name: "6.5.2 ENABLE_PUSH 0", send: func(*testPeer) []byte { return settings(2, 0) }, want: []string{"SETTINGS ack"}},
+		{name: "6.6 PUSH_PROMISE", send: func(*testPeer) []byte {
+			return raw(fPush, 4, 1, []byte{0, 0, 0, 2, 0x82})
+		}, want: broken("0", "PROTOCOL_ERROR")},
+		{name: "6.4 RST_STREAM", send: func(p *testPeer) []byte {
+			return join(p.headers(1, false, response...), rst(1, http2.ErrCodeEnhanceYourCalm))
+		}, told: []string{
+			"headers 1 :status=200",
+			"abort 1 stream terminated by RST_STREAM with error code: ENHANCE_YOUR_CALM",
+		}},
+		{name: "8.7 REFUSED_STREAM", send: func(*testPeer) []byte { return rst(1, http2.ErrCodeRefusedStream) }, told: []string{
+			"abort 1 stream terminated by RST_STREAM with error code: REFUSED_STREAM unprocessed",
+		}},
+		{name: "8.1 reply", send: func(p *testPeer) []byte {
+			return join(p.headers(1, false, response...), data(1, "hello", false), p.headers(1, true, trailers...))
+		}, told: []string{"headers 1 :status=200", "headers 1 grpc-status=0 end"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				p := newPeer(t, Client, peerConfig{})
+				p.open(Frames{})
+				p.want("HEADERS 1 :method=POST :path=/x")
+				p.send(tt.send(p))
+				p.want(tt.want...)
+				if tt.told != nil {
+					p.wantTold(tt.told...)
+				} else if len(tt.want) > 0 && tt.want[len(tt.want)-1] == "EOF" {
+					l := p.role.take()
+					if len(l) != 2 || !strings.HasPrefix(l[0], "closed: connection error") || !strings.HasPrefix(l[1], "abort 1 ") {
+						t.Errorf("told %q", l)
+					}
+				}
+			})
+		})
+	}
+}

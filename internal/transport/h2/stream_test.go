@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package h2
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"golang.org/x/net/http2"
+	"google.golang.org/grpc/internal/transport/h2/frame"
+)
+
+func TestClientCall(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPeer(t, Client, peerConfig{})
+		f := message("ping")
+		f.End = true
+		s := p.open(f)
+		p.want(`HEADERS 1 :method=POST :path=/x`, `DATA 1 "\x00\x00\x00\x00\x04ping" end`)
+		if err := s.Send(message("x")); err != ErrStreamDone {
+			t.Errorf("Send after the end: %v", err)
+		}
+		p.send(p.headers(1, false, response...), data(1, "po", false), data(1, "ng", false), p.headers(1, true, trailers...))
+		p.wantTold("headers 1 :status=200", "headers 1 grpc-status=0 end")
+		if s.received() != "pong" || p.conn.Streams() != 0 {
+			t.Errorf("received %q, %d streams open", s.received(), p.conn.Streams())
+		}
+		s.Reset(frame.Cancel) // too late for anyone
+		s.Consume(4)
+		p.want()
+	})
+}
+
+func TestServerCall(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPeer(t, Server, peerConfig{})
+		p.send(p.request(1, false), data(1, "ping", true))
+		p.wantTold("opened 1 :method=POST :path=/x", "end 1")
+		f := message("pong")
+		f.Headers, f.Trailers = response, trailers
+		s := p.role.stream(1)
+		if err := s.Send(f); err != nil {
+			t.Fatal(err)
+		}
+		p.want(`HEADERS 1 :status=200`, `DATA 1 "\x00\x00\x00\x00\x04pong"`, `HEADERS 1 end grpc-status=0`)
+		p.role.done(s)
+		if p.conn.zombies != 0 || p.conn.Streams() != 0 {
+			t.Errorf("%d zombies, %d streams", p.conn.zombies, p.conn.Streams())
+		}
+	})
+}
+
+// A server that has replied tells a client that still sends to stop.
+func TestServerStopsClient(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPeer(t, Server, peerConfig{})
+		p.send(p.request(1, false))
+		p.role.stream(1).Send(Frames{Headers: response, Trailers: trailers})
+		p.want("HEADERS 1 :status=200", "HEADERS 1 end grpc-status=0", "RST 1 NO_ERROR")
+		p.send(data(1, "late", false), window(1, 10), data(1, "", true))
+		p.want()
+		p.wantTold("opened 1 :method=POST :path=/x")
+	})
+}
+
+func TestReset(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPeer(t, Client, peerConfig{settings: []http2.Setting{{ID: http2.SettingInitialWindowSize, Val: 3}}})
+		s := p.open(message("more than there is room for"))
+		if s.Room() != nil {
+			t.Error("no room for another message")
+		}
+		s.Reset(frame.Cancel)
+		p.want("HEADERS 1 :method=POST :path=/x", `DATA 1 "\x00\x00\x00"`, "RST 1 CANCEL")
+		p.send(window(1, 100), p.headers(1, false, response...), data(1, "late", true))
+		p.want()
+		p.wantTold() // who resets is not told
+	})
+}
+
+// TestPlaces: the peer's limit of streams holds calls up, in their order.
+func TestPlaces(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPeer(t, Client, peerConfig{settings: []http2.Setting{{ID: http2.SettingMaxConcurrentStreams, Val: 2}}})
+		var log journal
+		cancel := make(chan struct{})
+		start := func(name string, done chan struct{}) {
+			go func() {
+				s := newTestStream(p.role)
+				err := p.conn.Open(&s.Stream, Frames{Headers: request, End: true}, done)
+				log.add("%s %d %v", name, s.ID(), err)
+			}()
+			synctest.Wait()
+		}
+		wantLog := func(lines ...string) {
+			t.Helper()
+			synctest.Wait()
+			same(t, "calls", log.take(), lines)
+		}
+		start("a", nil)
+		start("b", nil)
+		start("c", nil)
+		start("d", cancel)
+		start("e", nil)
+		wantLog("a 1 <nil>", "b 3 <nil>")
+		p.send(p.headers(1, true, response...))
+		wantLog("c 5 <nil>")
+		close(cancel)
+		wantLog("d 0 " + ErrNoPlace.Error())
+		p.send(settings(3, 0), p.headers(3, true, response...), p.headers(5, true, response...))
+		wantLog()
+		start("f", nil)
+		p.send(settings(3, 1))
+		wantLog("e 7 <nil>")
+		p.send(settings(3, 100))
+		wantLog("f 9 <nil>")
+		p.send(settings(3, 0))
+		start("g", nil)
+		p.send(goAway(9, 0, "bye"))
+		wantLog("g 0 " + ErrDraining.Error())
+		p.conn.Close(errors.New("enough"))
+		start("h", nil)
+		wantLog("h 0 enough")
+		if tb := &p.conn.table; tb.granted != 0 || tb.waiting != nil {
+			t.Errorf("left behind: %d granted, %d waiting", tb.granted, len(tb.waiting))
+		}
+	})
+}
+
+// A place that was promised to a call which gives up goes to the next one.
+func TestPlacePassedOn(t *testing.T) {
+	tb := newStreamTable(Client, 0)
+	tb.maxLocal, tb.local = 1, 1
+	a, b := tb.wait(), tb.wait()
+	tb.local--
+	tb.grant()
+	if len(a.ready) != 1 || len(b.ready) != 0 || tb.canOpen() {
+		t.Fatal("the first is not served first")
+	}
+	tb.abandon(a)
+	if len(b.ready) != 1 {
+		t.Fatal("the place is lost")
+	}
+	tb.maxLocal = 0
+	if tb.claim() {
+		t.Fatal("a place above the limit")
+	}
+}
+
+func TestOutOfIDs(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPeer(t, Client, peerConfig{})
+		p.conn.table.nextLocal = 1<<31 - 1
+		s := p.open(Frames{End: true})
+		p.want("HEADERS 2147483647 end :method=POST :path=/x")
+		var again testStream
+		if err := p.conn.Open(&again.Stream, Frames{Headers: request}, nil); err != ErrDraining {
+			t.Errorf("Open: %v", err)
+		}
+		p.send(p.headers(s.ID(), true, response...))
+		p.want("GOAWAY 0 NO_ERROR", "EOF")
+		p.wantTold("headers 2147483647 :status=200 end", "closed: "+ErrDrained.Error())
+	})
+}
+
+func TestHeaderListLimits(t *testing.T) {
+	long := strings.Repeat("v", 200)
+	t.Run("request over the peer's", func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
+			p := newPeer(t, Client, peerConfig{settings: []http2.Setting{{ID: http2.SettingMaxHeaderListSize, Val: 200}}})
+			s := newTestStream(p.role)
+			err := p.conn.Open(&s.Stream, Frames{Headers: fieldList{"k", long}}, nil)
+			var tooLarge *ErrHeaderListTooLarge
+			if !errors.As(err, &tooLarge) || tooLarge.Size != 233 || tooLarge.Max != 200 {
+				t.Errorf("Open: %v", err)
+			}
+			p.want()
+			p.open(Frames{})
+			p.want("HEADERS 1 :method=POST :path=/x") // the id was not used
+		})
+	})
+	t.Run("trailers over the peer's", func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
+			p := newPeer(t, Server, peerConfig{settings: []http2.Setting{{ID: http2.SettingMaxHeaderListSize, Val: 200}}})
+			p.send(p.request(1, true))
+			err := p.role.stream(1).Send(Frames{Headers: response, Trailers: fieldList{"k", long}})
+			var tooLarge *ErrHeaderListTooLarge
+			if !errors.As(err, &tooLarge) {
+				t.Errorf("Send: %v", err)
+			}
+			p.want("HEADERS 1 :status=200", "RST 1 INTERNAL_ERROR")
+		})
+	})
+	t.Run("trailers over the peer's, behind data that waits", func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
+			p := newPeer(t, Server, peerConfig{settings: []http2.Setting{
+				{ID: http2.SettingMaxHeaderListSize, Val: 200},
+				{ID: http2.SettingInitialWindowSize, Val: 0},
+			}})
+			p.send(p.request(1, true))
+			f := message("")
+			f.Headers, f.Trailers = response, fieldList{"k", long}
+			if err := p.role.stream(1).Send(f); err != nil {
+				t.Errorf("Send: %v", err)
+			}
+			p.want("HEADERS 1 :status=200")
+			p.send(window(1, 100))
+			p.want(`DATA 1 "\x00\x00\x00\x00\x00"`, "RST 1 INTERNAL_ERROR")
+		})
+	})
+	t.Run("request over ours", func(t *testing.T) {
+		for _, n := range []int{1, 40} { // also more than the limit in frames
+			bubble(t, func(t *testing.T) {
+				p := newPeer(t, Server, peerConfig{Config: Config{MaxHeaderList: 200, StaticWindow: true}})
+				fields := append(fieldList{}, request...)
+				for i := range n {
+					fields = append(fields, fmt.Sprint("k", i), strings.Repeat("~", 500))
+				}
+				b := p.fieldBlock(fields...)
+				send := join(raw(fHeaders, 1, 1, b[:100]))
+				for b = b[100:]; len(b) > 16384; b = b[16384:] {
+					send = join(send, raw(fContinuation, 0, 1, b[:16384]))
+				}
+				p.send(send, raw(fContinuation, 4, 1, b), p.request(3, true))
+				p.want("RST 1 ENHANCE_YOUR_CALM")
+				p.wantTold("opened 3 :method=POST :path=/x end")
+			})
+		}
+	})
+	t.Run("trailers over ours", func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
+			p := newPeer(t, Client, peerConfig{Config: Config{MaxHeaderList: 200}})
+			p.open(Frames{End: true})
+			p.frames()
+			p.send(p.headers(1, false, response...), p.headers(1, true, "k", long))
+			p.want("RST 1 ENHANCE_YOUR_CALM")
+			p.wantTold("headers 1 :status=200", "abort 1 stream error ENHANCE_YOUR_CALM: header list larger than announced")
+		})
+	})
+	t.Run("large list goes out in pieces", func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
+			p := newPeer(t, Client, peerConfig{})
+			v := strings.Repeat("~", 40000)
+			p.open(Frames{Headers: fieldList{"k", v}, End: true})
+			p.want("HEADERS 1 end open", "CONTINUATION 1 k="+v)
+		})
+	})
+}
+
+// A field block that spans frames survives any wait, and the end of its
+// connection does not reach the next one.
+func TestBlockCutOff(t *testing.T) {
+	for range 20 {
+		bubble(t, func(t *testing.T) {
+			p := newPeer(t, Server, peerConfig{})
+			p.send(raw(fHeaders, 0, 1, []byte{0x82}))
+			p.nc.Close()
+			p.settle()
+			q := newPeer(t, Server, peerConfig{})
+			q.send(q.request(1, true))
+			q.wantTold("opened 1 :method=POST :path=/x end")
+		})
+	}
+}
+
+// What arrives in pieces is answered as soon as it is whole.
+func TestAnswerToSplitFrame(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPeer(t, Server, peerConfig{Config: Config{StaticWindow: true}})
+		b := ping("12345678")
+		p.send(b[:9])
+		p.send(b[9:])
+		p.want("PING ack 12345678")
+		p.send(p.request(1, false))
+		b = data(1, strings.Repeat("x", 16384), false)
+		for range 3 {
+			p.send(b[:9])
+			p.send(b[9:100])
+			p.send(b[100:])
+		}
+		p.want("WINDOW 0 16384", "WINDOW 0 16384", "WINDOW 0 16384")
+	})
+}
+
+// Handler errors end the stream or the connection with the code they carry.
+func TestRoleErrors(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPeer(t, Server, peerConfig{accept: func(s *testStream, b *HeaderBlock) error {
+			switch string(b.Value(1)) {
+			case "/refuse":
+				return frame.Error{Code: frame.RefusedStream, Reason: "no"}
+			case "/fail":
+				return errors.New("no")
+			}
+			s.filled = func(int) error { return errors.New("don't like it") }
+			s.headers = func(*HeaderBlock, bool) error { return frame.Error{Code: frame.ProtocolError, Reason: "no"} }
+			return nil
+		}})
+		at := func(id uint32, path string) []byte { return p.headers(id, false, ":method", "POST", ":path", path) }
+		p.send(at(1, "/refuse"), at(3, "/fail"), at(5, "/"), data(5, "x", true), at(7, "/"), p.headers(7, true, "a", "b"))
+		p.want("RST 1 REFUSED_STREAM", "RST 3 INTERNAL_ERROR", "RST 5 CANCEL", "RST 7 PROTOCOL_ERROR")
+		p.wantTold("opened 5 :method=POST :path=/", "abort 5 stream error CANCEL: don't like it",
+			"opened 7 :method=POST :path=/", "headers 7 a=b end", "abort 7 stream error PROTOCOL_ERROR: no")
+		p.role.onPing = func(int) error { return frame.ConnError(frame.EnhanceYourCalm, "too_many_pings") }
+		p.send(ping("12345678"))
+		p.want("PING ack 12345678", "GOAWAY 7 ENHANCE_YOUR_CALM", "EOF")
+	})
+}
