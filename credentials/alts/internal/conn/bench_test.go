@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package conn
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"runtime"
+	"testing"
+
+	imem "google.golang.org/grpc/internal/mem"
+	"google.golang.org/grpc/internal/transport/readyreader"
+	"google.golang.org/grpc/mem"
+)
+
+// BenchmarkLargeMessage is 1 MiB over loopback TCP, from one goroutine to another,
+// written as the HTTP/2 layer writes it, 256 KiB at a time, and read into 32 KiB
+// buffers. "floor" is the same work without the protocol: seal, write, read, open,
+// one copy.
+func BenchmarkLargeMessage(b *testing.B) {
+	for _, record := range []int{4 << 10, 16 << 10, 64 << 10, 128 << 10, 256 << 10, 1 << 20} {
+		b.Run(fmt.Sprintf("record=%dKiB", record>>10), func(b *testing.B) {
+			s, r := pair(b, "tcp", Config{MaxRecord: record})
+			benchmarkLarge(b, s, r)
+		})
+	}
+	b.Run("lowwater", func(b *testing.B) {
+		s, r := pair(b, "tcp", Config{MaxRecord: MaxRecord, LowWater: true})
+		benchmarkLarge(b, s, r)
+	})
+	b.Run("plaintext", func(b *testing.B) {
+		s, r := rawPair(b, "tcp")
+		benchmarkLarge(b, s, r)
+	})
+	b.Run("floor", benchmarkFloor)
+}
+
+const large = 1 << 20
+
+func benchmarkLarge(b *testing.B, s, r net.Conn) {
+	src, ok := readyreader.NewReader(r)
+	if !ok {
+		b.Skip("no ready reader on this system")
+	}
+	b.SetBytes(large)
+	b.ReportAllocs()
+	msg, got := make([]byte, large), make([]byte, large)
+	count := b.N
+	go func() {
+		for range count {
+			for n := 0; n < large; n += 256 << 10 {
+				s.Write(msg[n : n+256<<10])
+			}
+		}
+	}()
+	b.ResetTimer()
+	for left := count * large; left > 0; {
+		buf, n, err := src.ReadOnReady(32<<10, mem.DefaultBufferPool())
+		if err != nil {
+			b.Fatal(err)
+		}
+		at := left % large
+		copy(got[large-at:], (*buf)[:n])
+		left -= n
+		mem.DefaultBufferPool().Put(buf)
+	}
+}
+
+func benchmarkFloor(b *testing.B) {
+	s, r := rawPair(b, "tcp")
+	const piece = 256 << 10
+	seals, opens := crypterAt(b, AES128GCM, Client, 0), crypterAt(b, AES128GCM, Client, 0)
+	b.SetBytes(large)
+	count := b.N
+	go func() {
+		msg, out := make([]byte, piece), make([]byte, 0, piece+tagSize)
+		for range count * large / piece {
+			sealed, _ := seals.seal(out, msg)
+			s.Write(sealed)
+		}
+	}()
+	in, got := make([]byte, piece+tagSize), make([]byte, piece)
+	b.ResetTimer()
+	for range count * large / piece {
+		if _, err := io.ReadFull(r, in); err != nil {
+			b.Fatal(err)
+		}
+		p, err := opens.open(in[:0], in)
+		if err != nil {
+			b.Fatal(err)
+		}
+		copy(got, p)
+	}
+}
+
+// BenchmarkReadMemoryUsage makes connections whose read is blocked, after a first
+// record of 1 MiB on each, and reports what one costs: of the heap, its socket's part in
+// it, in objects, and of the pool.
+func BenchmarkReadMemoryUsage(b *testing.B) {
+	benchmarkMemory(b, func(c, peer net.Conn) { blockRead(b, c, peer) })
+}
+
+// BenchmarkWriteMemoryUsage makes connections over which 1 MiB was written, and
+// reports what one costs.
+func BenchmarkWriteMemoryUsage(b *testing.B) {
+	benchmarkMemory(b, func(c, peer net.Conn) {
+		go c.Write(make([]byte, large))
+		if _, err := io.CopyN(io.Discard, peer, large); err != nil {
+			b.Fatal(err)
+		}
+	})
+}
+
+func benchmarkMemory(b *testing.B, use func(c, peer net.Conn)) {
+	const conns = 200
+	secret := key(AES128GCMRekey)
+	for b.Loop() {
+		raws := make([]net.Conn, 0, 2*conns)
+		for range conns {
+			s, r := rawPair(b, "tcp")
+			raws = append(raws, s, r)
+		}
+		before := usage()
+		lent := imem.Default().Stats().Buffers
+		made := make([]net.Conn, 0, 2*conns)
+		for i := 0; i < len(raws); i += 2 {
+			s, _ := New(raws[i], Config{Protocol: AES128GCMRekey, Key: secret, MaxRecord: MaxRecord})
+			r, _ := New(raws[i+1], Config{Protocol: AES128GCMRekey, Key: secret, MaxRecord: MaxRecord, Side: Server})
+			use(s, r)
+			made = append(made, s, r)
+		}
+		after := usage()
+		per := func(n uint64) float64 { return float64(n) / float64(len(made)) }
+		b.ReportMetric(per(after.HeapAlloc-before.HeapAlloc), "B/conn")
+		b.ReportMetric(per(after.HeapObjects-before.HeapObjects), "objects/conn")
+		b.ReportMetric(float64(imem.Default().Stats().Buffers-lent), "buffers-out")
+		for _, c := range made {
+			c.Close()
+		}
+	}
+}
+
+// blockRead leaves a goroutine in a read of c.
+func blockRead(b *testing.B, c, peer net.Conn) {
+	go peer.Write(make([]byte, large))
+	if _, err := io.CopyN(io.Discard, c, large); err != nil {
+		b.Fatal(err)
+	}
+	// The first Get is the attempt, which finds nothing; its Put comes right
+	// before the wait.
+	entered := make(chan struct{}, 1)
+	go func() {
+		entered <- struct{}{}
+		c.Read(make([]byte, 1))
+	}()
+	<-entered
+	runtime.Gosched()
+}
+
+func usage() runtime.MemStats {
+	var m runtime.MemStats
+	for range 3 {
+		runtime.GC()
+	}
+	runtime.ReadMemStats(&m)
+	return m
+}

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package conn
+
+import (
+	"net"
+	"sync"
+	"sync/atomic"
+	"syscall"
+
+	"google.golang.org/grpc/internal/transport/readyreader"
+	"google.golang.org/grpc/mem"
+)
+
+// Config is what a handshake agreed on, and how the connection is to be run.
+type Config struct {
+	// Side is this end's.
+	Side Side
+	// Protocol is AES128GCM or AES128GCMRekey.
+	Protocol string
+	// Key is the protocol's key, of KeySize(Protocol) bytes. It is copied.
+	Key []byte
+	// MaxRecord bounds the records written, in bytes, all included. Values
+	// below MinRecord and above MaxRecord count as these; 0 is DefaultRecord.
+	MaxRecord int
+	// Leftover is what was read past the handshake. It is copied.
+	Leftover []byte
+	// Pool lends the buffers; nil is mem's default pool.
+	Pool mem.BufferPool
+	// LowWater lets a read that waits for the rest of a large record ask the
+	// kernel to wake it once all of that is there (SO_RCVLOWAT): fewer wake-ups,
+	// somewhat less throughput. Only Linux and TCP have it.
+	LowWater bool
+}
+
+// New returns a connection over raw, which it owns from then on.
+//
+// Beside net.Conn it implements readyreader's Reader and a method ReleaseIdle;
+// where raw can be read and written without waiting, as TCP and unix sockets can on
+// unix systems, also TryReader, InPlaceReader and Writer.
+func New(raw net.Conn, cfg Config) (net.Conn, error) {
+	c := &conn{Conn: raw}
+	if err := c.init(&cfg); err != nil {
+		return nil, err
+	}
+	if c.in.try != nil && c.out.try != nil {
+		return &socketConn{c}, nil
+	}
+	c.in.try, c.out.try = nil, nil
+	return c, nil
+}
+
+// conn is an ALTS connection over any net.Conn. Of the embedded one it passes on
+// addresses and deadlines.
+type conn struct {
+	net.Conn
+	closed atomic.Bool
+
+	rmu sync.Mutex
+	in  reader // guarded by rmu
+
+	wmu sync.Mutex
+	out writer // guarded by wmu
+}
+
+func (c *conn) init(cfg *Config) error {
+	sealing, opening, err := newCrypters(cfg.Protocol, cfg.Key)
+	if err != nil {
+		return err
+	}
+	if cfg.Side == Server {
+		sealing, opening = opening, sealing
+	}
+	pool := cfg.Pool
+	if pool == nil {
+		pool = mem.DefaultBufferPool()
+	}
+	c.out.init(c.Conn, sealing, cfg.MaxRecord, pool)
+	c.in.init(c.Conn, opening, pool)
+	if cfg.LowWater {
+		c.in.low = newLowWater(c.Conn)
+	}
+	c.in.preload(cfg.Leftover)
+	return nil
+}
+
+// Read implements net.Conn. It waits for one record at most.
+func (c *conn) Read(p []byte) (int, error) {
+	c.rmu.Lock()
+	defer c.unlockRead()
+	return c.in.read(p, mayWait)
+}
+
+// ReadOnReady implements readyreader.Reader.
+func (c *conn) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, error) {
+	c.rmu.Lock()
+	defer c.unlockRead()
+	return c.in.lend(size, pool, mayWait)
+}
+
+// Write implements net.Conn, and the waiting half of readyreader.Writer: it first
+// writes what a TryWrite has left inside, which an empty p asks for alone. With
+// an error, n bytes of p are sealed, and the end of them may not have left yet.
+// After a deadline the next call goes on where this one stopped.
+func (c *conn) Write(p []byte) (int, error) {
+	c.wmu.Lock()
+	defer c.unlockWrite()
+	return c.out.write(p)
+}
+
+// Close closes the connection below and gives up the buffers. What is under way
+// ends with an error.
+func (c *conn) Close() error {
+	c.closed.Store(true)
+	err := c.Conn.Close()
+	// Whoever holds a lock looks at closed when it lets go.
+	if c.rmu.TryLock() {
+		c.unlockRead()
+	}
+	if c.wmu.TryLock() {
+		c.unlockWrite()
+	}
+	return err
+}
+
+// ReleaseIdle is called by the one who reads, before it stops looking at the
+// connection for a while: what is droppable goes.
+func (c *conn) ReleaseIdle() {
+	c.rmu.Lock()
+	c.in.settle()
+	c.in.chunk = c.in.floor
+	c.unlockRead()
+}
+
+func (c *conn) unlockRead() {
+	if c.closed.Load() {
+		c.in.drop()
+	}
+	c.rmu.Unlock()
+	// Close may have come between the look and the unlock, and found the lock
+	// taken.
+	if c.closed.Load() && c.rmu.TryLock() {
+		c.in.drop()
+		c.rmu.Unlock()
+	}
+}
+
+func (c *conn) unlockWrite() {
+	if c.closed.Load() {
+		c.out.close()
+	}
+	c.wmu.Unlock()
+	if c.closed.Load() && c.wmu.TryLock() {
+		c.out.close()
+		c.wmu.Unlock()
+	}
+}
+
+// socketConn is a conn that never has to wait if asked not to.
+type socketConn struct{ *conn }
+
+var (
+	_ readyreader.TryReader     = (*socketConn)(nil)
+	_ readyreader.InPlaceReader = (*socketConn)(nil)
+	_ readyreader.Writer        = (*socketConn)(nil)
+	_ readyreader.Reader        = (*conn)(nil)
+)
+
+// TryRead implements readyreader.TryReader.
+func (c *socketConn) TryRead(size int, pool mem.BufferPool) (*[]byte, int, error) {
+	c.rmu.Lock()
+	defer c.unlockRead()
+	return c.in.lend(size, pool, dontWait)
+}
+
+// TryReadInto implements readyreader.InPlaceReader.
+func (c *socketConn) TryReadInto(p []byte) (int, error) {
+	c.rmu.Lock()
+	defer c.unlockRead()
+	return c.in.read(p, dontWait)
+}
+
+// RawConn implements readyreader.TryReader: the socket, which carries ciphertext.
+func (c *socketConn) RawConn() syscall.RawConn { return c.in.try.RawConn() }
+
+// TryWrite implements readyreader.Writer. What it counts as written is sealed, and
+// with ErrWouldBlock some of the ciphertext is still inside, even when n is
+// len(p): the next call of either method, or a Write of nothing, sends it.
+func (c *socketConn) TryWrite(p []byte) (int, error) {
+	c.wmu.Lock()
+	defer c.unlockWrite()
+	return c.out.tryWrite(p)
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package conn
+
+import (
+	"net"
+	"syscall"
+)
+
+// lowWaterFrom is how much must be missing from a record for the kernel to be asked
+// to wait for it: below, the two system calls cost more than the wake-ups.
+const lowWaterFrom = 64 << 10
+
+// lowWater is a TCP socket's low-water mark. It is touched only by the reader, and
+// is 1 whenever no part of a large record is waited for: a mark above 1 would let a
+// small message lie in the kernel. A nil lowWater does nothing.
+type lowWater struct {
+	rc  syscall.RawConn
+	cur int
+}
+
+// newLowWater returns nil where there is no mark to set.
+func newLowWater(raw net.Conn) *lowWater {
+	tcp, ok := raw.(*net.TCPConn)
+	if !ok || !canSetLowWater {
+		return nil
+	}
+	rc, err := tcp.SyscallConn()
+	if err != nil {
+		return nil
+	}
+	return &lowWater{rc: rc, cur: 1}
+}
+
+// set makes a socket with fewer than n bytes count as having none, until its
+// peer's end or an error. Fewer than lowWaterFrom means 1.
+func (l *lowWater) set(n int) {
+	if l == nil {
+		return
+	}
+	if n < lowWaterFrom {
+		n = 1
+	}
+	if n == l.cur {
+		return
+	}
+	// A closed socket doesn't matter. Any other failure leaves the mark as it
+	// was, which is right as long as that is 1.
+	err := l.rc.Control(func(fd uintptr) {
+		if setLowWater(fd, n) == nil {
+			l.cur = n
+		}
+	})
+	if err != nil {
+		l.cur = 1
+	}
+}

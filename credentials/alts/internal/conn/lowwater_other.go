@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !linux
+
+package conn
+
+import "errors"
+
+const canSetLowWater = false
+
+func setLowWater(uintptr, int) error { return errors.ErrUnsupported }

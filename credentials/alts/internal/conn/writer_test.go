@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package conn
+
+import (
+	"errors"
+	"io"
+	"net"
+	"os"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/internal/transport/readyreader"
+)
+
+// TryWrite never waits, and what it took arrives, in order, whichever way the rest
+// is sent.
+func TestTryWrite(t *testing.T) {
+	needsTry(t)
+	for _, network := range []string{"tcp", "unix"} {
+		a, b := rawPair(t, network)
+		if tcp, ok := a.(*net.TCPConn); ok {
+			tcp.SetWriteBuffer(32 << 10)
+		}
+		pool := newPool(t)
+		c := wrap(t, a, Config{MaxRecord: 64 << 10, Pool: pool})
+		w := c.(readyreader.Writer)
+		msg := random(4 << 20)
+		received := make(chan []byte)
+		start := make(chan struct{})
+		peer := wrap(t, b, Config{Side: Server, Pool: pool})
+		go func() {
+			<-start
+			p := make([]byte, len(msg))
+			io.ReadFull(peer, p)
+			received <- p
+		}()
+		sent, blocked := 0, 0
+		for i := 0; sent < len(msg); i++ {
+			p := msg[sent:min(sent+300_000, len(msg))]
+			n, err := w.TryWrite(p)
+			sent += n
+			if err == nil {
+				if n != len(p) {
+					t.Fatalf("%s: %d of %d bytes without an error", network, n, len(p))
+				}
+				continue
+			}
+			if err != readyreader.ErrWouldBlock {
+				t.Fatalf("%s: %v", network, err)
+			}
+			if blocked++; blocked == 1 {
+				close(start)
+			}
+			if blocked%2 == 0 { // the flusher's way
+				mustWrite(t, w, nil)
+			}
+		}
+		if blocked == 0 {
+			t.Fatalf("%s: 4 MiB found room in the socket", network)
+		}
+		mustWrite(t, w, nil)
+		got := <-received
+		for i := range msg {
+			if got[i] != msg[i] {
+				t.Fatalf("%s: differs from byte %d on", network, i)
+			}
+		}
+		if s := pool.Stats(); s.Buffers != 0 {
+			t.Errorf("%s: %d buffers are held when all is written", network, s.Buffers)
+		}
+	}
+}
+
+// A write deadline leaves the stream whole: the next write goes on.
+func TestWriteDeadline(t *testing.T) {
+	for _, network := range networks {
+		a, b := rawPair(t, network)
+		c := wrap(t, a, Config{Pool: newPool(t)})
+		peer := wrap(t, b, Config{Side: Server})
+		msg := random(16 << 20)
+		c.SetWriteDeadline(time.Now().Add(time.Millisecond))
+		n, err := c.Write(msg)
+		if !errors.Is(err, os.ErrDeadlineExceeded) || n == len(msg) {
+			t.Fatalf("%s: %d, %v", network, n, err)
+		}
+		c.SetWriteDeadline(time.Time{})
+		done := make(chan error, 1)
+		go func() {
+			_, err := c.Write(msg[n:])
+			done <- err
+		}()
+		wantRead(t, peer, msg)
+		if err := <-done; err != nil {
+			t.Errorf("%s: %v", network, err)
+		}
+	}
+}
+
+// When the numbers run out the connection ends, on both sides with that error.
+func TestExhaustedConnection(t *testing.T) {
+	a, b := pair(t, "tcp", Config{Protocol: AES128GCM, Pool: newPool(t)})
+	w, r := a.(*socketConn), b.(*socketConn)
+	w.out.keys.next, r.in.keys.next = 1<<40-1, 1<<40-1
+	mustWrite(t, a, []byte("last"))
+	wantRead(t, b, []byte("last"))
+	for range 2 {
+		if _, err := a.Write([]byte("x")); !errors.Is(err, ErrCounterExhausted) {
+			t.Errorf("write: %v", err)
+		}
+	}
+	if _, err := b.Read(make([]byte, 1)); err != io.EOF {
+		t.Errorf("the peer reads %v", err)
+	}
+
+	a, b = rawPair(t, "tcp")
+	c := wrap(t, a, Config{})
+	c.(*socketConn).in.keys.next, c.(*socketConn).in.keys.spent = 0, true
+	mustWrite(t, b, newSealer(t, Server).record([]byte("more")))
+	if _, err := c.Read(make([]byte, 1)); !errors.Is(err, ErrCounterExhausted) {
+		t.Errorf("read: %v", err)
+	}
+}
+
+// Part of a record can't be taken back: after a failed write nothing more is sent.
+func TestWriteErrorSticks(t *testing.T) {
+	a, b := rawPair(t, "tcp")
+	c := wrap(t, a, Config{Pool: newPool(t)})
+	b.Close()
+	var first error
+	for first == nil {
+		_, first = c.Write(make([]byte, 1000))
+	}
+	if _, err := c.Write(nil); err != first {
+		t.Errorf("then: %v, want %v", err, first)
+	}
+}
