@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package pemfile has a certificate provider that reads PEM files, and reads them again
+// from time to time, so that certificates can be renewed while a program runs. Its
+// builder is registered as "file_watcher" (gRFC A29).
+//
+// Experimental: this API may change in a later release.
+package pemfile
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/credentials/tls/certprovider"
+	"google.golang.org/grpc/grpclog"
+)
+
+// defaultRefresh holds where Options say nothing.
+const defaultRefresh = time.Hour
+
+var logger = grpclog.Component("pemfile")
+
+// Options say which files are read, and how often. A program that replaces a certificate
+// and its key should do so by renaming: as long as the two don't fit together the old pair
+// stays in use.
+type Options struct {
+	// CertFile and KeyFile have the local certificate, followed by intermediate ones, and its
+	// key. Both or neither are to be set.
+	CertFile, KeyFile string
+	// RootFile has the certificates of the authorities that are trusted.
+	RootFile string
+	// SPIFFEBundleMapFile is not supported: NewProvider fails if it is set.
+	SPIFFEBundleMapFile string
+	// RefreshDuration is the time from one reading to the next; an hour if it is 0.
+	RefreshDuration time.Duration
+}
+
+func (o Options) check() error {
+	switch {
+	case o.SPIFFEBundleMapFile != "":
+		return errors.New("pemfile: SPIFFE bundle maps are not supported")
+	case o.CertFile == "" && o.KeyFile == "" && o.RootFile == "":
+		return errors.New("pemfile: no file is named")
+	case (o.CertFile == "") != (o.KeyFile == ""):
+		return errors.New("pemfile: a certificate needs a key, and a key a certificate")
+	case o.RefreshDuration < 0:
+		return fmt.Errorf("pemfile: refresh duration %v is negative", o.RefreshDuration)
+	}
+	return nil
+}
+
+// NewProvider returns a provider that reads the files at once and then regularly. Files
+// that can't be read are logged: what was read before stays in use, and if there is
+// nothing, KeyMaterial waits. The error is about the options.
+func NewProvider(o Options) (certprovider.Provider, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	if o.RefreshDuration == 0 {
+		o.RefreshDuration = defaultRefresh
+	}
+	w := &watcher{opts: o}
+	if o.CertFile != "" {
+		w.identity = certprovider.NewDistributor()
+	}
+	if o.RootFile != "" {
+		w.roots = certprovider.NewDistributor()
+	}
+	w.refresh()
+	return w, nil
+}
+
+// watcher has a timer and no goroutine.
+type watcher struct {
+	opts     Options
+	identity *certprovider.Distributor // nil without CertFile
+	roots    *certprovider.Distributor // nil without RootFile
+
+	mu                 sync.Mutex // guards what follows
+	closed             bool
+	timer              *time.Timer
+	cert, key, trusted []byte // as they were read last
+}
+
+// refresh reads the files, and comes again.
+func (w *watcher) refresh() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return
+	}
+	if w.identity != nil {
+		if err := w.readIdentity(); err != nil {
+			logger.Warningf("local certificate: %v", err)
+		}
+	}
+	if w.roots != nil {
+		if err := w.readRoots(); err != nil {
+			logger.Warningf("trusted certificates: %v", err)
+		}
+	}
+	w.timer = time.AfterFunc(w.opts.RefreshDuration, w.refresh)
+}
+
+func (w *watcher) readIdentity() error {
+	cert, err := os.ReadFile(w.opts.CertFile)
+	if err != nil {
+		return err
+	}
+	key, err := os.ReadFile(w.opts.KeyFile)
+	if err != nil {
+		return err
+	}
+	if bytes.Equal(cert, w.cert) && bytes.Equal(key, w.key) {
+		return nil
+	}
+	pair, err := tls.X509KeyPair(cert, key)
+	if err != nil {
+		return fmt.Errorf("%s and %s: %w", w.opts.CertFile, w.opts.KeyFile, err)
+	}
+	w.cert, w.key = cert, key
+	w.identity.Set(&certprovider.KeyMaterial{Certs: []tls.Certificate{pair}}, nil)
+	return nil
+}
+
+func (w *watcher) readRoots() error {
+	text, err := os.ReadFile(w.opts.RootFile)
+	if err != nil {
+		return err
+	}
+	if bytes.Equal(text, w.trusted) {
+		return nil
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(text) {
+		return fmt.Errorf("%s has no certificate", w.opts.RootFile)
+	}
+	w.trusted = text
+	w.roots.Set(&certprovider.KeyMaterial{Roots: pool}, nil)
+	return nil
+}
+
+// KeyMaterial implements certprovider.Provider.
+func (w *watcher) KeyMaterial(ctx context.Context) (*certprovider.KeyMaterial, error) {
+	out := &certprovider.KeyMaterial{}
+	if w.identity != nil {
+		km, err := w.identity.KeyMaterial(ctx)
+		if err != nil {
+			return nil, err
+		}
+		out.Certs = km.Certs
+	}
+	if w.roots != nil {
+		km, err := w.roots.KeyMaterial(ctx)
+		if err != nil {
+			return nil, err
+		}
+		out.Roots = km.Roots
+	}
+	return out, nil
+}
+
+// Close implements certprovider.Provider.
+func (w *watcher) Close() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.closed = true
+	w.timer.Stop()
+	if w.identity != nil {
+		w.identity.Stop()
+	}
+	if w.roots != nil {
+		w.roots.Stop()
+	}
+}
