@@ -280,7 +280,9 @@ func TestDial(t *testing.T) {
 }
 
 // brokenCreds fail every handshake for good.
-type brokenCreds struct{ credentials.TransportCredentials }
+type brokenCreds struct {
+	credentials.TransportCredentials
+}
 
 type fatalError struct{}
 

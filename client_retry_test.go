@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package grpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/net/http2"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+)
+
+const retryConfig = `{"methodConfig":[{"name":[{"service":"test.Echo"}],"retryPolicy":{
+	"maxAttempts":4,"initialBackoff":"0.001s","maxBackoff":"0.002s","backoffMultiplier":1,
+	"retryableStatusCodes":["UNAVAILABLE"]}}]}`
+
+// flaky makes an echo whose first n RPCs fail with the error.
+func flaky(n int64, err error) (*echo, *atomic.Int64) {
+	e, plain := newEcho(), newEcho()
+	var seen atomic.Int64
+	e.unary = func(ctx context.Context, m *text) (*text, error) {
+		if seen.Add(1) <= n {
+			return nil, err
+		}
+		md, _ := metadata.FromIncomingContext(ctx)
+		if got, want := fmt.Sprint(md["grpc-previous-rpc-attempts"]), fmt.Sprintf("[%d]", n); n > 0 && got != want {
+			return nil, status.Errorf(codes.DataLoss, "previous attempts %s, want %s", got, want)
+		}
+		return plain.unary(ctx, m)
+	}
+	e.stream = func(ss ServerStream) error {
+		if seen.Add(1) <= n {
+			for range 2 { // it fails when it has received something
+				_ = ss.RecvMsg(new(text))
+			}
+			return err
+		}
+		return plain.stream(ss)
+	}
+	return e, &seen
+}
+
+func TestRetryUnary(t *testing.T) {
+	unavailable := status.Error(codes.Unavailable, "not now")
+	for _, tt := range []struct {
+		what     string
+		failures int64
+		err      error
+		opts     []DialOption
+		callOpts []CallOption
+		want     codes.Code
+		attempts int64
+	}{
+		{what: "succeeds", failures: 3, err: unavailable, attempts: 4},
+		{what: "too often", failures: 9, err: unavailable, want: codes.Unavailable, attempts: 4},
+		{what: "channel's bound", failures: 9, err: unavailable, opts: []DialOption{WithMaxCallAttempts(2)}, want: codes.Unavailable, attempts: 2},
+		{what: "another code", failures: 1, err: status.Error(codes.Aborted, ""), want: codes.Aborted, attempts: 1},
+		{what: "disabled", failures: 1, err: unavailable, opts: []DialOption{WithDisableRetry()}, want: codes.Unavailable, attempts: 1},
+		{what: "too large", failures: 1, err: unavailable, callOpts: []CallOption{MaxRetryRPCBufferSize(3)}, want: codes.Unavailable, attempts: 1},
+	} {
+		e, seen := flaky(tt.failures, tt.err)
+		s := serve(t, e)
+		cc := newTestClient(t, s.addr, append(tt.opts, WithDefaultServiceConfig(retryConfig))...)
+		err := call(testContext(t), cc, "message", tt.callOpts...)
+		wantCode(t, tt.what, err, tt.want)
+		if got := seen.Load(); got != tt.attempts {
+			t.Errorf("%s: %d attempts, want %d", tt.what, got, tt.attempts)
+		}
+	}
+}
+
+func TestRetryStream(t *testing.T) {
+	e, seen := flaky(2, status.Error(codes.Unavailable, "not now"))
+	s := serve(t, e)
+	cc := newTestClient(t, s.addr, WithDefaultServiceConfig(retryConfig))
+	st, err := cc.NewStream(testContext(t), bidiStream, bidiMethod)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 5 { // some of these come to an attempt that is over
+		if err := st.SendMsg(&text{Value: fmt.Sprint(i)}); err != nil {
+			t.Fatalf("SendMsg %d: %v", i, err)
+		}
+	}
+	if err := st.CloseSend(); err != nil {
+		t.Error(err)
+	}
+	for i := range 5 {
+		m := new(text)
+		if err := st.RecvMsg(m); err != nil || m.Value != fmt.Sprint(i) {
+			t.Fatalf("RecvMsg %d: %q, %v", i, m.Value, err)
+		}
+	}
+	if err := st.RecvMsg(new(text)); !errors.Is(err, io.EOF) {
+		t.Errorf("at the end: %v", err)
+	}
+	if got := seen.Load(); got != 3 {
+		t.Errorf("%d attempts", got)
+	}
+}
+
+func TestRetryStreamCommitted(t *testing.T) {
+	for _, tt := range []struct {
+		what string
+		opts []CallOption
+		do   func(ClientStream)
+	}{
+		{"the buffer is full", []CallOption{MaxRetryRPCBufferSize(10)}, func(ClientStream) {}},
+		{"the context was asked for", nil, func(st ClientStream) { st.Context() }},
+	} {
+		e, seen := flaky(1, status.Error(codes.Unavailable, "not now"))
+		cc := newTestClient(t, serve(t, e).addr, WithDefaultServiceConfig(retryConfig))
+		st, err := cc.NewStream(testContext(t), bidiStream, bidiMethod, tt.opts...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = st.SendMsg(&text{Value: strings.Repeat("x", 20)})
+		tt.do(st)
+		_ = st.CloseSend()
+		wantCode(t, tt.what, st.RecvMsg(new(text)), codes.Unavailable)
+		if got := seen.Load(); got != 1 {
+			t.Errorf("%s: %d attempts", tt.what, got)
+		}
+	}
+}
+
+func TestRetryEndsWithContext(t *testing.T) {
+	slow := strings.ReplaceAll(strings.ReplaceAll(retryConfig, "0.001s", "100s"), "0.002s", "100s")
+	e, _ := flaky(9, status.Error(codes.Unavailable, "not now"))
+	cc := newTestClient(t, serve(t, e).addr, WithDefaultServiceConfig(slow))
+	ctx, cancel := context.WithTimeout(testContext(t), 30*time.Millisecond)
+	defer cancel()
+	wantCode(t, "unary", call(ctx, cc, "x"), codes.DeadlineExceeded)
+	ctx, cancel = context.WithTimeout(testContext(t), 30*time.Millisecond)
+	defer cancel()
+	st, err := cc.NewStream(ctx, bidiStream, bidiMethod)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = st.CloseSend()
+	if code := status.Code(st.RecvMsg(new(text))); code != codes.DeadlineExceeded && code != codes.Unavailable {
+		t.Errorf("stream: %v", code)
+	}
+}
+
+// refuser is a server of HTTP/2 that refuses the first streams, or goes away before them.
+type refuser struct {
+	lis    net.Listener
+	refuse func(f *http2.Framer, id uint32, n int) bool
+	n      int // streams so far; owned by serve
+}
+
+func newRefuser(t *testing.T, refuse func(f *http2.Framer, id uint32, n int) bool) *refuser {
+	lis, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &refuser{lis: lis, refuse: refuse}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			nc, err := lis.Accept()
+			if err != nil {
+				return
+			}
+			r.serve(nc)
+			nc.Close()
+		}
+	}()
+	t.Cleanup(func() {
+		lis.Close()
+		<-done
+	})
+	return r
+}
+
+func (r *refuser) serve(nc net.Conn) {
+	if _, err := io.ReadFull(nc, make([]byte, len(http2.ClientPreface))); err != nil {
+		return
+	}
+	f := http2.NewFramer(nc, nc)
+	_ = f.WriteSettings()
+	for {
+		frame, err := f.ReadFrame()
+		if err != nil {
+			return
+		}
+		switch frame := frame.(type) {
+		case *http2.SettingsFrame:
+			if !frame.IsAck() {
+				_ = f.WriteSettingsAck()
+			}
+		case *http2.HeadersFrame:
+			r.n++
+			if !r.refuse(f, frame.StreamID, r.n) {
+				// A reply in trailers only: grpc-status 0 without a message.
+				_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: frame.StreamID, EndHeaders: true, EndStream: true, BlockFragment: trailersOnly})
+			}
+		}
+	}
+}
+
+// trailersOnly is :status 200, content-type application/grpc and grpc-status 5.
+var trailersOnly = append([]byte{0x88}, literal("content-type", "application/grpc", "grpc-status", "5")...)
+
+func literal(kv ...string) (b []byte) {
+	for i := 0; i < len(kv); i += 2 {
+		b = append(b, 0, byte(len(kv[i])))
+		b = append(append(b, kv[i]...), byte(len(kv[i+1])))
+		b = append(b, kv[i+1]...)
+	}
+	return b
+}
+
+func TestTransparentRetry(t *testing.T) {
+	refused := func(times int) func(*http2.Framer, uint32, int) bool {
+		return func(f *http2.Framer, id uint32, n int) bool {
+			if n <= times {
+				_ = f.WriteRSTStream(id, http2.ErrCodeRefusedStream)
+			}
+			return n <= times
+		}
+	}
+	goAway := func(f *http2.Framer, id uint32, n int) bool {
+		if n == 1 {
+			_ = f.WriteGoAway(id-1, http2.ErrCodeNo, nil) // not to be seen
+		}
+		return n == 1
+	}
+	for _, tt := range []struct {
+		what   string
+		refuse func(*http2.Framer, uint32, int) bool
+		want   codes.Code // NotFound is the server's answer
+	}{
+		{"refused once", refused(1), codes.NotFound},
+		{"refused twice", refused(2), codes.Unavailable},
+		{"above the last stream of a GOAWAY", goAway, codes.NotFound},
+	} {
+		for _, stream := range []bool{false, true} {
+			r := newRefuser(t, tt.refuse)
+			cc := newTestClient(t, r.lis.Addr().String(), WithDisableRetry())
+			var err error
+			if stream {
+				err = downCall(testContext(t), cc)
+			} else {
+				err = call(testContext(t), cc, "x")
+			}
+			cc.Close()
+			r.lis.Close()
+			if got := status.Code(err); got != tt.want {
+				t.Errorf("%s, stream %t: %v, want %v", tt.what, stream, err, tt.want)
+			}
+		}
+	}
+}
