@@ -16,8 +16,17 @@
 // into bytes and back, with codec.go and compressor.go for what the application
 // can choose there; observer.go tells stats handlers and channelz.
 //
-// The server: server.go is its life, server_options.go what can be set,
-// server_conn.go the listeners and connections, server_rpc.go finds and runs the
-// handler of an RPC, server_stream.go is what a streaming handler talks to, and
-// server_context.go what a handler can do through its context.
+// The client: clientconn.go is a channel's life, dial.go the older way to begin
+// it, dialoptions.go what can be set. target.go, resolver_wrapper.go and
+// service_config.go find out where to connect; balancer_wrapper.go, addrconn.go
+// and link.go hold the connections, and idle.go lets go of them;
+// picker_wrapper.go gives one to an RPC. call.go is a unary RPC,
+// client_stream.go a streaming one, attempt.go and retry.go what both consist of.
+//
+// The server: server.go is its beginning and server_stop.go its end,
+// server_options.go what can be set, server_conn.go the listeners and
+// connections, server_http.go the calls behind net/http. server_rpc.go finds and
+// runs the handler of an RPC, server_observer.go does so where somebody watches,
+// server_stream.go is what a streaming handler talks to, and server_context.go
+// what a handler can do through its context.
 package grpc // import "google.golang.org/grpc"

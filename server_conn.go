@@ -43,6 +43,8 @@ func (s *Server) Serve(lis net.Listener) error {
 			delay = 0
 			if s.addHandshake(raw) {
 				go s.handshake(raw)
+			} else {
+				_ = raw.Close() // nothing was said on it
 			}
 			continue
 		}
@@ -96,12 +98,11 @@ func (s *Server) removeListener(lis net.Listener) {
 	}
 }
 
-// addHandshake takes a new connection, or closes it if the server is stopped.
+// addHandshake takes a new connection, unless the server is stopped.
 func (s *Server) addHandshake(raw net.Conn) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.state != serverRunning {
-		_ = raw.Close()
 		return false
 	}
 	s.handshakes[raw] = struct{}{}

@@ -22,6 +22,7 @@ type testCreds struct{}
 func (testCreds) ClientHandshake(_ context.Context, _ string, c net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	return c, testAuth{}, nil
 }
+
 func (testCreds) ServerHandshake(c net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	return c, testAuth{}, nil
 }

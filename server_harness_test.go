@@ -33,6 +33,7 @@ type echo struct {
 	stream func(ServerStream) error
 }
 
+//nolint:revive // generated code has the context second
 func unaryHandler(srv any, ctx context.Context, dec func(any) error, interceptor UnaryServerInterceptor) (any, error) {
 	in := new(text)
 	if err := dec(in); err != nil {
