@@ -213,6 +213,9 @@ func (r *clientCall) start(a *attempt, first *transport.Payload, last bool) erro
 
 // choose picks the connection.
 func (r *clientCall) choose(a *attempt) error {
+	if err := a.ctx.Err(); err != nil {
+		return status.FromContextError(err).Err()
+	}
 	if r.fixed != nil {
 		a.link = r.fixed
 		return nil
