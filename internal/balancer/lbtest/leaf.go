@@ -33,6 +33,10 @@ func (l *leaf) UpdateClientConnState(s balancer.ClientConnState) error {
 	if l.sc != nil {
 		return nil
 	}
+	if resolver.ValidateEndpoints(s.ResolverState.Endpoints) != nil {
+		l.ResolverError(balancer.ErrBadResolverState)
+		return balancer.ErrBadResolverState
+	}
 	//lint:ignore SA1019 one address is the form that stays
 	sc, err := l.cc.NewSubConn(s.ResolverState.Endpoints[0].Addresses[:1], balancer.NewSubConnOptions{
 		StateListener: l.changed,

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package weightedtarget shares RPCs among child policies by weight (gRFC A28). With xDS
+// each is a locality. Endpoints must say which child they are for, as only xDS does.
+// Importing the package registers the policy.
+//
+// All of it may change or go in a later release.
+package weightedtarget
+
+import (
+	"errors"
+	"fmt"
+
+	"google.golang.org/grpc/balancer"
+	"google.golang.org/grpc/balancer/base"
+	"google.golang.org/grpc/balancer/weightedtarget/weightedaggregator"
+	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/grpclog"
+	"google.golang.org/grpc/internal/balancer/gracefulswitch"
+	internalgrpclog "google.golang.org/grpc/internal/grpclog"
+	"google.golang.org/grpc/internal/hierarchy"
+	"google.golang.org/grpc/internal/wrr"
+	"google.golang.org/grpc/resolver"
+)
+
+// Name is the name of the policy.
+const Name = "weighted_target_experimental"
+
+// NewRandomWRR returns what chooses among the children. It may be replaced before the
+// first balancer is built.
+var NewRandomWRR = wrr.NewRandom
+
+func init() {
+	balancer.Register(builder{})
+}
+
+type localityKey struct{}
+
+// LocalityFromResolverState returns the name of the target that the state is for, as a
+// policy below this one gets it; empty elsewhere.
+func LocalityFromResolverState(state resolver.State) string {
+	name, _ := state.Attributes.Value(localityKey{}).(string)
+	return name
+}
+
+type builder struct{}
+
+func (builder) Name() string { return Name }
+
+func (builder) Build(cc balancer.ClientConn, opts balancer.BuildOptions) balancer.Balancer {
+	b := &weightedTarget{cc: cc, opts: opts, children: make(map[string]*gracefulswitch.Balancer)}
+	b.logger = internalgrpclog.NewPrefixLogger(grpclog.Component("weightedtarget"), fmt.Sprintf("[%p] ", b))
+	b.states = weightedaggregator.New(cc, b.logger, NewRandomWRR)
+	b.states.Start()
+	return b
+}
+
+// weightedTarget is the balancer. It is called one call at a time, so it needs no lock.
+type weightedTarget struct {
+	// Immutable.
+	cc     balancer.ClientConn
+	opts   balancer.BuildOptions
+	logger *internalgrpclog.PrefixLogger
+	states *weightedaggregator.Aggregator
+
+	children map[string]*gracefulswitch.Balancer
+}
+
+// childConn is what a child has for its channel.
+type childConn struct {
+	balancer.ClientConn
+	name   string
+	states *weightedaggregator.Aggregator
+}
+
+// UpdateState implements balancer.ClientConn.
+func (c *childConn) UpdateState(s balancer.State) {
+	c.states.UpdateState(c.name, s)
+}
+
+// UpdateClientConnState makes and removes children as the configuration says, and gives
+// each its endpoints. The error joins those of the children.
+func (b *weightedTarget) UpdateClientConnState(s balancer.ClientConnState) error {
+	config, ok := s.BalancerConfig.(*LBConfig)
+	if !ok {
+		return fmt.Errorf("%w: %s got a configuration of type %T", balancer.ErrBadResolverState, Name, s.BalancerConfig)
+	}
+	b.states.PauseStateUpdates()
+	defer b.states.ResumeStateUpdates()
+	b.states.NeedUpdateStateOnResume()
+	for name := range b.children {
+		if _, ok := config.Targets[name]; !ok {
+			b.remove(name)
+		}
+	}
+	var errs []error
+	endpoints := hierarchy.Group(s.ResolverState.Endpoints)
+	for name, target := range config.Targets {
+		own := s.ResolverState
+		own.Endpoints, own.Addresses = endpoints[name], nil
+		for _, e := range own.Endpoints {
+			own.Addresses = append(own.Addresses, e.Addresses...)
+		}
+		own.Attributes = own.Attributes.WithValue(localityKey{}, name)
+		if err := b.update(name, target, own); err != nil {
+			errs = append(errs, fmt.Errorf("target %q: %w", name, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// update gives a child its state, and makes the child if need be.
+func (b *weightedTarget) update(name string, target Target, s resolver.State) error {
+	if target.ChildPolicy == nil {
+		return fmt.Errorf("%w: there is no child policy", balancer.ErrBadResolverState)
+	}
+	policy := balancer.Get(target.ChildPolicy.Name)
+	if policy == nil {
+		return fmt.Errorf("%w: the policy %q is not known", balancer.ErrBadResolverState, target.ChildPolicy.Name)
+	}
+	child := b.children[name]
+	if child == nil {
+		child = gracefulswitch.New(&childConn{b.cc, name, b.states}, b.opts)
+		b.children[name] = child
+		b.states.Add(name, target.Weight)
+	}
+	b.states.UpdateWeight(name, target.Weight)
+	return child.UpdateClientConnState(balancer.ClientConnState{
+		ResolverState:  s,
+		BalancerConfig: &gracefulswitch.Config{Child: policy, ChildConfig: target.ChildPolicy.Config},
+	})
+}
+
+func (b *weightedTarget) remove(name string) {
+	b.states.Remove(name)
+	b.children[name].Close()
+	delete(b.children, name)
+}
+
+// ResolverError tells all children. Without any, RPCs fail with err.
+func (b *weightedTarget) ResolverError(err error) {
+	if len(b.children) == 0 {
+		b.cc.UpdateState(balancer.State{ConnectivityState: connectivity.TransientFailure, Picker: base.NewErrPicker(err)})
+		return
+	}
+	for _, child := range b.children {
+		child.ResolverError(err)
+	}
+}
+
+// UpdateSubConnState is never called: every SubConn here has a listener.
+func (b *weightedTarget) UpdateSubConnState(_ balancer.SubConn, s balancer.SubConnState) {
+	b.logger.Errorf("a state (%v) came by UpdateSubConnState; it is ignored", s)
+}
+
+// ExitIdle tells all children.
+func (b *weightedTarget) ExitIdle() {
+	for _, child := range b.children {
+		child.ExitIdle()
+	}
+}
+
+// Close closes the children. Nothing is reported any more.
+func (b *weightedTarget) Close() {
+	b.states.Stop()
+	for name := range b.children {
+		b.remove(name)
+	}
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package hierarchy tells a tree of policies which endpoint is for which of them: an
+// endpoint carries the path of names down to its policy.
+package hierarchy
+
+import (
+	"slices"
+
+	"google.golang.org/grpc/resolver"
+)
+
+type key struct{}
+
+type path []string
+
+// Equal implements what attributes want of values that can't be compared.
+func (p path) Equal(o any) bool {
+	other, ok := o.(path)
+	return ok && slices.Equal(p, other)
+}
+
+// FromEndpoint returns the path of an endpoint, nil without one. Do not change it.
+func FromEndpoint(e resolver.Endpoint) []string {
+	p, _ := e.Attributes.Value(key{}).(path)
+	return p
+}
+
+// Set returns the endpoint with a path, which the caller must not change afterwards.
+func Set(e resolver.Endpoint, names []string) resolver.Endpoint {
+	e.Attributes = e.Attributes.WithValue(key{}, path(names))
+	return e
+}
+
+// Group sorts endpoints by the first name of their paths, and takes that name away.
+// Endpoints without a path are left out.
+func Group(endpoints []resolver.Endpoint) map[string][]resolver.Endpoint {
+	groups := make(map[string][]resolver.Endpoint)
+	for _, e := range endpoints {
+		if p := FromEndpoint(e); len(p) > 0 {
+			groups[p[0]] = append(groups[p[0]], Set(e, p[1:]))
+		}
+	}
+	return groups
+}
