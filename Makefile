@@ -66,7 +66,7 @@ interop: ## run the interoperability cases against the published module, both wa
 	go run ./interop/matrix
 
 thirdparty: ## run other projects' tests against this module
-	@echo "no third-party suites yet"
+	go run ./thirdparty/grpcurl
 
 proto: $(BIN)/buf $(BIN)/protoc-gen-go $(BIN)/protoc-gen-go-grpc ## generate code from proto/
 	cd proto && PATH="$(BIN):$$PATH" buf lint && PATH="$(BIN):$$PATH" buf generate
