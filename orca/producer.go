@@ -61,7 +61,7 @@ func (builder) Build(cc any) (balancer.Producer, func()) {
 	}
 	// The fakes of balancers' tests may have nothing to make RPCs on.
 	p.cc, _ = cc.(grpc.ClientConnInterface)
-	return p, p.close
+	return p, p.end
 }
 
 type registration struct {
@@ -77,7 +77,7 @@ type producer struct {
 
 	mu        sync.Mutex
 	listeners map[*registration]struct{}
-	unable    bool               // the server doesn't have the service
+	unable    bool               // the server doesn't have the service, or is given up
 	interval  time.Duration      // what the stream was made with
 	stop      context.CancelFunc // ends the stream; nil without one
 }
@@ -96,10 +96,11 @@ func (p *producer) remove(r *registration) {
 	p.adjust()
 }
 
-func (p *producer) close() {
+// end is called when the last listener has gone, and when the SubConn has.
+func (p *producer) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	clear(p.listeners)
+	p.unable = true
 	p.adjust()
 }
 

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package weightedroundrobin
+
+import (
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc/balancer"
+)
+
+// entry is an endpoint that is ready.
+type entry struct {
+	*endpoint
+	picker balancer.Picker
+}
+
+// picker goes round its entries by their weights, which it computes anew from time to
+// time while it is used: a channel without RPCs has no timer.
+type picker struct {
+	// Immutable.
+	entries []entry // one at least
+	config  *config
+	meter   meter
+
+	choices  atomic.Uint64
+	schedule atomic.Pointer[schedule]
+	resting  atomic.Bool // there is no timer, and the schedule may be old
+
+	mu     sync.Mutex
+	timer  *time.Timer
+	seen   uint64 // choices at the last update
+	closed bool
+}
+
+func newPicker(entries []entry, c *config, m meter) *picker {
+	p := &picker{entries: entries, config: c, meter: m}
+	// Where each client began with the first endpoint, that would get more than its
+	// share of RPCs.
+	p.choices.Store(rand.Uint64())
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.update()
+	p.timer = time.AfterFunc(c.updatePeriod, p.tick)
+	return p
+}
+
+func (p *picker) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
+	n := p.choices.Add(1)
+	if p.resting.Load() {
+		p.wake()
+	}
+	e := p.entries[p.schedule.Load().index(n)]
+	result, err := e.picker.Pick(info)
+	if err != nil || p.config.outOfBand {
+		return result, err
+	}
+	if next := result.Done; next != nil {
+		result.Done = func(info balancer.DoneInfo) {
+			e.done(info)
+			next(info)
+		}
+	} else {
+		result.Done = e.done
+	}
+	return result, nil
+}
+
+// update computes the schedule. mu is held.
+func (p *picker) update() {
+	p.seen = p.choices.Load()
+	r := readings{weights: make([]float64, len(p.entries))}
+	now := time.Now()
+	for i, e := range p.entries {
+		w, u := e.value(now)
+		r.weights[i] = w
+		switch u {
+		case tooEarly:
+			r.early++
+		case tooLate:
+			r.late++
+		}
+	}
+	p.schedule.Store(newSchedule(r))
+	p.meter.update(r)
+}
+
+// tick updates the weights, or rests when there were no RPCs since the last time.
+func (p *picker) tick() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return
+	}
+	if p.choices.Load() == p.seen {
+		p.resting.Store(true)
+		return
+	}
+	p.update()
+	p.timer.Reset(p.config.updatePeriod)
+}
+
+func (p *picker) wake() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.resting.Load() || p.closed {
+		return
+	}
+	p.resting.Store(false)
+	p.update()
+	p.timer.Reset(p.config.updatePeriod)
+}
+
+// close ends the updates. The picker can still be used. p may be nil.
+func (p *picker) close() {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	p.resting.Store(false)
+	p.timer.Stop()
+}
