@@ -10,6 +10,4 @@ import "google.golang.org/grpc/internal/channelz"
 // Identifier stands for one channel, subchannel, server or socket in channelz.
 // Values come from this module only, for example as
 // balancer.BuildOptions.ChannelzParent, and are safe to use from several goroutines.
-type Identifier interface {
-	channelz.Identifier
-}
+type Identifier = channelz.Identifier
