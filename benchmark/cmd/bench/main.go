@@ -5,6 +5,7 @@
 //
 //	go run ./cmd/bench [flags]        rates, costs and latencies of calls and streams
 //	go run ./cmd/bench idle [flags]   what connections cost while nothing happens
+//	go run ./cmd/bench soak [flags]   whether anything stays behind after a bad day
 //
 // It prints ratios of the medians' pairs with the interval that holds them, and writes
 // every measurement to out/benchmark in the form that benchstat reads.
@@ -26,8 +27,13 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	args, run := os.Args[1:], runRates
-	if len(args) > 0 && args[0] == "idle" {
-		args, run = args[1:], runIdle
+	if len(args) > 0 {
+		switch args[0] {
+		case "idle":
+			args, run = args[1:], runIdle
+		case "soak":
+			args, run = args[1:], runSoak
+		}
 	}
 	if err := run(ctx, args); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)

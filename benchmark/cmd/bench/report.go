@@ -37,16 +37,20 @@ func (o outcome) printHeader(w io.Writer) {
 func (o outcome) printRate(w io.Writer, res result) {
 	base := rates(res.Impls[o.base()])
 	for i := range o.base() {
-		name := res.Row
-		if i > 0 {
-			name = "  " + o.Labels[i]
-		}
 		mine := rates(res.Impls[i])
-		fmt.Fprintf(w, "%-*s %12s %12s %s %6s %14s\n", nameWidth, name,
+		fmt.Fprintf(w, "%-*s %12s %12s %s %6s %14s\n", nameWidth, o.lineName(res, i),
 			rate(res, stat.Median(mine)), rate(res, stat.Median(base)),
 			ratio(stat.Of(stat.Ratios(mine, base))), aim(res.Want),
 			rate(res, stat.Median(rates(res.Floor))))
 	}
+}
+
+// lineName is the row's name, and below that the names of implementations.
+func (o outcome) lineName(res result, impl int) string {
+	if impl > 0 {
+		return "  " + o.Labels[impl]
+	}
+	return res.Row
 }
 
 // printCosts prints what one call or message takes of both processes together.
@@ -57,7 +61,7 @@ func (o outcome) printCosts(w io.Writer) {
 		base := res.Impls[o.base()]
 		for i := range o.base() {
 			mine := res.Impls[i]
-			fmt.Fprintf(w, "%-*s %s %-27s %-27s %s\n", nameWidth, res.Row,
+			fmt.Fprintf(w, "%-*s %s %-27s %-27s %s\n", nameWidth, o.lineName(res, i),
 				o.cpu(mine, base),
 				sides(mine, base, "%.1f", func(c cost) float64 { return c.Allocs }),
 				sides(mine, base, "%.0f", func(c cost) float64 { return c.AllocBytes }),
@@ -82,7 +86,7 @@ func (o outcome) printLatencies(w io.Writer) {
 		base := res.Impls[o.base()]
 		for i := range o.base() {
 			mine := res.Impls[i]
-			fmt.Fprintf(w, "%-*s %-19s %-19s %-19s %s\n", nameWidth, res.Row,
+			fmt.Fprintf(w, "%-*s %-19s %-19s %-19s %s\n", nameWidth, o.lineName(res, i),
 				both(mine, base, "%.0f", func(m measured) float64 { return us(m.Latency.P50) }),
 				both(mine, base, "%.0f", func(m measured) float64 { return us(m.Latency.P99) }),
 				both(mine, base, "%.0f", func(m measured) float64 { return us(m.Latency.P999) }),

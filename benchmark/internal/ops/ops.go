@@ -20,6 +20,7 @@ const (
 	OpCounters = "counters" // Nothing, sample.Counters: what was used and done so far
 	OpLoad     = "load"     // Load, Nothing: begin to call as fast, or as often, as ordered
 	OpWindow   = "window"   // Window, Measured: measure that for a time, then end it
+	OpSoak     = "soak"     // Soak, Soaked: come and go, call, break off, at random
 	OpProfile  = "profile"  // Profile, Nothing: begin to profile
 	OpFinish   = "finish"   // Nothing, Nothing: write the profiles that began
 )
@@ -141,6 +142,24 @@ type Measured struct {
 	Latency hist.Summary
 	// Used is what the client used in that time.
 	Used sample.Counters
+}
+
+// Soak lets clients come and go at random for a time.
+type Soak struct {
+	Link
+	Served
+	Duration time.Duration
+	Workers  int // clients at the same time
+}
+
+// Soaked is what came of Soak.
+type Soaked struct {
+	Channels, Calls uint64
+	Failed          uint64 // calls of channels that were cut off, mostly
+	Cuts            int64
+	// Odd is how many errors nothing accounts for; OddSamples are the first of them.
+	Odd        int
+	OddSamples []string
 }
 
 // Profile names the files profiles go to; those without a name are not made.

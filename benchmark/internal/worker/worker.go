@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/benchmark/internal/ops"
 	"google.golang.org/grpc/benchmark/internal/sample"
 	"google.golang.org/grpc/benchmark/internal/service"
+	"google.golang.org/grpc/benchmark/internal/soak"
 )
 
 // Worker is what one process holds.
@@ -38,6 +39,7 @@ func Run(ctx context.Context, in io.Reader, out io.Writer) error {
 		ops.OpCounters: control.Handle(w.counters),
 		ops.OpLoad:     control.Handle(w.load),
 		ops.OpWindow:   control.Handle(w.window),
+		ops.OpSoak:     control.Handle(w.soak),
 		ops.OpProfile:  control.Handle(w.profile),
 		ops.OpFinish:   control.Handle(w.finish),
 	}.Run(ctx, in, out)
@@ -92,6 +94,10 @@ func (w *Worker) window(ctx context.Context, args ops.Window, _ control.Progress
 	}
 	defer func() { w.running = nil }()
 	return w.running.Window(ctx, args.Duration)
+}
+
+func (w *Worker) soak(ctx context.Context, args ops.Soak, _ control.Progress) (ops.Soaked, error) {
+	return soak.Run(ctx, args.Link, args.Served, args)
 }
 
 var errNotConnected = errors.New("no connections were opened")

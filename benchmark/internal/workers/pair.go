@@ -46,6 +46,12 @@ func (p *Pair) Open(args ops.Open, progress control.Progress) (ops.Opened, error
 	return control.Call[ops.Opened](p.Client, ops.OpOpen, args, progress)
 }
 
+// Soak lets clients come and go; Link and Served of its order are filled in.
+func (p *Pair) Soak(args ops.Soak) (ops.Soaked, error) {
+	args.Link, args.Served = p.link, p.served
+	return control.Call[ops.Soaked](p.Client, ops.OpSoak, args, nil)
+}
+
 // Both asks server and client for the same operation, one after the other.
 func Both[R any](p *Pair, op string, args any) (server, client R, err error) {
 	if server, err = control.Call[R](p.Server, op, args, nil); err != nil {
