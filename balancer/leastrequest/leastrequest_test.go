@@ -15,10 +15,7 @@ import (
 	"google.golang.org/grpc/serviceconfig"
 )
 
-func TestMain(m *testing.M) {
-	balancer.Register(lbtest.Leaf{LeafName: pickfirst.Name})
-	leakcheck.Main(m)
-}
+func TestMain(m *testing.M) { leakcheck.Main(m) }
 
 func TestParseConfig(t *testing.T) {
 	parser := balancer.Get(Name).(balancer.ConfigParser)
@@ -95,6 +92,7 @@ type fixture struct {
 }
 
 func newFixture(t *testing.T) *fixture {
+	lbtest.UseLeaf(t, pickfirst.Name)
 	cc := &lbtest.ClientConn{}
 	return &fixture{T: t, cc: cc, lb: balancer.Get(Name).Build(cc, balancer.BuildOptions{})}
 }

@@ -22,10 +22,7 @@ import (
 	"google.golang.org/grpc/resolver"
 )
 
-func TestMain(m *testing.M) {
-	balancer.Register(lbtest.Leaf{LeafName: pickfirst.Name})
-	leakcheck.Main(m)
-}
+func TestMain(m *testing.M) { leakcheck.Main(m) }
 
 // channel is one whose SubConns lend themselves to producers, and that keeps metrics.
 type channel struct {
@@ -61,7 +58,6 @@ type subConn struct {
 }
 
 func (c *channel) NewSubConn(addrs []resolver.Address, opts balancer.NewSubConnOptions) (balancer.SubConn, error) {
-	//lint:ignore SA1019 it passes on what it got
 	sc, err := c.ClientConn.NewSubConn(addrs, opts)
 	return subConn{sc.(*lbtest.SubConn), c}, err
 }
@@ -118,6 +114,7 @@ type fixture struct {
 }
 
 func newFixture(t *testing.T, js string, addrs ...string) *fixture {
+	lbtest.UseLeaf(t, pickfirst.Name)
 	cc := &channel{counts: make(map[string]int64)}
 	f := &fixture{T: t, cc: cc, lb: builder{}.Build(cc, balancer.BuildOptions{})}
 	f.resolve(js, addrs...)

@@ -4,6 +4,7 @@ package lbtest
 
 import (
 	"fmt"
+	"testing"
 
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/connectivity"
@@ -15,6 +16,13 @@ import (
 // connects it at once and when told to leave idleness, and reports its states as they
 // are.
 type Leaf struct{ LeafName string }
+
+// UseLeaf registers Leaf in place of a policy, until the end of the test.
+func UseLeaf(t testing.TB, name string) {
+	old := balancer.Get(name)
+	balancer.Register(Leaf{LeafName: name})
+	t.Cleanup(func() { balancer.Register(old) })
+}
 
 // Name implements balancer.Builder.
 func (l Leaf) Name() string { return l.LeafName }
