@@ -72,7 +72,8 @@ type Conn struct {
 	outflow flow.Outflow
 	inflow  flow.Inflow
 	bdp     *flow.BDP // nil until DATA arrives
-	window  uint32    // what new streams grant
+	window  uint32    // the initial window of streams, as announced
+	granted uint32    // what new streams grant: more until that is acknowledged
 	remote  remoteSettings
 	acksDue int  // SETTINGS of ours not yet acknowledged
 	zombies int  // handlers that still run though their stream is gone
@@ -145,6 +146,7 @@ func New(nc net.Conn, side Side, cfg *Config, h Handler) *Conn {
 		outflow:  flow.NewOutflow(flow.DefaultWindow),
 		inflow:   flow.NewInflow(flow.DefaultWindow),
 		window:   cfg.streamWindow(),
+		granted:  max(cfg.streamWindow(), flow.DefaultWindow),
 		remote:   initialRemote,
 	}
 	c.enc.Init(hpack.MaxEncoderTable)
@@ -243,7 +245,7 @@ func (c *Conn) mayOpen() error {
 func (c *Conn) register(s *Stream, id uint32, opener Side) {
 	s.conn, s.id, s.opener = c, id, opener
 	s.out = flow.NewOutflow(c.remote.initialWindow)
-	s.in = flow.NewInflow(c.window)
+	s.in = flow.NewInflow(c.granted)
 	c.table.insert(s)
 }
 

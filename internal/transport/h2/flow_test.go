@@ -171,3 +171,18 @@ func TestFairness(t *testing.T) {
 		}
 	})
 }
+
+// A smaller window than the protocol's binds the peer once it has heard of it.
+func TestSmallWindowBindsWhenAcknowledged(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPeer(t, Server, peerConfig{raw: true, Config: Config{StreamWindow: 100, StaticWindow: true}})
+		p.send([]byte(http2.ClientPreface), settings(), p.request(1, false), data(1, strings.Repeat("x", 1000), false))
+		p.want("SETTINGS INITIAL_WINDOW_SIZE=100", "SETTINGS ack")
+		p.send(raw(fSettings, 1, 0, nil))
+		s := p.role.stream(1)
+		s.Consume(1000)
+		p.want("WINDOW 1 1000") // it was at -900
+		p.send(p.request(3, false), data(3, strings.Repeat("x", 101), false))
+		p.want("RST 3 FLOW_CONTROL_ERROR")
+	})
+}

@@ -93,7 +93,9 @@ func (r *testRole) Accept(b *HeaderBlock, end bool) (*Stream, error) {
 		}
 	}
 	r.mu.Lock()
-	r.accepted = append(r.accepted, s)
+	if !r.quiet {
+		r.accepted = append(r.accepted, s)
+	}
 	r.live++
 	r.most = max(r.most, r.live)
 	r.mu.Unlock()
@@ -142,8 +144,13 @@ func (r *testRole) PingReceived(streams int, _ bool) error {
 	return nil
 }
 
-func (r *testRole) GoAway(code frame.ErrCode, debug string) { r.add("goaway %v %q", code, debug) }
-func (r *testRole) Closed(err error)                        { r.add("closed: %v", err) }
+func (r *testRole) GoAway(code frame.ErrCode, debug string) {
+	if !r.quiet {
+		r.add("goaway %v %q", code, debug)
+	}
+}
+
+func (r *testRole) Closed(err error) { r.add("closed: %v", err) }
 
 // testStream is one stream of a testRole.
 type testStream struct {

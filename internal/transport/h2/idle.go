@@ -36,7 +36,7 @@ type idler struct {
 type releaser interface{ ReleaseIdle() }
 
 func (c *Conn) initIdle() {
-	if p, ok := c.rd.(readyreader.Pollable); ok && park.Supported() {
+	if p, ok := c.rd.(readyreader.Pollable); ok && park.Supported() && !warm.InBubble() {
 		c.idle.socket = p
 		c.idle.handle.Init(p.RawConn(), (*parked)(c))
 		return

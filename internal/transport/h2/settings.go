@@ -94,9 +94,9 @@ func (c *Conn) onSettings(h frame.Header, p []byte) error {
 	return nil
 }
 
-// onSettingsAck takes the peer's word that it has applied our SETTINGS. What we
-// enforce is never stricter than what we announced before, so nothing changes
-// except the HPACK table's bound.
+// onSettingsAck takes the peer's word that it has applied our SETTINGS. Only
+// from here on does it have to keep to what they lowered: the initial window,
+// and the HPACK table's bound.
 func (c *Conn) onSettingsAck() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -104,6 +104,16 @@ func (c *Conn) onSettingsAck() error {
 		return frame.ConnError(frame.ProtocolError, "acknowledgement of SETTINGS that were not sent")
 	}
 	c.acksDue--
+	if c.granted > c.window {
+		delta := int64(c.window) - int64(c.granted)
+		c.granted = c.window
+		for _, s := range c.table.byID {
+			_ = s.in.AdjustInitial(delta) // it fails only for growth
+			if inc := s.in.Consume(0); inc > 0 {
+				c.appendWindowUpdate(s.id, inc)
+			}
+		}
+	}
 	if t := c.cfg.HeaderTable; t != nil {
 		c.dec.SetAllowedMaxTableSize(*t)
 	}
@@ -157,12 +167,15 @@ func (c *Conn) growWindows(n uint32) {
 	if n <= c.window {
 		return
 	}
-	delta := int64(n) - int64(c.window)
-	c.window = n
+	delta := int64(n) - int64(c.granted)
+	c.window, c.granted = n, max(n, c.granted)
 	c.out.reserve(2*frame.HeaderLen+6+4, c.pool)
 	c.out.b = frame.AppendSettings(c.out.b, frame.Setting{ID: frame.InitialWindowSize, Value: n})
 	c.acksDue++
 	for _, s := range c.table.byID {
+		if delta <= 0 {
+			break // they have as much already
+		}
 		// It fails only at a window of 2^31-1, which needs no growth.
 		_ = s.in.AdjustInitial(delta)
 	}

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package h2
+
+import (
+	"net"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/http2"
+	xhpack "golang.org/x/net/http2/hpack"
+	imem "google.golang.org/grpc/internal/mem"
+	"google.golang.org/grpc/mem"
+)
+
+// floodServer serves any number of connections, with handlers that take until
+// release is closed if it is not nil.
+type floodServer struct {
+	t     testing.TB
+	role  *testRole
+	cfg   Config
+	conns []*Conn
+}
+
+func (f *floodServer) connect() net.Conn {
+	nc, ns := socketPair(f.t, "unix", 0)
+	c := New(ns, Server, &f.cfg, f.role)
+	f.conns = append(f.conns, c)
+	c.Start()
+	f.t.Cleanup(func() { nc.Close(); c.Close(nil) })
+	return nc
+}
+
+// usage is what a flood may not raise without bound.
+type usage struct {
+	heap, lent int64
+	goroutines int
+}
+
+func measure() usage {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return usage{int64(m.HeapAlloc), imem.Default().Stats().Bytes, runtime.NumGoroutine()}
+}
+
+// TestFloods: an attacker sends for a while, or until it is cut off. Neither
+// memory nor goroutines grow beyond a bound, and a client that behaves, on a
+// connection of its own, is served meanwhile.
+func TestFloods(t *testing.T) {
+	const frames = 30_000
+	repeat := func(b []byte) func(int) []byte { return func(int) []byte { return b } }
+	var encB strings.Builder
+	enc := xhpack.NewEncoder(&encB)
+	for i := 0; i < len(request); i += 2 {
+		// Nothing enters the table: each block can be sent again.
+		enc.WriteField(xhpack.HeaderField{Name: request[i], Value: request[i+1], Sensitive: true})
+	}
+	block := []byte(encB.String())
+	open := func(id uint32, end bool) []byte {
+		return wire(func(f *http2.Framer) {
+			f.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: block, EndHeaders: true, EndStream: end})
+		})
+	}
+	tests := []struct {
+		name  string
+		first []byte
+		frame func(i int) []byte
+		max   uint32 // MaxStreams
+		stuck bool   // handlers don't return
+		reads bool   // the attacker reads what it is sent
+		keeps bool   // the handler doesn't take what it is sent
+	}{
+		{name: "PING", frame: repeat(ping("12345678"))},
+		{name: "PING, answers read", frame: repeat(ping("12345678")), reads: true},
+		{name: "SETTINGS", frame: repeat(settings(3, 1))},
+		{name: "SETTINGS without content", frame: repeat(settings()), reads: true},
+		{name: "PRIORITY", frame: repeat(raw(fPriority, 0, 1, make([]byte, 5)))},
+		{name: "unknown frames", frame: repeat(raw(0x99, 0, 1, []byte("x")))},
+		{name: "RST_STREAM", first: join(open(1, false), rst(1, 8)), frame: repeat(rst(1, 8))},
+		{name: "GOAWAY", frame: repeat(goAway(1, 0, strings.Repeat("x", 1000)))},
+		{name: "empty DATA", first: open(1, false), frame: repeat(data(1, "", false))},
+		{name: "one-byte DATA", first: open(1, false), frame: repeat(data(1, "x", false)), reads: true},
+		{name: "padding only", first: open(1, false), frame: repeat(raw(fData, 8, 1, append([]byte{9}, make([]byte, 9)...))), reads: true},
+		{name: "DATA on a stream that is gone", first: join(open(1, false), rst(1, 8)), frame: repeat(data(1, "x", false)), reads: true},
+		{name: "DATA on a stream that is gone, updates not read", first: join(open(1, false), rst(1, 8)), frame: repeat(data(1, strings.Repeat("x", 9000), false))},
+		{name: "window overrun", first: open(1, false), frame: repeat(data(1, strings.Repeat("x", 16000), false)), reads: true, keeps: true},
+		{name: "HEADERS on a stream that is gone", first: join(open(1, false), rst(1, 8)), frame: repeat(open(1, true)), reads: true},
+		{name: "rapid reset, limit", frame: func(i int) []byte { return join(open(uint32(2*i+1), false), rst(uint32(2*i+1), 8)) }, max: 100, reads: true},
+		{name: "rapid reset, limit, stuck handlers", frame: func(i int) []byte { return join(open(uint32(2*i+1), false), rst(uint32(2*i+1), 8)) }, max: 100, stuck: true, reads: true},
+		{name: "rapid reset, no limit, stuck handlers", frame: func(i int) []byte { return join(open(uint32(2*i+1), false), rst(uint32(2*i+1), 8)) }, stuck: true},
+		{name: "resets the server is made to send", frame: func(i int) []byte {
+			return join(open(uint32(2*i+1), false), window(uint32(2*i+1), 0))
+		}, max: 100, stuck: true},
+		{name: "resets the server is made to send, by overflow", frame: func(i int) []byte {
+			return join(open(uint32(2*i+1), false), window(uint32(2*i+1), 1<<31-1))
+		}, max: 100},
+		{name: "streams above the limit", frame: func(i int) []byte { return open(uint32(2*i+1), false) }, max: 10, stuck: true},
+		{name: "CONTINUATION without end", first: raw(fHeaders, 0, 1, block), frame: repeat(raw(fContinuation, 0, 1, []byte(strings.Repeat("\x00\x01a\x01b", 3000))))},
+		{name: "empty CONTINUATION", first: raw(fHeaders, 0, 1, block), frame: repeat(raw(fContinuation, 0, 1, nil))},
+		{name: "header list over the limit", frame: func(i int) []byte {
+			return raw(fHeaders, 4|1, uint32(2*i+1), []byte(strings.Repeat("\x00\x01a\x01b", 3000)))
+		}},
+		{name: "the same stream error again and again", first: join(open(1, false), rst(1, 8)), frame: repeat(raw(fWindow, 0, 1, make([]byte, 4)))},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, stop := watchdog(t.Name())
+			defer stop()
+			role := echoRole()
+			release := make(chan struct{})
+			if tt.stuck {
+				echo := role.accept
+				role.accept = func(s *testStream, b *HeaderBlock) error {
+					echo(s, b)
+					for i := range b.Len() {
+						if string(b.Name(i)) == ":path" && string(b.Value(i)) == "/good" {
+							return nil
+						}
+					}
+					done := s.done
+					over := make(chan struct{})
+					s.opened = func(bool) { go func() { <-over; <-release; done() }() }
+					closed := false
+					s.done = func() {
+						if !closed {
+							closed = true
+							close(over)
+						}
+					}
+					return nil
+				}
+			}
+			role.greedy = !tt.keeps
+			fs := &floodServer{t: t, role: role, cfg: Config{
+				Pool: mem.DefaultBufferPool(), Pooled: true, MaxStreams: tt.max, MaxHeaderList: 8 << 10, StaticWindow: true,
+			}}
+			// The client that behaves.
+			good := &testRole{quiet: true, greedy: true}
+			cc := New(fs.connect(), Client, &Config{Pool: mem.DefaultBufferPool()}, good)
+			cc.Start()
+			defer cc.Close(nil)
+			works := func() {
+				t.Helper()
+				s := newTestStream(good)
+				over := make(chan struct{})
+				s.done = func() { close(over) }
+				f := message("hello")
+				f.Headers, f.End = fieldList{":method", "POST", ":path", "/good"}, true
+				if err := cc.Open(&s.Stream, f, nil); err != nil {
+					t.Fatal(err)
+				}
+				<-over
+				if !strings.HasSuffix(s.received(), "hello") {
+					t.Fatalf("the other client got %q", s.received())
+				}
+			}
+			works()
+			before := measure()
+
+			nc := fs.connect()
+			attacked := fs.conns[1]
+			if tt.reads {
+				go func() {
+					b := make([]byte, 64<<10)
+					for {
+						if _, err := nc.Read(b); err != nil {
+							return
+						}
+					}
+				}()
+			}
+			sent := make(chan error, 1)
+			go func() {
+				var b []byte
+				_, err := nc.Write(join([]byte(http2.ClientPreface), settings(), tt.first))
+				for i := 0; i < frames && err == nil; i++ {
+					if b = append(b, tt.frame(i)...); len(b) > 32<<10 {
+						nc.SetWriteDeadline(time.Now().Add(300 * time.Millisecond)) // it is not read any more
+						_, err = nc.Write(b)
+						b = b[:0]
+					}
+				}
+				sent <- err
+			}()
+			err := <-sent
+			works()
+			after := measure()
+			role.mu.Lock()
+			most := role.most
+			role.mu.Unlock()
+			attacked.mu.Lock()
+			queued := len(attacked.out.b)
+			attacked.mu.Unlock()
+			t.Logf("ended with %v; at most %d handlers, %d bytes queued; heap %+d KB, lent %+d KB, goroutines %+d",
+				err, most, queued, (after.heap-before.heap)>>10, (after.lent-before.lent)>>10, after.goroutines-before.goroutines)
+			limit := maxZombies + 2
+			if tt.max > 0 {
+				limit = int(tt.max)
+			}
+			if tt.stuck && most > limit+1 { // and the one of the client that behaves
+				t.Errorf("%d handlers at once", most)
+			}
+			if d := after.lent - before.lent; d > 1<<20 {
+				t.Errorf("%d bytes of the pool are held", d)
+			}
+			if d := after.heap - before.heap; d > 8<<20 {
+				t.Errorf("the heap grew by %d bytes", d)
+			}
+			if d := after.goroutines - before.goroutines; d > 2*limit+20 {
+				t.Errorf("%d more goroutines", d)
+			}
+			nc.Close()
+			close(release)
+			if tt.stuck {
+				awaitIdle(t, role)
+			}
+		})
+	}
+}
+
+// TestSlowAttackers: many connections that each send a part of something hold
+// little each.
+func TestSlowAttackers(t *testing.T) {
+	const n = 200
+	for name, part := range map[string][]byte{
+		"preface": []byte(http2.ClientPreface)[:20],
+		"header":  join([]byte(http2.ClientPreface), settings(), []byte{0, 0x40, 0}),
+		"headers": join([]byte(http2.ClientPreface), settings(), raw(fHeaders, 4, 1, make([]byte, 16384))[:40]),
+		"body":    join([]byte(http2.ClientPreface), settings(), raw(fHeaders, 4, 1, []byte{0x83, 0x84}), data(1, strings.Repeat("x", 16384), false)[:40]),
+	} {
+		t.Run(name, func(t *testing.T) {
+			fs := &floodServer{t: t, role: echoRole(), cfg: Config{Pool: mem.DefaultBufferPool(), Pooled: true}}
+			before := measure()
+			for range n {
+				if _, err := fs.connect().Write(part); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var after usage
+			for deadline := time.Now().Add(patience); ; <-time.After(time.Millisecond) {
+				if after = measure(); after.lent-before.lent < n*1024 {
+					break
+				}
+				if time.Now().After(deadline) {
+					t.Fatalf("%d bytes of the pool are held for each connection", (after.lent-before.lent)/n)
+				}
+			}
+			if d := (after.heap - before.heap) / n; d > 40<<10 {
+				t.Errorf("%d bytes of heap for each connection", d)
+			}
+		})
+	}
+}
