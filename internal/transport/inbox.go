@@ -2,11 +2,7 @@
 
 package transport
 
-import (
-	"sync"
-
-	"google.golang.org/grpc/internal/transport/grpcwire"
-)
+import "google.golang.org/grpc/internal/transport/grpcwire"
 
 // inbox is the queue of messages that arrived on a stream. Most streams have
 // one at a time, which needs no memory of its own.
@@ -63,29 +59,29 @@ const (
 
 // waker wakes the goroutine that receives on a stream; there is one at a time.
 // It is used with the stream's lock held, but for the wait itself. The channel
-// comes from a pool.
+// is the stream's own from its first wait on: one from a pool could belong to a
+// synctest bubble that the stream is not in.
 type waker struct {
 	ch     chan struct{}
 	reason wakeReason
 }
 
-var wakeChannels = sync.Pool{New: func() any { return make(chan struct{}, 1) }}
-
 // arm returns the channel to wait on for r.
 func (w *waker) arm(r wakeReason) <-chan struct{} {
-	w.ch = wakeChannels.Get().(chan struct{})
+	if w.ch == nil {
+		w.ch = make(chan struct{}, 1)
+	}
 	w.reason = r
 	return w.ch
 }
 
 // disarm follows each arm, when the wait is over for whatever reason.
 func (w *waker) disarm() {
+	w.reason = wakeNone
 	select {
 	case <-w.ch: // a signal came beside another reason to wake
 	default:
 	}
-	wakeChannels.Put(w.ch)
-	*w = waker{}
 }
 
 // signal wakes who waits for what happened. messages is how many are queued:

@@ -23,7 +23,18 @@ const linger = 50 * time.Millisecond
 
 // Go runs t on a warm goroutine, or on a new one where all are busy. It never
 // blocks and never runs t on the caller's goroutine.
-func Go(t Task) { shared.run(t) }
+func Go(t Task) {
+	if InBubble() {
+		go t.Run()
+		return
+	}
+	shared.run(t)
+}
+
+// InBubble reports whether the caller runs in a bubble of testing/synctest. What
+// a whole process shares, goroutines and channels, must not be made or used
+// there. Bubbles are told by their clock, which begins with the year 2000.
+func InBubble() bool { return time.Now().Unix() < 1<<30 } // 2004
 
 var shared pool
 
@@ -95,7 +106,6 @@ func (p *pool) trim() {
 	if rest == 0 {
 		p.armed = false
 		p.idle = nil
-		p.sweep = nil // the next one may belong to another synctest bubble
 		return
 	}
 	p.sweep.Reset(linger)
