@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package grpc_test
+
+import (
+	"context"
+	"net"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/health"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/test/bufconn"
+)
+
+// TestInSynctestBubbles has clients and servers in bubbles of testing/synctest,
+// one after the other and beside calls outside of any: what the process shares
+// must not leak from one into the other.
+func TestInSynctestBubbles(t *testing.T) {
+	outside := startHealth(t)
+	for range 3 {
+		synctest.Test(t, func(t *testing.T) {
+			c := startHealth(t)
+			for range 10 {
+				if _, err := c.Check(t.Context(), &healthpb.HealthCheckRequest{}); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Minute) // of the fake clock
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			w, err := c.Watch(ctx, &healthpb.HealthCheckRequest{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := w.Recv(); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := w.Recv(); status.Code(err) != codes.DeadlineExceeded {
+				t.Errorf("a watch without news ended with %v", err)
+			}
+		})
+		if _, err := outside.Check(t.Context(), &healthpb.HealthCheckRequest{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func startHealth(t *testing.T) healthpb.HealthClient {
+	lis := bufconn.Listen(64 << 10)
+	s := grpc.NewServer()
+	healthpb.RegisterHealthServer(s, health.NewServer())
+	go s.Serve(lis)
+	t.Cleanup(s.Stop)
+	cc, err := grpc.NewClient("passthrough:///bubble",
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return lis.DialContext(ctx) }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cc.Close() })
+	return healthpb.NewHealthClient(cc)
+}
