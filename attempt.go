@@ -342,6 +342,7 @@ func (r *clientCall) end(a *attempt, err error) {
 	if len(r.stats) > 0 {
 		e := &stats.End{Client: true, BeginTime: a.begun, EndTime: time.Now(), Error: err}
 		if a.stream != nil {
+			//lint:ignore SA1019 handlers still read it
 			e.Trailer = a.stream.Trailer()
 		}
 		r.stats.emit(a.ctx, e)

@@ -160,7 +160,6 @@ func (b *balancerWrapper) tell(ac *addrConn, s balancer.SubConnState) {
 			listener(s)
 			return
 		}
-		//lint:ignore SA1019 for balancers that have no listeners
 		b.policy.UpdateSubConnState(ac, s)
 	})
 }

@@ -86,8 +86,6 @@ var quickBackoff = WithConnectParams(ConnectParams{
 	MinConnectTimeout: 5 * time.Second,
 })
 
-const roundRobinConfig = `{"loadBalancingConfig":[{"round_robin":{}}]}`
-
 // TestRollingRestart has servers drained and replaced, one after the other, under load. No
 // caller is to see it, though the RPCs are not wait-for-ready.
 func TestRollingRestart(t *testing.T) {

@@ -57,9 +57,6 @@ type clientStream struct {
 	// Owned by the sender.
 	sentLast bool
 
-	// Owned by the receiver.
-	recvDone bool // the one response was taken
-
 	stopWatch func() bool // ends the watch of ctx
 
 	mu        sync.Mutex

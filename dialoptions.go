@@ -49,7 +49,6 @@ type dialOptions struct {
 	decompressor Decompressor
 
 	resolvers            []resolver.Builder
-	defaultScheme        string
 	defaultServiceConfig *string
 	noServiceConfig      bool
 	noHealthCheck        bool

@@ -10,7 +10,6 @@ import (
 
 	"google.golang.org/grpc/internal/resolver/dns"
 	"google.golang.org/grpc/internal/resolver/passthrough"
-	"google.golang.org/grpc/internal/resolver/scheme"
 	_ "google.golang.org/grpc/internal/resolver/unix" // registers unix and unix-abstract
 	"google.golang.org/grpc/resolver"
 )
@@ -114,9 +113,6 @@ func inAuthority(c byte) bool {
 	}
 	return strings.IndexByte("-_.~!$&'()*+,;=:[]@", c) >= 0
 }
-
-// defaultScheme is the scheme of targets that name none.
-func defaultSchemeOr(def string) string { return scheme.Or(def) }
 
 var errNoCredentials = errors.New("grpc: no transport security set (use grpc.WithTransportCredentials(insecure.NewCredentials()) explicitly or set credentials)")
 

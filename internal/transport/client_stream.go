@@ -168,19 +168,22 @@ func (s *ClientStream) await(what wakeReason) {
 	s.wake.disarm()
 }
 
-// Cancel ends the stream, if it is not over, with the status that err, an error
-// of a context, stands for.
+// Cancel ends the stream, if there is more to receive, with the status that err,
+// an error of a context, stands for.
 func (s *ClientStream) Cancel(err error) {
 	s.abort(frame.Cancel, status.FromContextError(err))
 }
 
-// Fail ends the stream, if it is not over, with st.
+// Fail ends the stream, if there is more to receive, with st.
 func (s *ClientStream) Fail(st *status.Status) { s.abort(frame.Cancel, st) }
 
 func (s *ClientStream) abort(code frame.ErrCode, st *status.Status) {
 	s.mu.Lock()
 	first := s.endLocked(nil, st, lostMaybeSeen)
-	if first {
+	if !first && s.inbox.len() > 0 {
+		s.status = st // its end is lost with the messages before it
+	}
+	if first || s.inbox.len() > 0 {
 		s.close()
 	}
 	s.mu.Unlock()

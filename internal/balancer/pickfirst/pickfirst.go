@@ -60,7 +60,6 @@ type sub struct {
 	state  connectivity.State
 	failed bool // in this pass
 	err    error
-	health bool // its listener is registered
 }
 
 var errNoAddresses = errors.New("the resolver found no addresses")
@@ -254,6 +253,7 @@ func (b *pickFirst) subFor(a resolver.Address) *sub {
 		}
 	}
 	s := &sub{addr: a, state: connectivity.Idle}
+	//lint:ignore SA1019 there is no other way to make one
 	made, err := b.cc.NewSubConn([]resolver.Address{a}, balancer.NewSubConnOptions{
 		StateListener: func(state balancer.SubConnState) { b.subChanged(s, state) },
 	})
