@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package alts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/alts/internal/authinfo"
+	altspb "google.golang.org/grpc/credentials/alts/internal/proto/grpc_gcp"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+)
+
+// AuthInfo describes an ALTS connection. The peer.Peer of an RPC over one has it as
+// its AuthInfo.
+type AuthInfo interface {
+	// ApplicationProtocol is the protocol that the connection carries.
+	ApplicationProtocol() string
+	// RecordProtocol is the protocol that protects the connection.
+	RecordProtocol() string
+	// SecurityLevel says what the connection is protected against.
+	SecurityLevel() altspb.SecurityLevel
+	// PeerServiceAccount is who the peer is, empty if it has no service account.
+	PeerServiceAccount() string
+	// LocalServiceAccount is who this side is to the peer, empty if it has no
+	// service account.
+	LocalServiceAccount() string
+	// PeerRPCVersions is the range of RPC protocol versions that the peer speaks.
+	PeerRPCVersions() *altspb.RpcProtocolVersions
+}
+
+var _ AuthInfo = (*authinfo.Info)(nil)
+
+// AuthInfoFromContext returns the AuthInfo of the connection on which a server got an
+// RPC, by the context of its handler. It fails if that is no ALTS connection.
+func AuthInfoFromContext(ctx context.Context) (AuthInfo, error) {
+	p, ok := peer.FromContext(ctx)
+	if !ok {
+		return nil, errors.New("alts: the context has no peer")
+	}
+	return AuthInfoFromPeer(p)
+}
+
+// AuthInfoFromPeer returns the AuthInfo of an RPC's peer. It fails if there is no ALTS
+// connection to it.
+func AuthInfoFromPeer(p *peer.Peer) (AuthInfo, error) {
+	info, ok := p.AuthInfo.(AuthInfo)
+	if !ok {
+		return nil, fmt.Errorf("alts: the peer's AuthInfo is %T, not that of an ALTS connection", p.AuthInfo)
+	}
+	return info, nil
+}
+
+// ClientAuthorizationCheck is for the handlers of a server: it returns nil if the
+// client's service account is one of those given, and else an error with
+// codes.PermissionDenied, as it does when the RPC didn't come over ALTS.
+func ClientAuthorizationCheck(ctx context.Context, expectedServiceAccounts []string) error {
+	info, err := AuthInfoFromContext(ctx)
+	if err != nil {
+		return status.Errorf(codes.PermissionDenied, "the RPC did not come over ALTS: %v", err)
+	}
+	if account := info.PeerServiceAccount(); !slices.Contains(expectedServiceAccounts, account) {
+		return status.Errorf(codes.PermissionDenied, "service account %q is not authorized", account)
+	}
+	return nil
+}

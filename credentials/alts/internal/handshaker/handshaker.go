@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package handshaker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/alts/internal/authinfo"
+	"google.golang.org/grpc/credentials/alts/internal/conn"
+	altspb "google.golang.org/grpc/credentials/alts/internal/proto/grpc_gcp"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/grpc/status"
+)
+
+const (
+	applicationProtocol = "grpc"
+	recordProtocol      = conn.AES128GCMRekey
+
+	// readSize is what one read from the peer asks for.
+	readSize = 4 << 10
+	// maxPending bounds the bytes of a peer that wait for the service to understand
+	// them: a handshake's frames are far smaller.
+	maxPending = 64 << 10
+)
+
+// Config says how to do a handshake.
+type Config struct {
+	// Service is the connection to the handshaker service.
+	Service grpc.ClientConnInterface
+	// TargetName is the name that the server must be entitled to. Clients only.
+	TargetName string
+	// TargetServiceAccounts are those that the server may have; none: any.
+	// Clients only.
+	TargetServiceAccounts []string
+	// MaxRecord is the largest record to offer to the peer, in bytes; 0 is
+	// conn.MaxRecord.
+	MaxRecord int
+	// Pool lends buffers; nil is mem's default pool.
+	Pool mem.BufferPool
+	// LowWater is conn.Config's.
+	LowWater bool
+	// Slots bounds the handshakes under way. Nil is no bound.
+	Slots Slots
+}
+
+// Slots is a number of places that handshakes take.
+type Slots chan struct{}
+
+// NewSlots returns n places.
+func NewSlots(n int) Slots { return make(Slots, n) }
+
+func (s Slots) take(ctx context.Context) error {
+	if s == nil {
+		return ctx.Err()
+	}
+	select {
+	case s <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("alts: waiting for one of %d concurrent handshakes to end: %w", cap(s), context.Cause(ctx))
+	}
+}
+
+func (s Slots) free() {
+	if s != nil {
+		<-s
+	}
+}
+
+// Client secures raw as the client. When ctx ends, so does the handshake. It
+// changes raw's deadlines only if it fails then. It doesn't close raw: with a nil
+// error the returned connection owns it.
+func Client(ctx context.Context, raw net.Conn, cfg Config) (net.Conn, *authinfo.Info, error) {
+	return run(ctx, raw, &cfg, conn.Client)
+}
+
+// Server is Client for the other side.
+func Server(ctx context.Context, raw net.Conn, cfg Config) (net.Conn, *authinfo.Info, error) {
+	return run(ctx, raw, &cfg, conn.Server)
+}
+
+func run(ctx context.Context, raw net.Conn, cfg *Config, side conn.Side) (net.Conn, *authinfo.Info, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // ends the stream as well
+	if cfg.Pool == nil {
+		cfg.Pool = mem.DefaultBufferPool()
+	}
+	if cfg.MaxRecord == 0 {
+		cfg.MaxRecord = conn.MaxRecord
+	}
+	h := &handshake{ctx: ctx, raw: raw, cfg: cfg, side: side}
+	result, err := h.interruptible()
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := check(result); err != nil {
+		return nil, nil, err
+	}
+	c, err := conn.New(raw, conn.Config{
+		Side:      side,
+		Protocol:  result.GetRecordProtocol(),
+		Key:       result.GetKeyData()[:conn.KeySize(result.GetRecordProtocol())],
+		MaxRecord: negotiate(cfg.MaxRecord, result.GetMaxFrameSize()),
+		Leftover:  h.pending,
+		Pool:      cfg.Pool,
+		LowWater:  cfg.LowWater,
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return c, authinfo.New(result), nil
+}
+
+// handshake is one exchange: with the peer, and with the service about it.
+type handshake struct {
+	ctx  context.Context
+	raw  net.Conn
+	cfg  *Config
+	side conn.Side
+
+	stream  altspb.HandshakerService_DoHandshakeClient
+	pending []byte    // from the peer, not yet consumed
+	sentAt  time.Time // when bytes last went to the peer
+	latency time.Duration
+}
+
+// interruptible is exchange, ended by the context also where it waits for the peer.
+func (h *handshake) interruptible() (*altspb.HandshakerResult, error) {
+	stop := context.AfterFunc(h.ctx, func() { h.raw.SetDeadline(time.Unix(1, 0)) })
+	result, err := h.exchange()
+	if !stop() && h.ctx.Err() != nil {
+		return nil, fmt.Errorf("alts: handshake: %w", context.Cause(h.ctx))
+	}
+	return result, err
+}
+
+func (h *handshake) exchange() (*altspb.HandshakerResult, error) {
+	if h.side == conn.Server {
+		// Before anything is taken from others: many that connect say nothing.
+		if err := h.read(); err != nil {
+			return nil, err
+		}
+	}
+	if err := h.cfg.Slots.take(h.ctx); err != nil {
+		return nil, err
+	}
+	defer h.cfg.Slots.free()
+	var err error
+	h.stream, err = altspb.NewHandshakerServiceClient(h.cfg.Service).DoHandshake(h.ctx, grpc.WaitForReady(true))
+	if err != nil {
+		return nil, fmt.Errorf("alts: opening a stream to the handshaker service: %w", err)
+	}
+	for req := h.start(); ; req = h.next() {
+		resp, err := h.ask(req)
+		if err != nil {
+			return nil, err
+		}
+		if err := h.answer(resp); err != nil {
+			return nil, err
+		}
+		if resp.GetResult() != nil {
+			return resp.GetResult(), nil
+		}
+		// What the service left behind may be a frame of its own: it gets that at
+		// once, as long as there is progress, and otherwise together with more.
+		if len(h.pending) == 0 || resp.GetBytesConsumed() == 0 {
+			if err := h.read(); err != nil {
+				return nil, err
+			}
+		}
+	}
+}
+
+// ask sends a request to the service and returns its response.
+func (h *handshake) ask(req *altspb.HandshakerReq) (*altspb.HandshakerResp, error) {
+	// An error of Send only says that Recv has one.
+	_ = h.stream.Send(req)
+	resp, err := h.stream.Recv()
+	if err != nil {
+		return nil, fmt.Errorf("alts: handshaker service: %w", err)
+	}
+	return resp, nil
+}
+
+// answer does what a response asks for. The frames go out even when the handshake
+// has failed: they may tell the peer why.
+func (h *handshake) answer(resp *altspb.HandshakerResp) error {
+	n := int(resp.GetBytesConsumed())
+	if n > len(h.pending) {
+		return fmt.Errorf("alts: handshaker service: consumed %d bytes of %d", n, len(h.pending))
+	}
+	h.pending = h.pending[n:]
+	if out := resp.GetOutFrames(); len(out) > 0 {
+		if _, err := h.raw.Write(out); err != nil {
+			return fmt.Errorf("alts: handshake: writing to the peer: %w", err)
+		}
+		h.sentAt = time.Now()
+	}
+	if s := resp.GetStatus(); s.GetCode() != uint32(codes.OK) {
+		return fmt.Errorf("alts: handshake failed: %w", status.Error(codes.Code(s.GetCode()), s.GetDetails()))
+	}
+	return nil
+}
+
+// read appends what the peer sends next to pending. The buffer is held during the
+// wait.
+func (h *handshake) read() error {
+	if len(h.pending) >= maxPending {
+		return errors.New("alts: handshake: the peer sends too much")
+	}
+	buf := h.cfg.Pool.Get(readSize)
+	defer h.cfg.Pool.Put(buf)
+	n, err := h.raw.Read(*buf)
+	if n == 0 && err != nil {
+		return fmt.Errorf("alts: handshake: reading from the peer: %w", err)
+	}
+	if !h.sentAt.IsZero() {
+		h.latency = time.Since(h.sentAt)
+	}
+	h.pending = append(h.pending, (*buf)[:n]...)
+	return nil
+}
+
+func (h *handshake) start() *altspb.HandshakerReq {
+	if h.side == conn.Client {
+		return clientStart(h.cfg)
+	}
+	return serverStart(h.cfg, h.pending)
+}
+
+func (h *handshake) next() *altspb.HandshakerReq {
+	return &altspb.HandshakerReq{ReqOneof: &altspb.HandshakerReq_Next{Next: &altspb.NextHandshakeMessageReq{
+		InBytes:          h.pending,
+		NetworkLatencyMs: uint32(h.latency.Milliseconds()),
+	}}}
+}

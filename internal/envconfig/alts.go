@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package envconfig
+
+import "os"
+
+// ALTSLowWater lets a read of an ALTS connection that waits for the rest of a large
+// record sleep until all of it has arrived (SO_RCVLOWAT, on Linux): less CPU time,
+// somewhat less throughput.
+// GRPC_GO_EXPERIMENTAL_ALTS_LOW_WATER_MARK, false unless "true".
+var ALTSLowWater = boolean(os.Getenv("GRPC_GO_EXPERIMENTAL_ALTS_LOW_WATER_MARK"), false)
