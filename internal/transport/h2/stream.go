@@ -159,6 +159,10 @@ func (q *sendQueue) push(f *Frames) {
 		q.size += len(f.Prefix)
 	}
 	for _, b := range f.Data {
+		if b.Len() == 0 {
+			b.Free() // nobody will come to its end
+			continue
+		}
 		q.bufs = append(q.bufs, b)
 		q.size += b.Len()
 	}
