@@ -59,6 +59,24 @@ func (o *outbox) add(record []byte, pool mem.BufferPool) error {
 	return nil
 }
 
+// prepare makes room for n bytes that are about to be added.
+func (o *outbox) prepare(n int, pool mem.BufferPool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.err == nil {
+		o.reserve(n, pool)
+	}
+}
+
+// trim gives the buffer back if nothing was added.
+func (o *outbox) trim(pool mem.BufferPool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.b) == 0 {
+		o.replace(nil, nil, pool)
+	}
+}
+
 // reserve makes room for n more bytes. mu is held.
 func (o *outbox) reserve(n int, pool mem.BufferPool) {
 	if cap(o.b)-len(o.b) >= n {

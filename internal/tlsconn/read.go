@@ -171,10 +171,9 @@ func (c *Conn) fill(wait bool) error {
 
 // filled says what became of an attempt to read ciphertext.
 func (c *Conn) filled(err error) error {
-	var ne net.Error
 	switch {
 	case err == nil:
-	case err == readyreader.ErrWouldBlock, errors.As(err, &ne) && ne.Timeout():
+	case isTemporary(err):
 		return err
 	default:
 		c.intake.end = err
@@ -199,4 +198,13 @@ func (c *Conn) adopt(buf *[]byte, n int) {
 	in.put(c.pool)
 	in.buf = buf
 	c.feed((*buf)[:k+n])
+}
+
+// isTemporary reports whether what failed with err can be tried again: it was for
+// want of input or room, or a deadline.
+func isTemporary(err error) bool { return err == readyreader.ErrWouldBlock || isTimeout(err) }
+
+func isTimeout(err error) bool {
+	var ne net.Error
+	return errors.As(err, &ne) && ne.Timeout()
 }

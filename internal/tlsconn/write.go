@@ -2,12 +2,7 @@
 
 package tlsconn
 
-import (
-	"errors"
-	"net"
-
-	"google.golang.org/grpc/internal/transport/readyreader"
-)
+import "google.golang.org/grpc/internal/transport/readyreader"
 
 // Write implements net.Conn: it returns when all of p, and what TryWrite left
 // behind, is with the system. For the latter p may be empty. On a timeout the
@@ -40,12 +35,11 @@ func (c *Conn) seal(p []byte, write func([]byte) (int, error)) (n int, err error
 			return n, err
 		}
 		chunk := p[n:min(len(p), n+sealChunk)]
-		c.out.mu.Lock()
-		c.out.reserve(len(chunk)+(len(chunk)/maxPlain+1)*recordCost, c.pool)
-		c.out.mu.Unlock()
+		c.out.prepare(len(chunk)+(len(chunk)/maxPlain+1)*recordCost, c.pool)
 		k, err := c.tls.Write(chunk)
 		n += k
 		if err != nil {
+			c.out.trim(c.pool)
 			return n, err
 		}
 	}
@@ -68,8 +62,7 @@ func (c *Conn) flush(write func([]byte) (int, error)) error {
 		c.pool.Put(p)
 		return nil
 	}
-	var ne net.Error
-	if err == readyreader.ErrWouldBlock || errors.As(err, &ne) && ne.Timeout() {
+	if isTemporary(err) {
 		o.putBack(b[n:], p, c.pool)
 		return err
 	}

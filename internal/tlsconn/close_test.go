@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tlsconn
+
+import (
+	"bytes"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/internal/transport/readyreader"
+	"google.golang.org/grpc/mem"
+)
+
+// What was written before CloseWrite arrives, then the end of the stream; the
+// other direction goes on.
+func TestCloseWrite(t *testing.T) {
+	forEachMode(t, func(t *testing.T, m mode) {
+		client, server := pair(t, "tcp", m)
+		want := pattern(50_000)
+		if err := send(client, want); err != nil {
+			t.Fatal(err)
+		}
+		if err := client.CloseWrite(); err != nil {
+			t.Fatal(err)
+		}
+		got, err := io.ReadAll(server)
+		if err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%d bytes and %v", len(got), err)
+		}
+		if _, _, err := server.TryRead(10, mem.DefaultBufferPool()); err != io.EOF {
+			t.Errorf("again: %v", err)
+		}
+		if _, err := client.TryWrite([]byte("x")); err == nil || err == readyreader.ErrWouldBlock {
+			t.Errorf("writing after it: %v", err)
+		}
+		exchange(t, server, client, want)
+	})
+}
+
+// Close tells a peer of any kind that this is the end.
+func TestCloseNotifies(t *testing.T) {
+	forEachMode(t, func(t *testing.T, m mode) {
+		a, b := sockets(t, "tcp")
+		ours, peer := newConn(t, a, m.config(), false, m.release), tls.Server(b, m.config())
+		shake(t, ours, peer)
+		exchange(t, ours, peer, pattern(100))
+		exchange(t, peer, ours, pattern(100))
+		ours.Close()
+		if _, err := peer.Read(make([]byte, 1)); err != io.EOF {
+			t.Errorf("the peer read %v", err)
+		}
+		for name, err := range map[string]error{
+			"Read":     second(ours.Read(make([]byte, 1))),
+			"TryRead":  second(ours.TryReadInto(make([]byte, 1))),
+			"Write":    second(ours.Write([]byte("x"))),
+			"TryWrite": second(ours.TryWrite([]byte("x"))),
+			"Close":    ours.Close(),
+		} {
+			if !errors.Is(err, net.ErrClosed) {
+				t.Errorf("%s after Close: %v", name, err)
+			}
+		}
+	})
+}
+
+func second(_ int, err error) error { return err }
+
+// A peer that just goes: at a record's end that is the end of the stream, as
+// crypto/tls sees it; within one it is an error.
+func TestAbruptEnd(t *testing.T) {
+	forEachMode(t, func(t *testing.T, m mode) {
+		for _, kept := range []int{0, 3, 5, 40} {
+			client, server, a, _ := memPair(t, m)
+			for range 2 {
+				if err := send(client, pattern(50)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			stream := a.out
+			record := len(stream.b) / 2
+			stream.b = stream.b[:record+kept]
+			if _, err := receive(server, 50); err != nil {
+				t.Fatal(err)
+			}
+			if kept > 0 {
+				if _, err := server.TryReadInto(make([]byte, 10)); err != readyreader.ErrWouldBlock {
+					t.Errorf("a part of a record: %v", err)
+				}
+			}
+			stream.closed = true
+			want := io.ErrUnexpectedEOF
+			if kept == 0 {
+				want = io.EOF
+			}
+			for range 2 {
+				if _, err := server.Read(make([]byte, 10)); err != want {
+					t.Errorf("%d bytes of a record, then the end: %v, want %v", kept, err, want)
+				}
+			}
+			client.Close()
+			server.Close()
+		}
+	})
+}
+
+// A record that was tampered with is an alert for the peer, and the end.
+func TestTampered(t *testing.T) {
+	forEachMode(t, func(t *testing.T, m mode) {
+		client, server, a, _ := memPair(t, m)
+		if err := send(client, pattern(50)); err != nil {
+			t.Fatal(err)
+		}
+		a.out.b[20] ^= 1
+		_, err := server.Read(make([]byte, 10))
+		var op *net.OpError
+		if !errors.As(err, &op) || op.Op != "local error" {
+			t.Errorf("got %v", err)
+		}
+		if _, err := client.Read(make([]byte, 10)); !errors.As(err, &op) || op.Op != "remote error" {
+			t.Errorf("the sender got %v", err)
+		}
+		if server.intake.buf != nil {
+			t.Error("a buffer is held")
+		}
+	})
+}
+
+// A length that no record has is refused at once, not waited for.
+func TestOversizedRecord(t *testing.T) {
+	forEachMode(t, func(t *testing.T, m mode) {
+		_, server, a, _ := memPair(t, m)
+		if _, err := a.Write([]byte{23, 3, 3, 0xff, 0xff, 0}); err != nil {
+			t.Fatal(err)
+		}
+		_, err := server.Read(make([]byte, 10))
+		var header tls.RecordHeaderError
+		if !errors.As(err, &header) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// Deadlines end waits and lose nothing, also with a part of a record in hand.
+func TestReadDeadline(t *testing.T) {
+	forEachMode(t, func(t *testing.T, m mode) {
+		a, b := sockets(t, "tcp")
+		inner, outer := newMemSockets() // where client's records can be cut
+		client := newConn(t, inner, m.config(), false, m.release)
+		server := newConn(t, b, m.config(), true, m.release)
+		defer client.Close()
+		defer server.Close()
+		relayed := make(chan struct{})
+		go func() {
+			defer close(relayed)
+			io.Copy(outer, a)
+		}()
+		shaken := make(chan error, 1)
+		go func() { shaken <- server.HandshakeContext(t.Context()) }()
+		done := make(chan error, 1)
+		go func() { done <- client.HandshakeContext(t.Context()) }()
+		for shaking := true; shaking; {
+			select {
+			case err := <-done:
+				if err != nil {
+					t.Fatal(err)
+				}
+				shaking = false
+			default:
+				if buf, n, err := outer.TryRead(1<<16, mem.DefaultBufferPool()); err == nil {
+					a.Write((*buf)[:n])
+					mem.DefaultBufferPool().Put(buf)
+				}
+			}
+		}
+		// The last flight may still be on its way.
+		if buf, n, err := outer.TryRead(1<<16, mem.DefaultBufferPool()); err == nil {
+			a.Write((*buf)[:n])
+			mem.DefaultBufferPool().Put(buf)
+		}
+		if err := <-shaken; err != nil {
+			t.Fatal(err)
+		}
+		if err := send(client, pattern(100)); err != nil {
+			t.Fatal(err)
+		}
+		record := outer.in.b
+		for _, cut := range []int{0, 2, 50} {
+			a.Write(record[:cut])
+			record = record[cut:]
+			for range 2 {
+				server.SetReadDeadline(time.Now().Add(time.Millisecond))
+				if _, _, err := server.ReadOnReady(100, mem.DefaultBufferPool()); !errors.Is(err, os.ErrDeadlineExceeded) {
+					t.Fatalf("got %v", err)
+				}
+				if n := server.intake.w; m.release && n > 52 {
+					t.Errorf("%d bytes are held for a part of a record", n)
+				}
+			}
+			server.SetReadDeadline(time.Time{})
+		}
+		a.Write(record)
+		if got, err := receive(server, 100); err != nil || !bytes.Equal(got, pattern(100)) {
+			t.Errorf("afterwards: %d bytes, %v", len(got), err)
+		}
+		a.Close()
+		<-relayed
+	})
+}
+
+// Close ends a wait for input, with and without a part of a record in hand.
+func TestCloseWhileReading(t *testing.T) {
+	forEachMode(t, func(t *testing.T, m mode) {
+		for _, part := range []int{0, 3, 1000} {
+			a, b := sockets(t, "tcp")
+			client, server := over(t, a, b, m)
+			if part > 0 {
+				a.Write(append([]byte{23, 3, 3, 8, 0}, make([]byte, part)...)[:part])
+				for server.intake.w == 0 && m.release {
+					_, err := server.TryReadInto(make([]byte, 1))
+					if err != readyreader.ErrWouldBlock {
+						t.Fatal(err)
+					}
+				}
+			}
+			got := make(chan error)
+			go func() {
+				_, _, err := server.ReadOnReady(100, mem.DefaultBufferPool())
+				got <- err
+			}()
+			go server.Close()
+			if err := <-got; !errors.Is(err, net.ErrClosed) {
+				t.Errorf("the read got %v", err)
+			}
+			client.Close()
+		}
+	})
+}
+
+// A server that rejects the client's certificate under TLS 1.3 does so after the
+// client's handshake: its first read fails then.
+func TestRejectedLate(t *testing.T) {
+	a, b := sockets(t, "tcp")
+	config := newConfig("unknown")
+	config.RootCAs = testConfig().RootCAs
+	client, server := newConn(t, a, config, false, true), newConn(t, b, testConfig(), true, true)
+	defer client.Close()
+	if err := tryShake(client, server); err == nil {
+		t.Fatal("no error")
+	}
+	a, b = sockets(t, "tcp")
+	client = newConn(t, a, config, false, true)
+	server = newConn(t, b, testConfig(), true, true)
+	go func() {
+		server.HandshakeContext(t.Context())
+		server.Close()
+	}()
+	err := client.HandshakeContext(t.Context())
+	if err == nil {
+		_, err = client.Read(make([]byte, 1))
+	}
+	var op *net.OpError
+	if !errors.As(err, &op) || op.Op != "remote error" {
+		t.Errorf("got %v", err)
+	}
+	client.Close()
+}
