@@ -13,20 +13,25 @@ const (
 	// maxBDPWait bounds how far samples that changed nothing space out the
 	// next ones, as a multiple of half a window.
 	maxBDPWait = 8
-	// bdpMemory is how long the best rate counts. A path may change under a
-	// connection; without an end the best rate of a short path would keep
-	// the windows small on a long one.
+	// bdpMemory is how long the best rate and the shortest round trip count: a
+	// path may change under a connection.
 	bdpMemory = 10 * time.Second
+	// worthwhile is the least growth to tell the peer of. The count starts and
+	// ends between two frames, and the peer gets its updates in lumps of a
+	// quarter, so that a sample of two thirds of a window is a full one.
+	worthwhile = 1.25
+	// leastTrip is what a round trip counts as at least: on a path shorter
+	// than that it is the two ends' scheduling that takes the time.
+	leastTrip = 500 * time.Microsecond
 )
 
-// BDP finds the window that keeps a path full: its bandwidth-delay product.
+// BDP finds the window that keeps a path full: twice its bandwidth-delay product.
 //
 // It counts the bytes that arrive between a PING and its answer, which is what
-// the path delivers in one round trip. If that comes near the window, the window
-// is probably what limits the peer. If the rate also rose above the best seen,
-// the last growth was of use, or there was none yet, and the window doubles. When
-// the rate stays while the window grows, the path is full: the rest would only
-// stand in queues on the way.
+// the path delivers in one round trip. The best rate and the shortest round trip
+// seen lately make the product: where the window is what limits the peer, the
+// rate is a window a round trip and the window doubles; where the path is full,
+// a larger window only makes for longer round trips, and these do not count.
 //
 // A window only grows. An estimator at MaxBDPWindow sends no more pings, and the
 // zero value none at all.
@@ -39,8 +44,10 @@ type BDP struct {
 	pinging bool
 	sentAt  time.Time
 
-	best   float64 // bytes a second
-	bestAt time.Time
+	best    float64 // bytes a second
+	bestAt  time.Time
+	short   time.Duration // the shortest round trip
+	shortAt time.Time
 }
 
 // NewBDP returns an estimator for a window of initial bytes; 0 stands for
@@ -81,28 +88,27 @@ func (b *BDP) Acked(now time.Time) (window uint32, grown bool) {
 		return b.window, false
 	}
 	b.pinging, b.since = false, 0
-	if !b.worthGrowing(now) {
+	want := b.product(now) * 2
+	if want < float64(b.window)*worthwhile {
 		b.wait = min(2*max(b.wait, 1), maxBDPWait)
 		return b.window, false
 	}
 	b.wait = 1
-	b.window = min(2*b.window, MaxBDPWindow)
+	b.window = uint32(min(want, float64(2*b.window), MaxBDPWindow))
 	return b.window, true
 }
 
-// worthGrowing judges the sample that ends now, and remembers its rate.
-func (b *BDP) worthGrowing(now time.Time) bool {
+// product is the bandwidth-delay product in bytes, after the sample that ends
+// now.
+func (b *BDP) product(now time.Time) float64 {
 	// A clock that is coarse, or was set back, must not divide by zero.
 	rtt := max(now.Sub(b.sentAt), time.Microsecond)
 	rate := float64(b.sample) / rtt.Seconds()
-	// The count starts and ends between two frames and the peer gets its
-	// updates in lumps of a quarter: two thirds is as near as it gets.
-	limited := b.sample >= uint64(b.window)/3*2
-	// An eighth more is a rise; less is noise.
-	risen := rate > b.best*1.125
-	stale := now.Sub(b.bestAt) > bdpMemory
-	if rate > b.best || stale && limited {
+	if rate >= b.best || now.Sub(b.bestAt) > bdpMemory {
 		b.best, b.bestAt = rate, now
 	}
-	return limited && (risen || stale)
+	if b.short == 0 || rtt <= b.short || now.Sub(b.shortAt) > bdpMemory {
+		b.short, b.shortAt = rtt, now
+	}
+	return b.best * max(b.short, leastTrip).Seconds()
 }
