@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ringhash
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"google.golang.org/grpc/serviceconfig"
+)
+
+const (
+	defaultMinSize = 1024
+	defaultMaxSize = 8 << 20
+	// largest is what a configuration may say.
+	largest = 8 << 20
+	// sizeCap bounds rings whatever their configuration says.
+	sizeCap = 4096
+)
+
+// config is the policy's configuration (gRFC A42, A76).
+type config struct {
+	serviceconfig.LoadBalancingConfig
+
+	minSize, maxSize uint64
+	header           string // lower case; empty: the hash comes from xDS
+}
+
+// ParseConfig returns a *config.
+func (builder) ParseConfig(js json.RawMessage) (serviceconfig.LoadBalancingConfig, error) {
+	raw := struct {
+		MinRingSize       uint64 `json:"minRingSize"`
+		MaxRingSize       uint64 `json:"maxRingSize"`
+		RequestHashHeader string `json:"requestHashHeader"`
+	}{}
+	if err := json.Unmarshal(js, &raw); err != nil {
+		return nil, fmt.Errorf("%s: %w", Name, err)
+	}
+	c := &config{minSize: raw.MinRingSize, maxSize: raw.MaxRingSize, header: strings.ToLower(raw.RequestHashHeader)}
+	if c.minSize == 0 {
+		c.minSize = defaultMinSize
+	}
+	if c.maxSize == 0 {
+		c.maxSize = defaultMaxSize
+	}
+	if c.minSize > largest || c.maxSize > largest {
+		return nil, fmt.Errorf("%s: a ring of %d to %d entries; %d is the limit", Name, c.minSize, c.maxSize, largest)
+	}
+	if c.minSize > c.maxSize {
+		return nil, fmt.Errorf("%s: minRingSize is %d, above maxRingSize of %d", Name, c.minSize, c.maxSize)
+	}
+	if !isTextHeader(c.header) {
+		return nil, fmt.Errorf("%s: requestHashHeader %q is not the name of a header with text", Name, raw.RequestHashHeader)
+	}
+	c.minSize, c.maxSize = min(c.minSize, sizeCap), min(c.maxSize, sizeCap)
+	return c, nil
+}
+
+// isTextHeader also accepts the empty name.
+func isTextHeader(name string) bool {
+	for _, c := range []byte(name) {
+		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '_' && c != '.' {
+			return false
+		}
+	}
+	return !strings.HasSuffix(name, "-bin")
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ringhash
+
+import (
+	"context"
+	"math/rand/v2"
+	"strings"
+
+	"google.golang.org/grpc/balancer"
+	"google.golang.org/grpc/balancer/endpointsharding"
+	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/internal/ctxkey"
+	iringhash "google.golang.org/grpc/internal/ringhash"
+	"google.golang.org/grpc/internal/xxh64"
+)
+
+// picker has the members' states at one time.
+type picker struct {
+	ring    ring // not empty
+	members []endpointsharding.ChildState
+	header  string
+	// connecting says that a member is.
+	connecting bool
+}
+
+func (p *picker) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
+	hash, known := p.hash(info.Ctx)
+	first := p.ring.find(hash)
+	if known {
+		return p.pickHashed(first, info)
+	}
+	return p.pickRandom(first, info)
+}
+
+// hash returns the RPC's hash, or a random one that nobody depends on.
+func (p *picker) hash(ctx context.Context) (hash uint64, known bool) {
+	if p.header == "" {
+		hash, known = iringhash.Hash(ctx)
+	} else if value := strings.Join(ctxkey.OutgoingFrom(ctx).Values(p.header), ","); value != "" {
+		hash, known = xxh64.Sum([]byte(value)), true
+	}
+	if !known {
+		hash = rand.Uint64()
+	}
+	return hash, known
+}
+
+// pickHashed takes the first place whose member has not failed, and has that connect if
+// it must (gRFC A61).
+func (p *picker) pickHashed(first int, info balancer.PickInfo) (balancer.PickResult, error) {
+	for i := range p.ring {
+		m := p.at(first + i)
+		switch m.State.ConnectivityState {
+		case connectivity.Ready:
+			return m.State.Picker.Pick(info)
+		case connectivity.Idle:
+			m.ExitIdle()
+			return balancer.PickResult{}, balancer.ErrNoSubConnAvailable
+		case connectivity.Connecting:
+			return balancer.PickResult{}, balancer.ErrNoSubConnAvailable
+		}
+	}
+	return p.at(first).State.Picker.Pick(info)
+}
+
+// pickRandom takes any member that is ready, from a random place on, and has one connect
+// on the way unless one does so already (gRFC A76).
+func (p *picker) pickRandom(first int, info balancer.PickInfo) (balancer.PickResult, error) {
+	connecting := p.connecting
+	for i := range p.ring {
+		m := p.at(first + i)
+		switch m.State.ConnectivityState {
+		case connectivity.Ready:
+			return m.State.Picker.Pick(info)
+		case connectivity.Idle:
+			if !connecting {
+				m.ExitIdle()
+				connecting = true
+			}
+		}
+	}
+	if connecting {
+		return balancer.PickResult{}, balancer.ErrNoSubConnAvailable
+	}
+	return p.at(first).State.Picker.Pick(info)
+}
+
+// at returns the member at a place, counted round the ring.
+func (p *picker) at(i int) *endpointsharding.ChildState {
+	return &p.members[p.ring[i%len(p.ring)].member]
+}
