@@ -424,3 +424,35 @@ type accepting struct {
 }
 
 func (a accepting) AcceptCompressors() []string { return a.names }
+
+// TestCancelWithMessagesUnread has a stream end with messages that nobody took; the check
+// for leaks is that of TestMain.
+func TestCancelWithMessagesUnread(t *testing.T) {
+	e := newEcho()
+	sent := make(chan struct{})
+	e.stream = func(ss ServerStream) error {
+		defer close(sent)
+		for range 4 {
+			if err := ss.SendMsg(&text{Value: strings.Repeat("x", 3000)}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	s := serve(t, e)
+	cc := newTestClient(t, s.addr)
+	ctx, cancel := context.WithCancel(testContext(t))
+	finished := make(chan error, 1)
+	st, err := cc.NewStream(ctx, &StreamDesc{ServerStreams: true}, "/test.Echo/Down", OnFinish(func(err error) { finished <- err }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = st.SendMsg(&text{})
+	if err := st.RecvMsg(new(text)); err != nil {
+		t.Fatal(err)
+	}
+	<-sent
+	cancel()
+	wantCode(t, "OnFinish", <-finished, codes.Canceled)
+	wantCode(t, "RecvMsg", st.RecvMsg(new(text)), codes.Canceled)
+}
