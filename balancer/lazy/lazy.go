@@ -43,10 +43,15 @@ type lazy struct {
 	child *serial.Child
 
 	// mu is not held during calls into the child or cc.
-	mu      sync.Mutex
-	stage   stage
-	state   *balancer.ClientConnState // nil: none came
-	failure error                     // nil: none came after state
+	mu    sync.Mutex
+	stage stage
+	kept  news
+}
+
+// news is what came from the resolver.
+type news struct {
+	state *balancer.ClientConnState // nil: none came
+	err   error                     // nil: none came after state
 }
 
 // stage is how far the balancer has come. It only grows.
@@ -61,7 +66,7 @@ const (
 
 // UpdateClientConnState keeps the state, or passes it to the child.
 func (b *lazy) UpdateClientConnState(s balancer.ClientConnState) error {
-	if b.keep(func() { b.state, b.failure = &s, nil }) {
+	if b.keep(func() { b.kept = news{state: &s} }) {
 		return nil
 	}
 	return b.child.UpdateClientConnState(s)
@@ -69,7 +74,7 @@ func (b *lazy) UpdateClientConnState(s balancer.ClientConnState) error {
 
 // ResolverError keeps the error, or passes it to the child.
 func (b *lazy) ResolverError(err error) {
-	if !b.keep(func() { b.failure = err }) {
+	if !b.keep(func() { b.kept.err = err }) {
 		b.child.ResolverError(err)
 	}
 }
@@ -107,39 +112,34 @@ func (b *lazy) advance(from, to stage) bool {
 
 // tell tells the child what was kept, and what comes meanwhile, until nothing is left.
 func (b *lazy) tell() {
-	for {
-		state, failure, more := b.take()
-		if !more {
-			return
-		}
-		if state != nil {
-			err := b.child.UpdateClientConnState(*state)
+	for n, more := b.take(); more; n, more = b.take() {
+		if n.state != nil {
+			err := b.child.UpdateClientConnState(*n.state)
 			// Whoever brought the state has long been told that all was well, so
 			// the resolver has to be asked here.
 			if errors.Is(err, balancer.ErrBadResolverState) {
 				b.cc.ResolveNow(resolver.ResolveNowOptions{})
 			}
 		}
-		if failure != nil {
-			b.child.ResolverError(failure)
+		if n.err != nil {
+			b.child.ResolverError(n.err)
 		}
 	}
 }
 
 // take returns what is kept. When there is nothing it ends the stage of building.
-func (b *lazy) take() (state *balancer.ClientConnState, failure error, more bool) {
+func (b *lazy) take() (n news, more bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.stage != building {
-		return nil, nil, false
+		return news{}, false
 	}
-	state, failure = b.state, b.failure
-	b.state, b.failure = nil, nil
-	if state == nil && failure == nil {
+	n, b.kept = b.kept, news{}
+	if n.state == nil && n.err == nil {
 		b.stage = awake
-		return nil, nil, false
+		return news{}, false
 	}
-	return state, failure, true
+	return n, true
 }
 
 // UpdateSubConnState is never called: every SubConn here has a listener.
@@ -150,7 +150,7 @@ func (b *lazy) UpdateSubConnState(_ balancer.SubConn, s balancer.SubConnState) {
 // Close closes the child, if there is one.
 func (b *lazy) Close() {
 	b.mu.Lock()
-	b.stage, b.state, b.failure = closed, nil, nil
+	b.stage, b.kept = closed, news{}
 	b.mu.Unlock()
 	b.child.Close()
 }

@@ -35,7 +35,7 @@ func (p *policy) UpdateClientConnState(s balancer.ClientConnState) error {
 
 func (p *policy) ResolverError(err error)                                    { p.heard = append(p.heard, err) }
 func (p *policy) UpdateSubConnState(balancer.SubConn, balancer.SubConnState) {}
-func (p *policy) Close() { p.heard = append(p.heard, "close") }
+func (p *policy) Close()                                                     { p.heard = append(p.heard, "close") }
 
 func (p *policy) ExitIdle() { p.heard = append(p.heard, "exit") }
 

@@ -30,7 +30,7 @@ func newServer(t *testing.T) (addr string, stop func()) {
 	healthpb.RegisterHealthServer(gs, health.NewServer())
 	go gs.Serve(lis)
 	t.Cleanup(gs.Stop)
-	return lis.Addr().String(), gs.Stop
+	return lis.Addr().String(), gs.GracefulStop
 }
 
 // Each user stays with a server while it is there.

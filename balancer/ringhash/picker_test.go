@@ -46,7 +46,7 @@ func newPicker(states ...connectivity.State) (*picker, *[]int) {
 
 const waits = "waits"
 
-func pick(p *picker, ctx context.Context) string {
+func pick(ctx context.Context, p *picker) string {
 	_, err := p.Pick(balancer.PickInfo{Ctx: ctx})
 	if err == balancer.ErrNoSubConnAvailable {
 		return waits
@@ -73,7 +73,7 @@ func TestPickHashed(t *testing.T) {
 		{[]connectivity.State{failure, failure, failure}, 99, "0", nil},
 	} {
 		p, told := newPicker(tt.states...)
-		if got := pick(p, iringhash.WithHash(t.Context(), tt.hash)); got != tt.want || !slices.Equal(*told, tt.told) {
+		if got := pick(iringhash.WithHash(t.Context(), tt.hash), p); got != tt.want || !slices.Equal(*told, tt.told) {
 			t.Errorf("%v at %d: %s, told %v; want %s, %v", tt.states, tt.hash, got, *told, tt.want, tt.told)
 		}
 	}

@@ -272,7 +272,7 @@ func TestMetrics(t *testing.T) {
 		check("in the blackout", map[string]int64{fallback: 1, early: 2}, 0, 0)
 		time.Sleep(10 * time.Second)
 		check("after it", map[string]int64{}, 20, 60)
-		f.rpcs(4, map[string]float64{"a": 10})
+		f.rpcs(20, map[string]float64{"a": 10})
 		time.Sleep(50 * time.Second)
 		check("too old", map[string]int64{fallback: 1, late: 1}, 20, 0)
 		if len(f.cc.labels) != 3 || f.cc.labels[2] != "backend" {
