@@ -36,10 +36,10 @@ type clientCall struct {
 	retry  retryState
 	stats  statsHandlers
 
-	call     transport.Call // of the present attempt
-	waited   bool           // for the resolver's first answer
-	began    bool
-	attempts int
+	call   transport.Call // of the present attempt
+	waited bool           // for the resolver's first answer
+	began  bool           // it is counted
+	again  verdict        // why there is another attempt; zero in the first
 }
 
 // begin settles what the options and the service config say. The error is a status.
@@ -402,7 +402,7 @@ func (r *clientCall) tellBegin(a *attempt) {
 	a.ctx = r.stats.tag(a.ctx, &stats.RPCTagInfo{
 		FullMethodName:      r.call.Method,
 		FailFast:            !r.info.waitForReady,
-		NameResolutionDelay: r.waited && r.attempts == 0,
+		NameResolutionDelay: r.waited && !r.again.retry,
 	})
 	a.begun = time.Now()
 	r.stats.emit(a.ctx, &stats.Begin{
@@ -411,9 +411,8 @@ func (r *clientCall) tellBegin(a *attempt) {
 		FailFast:                  !r.info.waitForReady,
 		IsClientStream:            r.desc != nil && r.desc.ClientStreams,
 		IsServerStream:            r.desc != nil && r.desc.ServerStreams,
-		IsTransparentRetryAttempt: r.attempts > r.retry.made,
+		IsTransparentRetryAttempt: r.again.transparent,
 	})
-	r.attempts++
 }
 
 func (r *clientCall) tellOutHeader(a *attempt) {

@@ -273,8 +273,13 @@ func (cs *clientStream) SendMsg(m any) error {
 		cs.finish(err)
 		return err
 	}
-	cs.sentLast = !cs.desc.ClientStreams
-	return cs.send(m, out)
+	if cs.desc.ClientStreams {
+		return cs.send(m, out)
+	}
+	// The one message there is: how the RPC ended is for whoever receives.
+	cs.sentLast = true
+	_ = cs.send(m, out)
+	return nil
 }
 
 // send owns out.

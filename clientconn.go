@@ -252,10 +252,10 @@ func (cc *ClientConn) enterIdle() {
 	}
 	parts := cc.detach()
 	cc.mu.Unlock()
-	cc.state.set(connectivity.Idle)
+	parts.close() // from here on the balancer can't change picker or state
 	cc.picks.set(nil)
+	cc.state.set(connectivity.Idle)
 	cc.node.Trace(channelz.Info, "entering idle mode", nil)
-	parts.close()
 }
 
 // leaveIdle has the target resolved. A resolver that can't be built counts as one that

@@ -140,17 +140,23 @@ func retryDelay(p *serviceconfig.RetryPolicy, n int, random func() float64) time
 	return time.Duration(math.Min(d*(0.8+0.4*random()), math.MaxInt64/2))
 }
 
-// judge gathers what the decision depends on.
+// judge decides whether there is another attempt after a, which failed with err.
 func (r *clientCall) judge(a *attempt, err error) verdict {
-	if r.fixed != nil {
-		return verdict{}
+	if r.fixed == nil {
+		r.again = r.retry.decide(r.failure(a, err))
+		return r.again
 	}
+	return verdict{}
+}
+
+// failure gathers what the decision depends on.
+func (r *clientCall) failure(a *attempt, err error) failure {
 	f := failure{status: status.Convert(err)}
 	switch {
 	case a.unsent:
 		f.unsent = true
 	case a.stream == nil:
-		return verdict{} // the RPC itself is what failed
+		f.responded = true // the RPC itself is what failed: no other attempt will help
 	default:
 		f.unprocessed = a.stream.Unprocessed()
 		f.responded = a.stream.GotHeaders()
@@ -158,7 +164,7 @@ func (r *clientCall) judge(a *attempt, err error) verdict {
 			f.pushback = parsePushback(a.stream.Trailer()[grpcwire.HeaderRetryPushback])
 		}
 	}
-	return r.retry.decide(f)
+	return f
 }
 
 // pause waits before a retry, and returns false if the RPC ended meanwhile.
