@@ -49,3 +49,40 @@ func BenchmarkInvoke(b *testing.B) {
 		}
 	}
 }
+
+func BenchmarkInvokeParallel(b *testing.B) {
+	s := serve(b, newEcho())
+	cc := newTestClient(b, s.addr)
+	b.ReportAllocs()
+	b.SetParallelism(32)
+	b.RunParallel(func(pb *testing.PB) {
+		in, out := &text{Value: "hello"}, new(text)
+		for pb.Next() {
+			if err := cc.Invoke(context.Background(), unaryMethod, in, out); err != nil {
+				b.Error(err)
+				return
+			}
+		}
+	})
+}
+
+func BenchmarkPingPong(b *testing.B) {
+	s := serve(b, newEcho())
+	cc := newTestClient(b, s.addr)
+	st, err := cc.NewStream(context.Background(), bidiStream, bidiMethod)
+	if err != nil {
+		b.Fatal(err)
+	}
+	in, out := &text{Value: "hello"}, new(text)
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := st.SendMsg(in); err != nil {
+			b.Fatal(err)
+		}
+		if err := st.RecvMsg(out); err != nil {
+			b.Fatal(err)
+		}
+	}
+	_ = st.CloseSend()
+	_ = st.RecvMsg(out)
+}
