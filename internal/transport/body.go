@@ -33,6 +33,18 @@ func (b *body) space(n int) []byte {
 	return b.asm.Space(n)
 }
 
+// maxUpFront is how long a message may be, in bytes, to get its memory before
+// its bytes are there, however large the window is.
+const maxUpFront = 4 << 20
+
+// allowUpFront lets a message that fits the window have all of its memory at
+// once, so that it need not be copied as it grows. mu is held.
+func (b *body) allowUpFront(window int) {
+	if window > grpcwire.DefaultUpFront {
+		b.asm.SetUpFront(min(window, maxUpFront))
+	}
+}
+
 // filled follows each space. expect is how many bytes the window should be
 // widened for, as somebody waits for them. mu is held.
 func (b *body) filled(n int) (expect int, err error) {

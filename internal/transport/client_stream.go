@@ -338,6 +338,7 @@ func (r *clientReceiver) Filled(n int) error {
 		s.mu.Unlock()
 		return frame.Error{Code: frame.ProtocolError, Reason: "DATA before HEADERS"}
 	}
+	s.allowUpFront(s.h2.Window())
 	expect, err := s.filled(n)
 	if err != nil {
 		s.endLocked(nil, status.Convert(err), lostMaybeSeen)

@@ -18,7 +18,8 @@ import (
 const (
 	infinity = time.Duration(math.MaxInt64)
 
-	minWindow             = 64 << 10 // smaller windows asked for are ignored
+	minWindow             = 64 << 10  // smaller windows asked for are ignored
+	maxFrame              = 256 << 10 // of the peer's, see h2.Config
 	defaultReadBuffer     = 32 << 10
 	minClientPingInterval = 10 * time.Second
 	minServerPingInterval = time.Second
@@ -86,6 +87,7 @@ func (t *Tuning) fill(c *h2.Config) {
 	if t.MaxHeaderListSize != nil {
 		c.MaxHeaderList = *t.MaxHeaderListSize
 	}
+	c.MaxFrame = maxFrame
 	c.Kinds = kinds
 }
 

@@ -430,6 +430,7 @@ func (r *serverReceiver) Space(n int) []byte { return r.space(n) }
 func (r *serverReceiver) Filled(n int) error {
 	s := (*ServerStream)(r)
 	s.mu.Lock()
+	s.allowUpFront(s.h2.Window())
 	expect, err := s.filled(n)
 	if err != nil {
 		// The handler answers with the status; the assembler gives scratch

@@ -83,41 +83,46 @@ func TestStreamEcho(t *testing.T) {
 }
 
 func BenchmarkUnary(b *testing.B) {
-	for _, callers := range []int{1, 64} {
-		b.Run(fmt.Sprint(callers), func(b *testing.B) {
-			s := startServer(b, "tcp", ServerConfig{}, echoUnary)
-			c, _ := s.dial(nil)
-			msg := make([]byte, 128)
-			b.ReportAllocs()
-			b.SetParallelism(callers)
-			call := &Call{Method: "/test.Echo/Unary", MaxRecvMsgSize: 4 << 20}
-			run := func() {
-				p := Payload{Data: mem.BufferSlice{mem.SliceBuffer(msg)}}
-				st, err := c.NewStream(context.Background(), call, &p, true)
-				if err != nil {
-					b.Error(err)
-					return
-				}
-				st.AwaitEnd()
-				m, err := st.Recv()
-				if err != nil {
-					b.Error(err, st.Status())
-					return
-				}
-				m.Data.Free()
-			}
-			if callers == 1 {
-				for b.Loop() {
-					run()
-				}
-				return
-			}
-			b.SetParallelism(callers / 2)
-			b.RunParallel(func(pb *testing.PB) {
-				for pb.Next() {
-					run()
-				}
-			})
-		})
+	for _, size := range []int{128, 8 << 10} {
+		for _, callers := range []int{1, 64} {
+			b.Run(fmt.Sprintf("size=%d/callers=%d", size, callers), func(b *testing.B) { benchmarkUnary(b, size, callers) })
+		}
 	}
+}
+
+func benchmarkUnary(b *testing.B, size, callers int) {
+
+	s := startServer(b, "tcp", ServerConfig{}, echoUnary)
+	c, _ := s.dial(nil)
+	msg := make([]byte, size)
+	b.ReportAllocs()
+	b.SetParallelism(callers)
+	call := &Call{Method: "/test.Echo/Unary", MaxRecvMsgSize: 4 << 20}
+	run := func() {
+		p := Payload{Data: mem.BufferSlice{mem.SliceBuffer(msg)}}
+		st, err := c.NewStream(context.Background(), call, &p, true)
+		if err != nil {
+			b.Error(err)
+			return
+		}
+		st.AwaitEnd()
+		m, err := st.Recv()
+		if err != nil {
+			b.Error(err, st.Status())
+			return
+		}
+		m.Data.Free()
+	}
+	if callers == 1 {
+		for b.Loop() {
+			run()
+		}
+		return
+	}
+	b.SetParallelism(callers / 2)
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			run()
+		}
+	})
 }

@@ -3,6 +3,7 @@
 package h2
 
 import (
+	"google.golang.org/grpc/internal/transport/h2/frame"
 	"time"
 
 	"google.golang.org/grpc/internal/transport/h2/hpack"
@@ -27,6 +28,11 @@ type Config struct {
 	StreamWindow uint32
 	ConnWindow   uint32
 	StaticWindow bool
+
+	// MaxFrame is SETTINGS_MAX_FRAME_SIZE: the payload, in bytes, of the largest
+	// frame that the peer may send; 0 stands for the protocol's 16,384. Larger
+	// frames of DATA are read to their destination without a copy.
+	MaxFrame uint32
 
 	// MaxStreams is how many streams the peer may have open at a time; 0
 	// stands for no limit.
@@ -55,4 +61,8 @@ func (c *Config) maxHeaderList() uint32 {
 		return defaultMaxHeaderList
 	}
 	return c.MaxHeaderList
+}
+
+func (c *Config) maxFrame() uint32 {
+	return max(c.MaxFrame, frame.MinMaxFrameSize)
 }

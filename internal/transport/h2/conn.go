@@ -47,6 +47,9 @@ type Conn struct {
 	// heard is set for each batch, for part.
 	heard atomic.Bool
 
+	// allowance is granted, for those who have not mu.
+	allowance atomic.Uint32
+
 	// lastRead is when input was last seen, in nanoseconds of the keepalive
 	// clock. Written by the reader, and only where keepalive asks for it.
 	lastRead atomic.Int64
@@ -149,6 +152,7 @@ func New(nc net.Conn, side Side, cfg *Config, h Handler) *Conn {
 		granted:  max(cfg.streamWindow(), flow.DefaultWindow),
 		remote:   initialRemote,
 	}
+	c.allowance.Store(c.granted)
 	c.enc.Init(hpack.MaxEncoderTable)
 	c.dec.SetKinds(cfg.Kinds)
 	if w, ok := readyreader.NewWriter(nc); ok {

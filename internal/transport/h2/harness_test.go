@@ -335,7 +335,7 @@ func newPeer(t testing.TB, side Side, cfg peerConfig) *testPeer {
 	}
 	self, nc := memPipe(cfg.limit)
 	p := &testPeer{t: t, nc: nc, self: self, role: &testRole{accept: cfg.accept}}
-	p.enc = xhpack.NewEncoder(&p.encB)
+	p.enc = newPeerEncoder(p)
 	p.dec = xhpack.NewDecoder(4096, nil)
 	var under net.Conn = self
 	if cfg.plain {
@@ -364,6 +364,8 @@ func newPeer(t testing.TB, side Side, cfg peerConfig) *testPeer {
 	}
 	return p
 }
+
+func newPeerEncoder(p *testPeer) *xhpack.Encoder { return xhpack.NewEncoder(&p.encB) }
 
 // settle waits until everyone waits.
 func (p *testPeer) settle() { synctest.Wait() }

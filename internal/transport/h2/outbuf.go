@@ -14,6 +14,11 @@ const (
 type outbuf struct {
 	b []byte
 	p *[]byte // what goes back to the pool
+
+	// tail is the payload of the batch's last frame where that is too long to
+	// be worth a copy: a part of ref, which is freed with the batch.
+	tail []byte
+	ref  mem.Buffer
 }
 
 func (o *outbuf) empty() bool { return len(o.b) == 0 }
@@ -47,6 +52,9 @@ func (o *outbuf) adopt(b []byte, pool mem.BufferPool) {
 func (o *outbuf) free(pool mem.BufferPool) {
 	if o.p != nil {
 		pool.Put(o.p)
+	}
+	if o.ref != nil {
+		o.ref.Free()
 	}
 	*o = outbuf{}
 }

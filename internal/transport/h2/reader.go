@@ -110,7 +110,7 @@ func (c *Conn) readFrame() error {
 	if err := c.checkSequence(h); err != nil {
 		return err
 	}
-	if err := h.Check(frame.MinMaxFrameSize); err != nil {
+	if err := h.Check(c.cfg.maxFrame()); err != nil {
 		return c.skipFaulty(h, err)
 	}
 	if h.Type == frame.Data {
@@ -122,6 +122,9 @@ func (c *Conn) readFrame() error {
 		// section 4.1.
 		return errors.Join(c.useless(), c.skip(frame.HeaderLen+int(h.Length)))
 	}
+	if h.Length > frame.MinMaxFrameSize {
+		return c.dispatchLarge(h)
+	}
 	b, err = c.await(frame.HeaderLen + int(h.Length))
 	if err != nil {
 		return err
@@ -129,6 +132,23 @@ func (c *Conn) readFrame() error {
 	err = c.dispatch(h, b[frame.HeaderLen:])
 	c.rd.Discard(frame.HeaderLen + int(h.Length))
 	return err
+}
+
+// dispatchLarge takes a frame, other than DATA, that need not fit the read
+// buffer. It is gathered as it arrives.
+func (c *Conn) dispatchLarge(h frame.Header) error {
+	c.rd.Discard(frame.HeaderLen)
+	var payload []byte
+	for left := int(h.Length); left > 0; {
+		b, err := c.await(min(left, frame.MinMaxFrameSize))
+		if err != nil {
+			return unexpectedEOF(err)
+		}
+		payload = append(payload, b...)
+		left -= len(b)
+		c.rd.Discard(len(b))
+	}
+	return c.dispatch(h, payload)
 }
 
 // checkSequence applies the rules about which frame may come next.

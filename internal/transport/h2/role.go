@@ -37,8 +37,8 @@ func (s Side) peerMayOpen(id uint32) bool { return s == Server && !s.opens(id) }
 func (s Side) resetsUnread() bool { return s == Server }
 
 // Handler is what a connection tells the role that owns it. All methods are
-// called by the reader, one at a time, except Closed. None may block or wait
-// for anything that needs the connection to be read.
+// called by the reader, one at a time. None may block or wait for anything that
+// needs the connection to be read.
 type Handler interface {
 	// Accept returns the stream for a field block with which the peer opens a
 	// stream. The stream is set up with Init and not yet known to the
@@ -59,13 +59,15 @@ type Handler interface {
 	// one it named are failed as unprocessed right after.
 	GoAway(code frame.ErrCode, debug string)
 	// Closed is the last call: the connection is gone, and why. Streams that
-	// were open are told after it. It may be called by any goroutine.
+	// were open are told after it. Where Close comes before Start, it is called
+	// by Close.
 	Closed(err error)
 }
 
 // Receiver is what arrives for one stream. Its methods are called by the
-// reader, and OnAbort by any goroutine, without any lock of the connection's.
-// They must not block.
+// reader, one at a time and without any lock of the connection's. They must not
+// block. After Reset, which may come at any moment from elsewhere, the frame at
+// hand may still be delivered.
 type Receiver interface {
 	// OnHeaders brings a field block behind the first of a server's stream,
 	// and every block of a client's. b is valid during the call. An error

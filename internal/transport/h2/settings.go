@@ -42,7 +42,7 @@ func (c *Config) maxStreams() uint32 {
 // appendLocalSettings sends what we want the peer to keep to. Values that are
 // the protocol's defaults are left out.
 func (c *Conn) appendLocalSettings() {
-	var list [6]frame.Setting
+	var list [7]frame.Setting
 	n := 0
 	add := func(id frame.SettingID, v uint32) { list[n] = frame.Setting{ID: id, Value: v}; n++ }
 	if c.side == Client {
@@ -53,6 +53,9 @@ func (c *Conn) appendLocalSettings() {
 	}
 	if c.window != flow.DefaultWindow {
 		add(frame.InitialWindowSize, c.window)
+	}
+	if m := c.cfg.maxFrame(); m != frame.MinMaxFrameSize {
+		add(frame.MaxFrameSize, m)
 	}
 	if c.cfg.MaxHeaderList != 0 {
 		add(frame.MaxHeaderListSize, c.cfg.MaxHeaderList)
@@ -169,6 +172,7 @@ func (c *Conn) growWindows(n uint32) {
 	}
 	delta := int64(n) - int64(c.granted)
 	c.window, c.granted = n, max(n, c.granted)
+	c.allowance.Store(c.granted)
 	c.out.reserve(2*frame.HeaderLen+6+4, c.pool)
 	c.out.b = frame.AppendSettings(c.out.b, frame.Setting{ID: frame.InitialWindowSize, Value: n})
 	c.acksDue++

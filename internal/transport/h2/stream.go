@@ -89,6 +89,9 @@ func (s *Stream) Room() <-chan struct{} {
 	return s.space
 }
 
+// Window is how many bytes of a body the peer may send before any are consumed.
+func (s *Stream) Window() int { return int(s.conn.allowance.Load()) }
+
 // Consume says that n bytes of the body need no more memory, so that the peer
 // may send as many again.
 func (s *Stream) Consume(n int) { s.grant((*flow.Inflow).Consume, n) }
@@ -170,23 +173,56 @@ func (q *sendQueue) push(f *Frames) {
 	q.end = f.ends()
 }
 
+// divide says how the next frame of at most n bytes is made: size bytes, the
+// first of which are to be copied, up to where a piece begins that is long
+// enough to be written from where it is.
+func (q *sendQueue) divide(n int) (size, copied int) {
+	off := q.off
+	for _, b := range q.bufs {
+		rest := b.Len() - off
+		if fit := min(rest, n-size); fit >= uncopied {
+			return size + fit, size
+		}
+		if size += rest; size >= n {
+			return n, n
+		}
+		off = 0
+	}
+	return size, size
+}
+
 // appendTo moves the next n bytes of the queue to dst.
 func (q *sendQueue) appendTo(dst []byte, n int) []byte {
-	q.size -= n
 	for n > 0 {
 		data := q.bufs[0].ReadOnlyData()[q.off:]
-		if len(data) > n {
-			q.off += n
-			return append(dst, data[:n]...)
-		}
+		data = data[:min(len(data), n)]
 		dst = append(dst, data...)
 		n -= len(data)
-		q.bufs[0].Free()
-		q.bufs[0] = nil
-		q.bufs = q.bufs[1:]
-		q.off = 0
+		q.advance(len(data))
 	}
 	return dst
+}
+
+// takeTail moves the next n bytes, which are in one piece, out of the queue
+// without a copy. ref keeps them alive.
+func (q *sendQueue) takeTail(n int) (tail []byte, ref mem.Buffer) {
+	ref = q.bufs[0]
+	ref.Ref()
+	tail = ref.ReadOnlyData()[q.off : q.off+n]
+	q.advance(n)
+	return tail, ref
+}
+
+// advance drops n bytes of the first buffer.
+func (q *sendQueue) advance(n int) {
+	q.size -= n
+	if q.off += n; q.off < q.bufs[0].Len() {
+		return
+	}
+	q.bufs[0].Free()
+	q.bufs[0] = nil
+	q.bufs = q.bufs[1:]
+	q.off = 0
 }
 
 func (q *sendQueue) drop() {

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc/internal/transport/h2/frame"
 	"google.golang.org/grpc/mem"
 )
 
@@ -55,20 +56,21 @@ func socketPair(t testing.TB, network string, n int) (client, server net.Conn) {
 // echoRole answers each stream with its own body.
 func echoRole() *testRole {
 	return &testRole{quiet: true, greedy: true, accept: func(s *testStream, _ *HeaderBlock) error {
-		s.done = func() {
+		s.done = sync.OnceFunc(func() { // it may be aborted after it has ended
 			s.mu.Lock()
 			aborted := s.abort != nil
 			s.mu.Unlock()
 			go func() {
-				if !aborted {
-					body := s.received()
+				if body := s.received(); !aborted && len(body) >= 5 {
 					f := message(body[5:])
 					f.Headers, f.Trailers = response, trailers
 					s.Send(f)
+				} else {
+					s.Reset(frame.Cancel)
 				}
 				s.role.done(s)
 			}()
-		}
+		})
 		return nil
 	}}
 }

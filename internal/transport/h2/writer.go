@@ -25,6 +25,7 @@ const (
 	writeShare = 128 << 10 // bytes that a caller writes for others at most
 	yieldBelow = 8 << 10   // a batch larger than this is worth a write as it is
 	minFrame   = 1 << 10   // a batch with less room than this is full
+	uncopied   = 16 << 10  // a piece of a message as long as this is written from where it is
 )
 
 // unlockAndFlush releases mu and writes what is queued, unless somebody is
@@ -63,7 +64,7 @@ func (c *Conn) flush() {
 			c.handOver(flusher{buf: buf, write: true})
 			return
 		}
-		n, err := c.try.TryWrite(buf.b)
+		n, err := c.tryWrite(&buf)
 		written += n
 		if err != nil {
 			if !errors.Is(err, readyreader.ErrWouldBlock) {
@@ -81,15 +82,43 @@ func (c *Conn) flush() {
 	}
 }
 
+// tryWrite writes what the socket takes of buf.
+func (c *Conn) tryWrite(buf *outbuf) (int, error) {
+	n, err := c.try.TryWrite(buf.b)
+	if err != nil || buf.ref == nil {
+		return n, err
+	}
+	m, err := c.try.TryWrite(buf.tail)
+	return n + m, err
+}
+
+// write writes buf from off on, and may wait. Where nothing of it is left it
+// still makes one write: see flush.
+func (c *Conn) write(buf *outbuf, off int) error {
+	if off < len(buf.b) || buf.ref == nil {
+		if _, err := c.blocking.Write(buf.b[off:]); err != nil {
+			return err
+		}
+		off = len(buf.b)
+	}
+	if buf.ref == nil {
+		return nil
+	}
+	_, err := c.blocking.Write(buf.tail[off-len(buf.b):])
+	return err
+}
+
 // take gives the token's holder the next batch. Where there is none the token
 // is given back.
 func (c *Conn) take() (outbuf, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	var tailed *Stream
+	var ended bool
 	if c.dead {
 		c.out.free(c.pool)
 	} else {
-		c.fill()
+		tailed, ended = c.fill()
 	}
 	if c.out.empty() {
 		c.writing = false
@@ -104,6 +133,9 @@ func (c *Conn) take() (outbuf, bool) {
 	c.out = outbuf{}
 	c.replies, c.updates = 0, 0
 	c.wakeReaderLocked()
+	if tailed != nil {
+		c.drained(tailed, ended) // what it adds goes behind the tail
+	}
 	return buf, true
 }
 
@@ -132,7 +164,7 @@ func (f *flusher) Run() {
 	flushers.Put(f)
 	for {
 		if write {
-			_, err := c.blocking.Write(buf.b[off:])
+			err := c.write(&buf, off)
 			buf.free(c.pool)
 			if err != nil {
 				c.writeFailed(err)
@@ -200,7 +232,7 @@ func (c *Conn) appendFrames(s *Stream, f *Frames) error {
 // allow, and queues the rest. It reports whether all of it is encoded.
 func (c *Conn) appendData(s *Stream, f *Frames) bool {
 	size := len(f.Prefix) + f.Data.Len()
-	if room := maxBatch - len(c.out.b); c.sched.empty() && size <= room && size <= int(c.remote.maxFrame) &&
+	if room := maxBatch - len(c.out.b); c.sched.empty() && size <= room && size <= frame.MinMaxFrameSize &&
 		uint32(size) <= s.out.Available(&c.outflow) {
 		s.out.Take(&c.outflow, uint32(size))
 		c.sentWork = true
@@ -227,38 +259,53 @@ func (c *Conn) appendData(s *Stream, f *Frames) bool {
 }
 
 // fill moves waiting DATA into the batch, one frame from each stream in turn.
-func (c *Conn) fill() {
+//
+// A frame with an uncopied tail ends the batch. If it was the last that waited
+// on its stream, the stream is returned, to be passed to drained once the batch
+// is taken.
+func (c *Conn) fill() (tailed *Stream, ended bool) {
 	for !c.sched.empty() {
 		room := maxBatch - len(c.out.b) - frame.HeaderLen
 		if room < minFrame {
-			return
+			return nil, false
 		}
 		s := c.sched.head
 		q := s.pending
 		n := min(q.size, int(s.out.Available(&c.outflow)), int(c.remote.maxFrame), room)
 		if n == 0 && q.size > 0 {
 			if s.out.Window() > 0 {
-				return // the connection's window is used up
+				return nil, false // the connection's window is used up
 			}
 			c.sched.remove(s)
 			continue
 		}
+		n, copied := q.divide(n)
 		s.out.Take(&c.outflow, uint32(n))
 		c.sentWork = true
 		last := n == q.size
 		end := last && q.end && q.trailers == nil
-		c.out.reserve(frame.HeaderLen+min(room, q.size+q.size/1024), c.pool)
+		c.out.reserve(frame.HeaderLen+copied, c.pool)
 		b := frame.AppendDataHeader(c.out.b, s.id, n, end)
-		c.out.b = q.appendTo(b, n)
+		c.out.b = q.appendTo(b, copied)
+		if copied < n {
+			c.out.tail, c.out.ref = q.takeTail(n - copied)
+		}
 		if q.size < sendBuffer {
 			s.signalSpace()
 		}
-		if !last {
+		switch {
+		case !last:
 			c.sched.rotate()
-			continue
+		case c.out.ref != nil:
+			return s, end
+		default:
+			c.drained(s, end)
 		}
-		c.drained(s, end)
+		if c.out.ref != nil {
+			return nil, false
+		}
 	}
+	return nil, false
 }
 
 // drained follows the last byte that waited on s.

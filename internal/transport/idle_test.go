@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transport
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+
+	imem "google.golang.org/grpc/internal/mem"
+	"google.golang.org/grpc/internal/transport/park"
+)
+
+// waitFor looks until cond holds.
+func waitFor(t testing.TB, what string, cond func() bool) {
+	t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	deadline := time.After(20 * time.Second)
+	for !cond() {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatal("still waiting for " + what)
+		}
+	}
+}
+
+// TestIdleHoldsNothing is what this module is for: connections that have
+// nothing to read hold no buffer and no goroutine, and answer again at once.
+func TestIdleHoldsNothing(t *testing.T) {
+	if !park.Supported() {
+		t.Skip("needs a poller for sockets: Linux or a BSD")
+	}
+	for _, network := range []string{"tcp", "unix"} {
+		t.Run(network, func(t *testing.T) {
+			const n = 100
+			lent := imem.Default().Stats().Buffers
+			s := startServer(t, network, ServerConfig{}, echoUnary)
+			goroutines := runtime.NumGoroutine()
+			clients := make([]*Client, n)
+			for i := range clients {
+				clients[i], _ = s.dial(nil)
+			}
+			for range 3 {
+				for i, c := range clients {
+					msg := fmt.Sprint("call ", i)
+					if got, err := unary(context.Background(), c, []byte(msg)); err != nil || string(got) != msg {
+						t.Fatal(string(got), err)
+					}
+				}
+				waitFor(t, "all connections to park", func() bool { return park.ReadStats().Parked == 2*n })
+				if b := imem.Default().Stats().Buffers - lent; b != 0 {
+					t.Errorf("%d buffers out of the pool while idle", b)
+				}
+				waitFor(t, "goroutines to end", func() bool { return runtime.NumGoroutine() <= goroutines+2 })
+			}
+		})
+	}
+}
