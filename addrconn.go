@@ -104,7 +104,7 @@ func (ac *addrConn) setStateLocked(s connectivity.State, err error) {
 func (ac *addrConn) connect(ctx context.Context, addrs []resolver.Address, retries int) {
 	pause := ac.cc.opts.backoff.Backoff(retries)
 	begun := time.Now()
-	dctx, stop := context.WithDeadline(ctx, begun.Add(max(pause, ac.cc.opts.connect.MinConnectTimeout)))
+	dctx, stop := context.WithDeadline(ctx, begun.Add(max(pause, ac.cc.opts.minConnectTimeout)))
 	defer stop()
 	l, err := ac.tryAll(dctx, addrs)
 	ac.mu.Lock()

@@ -329,9 +329,7 @@ func (r *clientCall) end(a *attempt, err error) {
 	a.ended = true
 	if a.stream != nil && len(r.stats) > 0 {
 		r.tellIn(a)
-		if err != nil || a.stream.Status() == nil {
-			r.tellTrailer(a)
-		}
+		r.tellTrailer(a)
 	}
 	if a.counted {
 		a.link.ac.node.CallEnded(err)
@@ -368,6 +366,19 @@ func (a *attempt) fail(err error) {
 	if a.stream != nil {
 		a.stream.Fail(status.Convert(err))
 	}
+}
+
+// result is how the attempt's stream ended; nil stands for OK. A server that says
+// Canceled once the deadline has passed means the deadline: its own clock was first.
+func (a *attempt) result() *status.Status {
+	st := a.stream.Status()
+	if st.Code() != codes.Canceled {
+		return st
+	}
+	if d, ok := a.ctx.Deadline(); ok && !time.Now().Before(d) {
+		return status.New(codes.DeadlineExceeded, context.DeadlineExceeded.Error())
+	}
+	return st
 }
 
 // decode takes over a message and decodes it.

@@ -7,8 +7,6 @@ import (
 	"errors"
 	"io"
 	"sync"
-
-	"google.golang.org/grpc/status"
 )
 
 // Invoke performs a unary RPC and returns when it is over: sends args, and decodes the
@@ -107,8 +105,8 @@ func (u *unaryCall) run(req, reply any) error {
 		if !again.retry {
 			return err
 		}
-		if !pause(u.ctx, again.delay) {
-			return status.FromContextError(u.ctx.Err()).Err()
+		if err := u.pause(again.delay); err != nil {
+			return err
 		}
 	}
 }
@@ -139,7 +137,7 @@ func (u *unaryCall) try(req, reply any) error {
 func (r *clientCall) receive(a *attempt, reply any) error {
 	m, err := a.stream.Recv()
 	if errors.Is(err, io.EOF) {
-		if st := a.stream.Status(); st != nil {
+		if st := a.result(); st != nil {
 			return st.Err()
 		}
 		return errNoReply
@@ -159,5 +157,5 @@ func (r *clientCall) expectEnd(a *attempt) error {
 		a.fail(errTwoMany)
 		return errTwoMany
 	}
-	return a.stream.Status().Err()
+	return a.result().Err()
 }

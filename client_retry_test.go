@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -151,6 +152,19 @@ func TestRetryEndsWithContext(t *testing.T) {
 	if code := status.Code(st.RecvMsg(new(text))); code != codes.DeadlineExceeded && code != codes.Unavailable {
 		t.Errorf("stream: %v", code)
 	}
+}
+
+func TestCloseEndsRetryPause(t *testing.T) {
+	slow := strings.ReplaceAll(strings.ReplaceAll(retryConfig, "0.001s", "100s"), "0.002s", "100s")
+	e, seen := flaky(9, status.Error(codes.Unavailable, "not now"))
+	cc := newTestClient(t, serve(t, e).addr, WithDefaultServiceConfig(slow))
+	result := make(chan error)
+	go func() { result <- call(testContext(t), cc, "x") }()
+	for seen.Load() == 0 {
+		runtime.Gosched()
+	}
+	cc.Close()
+	wantCode(t, "RPC", <-result, codes.Canceled)
 }
 
 // refuser is a server of HTTP/2 that refuses the first streams, or goes away before them.

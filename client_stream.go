@@ -141,8 +141,8 @@ func (cs *clientStream) firstAttempt() error {
 		if !v.retry {
 			return err
 		}
-		if !pause(cs.ctx, v.delay) {
-			return status.FromContextError(cs.ctx.Err()).Err()
+		if err := cs.pause(v.delay); err != nil {
+			return err
 		}
 	}
 }
@@ -224,7 +224,7 @@ func (cs *clientStream) tryAgain(a *attempt, err error) bool {
 			return false
 		}
 		v := cs.judge(a, err)
-		if !v.retry || !pause(cs.ctx, v.delay) {
+		if !v.retry || cs.pause(v.delay) != nil {
 			cs.commitLocked()
 			return false
 		}
@@ -304,7 +304,7 @@ func (cs *clientStream) send(msg any, out outMessage) error {
 		}
 		// The connection says that the stream is over, maybe before the stream does.
 		_ = a.stream.Header()
-		if !cs.tryAgain(a, a.stream.Status().Err()) {
+		if !cs.tryAgain(a, a.result().Err()) {
 			out.payload.Data.Free()
 			return io.EOF
 		}
@@ -380,7 +380,7 @@ func (cs *clientStream) RecvMsg(m any) error {
 func (cs *clientStream) receiveFrom(a *attempt, m any) error {
 	msg, err := a.stream.Recv()
 	if err != nil {
-		switch st := a.stream.Status(); {
+		switch st := a.result(); {
 		case st != nil:
 			return st.Err()
 		case !cs.desc.ServerStreams && !a.gotMessage:
@@ -408,7 +408,7 @@ func (cs *clientStream) Header() (metadata.MD, error) {
 			cs.commit()
 			return md, nil
 		}
-		err := a.stream.Status().Err()
+		err := a.result().Err()
 		if err != nil && cs.tryAgain(a, err) {
 			continue
 		}

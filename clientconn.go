@@ -61,20 +61,19 @@ type ClientConn struct {
 	target    string
 	parsed    resolver.Target
 	authority string
-	opts      dialOptions
+	opts      channelOptions
 	builder   resolver.Builder
 	fallback  *ServiceConfig // for when the resolver brings none
 	recorders *istats.Recorders
 	node      *channelz.Node
-	done      chan struct{} // closed by Close
-	invoker   UnaryInvoker  // the interceptors; nil without
-	streamer  Streamer      // the interceptors; nil without
+	invoker   UnaryInvoker // the interceptors; nil without
+	streamer  Streamer     // the interceptors; nil without
 
 	// transport is what new connections are made with. A server that complains of
 	// pings gets it replaced.
 	transport atomic.Pointer[transport.ClientConfig]
 	config    atomic.Pointer[channelConfig] // nil before the resolver's first answer
-	resolved  chan struct{}                 // closed by that answer
+	resolved  chan struct{}                 // closed by that answer, or by Close
 
 	state   stateWatch
 	picks   pickerGate
@@ -96,56 +95,48 @@ type ClientConn struct {
 //
 // An error says that the target or the options are of no use.
 func NewClient(target string, opts ...DialOption) (conn *ClientConn, err error) {
-	return newChannel(target, scheme.DNS, opts)
+	o := newDialOptions(opts)
+	return newChannel(target, scheme.DNS, &o)
 }
 
-func newChannel(target, defaultScheme string, opts []DialOption) (*ClientConn, error) {
-	cc := &ClientConn{
-		target:   target,
-		opts:     defaultDialOptions(),
-		done:     make(chan struct{}),
-		resolved: make(chan struct{}),
-	}
-	cc.opts.apply(opts)
-	if err := cc.opts.checkCredentials(); err != nil {
+func newChannel(target, defaultScheme string, o *dialOptions) (*ClientConn, error) {
+	if err := o.checkCredentials(); err != nil {
 		return nil, err
 	}
-	if err := cc.settleTarget(scheme.Or(defaultScheme)); err != nil {
+	cc := &ClientConn{target: target, fallback: noServiceConfig, resolved: make(chan struct{})}
+	if err := cc.settleTarget(scheme.Or(defaultScheme), o); err != nil {
 		return nil, err
 	}
-	cc.fallback = noServiceConfig
-	if js := cc.opts.defaultServiceConfig; js != nil {
+	if js := o.defaultServiceConfig; js != nil {
 		parsed := parseServiceConfig(*js)
 		if parsed.Err != nil {
 			return nil, fmt.Errorf("grpc: the default service config is invalid: %w", parsed.Err)
 		}
 		cc.fallback = parsed.Config.(*ServiceConfig)
 	}
+	cc.opts = o.channelOptions
 	cc.settleTransport()
-	cc.invoker = chainUnary(cc.opts.unary)
-	cc.streamer = chainStream(cc.opts.stream)
+	cc.invoker, cc.streamer = chainUnary(o.unary), chainStream(o.stream)
 	cc.recorders = istats.NewRecorders(cc.opts.transport.StatsHandlers)
-	parent, _ := cc.opts.channelz.(*channelz.Node)
+	parent, _ := o.channelz.(*channelz.Node)
 	cc.node = channelz.NewNode(parent, channelz.Channel, target)
 	cc.state.node = cc.node
-	cc.picks.init()
-	cc.idle.timeout = cc.opts.idleTimeout
-	cc.idle.owner = cc
+	cc.idle.timeout, cc.idle.owner = o.idleTimeout, cc
 	cc.idle.start()
 	return cc, nil
 }
 
 // settleTarget finds the resolver and the authority, and whether a proxy is in between.
-func (cc *ClientConn) settleTarget(defaultScheme string) error {
+func (cc *ClientConn) settleTarget(defaultScheme string, o *dialOptions) error {
 	var err error
-	cc.parsed, cc.builder, err = findResolver(cc.target, defaultScheme, cc.opts.resolvers)
+	cc.parsed, cc.builder, err = findResolver(cc.target, defaultScheme, o.resolvers)
 	if err != nil {
 		return err
 	}
-	if cc.authority, err = authorityOf(&cc.opts, cc.parsed, cc.builder); err != nil {
+	if cc.authority, err = authorityOf(o, cc.parsed, cc.builder); err != nil {
 		return err
 	}
-	return cc.settleProxy()
+	return cc.settleProxy(o)
 }
 
 func (cc *ClientConn) settleTransport() {
@@ -201,7 +192,7 @@ func (cc *ClientConn) Close() error {
 		return ErrClientConnClosing
 	}
 	cc.closed = true
-	close(cc.done)
+	cc.answeredLocked()
 	parts := cc.detach()
 	links := cc.links
 	cc.links = nil
@@ -380,11 +371,10 @@ func (cc *ClientConn) awaitConfig(ctx context.Context) (c *channelConfig, waited
 		if c := cc.config.Load(); c != nil {
 			return c, true, nil
 		}
-		return emptyConfig, true, nil // an invalid one came: no RPC will get past the picker
+		// An invalid one came, or Close: no RPC will get past the picker.
+		return emptyConfig, true, nil
 	case <-ctx.Done():
 		return nil, true, status.FromContextError(ctx.Err()).Err()
-	case <-cc.done:
-		return nil, true, ErrClientConnClosing
 	}
 }
 

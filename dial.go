@@ -26,7 +26,8 @@ func Dial(target string, opts ...DialOption) (*ClientConn, error) {
 //
 // Deprecated: use NewClient. DialContext stays supported throughout 1.x.
 func DialContext(ctx context.Context, target string, opts ...DialOption) (conn *ClientConn, err error) {
-	cc, err := newChannel(target, scheme.Passthrough, opts)
+	o := newDialOptions(opts)
+	cc, err := newChannel(target, scheme.Passthrough, &o)
 	if err != nil {
 		return nil, err
 	}
@@ -39,19 +40,19 @@ func DialContext(ctx context.Context, target string, opts ...DialOption) (conn *
 	if err := cc.idle.wake(); err != nil {
 		return nil, err
 	}
-	if !cc.opts.block {
+	if !o.block {
 		return cc, nil
 	}
-	if t := cc.opts.timeout; t > 0 {
+	if t := o.timeout; t > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, t)
 		defer cancel()
 	}
-	return cc, cc.awaitReady(ctx)
+	return cc, cc.awaitReady(ctx, &o)
 }
 
 // awaitReady is the waiting of a Dial with WithBlock.
-func (cc *ClientConn) awaitReady(ctx context.Context) error {
+func (cc *ClientConn) awaitReady(ctx context.Context, o *dialOptions) error {
 	for {
 		s := cc.GetState()
 		switch s {
@@ -60,7 +61,7 @@ func (cc *ClientConn) awaitReady(ctx context.Context) error {
 		case connectivity.Idle:
 			cc.Connect()
 		case connectivity.TransientFailure:
-			if err := cc.lastConnErr(); cc.opts.failOnNonTemp && permanent(err) {
+			if err := cc.lastConnErr(); o.failOnNonTemp && permanent(err) {
 				return err
 			}
 		}
@@ -69,9 +70,9 @@ func (cc *ClientConn) awaitReady(ctx context.Context) error {
 		}
 		err := cc.lastConnErr()
 		switch {
-		case err != nil && cc.opts.returnLastError:
+		case err != nil && o.returnLastError:
 			return fmt.Errorf("%w: %w", ctx.Err(), err)
-		case err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) && cc.opts.failOnNonTemp && permanent(err):
+		case err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) && o.failOnNonTemp && permanent(err):
 			return err
 		}
 		return ctx.Err()

@@ -25,40 +25,45 @@ const (
 	defaultMaxCallAttempts = 5
 )
 
-// dialOptions is what a channel was asked to be. It is not changed once the channel
-// exists.
-type dialOptions struct {
-	transport transport.ClientConfig // all but Creds, UserAgent, Dial, which NewClient settles
+// channelOptions is what a channel keeps of its options. It is not changed once the
+// channel exists.
+type channelOptions struct {
+	transport transport.ClientConfig // all but Creds, UserAgent, Dial, which newChannel settles
 
 	creds     credentials.TransportCredentials
 	bundle    credentials.Bundle
 	perRPC    []credentials.PerRPCCredentials
-	authority string
 	userAgent string
-
-	dialer   transport.DialFunc // nil: the system's, through a proxy if there is one
-	noProxy  bool
-	localDNS bool
-	proxyFor func(*url.URL) (*url.URL, error) // the environment's, but for tests
-
-	unary  []UnaryClientInterceptor // in the order they are called
-	stream []StreamClientInterceptor
+	dialer    transport.DialFunc // nil: the system's, through a proxy if there is one
 
 	callOptions  []CallOption
 	compressor   Compressor
 	decompressor Decompressor
 
+	backoff           ibackoff.Strategy
+	minConnectTimeout time.Duration
+	maxAttempts       int
+	noServiceConfig   bool
+	noHealthCheck     bool
+	noRetry           bool
+}
+
+// dialOptions is what a channel is made from.
+type dialOptions struct {
+	channelOptions
+
+	authority string
+	noProxy   bool
+	localDNS  bool
+	proxyFor  func(*url.URL) (*url.URL, error) // the environment's, but for tests
+
+	unary  []UnaryClientInterceptor // in the order they are called
+	stream []StreamClientInterceptor
+
 	resolvers            []resolver.Builder
 	defaultServiceConfig *string
-	noServiceConfig      bool
-	noHealthCheck        bool
-	noRetry              bool
-	maxAttempts          int
-
-	connect     ConnectParams
-	backoff     ibackoff.Strategy
-	idleTimeout time.Duration
-	channelz    channelz.Identifier
+	idleTimeout          time.Duration
+	channelz             channelz.Identifier
 
 	// For Dial and DialContext only.
 	block           bool
@@ -67,22 +72,22 @@ type dialOptions struct {
 	timeout         time.Duration
 }
 
-func defaultDialOptions() dialOptions {
-	return dialOptions{
-		backoff:     ibackoff.Default,
-		connect:     ConnectParams{MinConnectTimeout: defaultMinConnectTimeout},
+func newDialOptions(opts []DialOption) dialOptions {
+	o := dialOptions{
+		channelOptions: channelOptions{
+			backoff:           ibackoff.Default,
+			minConnectTimeout: defaultMinConnectTimeout,
+			maxAttempts:       defaultMaxCallAttempts,
+		},
 		idleTimeout: defaultIdleTimeout,
-		maxAttempts: defaultMaxCallAttempts,
 	}
-}
-
-func (o *dialOptions) apply(opts []DialOption) {
 	for _, opt := range opts {
-		opt.apply(o)
+		opt.apply(&o)
 		if p, ok := opt.(interface{ ChannelBufferPool() mem.BufferPool }); ok {
 			o.transport.BufferPool = p.ChannelBufferPool()
 		}
 	}
+	return o
 }
 
 // DialOption says how a [ClientConn] is to be. Options are applied in the order they
@@ -285,7 +290,7 @@ func WithMaxCallAttempts(n int) DialOption {
 // at least take. connection-backoff.md has the defaults.
 func WithConnectParams(p ConnectParams) DialOption {
 	return dialOption(func(o *dialOptions) {
-		o.connect = p
+		o.minConnectTimeout = p.MinConnectTimeout
 		o.backoff = ibackoff.Exponential{Config: p.Backoff}
 	})
 }

@@ -19,7 +19,7 @@ import (
 type pickerGate struct {
 	current atomic.Pointer[pickerTurn]
 
-	mu     sync.Mutex // held by those who replace it
+	mu     sync.Mutex // held by those who replace it, or wait for that
 	closed bool
 }
 
@@ -27,17 +27,28 @@ type pickerGate struct {
 type pickerTurn struct {
 	picker balancer.Picker // nil: there is none, and RPCs wait
 	closed bool            // the channel is closed
-	next   chan struct{}   // closed when another takes its place
+	// next is closed when another takes its place; nil while nobody waits for it.
+	// The gate's lock guards it.
+	next chan struct{}
 }
 
-func (g *pickerGate) init() { g.current.Store(&pickerTurn{next: make(chan struct{})}) }
+// turn returns the current one.
+func (g *pickerGate) turn() *pickerTurn {
+	if t := g.current.Load(); t != nil {
+		return t
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.current.CompareAndSwap(nil, &pickerTurn{})
+	return g.current.Load()
+}
 
 // set makes p the picker; nil makes RPCs wait.
 func (g *pickerGate) set(p balancer.Picker) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if !g.closed {
-		g.replace(&pickerTurn{picker: p, next: make(chan struct{})})
+		g.replace(&pickerTurn{picker: p})
 	}
 }
 
@@ -45,13 +56,28 @@ func (g *pickerGate) set(p balancer.Picker) {
 func (g *pickerGate) close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if !g.closed {
-		g.closed = true
-		g.replace(&pickerTurn{closed: true})
+	g.closed = true
+	g.replace(&pickerTurn{closed: true})
+}
+
+func (g *pickerGate) replace(t *pickerTurn) {
+	if old := g.current.Swap(t); old != nil && old.next != nil {
+		close(old.next)
 	}
 }
 
-func (g *pickerGate) replace(t *pickerTurn) { close(g.current.Swap(t).next) }
+// changed returns a channel that is closed once t is not the current turn.
+func (g *pickerGate) changed(t *pickerTurn) <-chan struct{} {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if t.next == nil {
+		t.next = make(chan struct{})
+		if g.current.Load() != t {
+			close(t.next)
+		}
+	}
+	return t.next
+}
 
 // picked is where an attempt goes.
 type picked struct {
@@ -65,7 +91,7 @@ type picked struct {
 func (g *pickerGate) pick(info balancer.PickInfo, wait bool) (p picked, err error) {
 	var last error // why a picker made the RPC wait
 	for {
-		turn := g.current.Load()
+		turn := g.turn()
 		if turn.closed {
 			return p, ErrClientConnClosing
 		}
@@ -92,7 +118,7 @@ func (g *pickerGate) pick(info balancer.PickInfo, wait bool) (p picked, err erro
 		}
 		p.delayed = true
 		select {
-		case <-turn.next:
+		case <-g.changed(turn):
 		case <-info.Ctx.Done():
 			return p, pickTimeout(info.Ctx, last)
 		}

@@ -20,11 +20,11 @@ import (
 // settleProxy decides whether connections go through a proxy. HTTPS_PROXY and NO_PROXY
 // decide for the target as it is, before it is resolved. A dialer of the program's own
 // knows better.
-func (cc *ClientConn) settleProxy() error {
-	if cc.opts.dialer != nil || cc.opts.noProxy {
+func (cc *ClientConn) settleProxy(o *dialOptions) error {
+	if o.dialer != nil || o.noProxy {
 		return nil
 	}
-	proxyFor := cc.opts.proxyFor
+	proxyFor := o.proxyFor
 	if proxyFor == nil {
 		proxyFor = httpproxy.FromEnvironment().ProxyFunc()
 	}
@@ -36,8 +36,8 @@ func (cc *ClientConn) settleProxy() error {
 	if proxy == nil {
 		return nil
 	}
-	cc.opts.transport.Dial = transport.ProxyDialer(proxy, grpcwire.UserAgent(cc.opts.userAgent, Version))
-	if cc.parsed.URL.Scheme == scheme.DNS && !cc.opts.localDNS {
+	o.transport.Dial = transport.ProxyDialer(proxy, grpcwire.UserAgent(o.userAgent, Version))
+	if cc.parsed.URL.Scheme == scheme.DNS && !o.localDNS {
 		// The proxy resolves the name: it may be one that only it can resolve.
 		cc.builder = unresolved{withPort(endpoint)}
 	}

@@ -3,7 +3,6 @@
 package grpc
 
 import (
-	"context"
 	"math"
 	"math/rand/v2"
 	"strconv"
@@ -167,17 +166,27 @@ func (r *clientCall) failure(a *attempt, err error) failure {
 	return f
 }
 
-// pause waits before a retry, and returns false if the RPC ended meanwhile.
-func pause(ctx context.Context, d time.Duration) bool {
+// pause waits before another attempt. An error is a status: the RPC ended meanwhile.
+func (r *clientCall) pause(d time.Duration) error {
+	if err := r.ctx.Err(); err != nil {
+		return status.FromContextError(err).Err()
+	}
 	if d <= 0 {
-		return ctx.Err() == nil
+		return nil
 	}
 	t := time.NewTimer(d)
 	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
+	for {
+		turn := r.cc.picks.turn()
+		if turn.closed {
+			return ErrClientConnClosing
+		}
+		select {
+		case <-t.C:
+			return nil
+		case <-r.ctx.Done():
+			return status.FromContextError(r.ctx.Err()).Err()
+		case <-r.cc.picks.changed(turn): // it may be that the channel closes
+		}
 	}
 }
