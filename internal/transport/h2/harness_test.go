@@ -72,7 +72,6 @@ func (j *journal) take() []string {
 // testRole owns a connection and writes down all that it is told.
 type testRole struct {
 	journal
-	streams  map[uint32]*testStream // by the reader
 	accept   func(s *testStream, b *HeaderBlock) error
 	onPing   func(streams int) error
 	batches  int
@@ -306,8 +305,7 @@ type testPeer struct {
 	role  *testRole
 	nc    *memConn // our end
 	self  *memConn // the end of the connection under test
-	wire  bytes.Buffer
-	rest  []byte // received and not parsed yet
+	rest  []byte   // received and not parsed yet
 	enc   *xhpack.Encoder
 	encB  bytes.Buffer
 	dec   *xhpack.Decoder

@@ -146,11 +146,3 @@ func (c *Conn) slim() {
 	c.table.trim()
 	c.mu.Unlock()
 }
-
-// wakeReader makes a reader look at the connection's state: at a deadline that was
-// set while it was parked, at an error of the writer.
-func (c *Conn) wakeReader() {
-	if c.idle.handle.Kick() {
-		warm.Go((*reader)(c))
-	}
-}
