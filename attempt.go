@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/internal/binarylog"
 	"google.golang.org/grpc/internal/ctxkey"
 	"google.golang.org/grpc/internal/loadreport"
 	"google.golang.org/grpc/internal/transport"
@@ -35,6 +36,7 @@ type clientCall struct {
 	writer messageWriter
 	retry  retryState
 	stats  statsHandlers
+	log    *binarylog.Call // nil: none
 
 	call   transport.Call // of the present attempt
 	waited bool           // for the resolver's first answer
@@ -81,7 +83,13 @@ func (r *clientCall) begin(ctx context.Context, cc *ClientConn, method string, o
 	if t := config.Timeout; t != nil && *t >= 0 {
 		r.ctx, r.cancel = context.WithTimeout(ctx, *t)
 	}
-	return r.settle(&config)
+	if err := r.settle(&config); err != nil {
+		return err
+	}
+	if r.fixed == nil {
+		r.beginLog()
+	}
+	return nil
 }
 
 // settle fills in the writer and what is the same in all requests.
@@ -145,6 +153,9 @@ func asStatus(err error) error {
 func (r *clientCall) finish(a *attempt, err error) {
 	if err == nil {
 		r.retry.throttle.succeeded()
+	}
+	if r.log != nil {
+		r.logEnd(a, err)
 	}
 	for _, o := range r.opts {
 		o.after(&r.info, a)
@@ -389,6 +400,7 @@ func (r *clientCall) decode(a *attempt, m grpcwire.Message, msg any) error {
 			encoding: a.stream.RecvCompress(),
 			max:      r.call.MaxRecvMsgSize,
 			pool:     r.writer.pool,
+			keep:     r.log != nil,
 		}
 		if d := r.cc.opts.decompressor; d != nil {
 			a.reader.decompressor = decompressorFrom(d)
@@ -399,11 +411,9 @@ func (r *clientCall) decode(a *attempt, m grpcwire.Message, msg any) error {
 	if err != nil {
 		return err
 	}
-	if len(r.stats) > 0 {
+	if r.observed() {
 		r.tellIn(a)
-		e := inPayload(msg, messageSizes{length: length, wire: wire})
-		e.Client = true
-		r.stats.emit(a.ctx, &e)
+		r.tellReceived(a, msg, messageSizes{length: length, wire: wire, plain: a.reader.plain})
 	}
 	a.gotMessage = true
 	return nil
@@ -443,6 +453,9 @@ func (r *clientCall) tellOutHeader(a *attempt) {
 	})
 }
 
+// observed says that somebody wants to know what happens to the RPC.
+func (r *clientCall) observed() bool { return len(r.stats) > 0 || r.log != nil }
+
 // tellSent reports a message that was handed to the connection.
 func (r *clientCall) tellSent(a *attempt, msg any, n messageSizes) {
 	if len(r.stats) == 0 {
@@ -453,17 +466,30 @@ func (r *clientCall) tellSent(a *attempt, msg any, n messageSizes) {
 	r.stats.emit(a.ctx, &e)
 }
 
+func (r *clientCall) tellReceived(a *attempt, msg any, n messageSizes) {
+	r.log.Message(binarylog.Server, n.plain)
+	if len(r.stats) > 0 {
+		e := inPayload(msg, n)
+		e.Client = true
+		r.stats.emit(a.ctx, &e)
+	}
+}
+
 // tellIn reports the response headers, once, if they are there.
 func (r *clientCall) tellIn(a *attempt) {
-	if len(r.stats) == 0 || !a.stream.GotHeaders() || a.headerTold.Swap(true) {
+	if !r.observed() || !a.stream.GotHeaders() || a.headerTold.Swap(true) {
 		return
 	}
-	r.stats.emit(a.ctx, &stats.InHeader{
-		Client:      true,
-		WireLength:  a.stream.HeaderWireLength(),
-		Compression: a.stream.RecvCompress(),
-		Header:      a.stream.Header(),
-	})
+	md := a.stream.Header()
+	r.log.ServerHeader(md, a.stream.Client().Peer().Addr)
+	if len(r.stats) > 0 {
+		r.stats.emit(a.ctx, &stats.InHeader{
+			Client:      true,
+			WireLength:  a.stream.HeaderWireLength(),
+			Compression: a.stream.RecvCompress(),
+			Header:      md,
+		})
+	}
 }
 
 func (r *clientCall) tellTrailer(a *attempt) {

@@ -123,12 +123,15 @@ func (u *unaryCall) tellUnsendable(err error) {
 // try is one attempt.
 func (u *unaryCall) try(req, reply any) error {
 	a := &u.attempt
-	size := messageSizes{length: u.out.length, wire: u.out.payload.Data.Len()}
+	size := u.out.sizes()
 	u.out.payload.Data.Ref()
 	if err := u.start(a, &u.out.payload, true); err != nil {
 		return err
 	}
 	u.tellSent(a, req, size)
+	if !u.again.retry {
+		u.logSent(size, true)
+	}
 	a.stream.AwaitEnd()
 	return u.receive(a, reply)
 }

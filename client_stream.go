@@ -250,17 +250,12 @@ func (cs *clientStream) replaceLocked() (*attempt, error) {
 		if a.stream.Enqueue(m.out.payload, last) != nil {
 			return a, nil // it is over, as whoever receives will find out
 		}
-		cs.tellSent(a, m.msg, sizesOf(&m.out))
+		cs.tellSent(a, m.msg, m.out.sizes())
 	}
 	if cs.closeSent && len(cs.sent) == 0 {
 		_ = a.stream.CloseSend() // the receiver finds out
 	}
 	return a, nil
-}
-
-// sizesOf is to be called while the payload is still ours.
-func sizesOf(m *outMessage) messageSizes {
-	return messageSizes{length: m.length, wire: m.payload.Data.Len()}
 }
 
 // SendMsg implements ClientStream.
@@ -284,7 +279,7 @@ func (cs *clientStream) SendMsg(m any) error {
 
 // send owns out.
 func (cs *clientStream) send(msg any, out outMessage) error {
-	size := sizesOf(&out)
+	size := out.sizes()
 	for {
 		cs.mu.Lock()
 		a, keep := cs.attempt, !cs.committed
@@ -296,6 +291,7 @@ func (cs *clientStream) send(msg any, out outMessage) error {
 		switch {
 		case err == nil && (!keep || cs.keep(a, sentMessage{out, msg})):
 			cs.tellSent(a, msg, size)
+			cs.logSent(size, cs.sentLast)
 			return nil
 		case err == nil:
 			continue // there is another attempt by now, which needs the message too
@@ -337,6 +333,7 @@ func (cs *clientStream) CloseSend() error {
 		return nil
 	}
 	cs.sentLast = true
+	cs.log.HalfClose()
 	for {
 		cs.mu.Lock()
 		a, keep := cs.attempt, !cs.committed

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package grpc
+
+import (
+	"context"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/internal/channelz"
+	"google.golang.org/grpc/status"
+)
+
+func TestClientChannelz(t *testing.T) {
+	if !inChild(t, "") {
+		return
+	}
+	channelz.TurnOn()
+	e := newEcho()
+	plain := e.unary
+	e.unary = func(ctx context.Context, m *text) (*text, error) {
+		if m.Value == "fail" {
+			return nil, status.Error(codes.Aborted, "")
+		}
+		return plain(ctx, m)
+	}
+	s := serve(t, e)
+	cc := newTestClient(t, s.addr)
+	for _, v := range []string{"a", "b"} {
+		if err := call(testContext(t), cc, v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantCode(t, "fail", call(testContext(t), cc, "fail"), codes.Aborted)
+
+	top, _ := channelz.TopChannels(channelz.Page{})
+	if len(top) != 1 || top[0].Name != s.addr || top[0].State != connectivity.Ready {
+		t.Fatalf("channels %+v", top)
+	}
+	if d := top[0]; d.CallsStarted != 3 || d.CallsSucceeded != 2 || d.CallsFailed != 1 || len(d.Children) != 1 {
+		t.Fatalf("channel %+v", d)
+	}
+	sub, ok := channelz.NodeByID(channelz.Subchannel, top[0].Children[0].ID)
+	if !ok || sub.State != connectivity.Ready || sub.CallsStarted != 3 || sub.CallsFailed != 1 || len(sub.Sockets) != 1 {
+		t.Fatalf("subchannel %+v", sub)
+	}
+	if d := channelz.SocketByID(sub.Sockets[0].ID).Data(); d.RemoteAddr.String() != s.addr || d.RemoteName != s.addr {
+		t.Errorf("socket %+v", d)
+	}
+	cc.Close()
+	if top, _ := channelz.TopChannels(channelz.Page{}); len(top) != 0 {
+		t.Errorf("left after Close: %+v", top)
+	}
+}

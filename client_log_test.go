@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package grpc
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+
+	pb "google.golang.org/grpc/binarylog/grpc_binarylog_v1"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/internal/binarylog"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+)
+
+// clientSink keeps what clients log.
+type clientSink struct {
+	mu      sync.Mutex
+	entries []*pb.GrpcLogEntry
+}
+
+func (s *clientSink) Write(e *pb.GrpcLogEntry) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e.Logger == pb.GrpcLogEntry_LOGGER_CLIENT {
+		s.entries = append(s.entries, e)
+	}
+	return nil
+}
+
+func (s *clientSink) Close() error { return nil }
+
+func (s *clientSink) take() (entries []*pb.GrpcLogEntry, types string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	entries, s.entries = s.entries, nil
+	var list []string
+	for _, e := range entries {
+		list = append(list, strings.TrimPrefix(e.Type.String(), "EVENT_TYPE_"))
+	}
+	return entries, strings.Join(list, " ")
+}
+
+func TestClientBinaryLog(t *testing.T) {
+	if !inChild(t, "GRPC_BINARY_LOG_FILTER=*") {
+		return
+	}
+	sink := &clientSink{}
+	binarylog.SetSink(sink)
+	defer binarylog.SetSink(nil)
+	e, _ := flaky(2, status.Error(codes.Unavailable, "not now"))
+	s := serve(t, e)
+	cc := newTestClient(t, s.addr, WithDefaultServiceConfig(retryConfig))
+	ctx := metadata.AppendToOutgoingContext(testContext(t), "x-out", "1")
+
+	const whole = "CLIENT_HEADER CLIENT_MESSAGE CLIENT_HALF_CLOSE SERVER_HEADER SERVER_MESSAGE SERVER_TRAILER"
+	if err := call(ctx, cc, "hello", UseCompressor("gzip")); err != nil {
+		t.Fatal(err)
+	}
+	entries, types := sink.take()
+	if types != whole {
+		t.Fatalf("unary with retries: %s", types)
+	}
+	h := entries[0].GetClientHeader()
+	if h.GetMethodName() != unaryMethod || h.GetAuthority() != s.addr || h.GetTimeout().AsDuration() <= 0 {
+		t.Errorf("client header %v", h)
+	}
+	for _, e := range entries {
+		if m := e.GetMessage(); m != nil && !strings.Contains(string(m.Data), "hello") {
+			t.Errorf("message %v", m)
+		}
+	}
+	if entries[3].GetPeer() == nil {
+		t.Error("the server's address is missing")
+	}
+	if err := downCall(ctx, cc); err != nil {
+		t.Fatal(err)
+	}
+	if _, types := sink.take(); types != whole {
+		t.Errorf("stream: %s", types)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	finished := make(chan error, 1)
+	st, err := cc.NewStream(ctx, bidiStream, bidiMethod, OnFinish(func(err error) { finished <- err }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	wantCode(t, "cancelled", <-finished, codes.Canceled)
+	_ = st.RecvMsg(new(text))
+	if _, types := sink.take(); types != "CLIENT_HEADER CANCEL" {
+		t.Errorf("cancelled: %s", types)
+	}
+}
