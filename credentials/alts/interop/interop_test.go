@@ -3,10 +3,8 @@
 package interop
 
 import (
-	"bytes"
 	"fmt"
 	"net"
-	"strconv"
 	"testing"
 
 	"google.golang.org/grpc/credentials/alts/internal/altstest"
@@ -43,7 +41,7 @@ func TestInterop(t *testing.T) {
 			}
 			t.Run(fmt.Sprintf("%s-%s/%dKiB", nameOf(pair.client), nameOf(pair.server), record>>10), func(t *testing.T) {
 				handshaker := startHandshaker(t, record)
-				tap, addr := startTap(t, startServer(t, pair.server, handshaker, record))
+				tap, addr := startTap(t, startServer(t, pair.server, handshaker, record).addr)
 				cmd := program(t, pair.client, record, "-role", "client", "-handshaker", handshaker, "-target", addr, "-account", altstest.ServerAccount)
 				if out, err := cmd.Output(); err != nil {
 					t.Fatalf("the client of %s: %v\n%s", nameOf(pair.client), err, out)
@@ -71,43 +69,11 @@ func TestWrongAccount(t *testing.T) {
 	needCloud(t)
 	handshaker := startHandshaker(t, 0)
 	for _, pair := range pairs[:2] {
-		addr := startServer(t, pair.server, handshaker, 0)
+		addr := startServer(t, pair.server, handshaker, 0).addr
 		cmd := program(t, pair.client, 0, "-role", "client", "-handshaker", handshaker, "-target", addr, "-account", "other@example.com", "-deadline", "2s")
 		cmd.Stderr = nil
 		if out, err := cmd.Output(); err == nil {
 			t.Errorf("the client of %s accepts the server: %s", nameOf(pair.client), out)
-		}
-	}
-}
-
-// BenchmarkLargeMessages is a stream of 1 MiB messages from server to client, each in a
-// process of its own, the implementations in turn.
-func BenchmarkLargeMessages(b *testing.B) {
-	needCloud(b)
-	handshaker := startHandshaker(b, 0)
-	for _, impl := range []string{ours, published} {
-		for _, record := range []int{0, 16 << 10, 64 << 10, 512 << 10} {
-			name := "default"
-			if record > 0 {
-				name = fmt.Sprintf("%dKiB", record>>10)
-			}
-			b.Run(nameOf(impl)+"/record="+name, func(b *testing.B) {
-				addr := startServer(b, impl, handshaker, record)
-				var sum float64
-				for range b.N {
-					out, err := program(b, impl, record, "-role", "client", "-handshaker", handshaker, "-target", addr, "-bench", "2s").Output()
-					if err != nil {
-						b.Fatal(err)
-					}
-					rate, err := strconv.ParseFloat(string(bytes.TrimSpace(out)), 64)
-					if err != nil {
-						b.Fatal(err)
-					}
-					sum += rate
-				}
-				b.ReportMetric(sum/float64(b.N)/1e6, "MB/s")
-				b.ReportMetric(0, "ns/op")
-			})
 		}
 	}
 }

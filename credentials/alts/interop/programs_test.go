@@ -76,8 +76,13 @@ func program(t testing.TB, impl string, record int, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// startServer starts a server for the test and returns its address.
-func startServer(t testing.TB, impl, handshaker string, record int) string {
+// serverProcess is a server that runs until the end of the test, or stop.
+type serverProcess struct {
+	addr string
+	stop func() (cpu time.Duration)
+}
+
+func startServer(t testing.TB, impl, handshaker string, record int) serverProcess {
 	t.Helper()
 	cmd := program(t, impl, record, "-role", "server", "-handshaker", handshaker)
 	in, err := cmd.StdinPipe()
@@ -91,15 +96,22 @@ func startServer(t testing.TB, impl, handshaker string, record int) string {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
+	stop := sync.OnceValue(func() time.Duration {
 		in.Close()
 		if err := cmd.Wait(); err != nil {
 			t.Errorf("the server of %s: %v", nameOf(impl), err)
 		}
+		return cpuOf(cmd)
 	})
+	t.Cleanup(func() { stop() })
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
 		t.Fatalf("the server of %s gave no address: %v", nameOf(impl), err)
 	}
-	return strings.TrimSpace(line)
+	return serverProcess{strings.TrimSpace(line), stop}
+}
+
+// cpuOf is the processor time of a program that has ended.
+func cpuOf(cmd *exec.Cmd) time.Duration {
+	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 }

@@ -69,7 +69,11 @@ func TestRecordSizes(t *testing.T) {
 	} {
 		a, b := rawPair(t, "tcp")
 		c := wrap(t, a, Config{MaxRecord: tt.limit, Pool: newPool(t)})
-		go c.Write(make([]byte, tt.write))
+		written := make(chan struct{})
+		go func() {
+			c.Write(make([]byte, tt.write))
+			close(written)
+		}()
 		for i, want := range tt.want {
 			header := make([]byte, headerSize)
 			if _, err := io.ReadFull(b, header); err != nil {
@@ -81,6 +85,41 @@ func TestRecordSizes(t *testing.T) {
 				break
 			}
 			io.CopyN(io.Discard, b, int64(size-headerSize))
+		}
+		b.Close() // ends a write that is not over
+		<-written
+	}
+}
+
+// After a large message a connection that is told to be idle is as it was when fresh,
+// but for the counters.
+func TestIdleAsFresh(t *testing.T) {
+	for _, network := range networks {
+		pool := newPool(t)
+		a, b := pair(t, network, Config{MaxRecord: MaxRecord, Pool: pool})
+		inner := func(c net.Conn) *conn {
+			if s, ok := c.(*socketConn); ok {
+				return s.conn
+			}
+			return c.(*conn)
+		}
+		fresh := inner(b).in
+		msg := random(1 << 20)
+		go a.Write(msg)
+		wantRead(t, b, msg)
+		b.(interface{ ReleaseIdle() }).ReleaseIdle()
+		used := &inner(b).in
+		if used.buf != nil || used.r != fresh.r || used.w != fresh.w || used.chunk != fresh.chunk ||
+			used.place.window != nil || used.place.fresh != nil || used.p0 != 0 || used.p1 != 0 {
+			t.Errorf("%s: %+v, want %+v", network, used, fresh)
+		}
+		inner(a).wmu.Lock() // the writer is done
+		if w := &inner(a).out; w.buf != nil {
+			t.Errorf("%s: the writer holds a buffer", network)
+		}
+		inner(a).wmu.Unlock()
+		if n := pool.Stats().Buffers; n != 0 {
+			t.Errorf("%s: %d buffers", network, n)
 		}
 	}
 }

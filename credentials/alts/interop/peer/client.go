@@ -83,7 +83,8 @@ func noise(n int) []byte {
 	return b
 }
 
-// measure prints how many bytes a second arrive in messages of 1 MiB.
+// measure prints how many bytes a second arrive in messages of 1 MiB, and how many
+// arrived in all.
 func measure(ctx context.Context, client testpb.TestServiceClient, d time.Duration) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -94,7 +95,8 @@ func measure(ctx context.Context, client testpb.TestServiceClient, d time.Durati
 	if err != nil {
 		return err
 	}
-	for range 200 { // the windows have grown by then
+	const warm = 200 // the windows have grown by then
+	for range warm {
 		if _, err := stream.Recv(); err != nil {
 			return err
 		}
@@ -107,6 +109,6 @@ func measure(ctx context.Context, client testpb.TestServiceClient, d time.Durati
 		}
 		n++
 	}
-	fmt.Printf("%.0f\n", float64(n*size)/time.Since(begin).Seconds())
+	fmt.Println(float64(n*size)/time.Since(begin).Seconds(), (warm+n)*size)
 	return nil
 }
