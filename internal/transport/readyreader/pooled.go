@@ -10,8 +10,8 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// smallTail is how many unparsed bytes fit inside pooled itself. A frame header
-// and then some: an idle peer that sent half of one pins no pooled buffer.
+// smallTail is how many unparsed bytes are worth an array of their own: a frame
+// header and then some. An idle peer that sent half of one pins no pooled buffer.
 const smallTail = 64
 
 // pooled is Buffered with a buffer that is held only while bytes are in it.
@@ -20,31 +20,25 @@ const smallTail = 64
 // while parsing goes on; before a wait they move (see stash) to memory of about
 // their own length, so that what a peer makes us hold is what it sent.
 type pooled struct {
-	conn io.Reader     // for reads straight to the caller's memory
-	src  Reader        // for all others
-	into InPlaceReader // src as well, if it can
+	conn io.Reader // for reads straight to the caller's memory
+	src  Reader    // for all others
 	pool mem.BufferPool
-	size int
 
-	buf   *[]byte // ours to put back; nil: what there is lies in small
-	r, w  int
-	small [smallTail]byte
+	size int
+	r, w int
+	buf  *[]byte          // ours to put back; nil: what there is lies in tail
+	tail *[smallTail]byte // made when it is needed, which is seldom
 }
 
 // polled is pooled over a connection that needn't be waited for.
-type polled struct {
-	pooled
-	try TryReader
-}
+type polled struct{ pooled } // its src is a TryReader
 
 func newPooled(conn io.Reader, src Reader, pool mem.BufferPool, size int) Buffered {
-	into, _ := src.(InPlaceReader)
-	if try, ok := src.(TryReader); ok {
-		p := &polled{try: try}
-		p.conn, p.src, p.into, p.pool, p.size = conn, src, into, pool, size
-		return p
+	p := pooled{conn: conn, src: src, pool: pool, size: size}
+	if _, ok := src.(TryReader); ok {
+		return &polled{p}
 	}
-	return &pooled{conn: conn, src: src, into: into, pool: pool, size: size}
+	return &p
 }
 
 func (b *pooled) Buffered() int { return b.w - b.r }
@@ -93,9 +87,9 @@ func (b *pooled) Read(p []byte) (int, error) {
 
 func (b *pooled) Release() { b.consume(b.Buffered()) }
 
-func (b *polled) TryPeek(n int) ([]byte, error) { return b.peek(n, b.try.TryRead) }
+func (b *polled) TryPeek(n int) ([]byte, error) { return b.peek(n, b.src.(TryReader).TryRead) }
 
-func (b *polled) RawConn() syscall.RawConn { return b.try.RawConn() }
+func (b *polled) RawConn() syscall.RawConn { return b.src.(TryReader).RawConn() }
 
 // readFunc is ReadOnReady or TryRead: how far a fill goes to get bytes.
 type readFunc func(bufSize int, pool mem.BufferPool) (*[]byte, int, error)
@@ -162,12 +156,13 @@ func (b *pooled) lend(read readFunc, size int) (*[]byte, int, error) {
 
 // extend appends what can be had at once to the full-sized buffer in hand.
 func (b *pooled) extend() error {
-	if b.into == nil || b.buf == nil || len(*b.buf) < b.size {
+	into, ok := b.src.(InPlaceReader)
+	if !ok || b.buf == nil || len(*b.buf) < b.size {
 		return ErrWouldBlock
 	}
 	b.w = copy(*b.buf, (*b.buf)[b.r:b.w])
 	b.r = 0
-	n, err := b.into.TryReadInto((*b.buf)[b.w:])
+	n, err := into.TryReadInto((*b.buf)[b.w:])
 	b.w += n
 	return err
 }
@@ -179,7 +174,10 @@ func (b *pooled) stash() {
 	case b.buf == nil || len(*b.buf) == len(tail):
 		return // it is in its place already
 	case len(tail) <= smallTail:
-		copy(b.small[:], tail)
+		if b.tail == nil {
+			b.tail = new([smallTail]byte)
+		}
+		copy(b.tail[:], tail)
 		b.replace(nil, len(tail))
 	default:
 		buf := b.pool.Get(len(tail))
@@ -207,7 +205,7 @@ func (b *pooled) consume(n int) {
 	}
 }
 
-// replace makes the first n bytes of buf (of small, if nil) the unparsed ones.
+// replace makes the first n bytes of buf (of tail, if nil) the unparsed ones.
 func (b *pooled) replace(buf *[]byte, n int) {
 	if b.buf != nil {
 		b.pool.Put(b.buf)
@@ -216,8 +214,11 @@ func (b *pooled) replace(buf *[]byte, n int) {
 }
 
 func (b *pooled) store() []byte {
-	if b.buf == nil {
-		return b.small[:]
+	switch {
+	case b.buf != nil:
+		return *b.buf
+	case b.tail != nil:
+		return b.tail[:]
 	}
-	return *b.buf
+	return nil
 }

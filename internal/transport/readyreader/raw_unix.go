@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"sync"
 	"syscall"
 
 	"google.golang.org/grpc/mem"
@@ -17,108 +18,82 @@ import (
 // maxRW bounds one system call: some systems reject or cut larger transfers.
 const maxRW = 1 << 30
 
-// rawReader reads a plain socket's descriptor when it is ready.
+// rawSocket reads and writes a plain socket's descriptor when it is ready.
 //
 // It uses syscall.Read rather than package unix's: only the former orders reads
 // and writes for the race detector through the same variable as package net.
 // Programs that synchronise through the socket alone would otherwise be blamed
 // for races they don't have.
 //
-// The fields below conn belong to the one reader. What a call needs lives here,
-// not in a closure, so that a read allocates nothing.
-type rawReader struct {
+// What one call needs is in a rawOp from a pool, and so costs an idle socket
+// nothing.
+type rawSocket struct {
 	conn net.Conn
 	rc   syscall.RawConn
-
-	onReady func(fd uintptr) bool // wait, then buffer, then read
-	onTry   func(fd uintptr) bool // read into p once
-	pool    mem.BufferPool
-	size    int
-	buf     *[]byte
-	p       []byte
-	n       int
-	err     error
 }
 
-func newRawReader(conn net.Conn) Reader {
+func newRawSocket(conn net.Conn) *rawSocket {
 	rc := rawConnOf(conn)
 	if rc == nil {
 		return nil
 	}
-	r := &rawReader{conn: conn, rc: rc}
-	r.onReady = r.readLent
-	r.onTry = r.readGiven
-	return r
+	return &rawSocket{conn: conn, rc: rc}
+}
+
+func newRawReader(conn net.Conn) Reader {
+	if s := newRawSocket(conn); s != nil {
+		return s
+	}
+	return nil
+}
+
+func newRawWriter(conn net.Conn) (Writer, bool) {
+	s := newRawSocket(conn)
+	return s, s != nil
 }
 
 // RawConn returns the socket, to wait on.
-func (r *rawReader) RawConn() syscall.RawConn { return r.rc }
+func (s *rawSocket) RawConn() syscall.RawConn { return s.rc }
 
 // ReadOnReady implements Reader.
-func (r *rawReader) ReadOnReady(bufSize int, pool mem.BufferPool) (*[]byte, int, error) {
-	r.pool, r.size = pool, bufSize
-	waitErr := r.rc.Read(r.onReady)
-	buf := r.buf
-	r.pool, r.buf = nil, nil
-	n, err := r.result(waitErr)
+func (s *rawSocket) ReadOnReady(bufSize int, pool mem.BufferPool) (*[]byte, int, error) {
+	op := takeOp()
+	op.pool, op.size = pool, bufSize
+	waitErr := s.rc.Read(op.onReady)
+	buf, n, err := op.buf, op.n, op.err
+	op.release()
+	n, err = s.readResult(n, err, waitErr)
 	return buf, n, err
 }
 
 // TryRead implements TryReader.
-func (r *rawReader) TryRead(bufSize int, pool mem.BufferPool) (*[]byte, int, error) {
+func (s *rawSocket) TryRead(bufSize int, pool mem.BufferPool) (*[]byte, int, error) {
 	buf := pool.Get(bufSize)
-	n, err := r.TryReadInto(window(buf, bufSize))
+	n, err := s.TryReadInto(window(buf, bufSize))
 	if n > 0 {
 		return buf, n, nil
 	}
 	pool.Put(buf)
 	if err == nil { // the pool lent a buffer without room
-		err = r.opError(io.ErrShortBuffer)
+		err = opError("read", s.conn, io.ErrShortBuffer)
 	}
 	return nil, 0, err
 }
 
 // TryReadInto implements InPlaceReader.
-func (r *rawReader) TryReadInto(p []byte) (int, error) {
+func (s *rawSocket) TryReadInto(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
-	r.p = p
-	waitErr := r.rc.Read(r.onTry)
-	r.p = nil
-	return r.result(waitErr)
+	op := takeOp()
+	op.p = p
+	waitErr := s.rc.Read(op.onRead)
+	n, err := op.n, op.err
+	op.release()
+	return s.readResult(n, err, waitErr)
 }
 
-// readLent runs inside rc.Read, which calls it again when the socket is ready
-// each time that it returns false. The buffer is held only if it got bytes.
-func (r *rawReader) readLent(fd uintptr) bool {
-	buf := r.pool.Get(r.size)
-	p := window(buf, r.size)
-	if len(p) == 0 {
-		r.pool.Put(buf)
-		r.err = io.ErrShortBuffer
-		return true
-	}
-	r.n, r.err = readOnce(int(fd), p)
-	if r.n > 0 {
-		r.buf = buf
-		return true
-	}
-	r.pool.Put(buf)
-	return r.err != ErrWouldBlock
-}
-
-func (r *rawReader) readGiven(fd uintptr) bool {
-	r.n, r.err = readOnce(int(fd), r.p)
-	return true
-}
-
-// result takes the outcome of a call out of the struct. waitErr is rc.Read's
-// own: the connection is closed or its deadline has passed; then the callback
-// last said ErrWouldBlock or did not run.
-func (r *rawReader) result(waitErr error) (int, error) {
-	n, err := r.n, r.err
-	r.n, r.err = 0, nil
+func (s *rawSocket) readResult(n int, err, waitErr error) (int, error) {
 	switch {
 	case waitErr != nil:
 		return 0, renameOp(waitErr, "read")
@@ -127,60 +102,87 @@ func (r *rawReader) result(waitErr error) (int, error) {
 	case err == io.EOF || err == ErrWouldBlock:
 		return 0, err
 	}
-	return 0, r.opError(err)
-}
-
-func (r *rawReader) opError(err error) error { return opError("read", r.conn, err) }
-
-// rawWriter writes to a plain socket. TryWrite's state is kept here for the
-// same reason as rawReader's; Write is the connection's own.
-type rawWriter struct {
-	conn net.Conn
-	rc   syscall.RawConn
-
-	onTry func(fd uintptr) bool
-	p     []byte
-	n     int
-	err   error
-}
-
-func newRawWriter(conn net.Conn) (Writer, bool) {
-	rc := rawConnOf(conn)
-	if rc == nil {
-		return nil, false
-	}
-	w := &rawWriter{conn: conn, rc: rc}
-	w.onTry = w.writeGiven
-	return w, true
+	return 0, opError("read", s.conn, err)
 }
 
 // Write implements Writer.
-func (w *rawWriter) Write(p []byte) (int, error) { return w.conn.Write(p) }
+func (s *rawSocket) Write(p []byte) (int, error) { return s.conn.Write(p) }
 
 // TryWrite implements Writer.
-func (w *rawWriter) TryWrite(p []byte) (int, error) {
+func (s *rawSocket) TryWrite(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
-	w.p = p
-	waitErr := w.rc.Write(w.onTry)
-	n, err := w.n, w.err
-	w.p, w.n, w.err = nil, 0, nil
+	op := takeOp()
+	op.p = p
+	waitErr := s.rc.Write(op.onWrite)
+	n, err := op.n, op.err
+	op.release()
 	switch {
 	case waitErr != nil:
 		return 0, renameOp(waitErr, "write")
 	case err == ErrWouldBlock:
 		return n, err
 	case err != nil:
-		return n, opError("write", w.conn, err)
+		return n, opError("write", s.conn, err)
 	case n < len(p):
 		return n, ErrWouldBlock
 	}
 	return n, nil
 }
 
-func (w *rawWriter) writeGiven(fd uintptr) bool {
-	w.n, w.err = writeOnce(int(fd), w.p)
+// rawOp is one call on a descriptor: the callbacks that a RawConn wants, bound
+// once for all calls, and what they work on.
+type rawOp struct {
+	onReady func(fd uintptr) bool // wait, then buffer, then read
+	onRead  func(fd uintptr) bool // read into p once
+	onWrite func(fd uintptr) bool // write p once
+
+	pool mem.BufferPool
+	size int
+	buf  *[]byte
+	p    []byte
+	n    int
+	err  error
+}
+
+var rawOps = sync.Pool{New: func() any {
+	op := new(rawOp)
+	op.onReady, op.onRead, op.onWrite = op.readLent, op.readGiven, op.writeGiven
+	return op
+}}
+
+func takeOp() *rawOp { return rawOps.Get().(*rawOp) }
+
+func (op *rawOp) release() {
+	op.pool, op.buf, op.p, op.n, op.err = nil, nil, nil, 0, nil
+	rawOps.Put(op)
+}
+
+func (op *rawOp) readLent(fd uintptr) bool {
+	buf := op.pool.Get(op.size)
+	p := window(buf, op.size)
+	if len(p) == 0 {
+		op.pool.Put(buf)
+		op.err = io.ErrShortBuffer
+		return true
+	}
+	op.n, op.err = readOnce(int(fd), p)
+	if op.n > 0 {
+		op.buf = buf
+		return true
+	}
+	op.pool.Put(buf)
+	return op.err != ErrWouldBlock
+}
+
+func (op *rawOp) readGiven(fd uintptr) bool {
+	op.n, op.err = readOnce(int(fd), op.p)
+	return true
+}
+
+func (op *rawOp) writeGiven(fd uintptr) bool {
+	op.n, op.err = writeOnce(int(fd), op.p)
 	return true
 }
 
