@@ -15,7 +15,7 @@ func (c *Conn) overBudgetLocked(place bool) bool {
 	if c.mute {
 		return false // nothing is held that would ever be sent
 	}
-	return c.replies > maxReplies || c.updates > maxUpdates+updatesPerStream*c.table.open() ||
+	return c.replies > maxReplies || int(c.updates) > maxUpdates+updatesPerStream*c.table.open() ||
 		c.zombies > maxZombies ||
 		place && uint64(c.table.peer)+uint64(c.zombies) >= uint64(c.table.maxPeer)
 }

@@ -73,7 +73,7 @@ func (c *Conn) hasReader() bool {
 // going to. mu is held.
 func (c *Conn) dropOutput() {
 	if !c.writing || c.mute {
-		c.out.free(c.pool)
+		c.out.free(c.cfg.Pool)
 		c.replies, c.updates = 0, 0
 	}
 }

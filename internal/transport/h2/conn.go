@@ -13,20 +13,17 @@ import (
 	"google.golang.org/grpc/internal/transport/h2/hpack"
 	"google.golang.org/grpc/internal/transport/readyreader"
 	"google.golang.org/grpc/internal/transport/warm"
-	"google.golang.org/grpc/mem"
 )
 
 // Conn is one HTTP/2 connection, of either side. See the package comment for
 // who runs what, and in which order locks are taken.
 type Conn struct {
 	// Immutable after New.
-	side     Side
-	cfg      *Config
-	nc       net.Conn
-	handler  Handler
-	pool     mem.BufferPool
-	try      readyreader.Writer // nil if the connection can't be written without waiting
-	blocking interface{ Write([]byte) (int, error) }
+	side    Side
+	cfg     *Config
+	nc      net.Conn
+	handler Handler
+	try     readyreader.Writer // nil if the connection can't be written without waiting
 
 	// Owned by the reader.
 	rd         readyreader.Buffered
@@ -58,15 +55,29 @@ type Conn struct {
 	// Everything below is guarded by mu.
 
 	// The writer: see writer.go.
-	out       outbuf
-	writing   bool // somebody holds the write token
+	out      outbuf
+	writing  bool // somebody holds the write token
+	mute     bool // nothing is written any more; the token is never given back
+	sentWork bool // HEADERS or DATA were encoded since the peer's last PING
+
+	// Where the connection stands in its life; see goaway.go for the leaving.
+	started     bool // there is a reader, or a parked one
+	gotSettings bool // keepalive has begun
+	dormant     bool // keepalive's timer is not armed
+	blocked     bool // the reader waits on wait
+	draining    drainState
+	leaving     bool // no new streams of ours; closes when the last one is gone
+	farewell    bool // our last GOAWAY is queued
+	left        bool // all is said; only the closing is left
+	goneAway    bool // the peer sent GOAWAY
+	dead        bool
+	cause       error // of a dead one
+
 	sched     scheduler
 	enc       hpack.Encoder
 	seen      *seenFields   // nil while idle
-	sentWork  bool          // HEADERS or DATA were encoded since the peer's last PING
-	replies   int           // frames in out that the peer caused
-	updates   int           // of these, window updates are counted apart
-	mute      bool          // nothing is written any more; the token is never given back
+	replies   int32         // frames in out that the peer caused
+	updates   int32         // of these, window updates are counted apart
 	writeErr  error         // why, if a write failed
 	flushDone chan struct{} // closed when out is empty or can't be written
 
@@ -78,31 +89,19 @@ type Conn struct {
 	window  uint32    // the initial window of streams, as announced
 	granted uint32    // what new streams grant: more until that is acknowledged
 	remote  remoteSettings
-	acksDue int  // SETTINGS of ours not yet acknowledged
-	zombies int  // handlers that still run though their stream is gone
-	blocked bool // the reader waits on wait
+	acksDue int32 // SETTINGS of ours not yet acknowledged
+	zombies int32 // handlers that still run though their stream is gone
 
 	// Taking leave: see goaway.go.
-	draining     drainState
 	reason       *drainReason // set with draining
-	leaving      bool         // no new streams of ours; closes when the last one is gone
-	farewell     bool         // our last GOAWAY is queued
-	left         bool         // all is said; only the closing is left
-	goneAway     bool         // the peer sent GOAWAY
 	lastAccepted uint32       // the last stream it named
 	goAwayCause  *ConnError   // what it complained of, if it did
 
-	started bool // there is a reader, or a parked one
-	dead    bool
-	cause   error
-
-	readBy      int64 // the read deadline by the clock, apart from the sweeper's; 0: none
-	idleSince   int64 // when the last stream ended; only with TrackIdle
-	ka          keepaliveState
-	timer       *time.Timer
-	patience    *time.Timer // closes a connection that takes too long to end
-	dormant     bool        // the timer is not armed
-	gotSettings bool        // keepalive has begun
+	readBy    int64 // the read deadline by the clock, apart from the sweeper's; 0: none
+	idleSince int64 // when the last stream ended; only with TrackIdle
+	ka        keepaliveState
+	timer     *time.Timer
+	patience  *time.Timer // closes a connection that takes too long to end
 }
 
 // active is what a connection needs while there is input: it is taken from a
@@ -139,24 +138,22 @@ func (a *active) release() {
 // or written before Start.
 func New(nc net.Conn, side Side, cfg *Config, h Handler) *Conn {
 	c := &Conn{
-		side:     side,
-		cfg:      cfg,
-		nc:       nc,
-		handler:  h,
-		pool:     cfg.Pool,
-		blocking: nc,
-		table:    newStreamTable(side, cfg.maxStreams()),
-		outflow:  flow.NewOutflow(flow.DefaultWindow),
-		inflow:   flow.NewInflow(flow.DefaultWindow),
-		window:   cfg.streamWindow(),
-		granted:  max(cfg.streamWindow(), flow.DefaultWindow),
-		remote:   initialRemote,
+		side:    side,
+		cfg:     cfg,
+		nc:      nc,
+		handler: h,
+		table:   newStreamTable(side, cfg.maxStreams()),
+		outflow: flow.NewOutflow(flow.DefaultWindow),
+		inflow:  flow.NewInflow(flow.DefaultWindow),
+		window:  cfg.streamWindow(),
+		granted: max(cfg.streamWindow(), flow.DefaultWindow),
+		remote:  initialRemote,
 	}
 	c.allowance.Store(c.granted)
 	c.enc.Init(hpack.MaxEncoderTable)
 	c.dec.SetKinds(cfg.Kinds)
 	if w, ok := readyreader.NewWriter(nc); ok {
-		c.try, c.blocking = w, w
+		c.try = w
 	}
 	return c
 }
@@ -164,7 +161,7 @@ func New(nc net.Conn, side Side, cfg *Config, h Handler) *Conn {
 // Start sends the preface and begins to read, on a goroutine of its own.
 func (c *Conn) Start() {
 	c.rd = readyreader.New(c.nc, readyreader.Options{
-		Pool:   c.pool,
+		Pool:   c.cfg.Pool,
 		Size:   max(c.cfg.ReadBuffer, frame.HeaderLen+frame.MinMaxFrameSize),
 		Pooled: c.cfg.Pooled,
 	})

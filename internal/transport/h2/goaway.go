@@ -83,8 +83,8 @@ func (c *Conn) finishDrain() {
 }
 
 func (c *Conn) appendGoAway(last uint32, code frame.ErrCode, debug string) {
-	c.out.reserve(256, c.pool)
-	c.out.adopt(frame.AppendGoAway(c.out.b, last, code, []byte(debug)), c.pool)
+	c.out.reserve(256, c.cfg.Pool)
+	c.out.adopt(frame.AppendGoAway(c.out.b, last, code, []byte(debug)), c.cfg.Pool)
 }
 
 // sayFarewell queues our last GOAWAY. "Endpoints SHOULD always send a GOAWAY

@@ -225,7 +225,7 @@ func (c *Conn) appendHeaders(s *Stream, f FieldSource, end bool) error {
 	if s.state == stateIdle {
 		s.state, _ = s.state.next(sendHeaders)
 	}
-	c.out.reserve(1<<10, c.pool)
+	c.out.reserve(1<<10, c.cfg.Pool)
 	start := len(c.out.b)
 	if c.seen == nil {
 		c.seen = new(seenFields)
@@ -233,7 +233,7 @@ func (c *Conn) appendHeaders(s *Stream, f FieldSource, end bool) error {
 	w := fieldWriters.Get().(*FieldWriter)
 	*w = FieldWriter{enc: &c.enc, buf: c.enc.Begin(frame.ReserveHeaders(c.out.b)), seen: c.seen}
 	f.AppendFields(w)
-	c.out.adopt(frame.FinishHeaders(w.buf, start, s.id, end, c.remote.maxFrame), c.pool)
+	c.out.adopt(frame.FinishHeaders(w.buf, start, s.id, end, c.remote.maxFrame), c.cfg.Pool)
 	*w = FieldWriter{}
 	fieldWriters.Put(w)
 	if end {

@@ -27,8 +27,8 @@ var errParked = errors.New("parked")
 type idler struct {
 	handle park.Handle
 	entry  park.Entry
-	socket readyreader.Pollable // nil: the connection can't be parked
-	swept  bool                 // the sweeper watches the connection
+	parks  bool // the connection can be parked: rd is a Pollable
+	swept  bool // the sweeper watches the connection
 }
 
 // releaser is a connection with a layer of its own that can let go of memory
@@ -37,7 +37,7 @@ type releaser interface{ ReleaseIdle() }
 
 func (c *Conn) initIdle() {
 	if p, ok := c.rd.(readyreader.Pollable); ok && park.Supported() && !warm.InBubble() {
-		c.idle.socket = p
+		c.idle.parks = true
 		c.idle.handle.Init(p.RawConn(), (*parked)(c))
 		return
 	}
@@ -85,7 +85,7 @@ func (c *Conn) awaitHeader() ([]byte, error) {
 
 // watch makes sure that the sweeper looks at a connection that could park.
 func (c *Conn) watch() {
-	if c.idle.socket != nil && !c.idle.swept {
+	if c.idle.parks && !c.idle.swept {
 		c.idle.swept = true
 		park.ProcessSweeper().Add(&c.idle.entry, (*quieter)(c))
 	}
@@ -116,7 +116,7 @@ func (c *Conn) setReadDeadline(t time.Time) {
 // park returns errParked if the reader's role is gone, nil if there is
 // something to do first.
 func (c *Conn) park() error {
-	if _, err := c.idle.socket.TryPeek(frame.HeaderLen); !errors.Is(err, readyreader.ErrWouldBlock) || c.rd.Buffered() > 0 {
+	if _, err := c.rd.(readyreader.Pollable).TryPeek(frame.HeaderLen); !errors.Is(err, readyreader.ErrWouldBlock) || c.rd.Buffered() > 0 {
 		return nil // input came meanwhile, or the end of it, which a read will tell
 	}
 	c.slim()
@@ -126,7 +126,7 @@ func (c *Conn) park() error {
 	case errors.Is(err, park.ErrKicked), errors.Is(err, park.ErrClosed):
 		// Look again: whoever kicked left something.
 	default:
-		c.idle.socket = nil // it waits in a read, as other connections do
+		c.idle.parks = false // it waits in a read, as other connections do
 	}
 	c.act = actives.Get().(*active)
 	return nil

@@ -14,11 +14,6 @@ const (
 type outbuf struct {
 	b []byte
 	p *[]byte // what goes back to the pool
-
-	// tail is the payload of the batch's last frame where that is too long to
-	// be worth a copy: a part of ref, which is freed with the batch.
-	tail []byte
-	ref  mem.Buffer
 }
 
 func (o *outbuf) empty() bool { return len(o.b) == 0 }
@@ -53,8 +48,23 @@ func (o *outbuf) free(pool mem.BufferPool) {
 	if o.p != nil {
 		pool.Put(o.p)
 	}
-	if o.ref != nil {
-		o.ref.Free()
-	}
 	*o = outbuf{}
+}
+
+// batch is an outbuf that is being written, with what is not copied into it.
+type batch struct {
+	outbuf
+
+	// tail is the payload of the batch's last frame where that is too long to
+	// be worth a copy: a part of ref, which is freed with the batch.
+	tail []byte
+	ref  mem.Buffer
+}
+
+func (b *batch) free(pool mem.BufferPool) {
+	b.outbuf.free(pool)
+	if b.ref != nil {
+		b.ref.Free()
+	}
+	*b = batch{}
 }

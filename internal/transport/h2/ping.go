@@ -26,7 +26,7 @@ func (c *Conn) onPing(h frame.Header, p []byte) error {
 		return nil
 	}
 	c.mu.Lock()
-	c.out.reserve(frame.HeaderLen+8, c.pool)
+	c.out.reserve(frame.HeaderLen+8, c.cfg.Pool)
 	c.out.b = frame.AppendPing(c.out.b, true, data)
 	c.replies++
 	c.caused = true
@@ -56,7 +56,7 @@ func (c *Conn) onPingAck(data [8]byte) {
 }
 
 func (c *Conn) appendPing(data [8]byte) {
-	c.out.reserve(frame.HeaderLen+8, c.pool)
+	c.out.reserve(frame.HeaderLen+8, c.cfg.Pool)
 	c.out.b = frame.AppendPing(c.out.b, false, data)
 }
 

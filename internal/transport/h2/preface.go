@@ -12,7 +12,7 @@ import (
 // sendPreface queues what this side begins with, RFC 9113 section 3.4. mu is
 // held.
 func (c *Conn) sendPreface() {
-	c.out.reserve(128, c.pool)
+	c.out.reserve(128, c.cfg.Pool)
 	if c.side == Client {
 		c.out.b = append(c.out.b, frame.ClientPreface...)
 	}

@@ -63,7 +63,7 @@ func (c *Conn) appendLocalSettings() {
 	if c.cfg.HeaderTable != nil {
 		add(frame.HeaderTableSize, *c.cfg.HeaderTable)
 	}
-	c.out.reserve(frame.HeaderLen+6*n, c.pool)
+	c.out.reserve(frame.HeaderLen+6*n, c.cfg.Pool)
 	c.out.b = frame.AppendSettings(c.out.b, list[:n]...)
 	c.acksDue++
 }
@@ -84,7 +84,7 @@ func (c *Conn) onSettings(h frame.Header, p []byte) error {
 			return err
 		}
 	}
-	c.out.reserve(frame.HeaderLen, c.pool)
+	c.out.reserve(frame.HeaderLen, c.cfg.Pool)
 	c.out.b = frame.AppendSettingsAck(c.out.b)
 	c.replies++
 	c.mu.Unlock()
@@ -173,7 +173,7 @@ func (c *Conn) growWindows(n uint32) {
 	delta := int64(n) - int64(c.granted)
 	c.window, c.granted = n, max(n, c.granted)
 	c.allowance.Store(c.granted)
-	c.out.reserve(2*frame.HeaderLen+6+4, c.pool)
+	c.out.reserve(2*frame.HeaderLen+6+4, c.cfg.Pool)
 	c.out.b = frame.AppendSettings(c.out.b, frame.Setting{ID: frame.InitialWindowSize, Value: n})
 	c.acksDue++
 	for _, s := range c.table.byID {

@@ -4,12 +4,14 @@ package h2
 
 import (
 	"errors"
+	"io"
 	"runtime"
 	"sync"
 
 	"google.golang.org/grpc/internal/transport/h2/frame"
 	"google.golang.org/grpc/internal/transport/readyreader"
 	"google.golang.org/grpc/internal/transport/warm"
+	"google.golang.org/grpc/mem"
 )
 
 // The combining writer. Whoever appends frames under Conn.mu and finds that
@@ -68,7 +70,7 @@ func (c *Conn) flush() {
 		written += n
 		if err != nil {
 			if !errors.Is(err, readyreader.ErrWouldBlock) {
-				buf.free(c.pool)
+				buf.free(c.cfg.Pool)
 				c.writeFailed(err)
 				return
 			}
@@ -78,12 +80,12 @@ func (c *Conn) flush() {
 			c.handOver(flusher{buf: buf, off: n, write: true})
 			return
 		}
-		buf.free(c.pool)
+		buf.free(c.cfg.Pool)
 	}
 }
 
 // tryWrite writes what the socket takes of buf.
-func (c *Conn) tryWrite(buf *outbuf) (int, error) {
+func (c *Conn) tryWrite(buf *batch) (int, error) {
 	n, err := c.try.TryWrite(buf.b)
 	if err != nil || buf.ref == nil {
 		return n, err
@@ -94,9 +96,13 @@ func (c *Conn) tryWrite(buf *outbuf) (int, error) {
 
 // write writes buf from off on, and may wait. Where nothing of it is left it
 // still makes one write: see flush.
-func (c *Conn) write(buf *outbuf, off int) error {
+func (c *Conn) write(buf *batch, off int) error {
+	var w io.Writer = c.nc
+	if c.try != nil {
+		w = c.try
+	}
 	if off < len(buf.b) || buf.ref == nil {
-		if _, err := c.blocking.Write(buf.b[off:]); err != nil {
+		if _, err := w.Write(buf.b[off:]); err != nil {
 			return err
 		}
 		off = len(buf.b)
@@ -104,21 +110,20 @@ func (c *Conn) write(buf *outbuf, off int) error {
 	if buf.ref == nil {
 		return nil
 	}
-	_, err := c.blocking.Write(buf.tail[off-len(buf.b):])
+	_, err := w.Write(buf.tail[off-len(buf.b):])
 	return err
 }
 
 // take gives the token's holder the next batch. Where there is none the token
 // is given back.
-func (c *Conn) take() (outbuf, bool) {
+func (c *Conn) take() (batch, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var tailed *Stream
-	var ended bool
+	var t tailed
 	if c.dead {
-		c.out.free(c.pool)
+		c.out.free(c.cfg.Pool)
 	} else {
-		tailed, ended = c.fill()
+		t = c.fill()
 	}
 	if c.out.empty() {
 		c.writing = false
@@ -126,15 +131,15 @@ func (c *Conn) take() (outbuf, bool) {
 		c.tryPart()
 	}
 	if c.out.empty() { // unless there was a farewell to say
-		return outbuf{}, false
+		return batch{}, false
 	}
 	c.writing = true
-	buf := c.out
+	buf := batch{outbuf: c.out, tail: t.tail, ref: t.ref}
 	c.out = outbuf{}
 	c.replies, c.updates = 0, 0
 	c.wakeReaderLocked()
-	if tailed != nil {
-		c.drained(tailed, ended) // what it adds goes behind the tail
+	if t.last != nil {
+		c.drained(t.last, t.ended) // what it adds goes behind the tail
 	}
 	return buf, true
 }
@@ -152,7 +157,7 @@ var flushers = sync.Pool{New: func() any { return new(flusher) }}
 // flusher is the task that writes and may wait. It holds the write token.
 type flusher struct {
 	conn  *Conn
-	buf   outbuf // a batch to begin with, of which off bytes are written
+	buf   batch // what to begin with, of which off bytes are written
 	off   int
 	write bool // begin with a write, even if nothing of buf is left
 }
@@ -165,7 +170,7 @@ func (f *flusher) Run() {
 	for {
 		if write {
 			err := c.write(&buf, off)
-			buf.free(c.pool)
+			buf.free(c.cfg.Pool)
 			if err != nil {
 				c.writeFailed(err)
 				return
@@ -218,7 +223,7 @@ func (c *Conn) appendFrames(s *Stream, f *Frames) error {
 			return nil
 		}
 	} else if f.End && f.Trailers == nil && f.Headers == nil {
-		c.out.reserve(frame.HeaderLen, c.pool)
+		c.out.reserve(frame.HeaderLen, c.cfg.Pool)
 		c.out.b = frame.AppendDataHeader(c.out.b, s.id, 0, true)
 		c.endLocal(s)
 	}
@@ -237,7 +242,7 @@ func (c *Conn) appendData(s *Stream, f *Frames) bool {
 		s.out.Take(&c.outflow, uint32(size))
 		c.sentWork = true
 		end := f.End && f.Trailers == nil
-		c.out.reserve(frame.HeaderLen+size, c.pool)
+		c.out.reserve(frame.HeaderLen+size, c.cfg.Pool)
 		b := frame.AppendDataHeader(c.out.b, s.id, size, end)
 		b = append(b, f.Prefix[:]...)
 		for _, d := range f.Data {
@@ -258,23 +263,29 @@ func (c *Conn) appendData(s *Stream, f *Frames) bool {
 	return false
 }
 
+// tailed is how a batch ends whose last frame has an uncopied tail.
+type tailed struct {
+	tail  []byte
+	ref   mem.Buffer
+	last  *Stream // if nothing more waits on it, for drained once the batch is taken
+	ended bool
+}
+
 // fill moves waiting DATA into the batch, one frame from each stream in turn.
 //
-// A frame with an uncopied tail ends the batch. If it was the last that waited
-// on its stream, the stream is returned, to be passed to drained once the batch
-// is taken.
-func (c *Conn) fill() (tailed *Stream, ended bool) {
+// A frame with an uncopied tail ends the batch.
+func (c *Conn) fill() (t tailed) {
 	for !c.sched.empty() {
 		room := maxBatch - len(c.out.b) - frame.HeaderLen
 		if room < minFrame {
-			return nil, false
+			return t
 		}
 		s := c.sched.head
 		q := s.pending
 		n := min(q.size, int(s.out.Available(&c.outflow)), int(c.remote.maxFrame), room)
 		if n == 0 && q.size > 0 {
 			if s.out.Window() > 0 {
-				return nil, false // the connection's window is used up
+				return t // the connection's window is used up
 			}
 			c.sched.remove(s)
 			continue
@@ -284,11 +295,11 @@ func (c *Conn) fill() (tailed *Stream, ended bool) {
 		c.sentWork = true
 		last := n == q.size
 		end := last && q.end && q.trailers == nil
-		c.out.reserve(frame.HeaderLen+copied, c.pool)
+		c.out.reserve(frame.HeaderLen+copied, c.cfg.Pool)
 		b := frame.AppendDataHeader(c.out.b, s.id, n, end)
 		c.out.b = q.appendTo(b, copied)
 		if copied < n {
-			c.out.tail, c.out.ref = q.takeTail(n - copied)
+			t.tail, t.ref = q.takeTail(n - copied)
 		}
 		if q.size < sendBuffer {
 			s.signalSpace()
@@ -296,16 +307,16 @@ func (c *Conn) fill() (tailed *Stream, ended bool) {
 		switch {
 		case !last:
 			c.sched.rotate()
-		case c.out.ref != nil:
-			return s, end
+		case t.ref != nil:
+			t.last, t.ended = s, end
 		default:
 			c.drained(s, end)
 		}
-		if c.out.ref != nil {
-			return nil, false
+		if t.ref != nil {
+			return t
 		}
 	}
-	return nil, false
+	return t
 }
 
 // drained follows the last byte that waited on s.
@@ -381,12 +392,12 @@ func (c *Conn) dropPending(s *Stream) {
 }
 
 func (c *Conn) appendWindowUpdate(id, inc uint32) {
-	c.out.reserve(frame.HeaderLen+4, c.pool)
+	c.out.reserve(frame.HeaderLen+4, c.cfg.Pool)
 	c.out.b = frame.AppendWindowUpdate(c.out.b, id, inc)
 	c.updates++
 }
 
 func (c *Conn) appendReset(id uint32, code frame.ErrCode) {
-	c.out.reserve(frame.HeaderLen+4, c.pool)
+	c.out.reserve(frame.HeaderLen+4, c.cfg.Pool)
 	c.out.b = frame.AppendRSTStream(c.out.b, id, code)
 }
