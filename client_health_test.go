@@ -4,11 +4,16 @@ package grpc_test
 
 import (
 	"context"
+	"maps"
 	"net"
+	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/balancer"
+	"google.golang.org/grpc/balancer/base"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials"
@@ -69,14 +74,45 @@ func check(ctx context.Context, cc *grpc.ClientConn, opts ...grpc.CallOption) (s
 	return p.Addr.String(), err
 }
 
+// anyReady is a picker of package base: it takes the servers that are ready in turn.
+type anyReady struct {
+	ready []balancer.SubConn
+	n     atomic.Uint32
+}
+
+func (p *anyReady) Pick(balancer.PickInfo) (balancer.PickResult, error) {
+	return balancer.PickResult{SubConn: p.ready[p.n.Add(1)%uint32(len(p.ready))]}, nil
+}
+
+type anyReadyBuilder struct{}
+
+func (anyReadyBuilder) Build(info base.PickerBuildInfo) balancer.Picker {
+	if len(info.ReadySCs) == 0 {
+		return base.NewErrPicker(balancer.ErrNoSubConnAvailable)
+	}
+	return &anyReady{ready: slices.Collect(maps.Keys(info.ReadySCs))}
+}
+
+func init() {
+	balancer.Register(base.NewBalancerBuilder("test_base_health", anyReadyBuilder{}, base.Config{HealthCheck: true}))
+}
+
+// TestClientHealthCheck is for both ways in which a policy can follow the health: a
+// listener of its own, and the state of the subchannel.
 func TestClientHealthCheck(t *testing.T) {
+	for _, policy := range []string{"round_robin", "test_base_health"} {
+		t.Run(policy, func(t *testing.T) { clientHealthCheck(t, policy) })
+	}
+}
+
+func clientHealthCheck(t *testing.T, policy string) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	h1, addr1 := healthServer(t, "tcp", "127.0.0.1:0")
 	h2, addr2 := healthServer(t, "tcp", "127.0.0.1:0")
 	r := manual.NewBuilderWithScheme("test")
 	r.InitialState(resolver.State{Addresses: []resolver.Address{{Addr: addr1}, {Addr: addr2}}})
-	const config = `{"loadBalancingConfig":[{"round_robin":{}}],"healthCheckConfig":{"serviceName":"wanted"}}`
+	config := `{"loadBalancingConfig":[{"` + policy + `":{}}],"healthCheckConfig":{"serviceName":"wanted"}}`
 	plain := grpc.WithTransportCredentials(insecure.NewCredentials())
 	cc := newChannel(t, "test:///x", plain, grpc.WithResolvers(r), grpc.WithDefaultServiceConfig(config))
 
