@@ -15,8 +15,10 @@ const lowWaterFrom = 64 << 10
 // is 1 whenever no part of a large record is waited for: a mark above 1 would let a
 // small message lie in the kernel. A nil lowWater does nothing.
 type lowWater struct {
-	rc  syscall.RawConn
-	cur int
+	rc   syscall.RawConn
+	cur  int
+	want int              // what apply sets
+	call func(fd uintptr) // apply, made once so that a call allocates nothing
 }
 
 // newLowWater returns nil where there is no mark to set.
@@ -29,7 +31,9 @@ func newLowWater(raw net.Conn) *lowWater {
 	if err != nil {
 		return nil
 	}
-	return &lowWater{rc: rc, cur: 1}
+	l := &lowWater{rc: rc, cur: 1}
+	l.call = l.apply
+	return l
 }
 
 // set makes a socket with fewer than n bytes count as having none, until its
@@ -46,12 +50,14 @@ func (l *lowWater) set(n int) {
 	}
 	// A closed socket doesn't matter. Any other failure leaves the mark as it
 	// was, which is right as long as that is 1.
-	err := l.rc.Control(func(fd uintptr) {
-		if setLowWater(fd, n) == nil {
-			l.cur = n
-		}
-	})
-	if err != nil {
+	l.want = n
+	if l.rc.Control(l.call) != nil {
 		l.cur = 1
+	}
+}
+
+func (l *lowWater) apply(fd uintptr) {
+	if setLowWater(fd, l.want) == nil {
+		l.cur = l.want
 	}
 }
