@@ -73,7 +73,6 @@ type ClientConn struct {
 	// pings gets it replaced.
 	transport atomic.Pointer[transport.ClientConfig]
 	config    atomic.Pointer[channelConfig] // nil before the resolver's first answer
-	resolved  chan struct{}                 // closed by that answer, or by Close
 
 	state   stateWatch
 	picks   pickerGate
@@ -85,8 +84,10 @@ type ClientConn struct {
 	resolver *resolverWrapper // nil in idle mode
 	balancer *balancerWrapper // nil in idle mode
 	subConns []*addrConn
-	links    []*link // every connection that is open, those draining included
-	connErr  error   // why the last attempt to connect failed
+	links    []*link       // every connection that is open, those draining included
+	connErr  error         // why the last attempt to connect failed
+	resolved bool          // the resolver has answered, or Close was called
+	answer   chan struct{} // closed when resolved is set; nil while nobody waits for it
 }
 
 // NewClient makes a channel for a target, such as "dns:///host:443", "unix:path" or
@@ -103,7 +104,7 @@ func newChannel(target, defaultScheme string, o *dialOptions) (*ClientConn, erro
 	if err := o.checkCredentials(); err != nil {
 		return nil, err
 	}
-	cc := &ClientConn{target: target, fallback: noServiceConfig, resolved: make(chan struct{})}
+	cc := &ClientConn{target: target, fallback: noServiceConfig}
 	if err := cc.settleTarget(scheme.Or(defaultScheme), o); err != nil {
 		return nil, err
 	}
@@ -346,11 +347,22 @@ func (cc *ClientConn) answered() {
 }
 
 func (cc *ClientConn) answeredLocked() {
-	select {
-	case <-cc.resolved:
-	default:
-		close(cc.resolved)
+	cc.resolved = true
+	if cc.answer != nil {
+		close(cc.answer)
+		cc.answer = nil
 	}
+}
+
+// firstAnswer returns a channel that is closed with the resolver's first answer, nil if it
+// is there.
+func (cc *ClientConn) firstAnswer() <-chan struct{} {
+	cc.mu.Lock()
+	defer cc.mu.Unlock()
+	if !cc.resolved && cc.answer == nil {
+		cc.answer = make(chan struct{})
+	}
+	return cc.answer
 }
 
 // ensureConfig makes the fallback the service config where there is none.
@@ -366,16 +378,19 @@ func (cc *ClientConn) awaitConfig(ctx context.Context) (c *channelConfig, waited
 	if c := cc.config.Load(); c != nil {
 		return c, false, nil
 	}
-	select {
-	case <-cc.resolved:
-		if c := cc.config.Load(); c != nil {
-			return c, true, nil
+	if answer := cc.firstAnswer(); answer != nil {
+		waited = true
+		select {
+		case <-answer:
+		case <-ctx.Done():
+			return nil, true, status.FromContextError(ctx.Err()).Err()
 		}
-		// An invalid one came, or Close: no RPC will get past the picker.
-		return emptyConfig, true, nil
-	case <-ctx.Done():
-		return nil, true, status.FromContextError(ctx.Err()).Err()
 	}
+	if c := cc.config.Load(); c != nil {
+		return c, waited, nil
+	}
+	// An invalid one came, or Close: no RPC will get past the picker.
+	return emptyConfig, waited, nil
 }
 
 func (cc *ClientConn) resolveNow() {
