@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	ibackoff "google.golang.org/grpc/internal/backoff"
+	"google.golang.org/grpc/internal/envconfig"
 	"google.golang.org/grpc/internal/transport"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/mem"
@@ -56,6 +57,8 @@ type dialOptions struct {
 	noProxy   bool
 	localDNS  bool
 	proxyFor  func(*url.URL) (*url.URL, error) // the environment's, but for tests
+	// proxyDefaultPort has a proxy asked for port 443 where a target names none.
+	proxyDefaultPort bool
 
 	unary  []UnaryClientInterceptor // in the order they are called
 	stream []StreamClientInterceptor
@@ -79,7 +82,8 @@ func newDialOptions(opts []DialOption) dialOptions {
 			minConnectTimeout: defaultMinConnectTimeout,
 			maxAttempts:       defaultMaxCallAttempts,
 		},
-		idleTimeout: defaultIdleTimeout,
+		idleTimeout:      defaultIdleTimeout,
+		proxyDefaultPort: envconfig.DefaultPortForProxyTarget,
 	}
 	for _, opt := range opts {
 		opt.apply(&o)

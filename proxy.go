@@ -9,7 +9,6 @@ import (
 
 	"golang.org/x/net/http/httpproxy"
 
-	"google.golang.org/grpc/internal/envconfig"
 	"google.golang.org/grpc/internal/resolver/scheme"
 	"google.golang.org/grpc/internal/resolver/static"
 	"google.golang.org/grpc/internal/transport"
@@ -39,14 +38,17 @@ func (cc *ClientConn) settleProxy(o *dialOptions) error {
 	o.transport.Dial = transport.ProxyDialer(proxy, grpcwire.UserAgent(o.userAgent, Version))
 	if cc.parsed.URL.Scheme == scheme.DNS && !o.localDNS {
 		// The proxy resolves the name: it may be one that only it can resolve.
-		cc.builder = unresolved{withPort(endpoint)}
+		if o.proxyDefaultPort {
+			endpoint = withPort(endpoint)
+		}
+		cc.builder = unresolved{endpoint}
 	}
 	return nil
 }
 
 // withPort adds the usual port to a host without one.
 func withPort(endpoint string) string {
-	if _, _, err := net.SplitHostPort(endpoint); err == nil || !envconfig.DefaultPortForProxyTarget {
+	if _, _, err := net.SplitHostPort(endpoint); err == nil {
 		return endpoint
 	}
 	host := endpoint
