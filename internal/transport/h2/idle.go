@@ -142,7 +142,10 @@ func (c *Conn) slim() {
 	}
 	c.mu.Lock()
 	c.enc.Trim()
-	c.seen, c.bdp = nil, nil
+	c.seen = nil
+	if c.bdp != nil && !c.bdp.Sampling() {
+		c.bdp = nil // but not between the bursts of a long path
+	}
 	c.table.trim()
 	c.mu.Unlock()
 }

@@ -62,6 +62,9 @@ func NewBDP(initial uint32) BDP {
 // Window returns the window last asked for.
 func (b *BDP) Window() uint32 { return b.window }
 
+// Sampling reports whether a PING is on its way.
+func (b *BDP) Sampling() bool { return b.pinging }
+
 // Received counts n bytes of DATA. If it returns true a sample starts, and the
 // caller sends a PING with the data it will know the answer by. There is at most
 // one at a time, and none before half a window has arrived since the last.
