@@ -23,15 +23,21 @@ const (
 	// leastTrip is what a round trip counts as at least: on a path shorter
 	// than that it is the two ends' scheduling that takes the time.
 	leastTrip = 500 * time.Microsecond
+	// leastTick keeps a clock that is coarse, or was set back, from dividing by
+	// zero.
+	leastTick = time.Microsecond
 )
 
 // BDP finds the window that keeps a path full: twice its bandwidth-delay product.
 //
-// It counts the bytes that arrive between a PING and its answer, which is what
-// the path delivers in one round trip. The best rate and the shortest round trip
-// seen lately make the product: where the window is what limits the peer, the
-// rate is a window a round trip and the window doubles; where the path is full,
-// a larger window only makes for longer round trips, and these do not count.
+// A PING now and then measures the round trip. What arrives between one PING and
+// its answer, or between one PING and the next, gives a rate: both are looked at,
+// as the answer overtakes the data where the peer sends a whole window as one
+// frame, and the next PING may be long in coming. The best rate and the shortest
+// round trip seen lately make the product: where the window is what limits the
+// peer, the rate is a window a round trip and the window doubles; where the path
+// is full, a larger window only makes for longer round trips, and these do not
+// count.
 //
 // A window only grows. An estimator at MaxBDPWindow sends no more pings, and the
 // zero value none at all.
@@ -39,7 +45,8 @@ type BDP struct {
 	window uint32
 	wait   uint32 // half windows to receive before the next ping; 0 counts as 1
 	since  uint64 // bytes since the last sample ended
-	sample uint64 // bytes since the ping went out
+	sample uint64 // bytes since the ping went out, up to its answer
+	span   uint64 // bytes since the ping went out
 
 	pinging bool
 	sentAt  time.Time
@@ -72,6 +79,7 @@ func (b *BDP) Received(n uint32, now time.Time) (ping bool) {
 	if b.window == 0 || b.window >= MaxBDPWindow {
 		return false
 	}
+	b.span += uint64(n)
 	if b.pinging {
 		b.sample += uint64(n)
 		return false
@@ -80,7 +88,10 @@ func (b *BDP) Received(n uint32, now time.Time) (ping bool) {
 	if b.since < uint64(b.window/2)*uint64(max(b.wait, 1)) {
 		return false
 	}
-	b.pinging, b.sentAt, b.sample = true, now, 0
+	if !b.sentAt.IsZero() {
+		b.noteRate(b.span, now)
+	}
+	b.pinging, b.sentAt, b.sample, b.span = true, now, 0, 0
 	return true
 }
 
@@ -104,14 +115,18 @@ func (b *BDP) Acked(now time.Time) (window uint32, grown bool) {
 // product is the bandwidth-delay product in bytes, after the sample that ends
 // now.
 func (b *BDP) product(now time.Time) float64 {
-	// A clock that is coarse, or was set back, must not divide by zero.
-	rtt := max(now.Sub(b.sentAt), time.Microsecond)
-	rate := float64(b.sample) / rtt.Seconds()
-	if rate >= b.best || now.Sub(b.bestAt) > bdpMemory {
-		b.best, b.bestAt = rate, now
-	}
+	b.noteRate(b.sample, now)
+	rtt := max(now.Sub(b.sentAt), leastTick)
 	if b.short == 0 || rtt <= b.short || now.Sub(b.shortAt) > bdpMemory {
 		b.short, b.shortAt = rtt, now
 	}
 	return b.best * max(b.short, leastTrip).Seconds()
+}
+
+// noteRate remembers the rate at which n bytes came since the PING.
+func (b *BDP) noteRate(n uint64, now time.Time) {
+	rate := float64(n) / max(now.Sub(b.sentAt), leastTick).Seconds()
+	if rate >= b.best || now.Sub(b.bestAt) > bdpMemory {
+		b.best, b.bestAt = rate, now
+	}
 }

@@ -223,8 +223,8 @@ func TestBDPForgetsAnOldPath(t *testing.T) {
 	if !sample(time.Millisecond) {
 		t.Fatal("no growth at the first full window")
 	}
-	if sample(200 * time.Millisecond) {
-		t.Fatal("growth at a rate far below the best")
+	for range 3 {
+		sample(200 * time.Millisecond) // what the short path left behind
 	}
 	for end := now.Add(12 * time.Second); now.Before(end); {
 		if sample(200 * time.Millisecond) {
