@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+const (
+	grpcModule    = "google.golang.org/grpc"
+	grpcPublished = grpcModule + "@v1.85.0"
+)
+
+// suite is another project's tests, or tests here that drive another project's code.
+type suite struct {
+	name string
+	// module is fetched at the version that it names, or is a folder of this module if it
+	// begins with a dot.
+	module   string
+	packages []string
+	// require raises requirements. A version that its own go.mod names and that the module
+	// proxy no longer serves is the only reason for one.
+	require []string
+	// args are more arguments of `go test`.
+	args []string
+}
+
+// The versions are the newest of the day on which they were written here, in October 2026.
+var suites = []suite{
+	{
+		name:     "go-grpc-middleware",
+		module:   "github.com/grpc-ecosystem/go-grpc-middleware/v2@v2.3.4",
+		packages: []string{"./..."},
+	},
+	{
+		name:     "otelgrpc",
+		module:   "go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc@v0.72.0",
+		packages: []string{"./..."},
+	},
+	{
+		name:     "grpc-gateway",
+		module:   "github.com/grpc-ecosystem/grpc-gateway/v2@v2.32.0",
+		packages: []string{"./runtime/...", "./examples/internal/integration/..."},
+		require:  []string{"google.golang.org/genproto/googleapis/api@v0.0.0-20261019180522-ce908d29299b"},
+	},
+	{
+		name:     "etcd client",
+		module:   "go.etcd.io/etcd/client/v3@v3.7.3",
+		packages: []string{"./..."},
+	},
+	{
+		name:     "etcd",
+		module:   "./thirdparty/etcd",
+		packages: []string{"./..."},
+	},
+}
+
+// workshop is where suites are copied to and run.
+type workshop struct {
+	dir string
+	// grpc is the folder of the module that takes the place of the published one, or empty
+	// if the published one is to be tested.
+	grpc string
+	// root is the folder that paths of suites begin at.
+	root string
+	args []string
+}
+
+// test copies the suite's module and runs its tests there, against this module.
+func (w workshop) test(ctx context.Context, s suite) (*outcome, error) {
+	dir, err := w.copyModule(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.redirect(ctx, dir, s); err != nil {
+		return nil, err
+	}
+	// The copy's go.mod and go.sum follow from the replacement.
+	args := append([]string{"test", "-mod=mod", "-json", "-count=1"}, w.args...)
+	args = append(append(args, s.args...), s.packages...)
+	cmd := goCommand(ctx, dir, args...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	o, readErr := readOutcome(out)
+	switch err := cmd.Wait(); {
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("took too long: %w", ctx.Err())
+	case readErr != nil:
+		return nil, fmt.Errorf("%w\n%s", readErr, stderr.Bytes())
+	case err != nil && len(o.failed) == 0:
+		return nil, fmt.Errorf("%w\n%s", err, stderr.Bytes())
+	}
+	return o, nil
+}
+
+// copyModule returns the copy's folder, which may be written to.
+func (w workshop) copyModule(ctx context.Context, s suite) (dir string, err error) {
+	source := filepath.Join(w.root, s.module)
+	if s.module[0] != '.' {
+		var info struct{ Dir, Error string }
+		if err := goJSON(ctx, w.dir, &info, "mod", "download", "-json", s.module); err != nil {
+			return "", fmt.Errorf("%w %s", err, info.Error)
+		}
+		source = info.Dir
+	}
+	if dir, err = os.MkdirTemp(w.dir, "suite"); err != nil {
+		return "", err
+	}
+	if err := os.CopyFS(dir, os.DirFS(source)); err != nil {
+		return "", err
+	}
+	// What the module cache holds is read-only; `go test` writes to these two, and tests
+	// write beside themselves.
+	return dir, filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir():
+			return os.Chmod(path, 0o755)
+		case d.Name() == "go.mod" || d.Name() == "go.sum":
+			return os.Chmod(path, 0o644)
+		}
+		return nil
+	})
+}
+
+// redirect has the copy use the module under test. Other replacements lead to folders that
+// only the suite's own repository has.
+func (w workshop) redirect(ctx context.Context, dir string, s suite) error {
+	var mod struct {
+		Replace []struct {
+			Old struct{ Path, Version string }
+		}
+	}
+	if err := goJSON(ctx, dir, &mod, "mod", "edit", "-json"); err != nil {
+		return err
+	}
+	edit := []string{"mod", "edit"}
+	for _, r := range mod.Replace {
+		old := r.Old.Path
+		if r.Old.Version != "" {
+			old += "@" + r.Old.Version
+		}
+		edit = append(edit, "-dropreplace="+old)
+	}
+	for _, r := range s.require {
+		edit = append(edit, "-require="+r)
+	}
+	if w.grpc == "" {
+		edit = append(edit, "-require="+grpcPublished)
+	} else {
+		edit = append(edit, "-replace="+grpcModule+"="+w.grpc)
+	}
+	cmd := goCommand(ctx, dir, edit...)
+	cmd.Stderr = os.Stderr
+	return cmd.Run()
+}
+
+func goCommand(ctx context.Context, dir string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOWORK=off", "PWD="+dir)
+	return cmd
+}
+
+// goJSON decodes what the command prints, also when it fails.
+func goJSON(ctx context.Context, dir string, into any, args ...string) error {
+	cmd := goCommand(ctx, dir, args...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if len(out) > 0 {
+		if err := json.Unmarshal(out, into); err != nil {
+			return err
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("go %v: %w", args, err)
+	}
+	return nil
+}
