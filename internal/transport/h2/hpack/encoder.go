@@ -55,10 +55,12 @@ func NewEncoder(maxTable uint32) *Encoder {
 	return e
 }
 
-// Init makes e what [NewEncoder] returns, for an Encoder that stands in a struct.
+// Init makes e what [NewEncoder] returns, for an Encoder that stands in a struct. It
+// keeps the memory of what e was before.
 func (e *Encoder) Init(maxTable uint32) {
 	n := min(maxTable, MaxEncoderTable)
-	*e = Encoder{t: table{max: n}, ceiling: n, goal: n, low: n, peer: defaultTableSize, ready: true}
+	*e = Encoder{t: e.t.emptied(), ceiling: n, goal: n, low: n, peer: defaultTableSize, ready: true}
+	e.t.max = n
 	e.announce = n != defaultTableSize
 }
 

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hpack
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"unsafe"
+
+	oracle "golang.org/x/net/http2/hpack"
+)
+
+func TestEntrySize(t *testing.T) {
+	if n := unsafe.Sizeof(entry{}); n != entrySize {
+		t.Errorf("an entry has %d octets", n)
+	}
+}
+
+// freezer moves what is frozen from one place to another, as idle connections do
+// with what they share: the next one to thaw gets memory that others have used.
+type freezer struct {
+	e Encoder
+	d Decoder
+}
+
+func (f *freezer) encoder(e *Encoder) *Encoder {
+	s := string(e.Freeze(nil))
+	f.e.Thaw(s)
+	if again := string(f.e.Freeze(nil)); again != s {
+		panic(fmt.Sprintf("frozen %q, and again %q", s, again))
+	}
+	got := f.e
+	f.e = *e
+	return &got
+}
+
+func (f *freezer) decoder(d *Decoder) *Decoder {
+	s := string(d.Freeze(nil))
+	f.d.Thaw(s, nil)
+	if again := string(f.d.Freeze(nil)); again != s {
+		panic(fmt.Sprintf("frozen %q, and again %q", s, again))
+	}
+	got := f.d
+	f.d = *d
+	return &got
+}
+
+// A pair that is frozen now and then writes the same octets and reads the same
+// fields as one that never is.
+func TestFreezeIsNotSeen(t *testing.T) {
+	for seed := range uint64(40) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) { freezeBeside(t, rand.New(rand.NewPCG(seed, 7))) })
+	}
+}
+
+func freezeBeside(t *testing.T, rnd *rand.Rand) {
+	var f freezer
+	ceiling := uint32(rnd.IntN(6000))
+	plainE, coldE := NewEncoder(ceiling), NewEncoder(ceiling)
+	plainD, coldD := new(Decoder), new(Decoder)
+	theirs := oracle.NewDecoder(4096, nil)
+	for range 150 {
+		if rnd.IntN(3) == 0 {
+			coldE = f.encoder(coldE)
+		}
+		for range max(0, rnd.IntN(9)-6) {
+			n := uint32(rnd.IntN(5000))
+			for _, e := range []*Encoder{plainE, coldE} {
+				e.SetMaxTableSize(n)
+			}
+			for _, d := range []*Decoder{plainD, coldD} {
+				d.SetAllowedMaxTableSize(n)
+			}
+			theirs.SetAllowedMaxDynamicTableSize(n)
+		}
+		if rnd.IntN(3) == 0 {
+			coldE, coldD = f.encoder(coldE), f.decoder(coldD)
+		}
+		block, cold := plainE.Begin(nil), coldE.Begin(nil)
+		for range rnd.IntN(10) {
+			x, ix := randomField(rnd), Indexing(rnd.IntN(3))
+			block = plainE.AppendField(block, x.name, x.value, ix)
+			cold = coldE.AppendField(cold, x.name, x.value, ix)
+		}
+		if !bytes.Equal(block, cold) {
+			t.Fatalf("one writes\n% x\nthe other\n% x", block, cold)
+		}
+		want := oracleFieldsOf(t, theirs, block)
+		wantFields(t, mustDecode(t, plainD, block), want)
+		wantFields(t, mustDecode(t, coldD, block), want)
+	}
+}
+
+func oracleFieldsOf(t *testing.T, d *oracle.Decoder, block []byte) []field {
+	got, err := d.DecodeFull(block)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return oracleFields(got)
+}
+
+// Whatever a peer sends: between two blocks a decoder can be frozen without that
+// making a difference to the second.
+func FuzzFreeze(f *testing.F) {
+	e := NewEncoder(MaxEncoderTable)
+	first := e.AppendField(e.AppendField(nil, "a", "b", Incremental), "user-agent", "x", Incremental)
+	second := e.AppendField(e.AppendField(nil, "a", "b", Incremental), "user-agent", "y", Incremental)
+	f.Add(first, second, uint16(4096))
+	f.Add([]byte{0x20}, first, uint16(0))
+	f.Add(append([]byte{0x3f, 0x11}, first...), second, uint16(100))
+	f.Fuzz(func(t *testing.T, first, second []byte, allowed uint16) {
+		var plain Decoder
+		var l List
+		l.Reset(1 << 20)
+		if plain.Decode(first, &l) != nil {
+			return
+		}
+		plain.SetAllowedMaxTableSize(uint32(allowed))
+		var cold Decoder
+		cold.Thaw(string(plain.Freeze(nil)), nil)
+		var got, want List
+		got.Reset(1 << 20)
+		want.Reset(1 << 20)
+		gotErr, wantErr := cold.Decode(second, &got), plain.Decode(second, &want)
+		if fmt.Sprint(gotErr) != fmt.Sprint(wantErr) {
+			t.Fatalf("%v, without freezing %v", gotErr, wantErr)
+		}
+		if gotErr == nil && fmt.Sprint(got.fields, got.buf) != fmt.Sprint(want.fields, want.buf) {
+			t.Fatalf("%v\nwithout freezing\n%v", got, want)
+		}
+	})
+}
+
+// No generation comes back with another meaning.
+func TestThawedGeneration(t *testing.T) {
+	e := NewEncoder(MaxEncoderTable)
+	e.AppendField(nil, "a", "b", Incremental)
+	s := string(e.Freeze(nil))
+	known := map[uint64]bool{e.Generation(): true}
+	for range 3 {
+		e.Thaw(s)
+		if known[e.Generation()] {
+			t.Fatal("the same generation again")
+		}
+		known[e.Generation()] = true
+		e.AppendField(nil, "c", fmt.Sprint(len(known)), Incremental)
+		known[e.Generation()] = true
+	}
+	e.Init(MaxEncoderTable)
+	if known[e.Generation()] {
+		t.Fatal("the same generation in a new table")
+	}
+}
+
+// Thawing takes no memory where there was enough, and a frozen table about as many
+// octets as its entries have.
+func TestFrozenMemory(t *testing.T) {
+	e, d := NewEncoder(MaxEncoderTable), new(Decoder)
+	octets := 0
+	for i := range 20 {
+		name, value := fmt.Sprint("name-", i), fmt.Sprint("value-", i)
+		octets += len(name) + len(value)
+		block := e.AppendField(nil, name, value, Incremental)
+		mustDecode(t, d, block)
+	}
+	frozenE, frozenD := string(e.Freeze(nil)), string(d.Freeze(nil))
+	if n := max(len(frozenE), len(frozenD)); n > octets+3*20+20 {
+		t.Errorf("%d octets of fields frozen to %d", octets, n)
+	}
+	buf := make([]byte, 0, 1<<10)
+	if n := testing.AllocsPerRun(100, func() {
+		e.Thaw(frozenE)
+		d.Thaw(frozenD, nil)
+		buf = d.Freeze(e.Freeze(buf[:0]))
+	}); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+	if string(buf) != frozenE+frozenD {
+		t.Error("not what was frozen")
+	}
+	d.Reset(nil)
+	if d.t.n != 0 || d.Cap() == 0 {
+		t.Errorf("Reset left %d entries, %d octets", d.t.n, d.Cap())
+	}
+}
