@@ -10,9 +10,10 @@ const (
 	// MaxBDPWindow is the largest window an estimator asks for.
 	MaxBDPWindow = 16 << 20
 
-	// maxBDPWait bounds how far samples that changed nothing space out the
-	// next ones, as a multiple of half a window.
-	maxBDPWait = 8
+	// Samples that change nothing are spaced out, up to maxBDPPause. That is
+	// shorter than the round trips that make windows matter most.
+	minBDPPause = time.Millisecond
+	maxBDPPause = 64 * time.Millisecond
 	// bdpMemory is how long the best rate and the shortest round trip count: a
 	// path may change under a connection.
 	bdpMemory = 10 * time.Second
@@ -43,10 +44,10 @@ const (
 // zero value none at all.
 type BDP struct {
 	window uint32
-	wait   uint32 // half windows to receive before the next ping; 0 counts as 1
-	since  uint64 // bytes since the last sample ended
-	sample uint64 // bytes since the ping went out, up to its answer
-	span   uint64 // bytes since the ping went out
+	pause  time.Duration // from the last ping to the next, at least
+	since  uint64        // bytes since the last sample ended
+	sample uint64        // bytes since the ping went out, up to its answer
+	span   uint64        // bytes since the ping went out
 
 	pinging bool
 	sentAt  time.Time
@@ -63,7 +64,7 @@ func NewBDP(initial uint32) BDP {
 	if initial == 0 {
 		initial = InitialBDPWindow
 	}
-	return BDP{window: initial, wait: 1}
+	return BDP{window: initial}
 }
 
 // Window returns the window last asked for.
@@ -85,7 +86,7 @@ func (b *BDP) Received(n uint32, now time.Time) (ping bool) {
 		return false
 	}
 	b.since += uint64(n)
-	if b.since < uint64(b.window/2)*uint64(max(b.wait, 1)) {
+	if b.since < uint64(b.window/2) || now.Sub(b.sentAt) < b.pause {
 		return false
 	}
 	if !b.sentAt.IsZero() {
@@ -104,10 +105,10 @@ func (b *BDP) Acked(now time.Time) (window uint32, grown bool) {
 	b.pinging, b.since = false, 0
 	want := b.product(now) * 2
 	if want < float64(b.window)*worthwhile {
-		b.wait = min(2*max(b.wait, 1), maxBDPWait)
+		b.pause = min(max(2*b.pause, minBDPPause), maxBDPPause)
 		return b.window, false
 	}
-	b.wait = 1
+	b.pause = 0
 	b.window = uint32(min(want, float64(2*b.window), MaxBDPWindow))
 	return b.window, true
 }
