@@ -23,16 +23,24 @@ type DialFunc func(ctx context.Context, addr string) (net.Conn, error)
 
 // ConnectError says what kept a connection from coming up.
 type ConnectError struct {
-	Step string // "dial", "handshake" or "preface"
+	Step string // what went wrong: one of the texts below
 	Err  error
 	// Permanent says that trying the same again is of no use.
 	Permanent bool
 }
 
 func (e *ConnectError) Error() string {
-	return fmt.Sprintf("connection error during %s: %v", e.Step, e.Err)
+	return fmt.Sprintf("connection error: desc = \"transport: %s: %v\"", e.Step, e.Err)
 }
 func (e *ConnectError) Unwrap() error { return e.Err }
+
+// The steps of a connection. Programs look for these texts, which are those of
+// the published module.
+const (
+	stepDial      = "Error while dialing"
+	stepHandshake = "authentication handshake failed"
+	stepPreface   = "error reading server preface"
+)
 
 // Connect dials addr, runs the handshake of the credentials and waits until the
 // peer has shown that it speaks HTTP/2. ctx bounds all of it and nothing after.
@@ -45,7 +53,7 @@ func Connect(ctx context.Context, addr resolver.Address, authority string, p Con
 	}
 	nc, err := dial(ctx, addr, cfg.Dial)
 	if err != nil {
-		return nil, &ConnectError{Step: "dial", Err: err}
+		return nil, &ConnectError{Step: stepDial, Err: err}
 	}
 	c := &Client{cfg: cfg, events: p.Events, authority: authority}
 	c.peer = peer.Peer{Addr: nc.RemoteAddr(), LocalAddr: nc.LocalAddr()}
@@ -56,7 +64,7 @@ func Connect(ctx context.Context, addr resolver.Address, authority string, p Con
 		}
 	}
 	if err := newClient(ctx, nc, c); err != nil {
-		return nil, &ConnectError{Step: "preface", Err: err}
+		return nil, &ConnectError{Step: stepPreface, Err: err}
 	}
 	return c, nil
 }
@@ -74,17 +82,17 @@ func (c *Client) handshake(ctx context.Context, addr resolver.Address, raw net.C
 	if d, ok := ctx.Deadline(); ok {
 		if err := raw.SetDeadline(d); err != nil {
 			raw.Close()
-			return nil, &ConnectError{Step: "handshake", Err: err}
+			return nil, &ConnectError{Step: stepHandshake, Err: err}
 		}
 	}
 	nc, auth, err := c.cfg.Creds.ClientHandshake(hctx, c.authority, raw)
 	if err != nil {
 		raw.Close()
-		return nil, &ConnectError{Step: "handshake", Err: err, Permanent: !temporary(err)}
+		return nil, &ConnectError{Step: stepHandshake, Err: err, Permanent: !temporary(err)}
 	}
 	if err := raw.SetDeadline(time.Time{}); err != nil {
 		nc.Close()
-		return nil, &ConnectError{Step: "handshake", Err: err}
+		return nil, &ConnectError{Step: stepHandshake, Err: err}
 	}
 	c.peer.AuthInfo = auth
 	return nc, nil
