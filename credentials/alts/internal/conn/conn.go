@@ -191,3 +191,11 @@ func (c *socketConn) TryWrite(p []byte) (int, error) {
 	defer c.unlockWrite()
 	return c.out.tryWrite(p)
 }
+
+// TryWritePair is TryWrite of p and then q, in one write to the socket where possible:
+// for frames whose headers lie apart from a long payload.
+func (c *socketConn) TryWritePair(p, q []byte) (int, error) {
+	c.wmu.Lock()
+	defer c.unlockWrite()
+	return c.out.tryWritePair(p, q)
+}

@@ -62,6 +62,25 @@ func (w *writer) tryWrite(p []byte) (n int, err error) {
 	}
 }
 
+// tryWritePair is tryWrite of p and then q, in one write to the socket if they are
+// no more than that takes.
+func (w *writer) tryWritePair(p, q []byte) (n int, err error) {
+	if err := w.flush(w.try.TryWrite); err != nil {
+		return 0, err
+	}
+	if most := w.most(); len(p) == 0 || len(p)+len(q) > most+most/4 || len(q) > most {
+		if n, err = w.tryWrite(p); err != nil {
+			return n, err
+		}
+		m, err := w.tryWrite(q)
+		return n + m, err
+	}
+	if err := w.sealAll(p, q); err != nil {
+		return 0, err
+	}
+	return len(p) + len(q), w.flush(w.try.TryWrite)
+}
+
 // flush writes what is sealed. An error that may pass keeps the rest for later.
 func (w *writer) flush(write func([]byte) (int, error)) error {
 	if w.err != nil || w.buf == nil {
@@ -80,28 +99,49 @@ func (w *writer) flush(write func([]byte) (int, error)) error {
 	return err
 }
 
+// most is how much plaintext is sealed at a time: whole records.
+func (w *writer) most() int { return max(batch/w.max, 1) * w.max }
+
 // seal fills an empty writer with records and returns how much of p they hold.
 func (w *writer) seal(p []byte) (int, error) {
-	if most := max(batch/w.max, 1) * w.max; len(p) > most {
+	if most := w.most(); len(p) > most {
 		p = p[:most]
 	}
-	records := (len(p) + w.max - 1) / w.max
-	w.buf = w.pool.Get(len(p) + records*overhead)
-	out := (*w.buf)[:0]
-	for n := 0; n < len(p); {
-		k := min(len(p)-n, w.max)
-		var err error
-		out, err = w.keys.seal(appendHeader(out, k), p[n:n+k])
-		if err != nil {
-			w.drop()
-			w.err = err
-			w.raw.Close()
-			return 0, err
-		}
-		n += k
+	if err := w.sealAll(p, nil); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// sealAll fills an empty writer with p and q, each in records of its own: the cipher
+// takes one piece of memory at a time.
+func (w *writer) sealAll(p, q []byte) error {
+	records := (len(p)+w.max-1)/w.max + (len(q)+w.max-1)/w.max
+	w.buf = w.pool.Get(len(p) + len(q) + records*overhead)
+	out, err := w.appendRecords((*w.buf)[:0], p)
+	if err == nil {
+		out, err = w.appendRecords(out, q)
+	}
+	if err != nil {
+		w.drop()
+		w.err = err
+		w.raw.Close()
+		return err
 	}
 	w.r, w.w = 0, len(out)
-	return len(p), nil
+	return nil
+}
+
+func (w *writer) appendRecords(out, p []byte) ([]byte, error) {
+	for len(p) > 0 {
+		n := min(len(p), w.max)
+		var err error
+		if out, err = w.keys.seal(appendHeader(out, n), p[:n]); err != nil {
+			return out, err
+		}
+		p = p[n:]
+	}
+	return out, nil
 }
 
 // close drops what has not left.

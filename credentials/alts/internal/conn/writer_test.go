@@ -38,7 +38,13 @@ func TestTryWrite(t *testing.T) {
 		sent, blocked := 0, 0
 		for i := 0; sent < len(msg); i++ {
 			p := msg[sent:min(sent+300_000, len(msg))]
-			n, err := w.TryWrite(p)
+			var n int
+			var err error
+			if cut := i * 5000 % 400_000; i%2 == 1 && cut <= len(p) {
+				n, err = c.(*socketConn).TryWritePair(p[:cut], p[cut:])
+			} else {
+				n, err = w.TryWrite(p)
+			}
 			sent += n
 			if err == nil {
 				if n != len(p) {
@@ -70,6 +76,38 @@ func TestTryWrite(t *testing.T) {
 			t.Errorf("%s: %d buffers are held when all is written", network, s.Buffers)
 		}
 	}
+}
+
+// A pair is one write: both records are there when the first is.
+func TestTryWritePair(t *testing.T) {
+	needsTry(t)
+	for _, tt := range []struct{ limit, p, q int }{
+		{0, 9, 1000}, {1 << 20, 9, 100_000}, {0, 9, 100_000}, {0, 0, 10}, {0, 10, 0}, {0, 0, 0},
+	} {
+		counting := &countingWriter{}
+		pool := newPool(t)
+		c := wrap(t, counting, Config{MaxRecord: tt.limit, Pool: pool}).(*socketConn)
+		n, err := c.TryWritePair(make([]byte, tt.p), make([]byte, tt.q))
+		if n != tt.p+tt.q || err != nil {
+			t.Errorf("%+v: %d, %v", tt, n, err)
+		}
+		if counting.writes != min(n, 1) {
+			t.Errorf("%+v: %d writes", tt, counting.writes)
+		}
+		if s := pool.Stats(); s.Buffers != 0 {
+			t.Errorf("%+v: %d buffers are held", tt, s.Buffers)
+		}
+	}
+}
+
+type countingWriter struct {
+	feed
+	writes int
+}
+
+func (c *countingWriter) TryWrite(p []byte) (int, error) {
+	c.writes++
+	return len(p), nil
 }
 
 // A write deadline leaves the stream whole: the next write goes on.
