@@ -27,18 +27,18 @@ func (c *Conn) waitForBudget(place bool) error {
 		c.mu.Lock()
 		if c.dead {
 			defer c.mu.Unlock()
-			return c.cause
+			return c.end.cause
 		}
 		if !c.overBudgetLocked(place) {
 			c.mu.Unlock()
 			c.resume()
 			return nil
 		}
-		if c.wait == nil {
-			c.wait = make(chan struct{}, 1)
+		if c.act.wait == nil {
+			c.act.wait = make(chan struct{}, 1)
 		}
 		c.blocked = true
-		w := c.wait
+		w := c.act.wait
 		c.mu.Unlock()
 		<-w
 	}
@@ -48,6 +48,6 @@ func (c *Conn) waitForBudget(place bool) error {
 func (c *Conn) wakeReaderLocked() {
 	if c.blocked {
 		c.blocked = false
-		c.wait <- struct{}{}
+		c.act.wait <- struct{}{}
 	}
 }

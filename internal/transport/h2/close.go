@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"google.golang.org/grpc/internal/transport/h2/frame"
-	"google.golang.org/grpc/internal/transport/park"
 	"google.golang.org/grpc/internal/transport/warm"
 )
 
@@ -47,7 +46,7 @@ func (c *Conn) kill(err error) bool {
 	if c.dead {
 		return false
 	}
-	c.dead, c.cause = true, err
+	c.dead, c.ending().cause = true, err
 	for _, s := range c.table.byID {
 		c.dropPending(s)
 		s.signalSpace()
@@ -81,9 +80,9 @@ func (c *Conn) dropOutput() {
 // signalFlush tells who waits for it that all is written, or never will be.
 // mu is held.
 func (c *Conn) signalFlush() {
-	if c.flushDone != nil {
-		close(c.flushDone)
-		c.flushDone = nil
+	if e := c.end; e != nil && e.flushDone != nil {
+		close(e.flushDone)
+		e.flushDone = nil
 	}
 }
 
@@ -101,9 +100,8 @@ func (c *Conn) stopReading(err error) {
 	c.nc.Close()
 	c.mu.Lock()
 	c.dropOutput() // what was added to it since
+	c.dropEncoder()
 	c.mu.Unlock()
-	park.ProcessSweeper().Remove(&c.idle.entry)
-	c.rd.Release()
 	c.act.release()
 	c.act = nil
 }
@@ -113,7 +111,7 @@ func (c *Conn) stopReading(err error) {
 // Receiver after it, or beside it.
 func (c *Conn) tellAll() {
 	c.mu.Lock()
-	err, streams := c.cause, c.table.byID
+	err, streams := c.end.cause, c.table.byID
 	for _, s := range streams {
 		s.state = stateClosed
 	}
@@ -133,17 +131,18 @@ func (c *Conn) readCause(err error) error {
 	var known *IOError
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	e := c.ending()
 	switch {
-	case c.cause != nil:
-		return c.cause
+	case e.cause != nil:
+		return e.cause
 	case errors.As(err, &ce):
 		return ce
-	case c.goAwayCause != nil:
-		return c.goAwayCause
+	case e.goAwayCause != nil:
+		return e.goAwayCause
 	case c.left:
 		return ErrDrained
-	case c.writeErr != nil:
-		return c.writeErr
+	case e.writeErr != nil:
+		return e.writeErr
 	case errors.As(err, &known):
 		return known
 	}
@@ -162,7 +161,7 @@ func (c *Conn) sayGoAway(ce *ConnError) bool {
 	c.table.wakeAll()
 	c.appendGoAway(c.table.lastPeer, ce.Code, ce.Reason)
 	done := make(chan struct{})
-	c.flushDone = done
+	c.ending().flushDone = done
 	c.nc.SetWriteDeadline(time.Now().Add(lastFlush))
 	c.unlockAndFlush()
 	late := time.NewTimer(2 * lastFlush) // where deadlines have no effect
@@ -186,11 +185,11 @@ func (c *Conn) drainSocket() {
 	c.setReadDeadline(time.Now().Add(lastFlush / 4))
 	c.mu.Unlock()
 	for left := 1 << 20; left > 0; {
-		if _, err := c.rd.Peek(1); err != nil && !c.wasQuiet(err) {
+		if _, err := c.act.rd.Peek(1); err != nil && !c.wasQuiet(err) {
 			return
 		}
-		n := c.rd.Buffered()
+		n := c.act.rd.Buffered()
 		left -= n
-		c.rd.Discard(n)
+		c.act.rd.Discard(n)
 	}
 }

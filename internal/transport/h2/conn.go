@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/internal/transport/h2/flow"
 	"google.golang.org/grpc/internal/transport/h2/frame"
 	"google.golang.org/grpc/internal/transport/h2/hpack"
+	"google.golang.org/grpc/internal/transport/park"
 	"google.golang.org/grpc/internal/transport/readyreader"
 	"google.golang.org/grpc/internal/transport/warm"
 )
@@ -26,14 +27,12 @@ type Conn struct {
 	try     readyreader.Writer // nil if the connection can't be written without waiting
 
 	// Owned by the reader.
-	rd         readyreader.Buffered
-	dec        hpack.Decoder
 	act        *active // what only a connection with input needs
+	reading    frozen  // the decoder's state, while there is no act
 	nonsense   nonsense
 	opened     uint32 // what late has seen of the table's ids
 	gotPreface bool   // the peer's first SETTINGS arrived
 	caused     bool   // something was queued or left running for the peer's sake
-	wait       chan struct{}
 
 	idle idler
 
@@ -71,15 +70,13 @@ type Conn struct {
 	left        bool // all is said; only the closing is left
 	goneAway    bool // the peer sent GOAWAY
 	dead        bool
-	cause       error // of a dead one
+	end         *ending // nil as long as there is nothing to say
 
-	sched     scheduler
-	enc       hpack.Encoder
-	seen      *seenFields   // nil while idle
-	replies   int32         // frames in out that the peer caused
-	updates   int32         // of these, window updates are counted apart
-	writeErr  error         // why, if a write failed
-	flushDone chan struct{} // closed when out is empty or can't be written
+	sched   scheduler
+	coder   *coder // nil while idle
+	sending frozen // its state, meanwhile
+	replies int32  // frames in out that the peer caused
+	updates int32  // of these, window updates are counted apart
 
 	// Streams and windows.
 	table   streamTable
@@ -92,21 +89,39 @@ type Conn struct {
 	acksDue int32 // SETTINGS of ours not yet acknowledged
 	zombies int32 // handlers that still run though their stream is gone
 
-	// Taking leave: see goaway.go.
-	reason       *drainReason // set with draining
-	lastAccepted uint32       // the last stream it named
-	goAwayCause  *ConnError   // what it complained of, if it did
-
 	readBy    int64 // the read deadline by the clock, apart from the sweeper's; 0: none
 	idleSince int64 // when the last stream ended; only with TrackIdle
 	ka        keepaliveState
 	timer     *time.Timer
-	patience  *time.Timer // closes a connection that takes too long to end
+}
+
+// ending is what only a connection has that is about to end, or has ended.
+// Guarded by Conn.mu.
+type ending struct {
+	cause        error         // of a dead one
+	writeErr     error         // why, if a write failed
+	flushDone    chan struct{} // closed when out is empty or can't be written
+	reason       drainReason   // set with draining
+	lastAccepted uint32        // the last stream that the peer's GOAWAY named
+	goAwayCause  *ConnError    // what it complained of, if it did
+	patience     *time.Timer   // closes a connection that takes too long to end
+}
+
+// ending is there from the first call on. mu is held.
+func (c *Conn) ending() *ending {
+	if c.end == nil {
+		c.end = new(ending)
+	}
+	return c.end
 }
 
 // active is what a connection needs while there is input: it is taken from a
 // pool when input comes, and given back when the connection goes idle.
 type active struct {
+	rd      readyreader.Buffered
+	dec     hpack.Decoder
+	entry   park.Entry    // in the process's sweeper
+	wait    chan struct{} // of waitForBudget
 	headers HeaderBlock
 	memos   memos
 	frags   fragments
@@ -116,8 +131,30 @@ type active struct {
 
 var actives = sync.Pool{New: func() any { return new(active) }}
 
+// activate makes c the connection of a reader.
+func (c *Conn) activate() {
+	c.act = actives.Get().(*active)
+	c.act.rd = readyreader.New(c.nc, c.readOptions())
+	c.thawDecoder()
+}
+
+func (c *Conn) readOptions() readyreader.Options {
+	return readyreader.Options{
+		Pool:   c.cfg.Pool,
+		Size:   max(c.cfg.ReadBuffer, frame.HeaderLen+frame.MinMaxFrameSize),
+		Pooled: c.cfg.Pooled,
+		Writer: c.try,
+	}
+}
+
 // release gives a back, less what grew large.
 func (a *active) release() {
+	park.ProcessSweeper().Remove(&a.entry)
+	a.rd.Release()
+	a.rd = nil
+	if a.dec.Cap() > maxPooledTable {
+		a.dec = hpack.Decoder{}
+	}
 	if cap(a.frags.buf) > 16<<10 {
 		a.frags.buf = nil
 	}
@@ -150,8 +187,6 @@ func New(nc net.Conn, side Side, cfg *Config, h Handler) *Conn {
 		remote:  initialRemote,
 	}
 	c.allowance.Store(c.granted)
-	c.enc.Init(hpack.MaxEncoderTable)
-	c.dec.SetKinds(cfg.Kinds)
 	if w, ok := readyreader.NewWriter(nc); ok {
 		c.try = w
 	}
@@ -160,11 +195,6 @@ func New(nc net.Conn, side Side, cfg *Config, h Handler) *Conn {
 
 // Start sends the preface and begins to read, on a goroutine of its own.
 func (c *Conn) Start() {
-	c.rd = readyreader.New(c.nc, readyreader.Options{
-		Pool:   c.cfg.Pool,
-		Size:   max(c.cfg.ReadBuffer, frame.HeaderLen+frame.MinMaxFrameSize),
-		Pooled: c.cfg.Pooled,
-	})
 	c.initIdle()
 	c.mu.Lock()
 	c.idleSince = clock()
@@ -232,7 +262,7 @@ func (c *Conn) awaitPlace(done <-chan struct{}) error {
 func (c *Conn) mayOpen() error {
 	switch {
 	case c.dead:
-		return c.cause
+		return c.end.cause
 	case c.draining != notDraining || c.leaving || c.mute:
 		return ErrDraining
 	case c.table.exhausted():
@@ -254,7 +284,10 @@ func (c *Conn) register(s *Stream, id uint32, opener Side) {
 func (c *Conn) Cause() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.cause
+	if c.end == nil {
+		return nil
+	}
+	return c.end.cause
 }
 
 // Idle reports whether no stream is open, and for how long. It wants

@@ -43,7 +43,7 @@ func (c *Conn) Drain(code frame.ErrCode, debug string) {
 		return
 	}
 	c.draining = drainAnnounced
-	c.reason = &drainReason{code, debug}
+	c.ending().reason = drainReason{code, debug}
 	c.appendGoAway(math.MaxInt32, code, debug)
 	c.appendPing(drainPing)
 	time.AfterFunc(drainPatience, c.drainLate)
@@ -91,10 +91,7 @@ func (c *Conn) appendGoAway(last uint32, code frame.ErrCode, debug string) {
 // frame before closing a connection", section 6.8.
 func (c *Conn) sayFarewell() {
 	c.farewell = true
-	r := c.reason
-	if r == nil {
-		r = new(drainReason)
-	}
+	r := c.ending().reason
 	c.appendGoAway(c.table.lastPeer, r.code, r.debug)
 }
 
@@ -160,7 +157,7 @@ func (c *Conn) closeLater(err error, extensions int) {
 		return
 	}
 	c.heard.Store(false)
-	c.patience = time.AfterFunc(lastFlush, func() {
+	c.ending().patience = time.AfterFunc(lastFlush, func() {
 		if extensions > 0 && c.heard.Load() {
 			c.mu.Lock()
 			defer c.mu.Unlock()
@@ -179,16 +176,16 @@ func (c *Conn) onGoAway(h frame.Header, p []byte) error {
 		return err
 	}
 	c.mu.Lock()
-	if c.goneAway && f.LastStreamID > c.lastAccepted {
+	if c.goneAway && f.LastStreamID > c.end.lastAccepted {
 		c.mu.Unlock()
 		// "Endpoints MUST NOT increase the value they send in the last stream
 		// identifier", section 6.8.
 		return frame.ConnError(frame.ProtocolError, "a later GOAWAY names a higher last stream")
 	}
-	c.goneAway, c.lastAccepted = true, f.LastStreamID
+	c.goneAway, c.ending().lastAccepted = true, f.LastStreamID
 	debug := string(f.Debug)
 	if f.Code != frame.NoError {
-		c.goAwayCause = &ConnError{Code: f.Code, Reason: debug, Remote: true}
+		c.end.goAwayCause = &ConnError{Code: f.Code, Reason: debug, Remote: true}
 	}
 	c.leaving = true
 	c.table.wakeAll()

@@ -126,7 +126,7 @@ func (m *memos) claim(block []byte, gen uint64) *memoSlot {
 func (c *Conn) decode(block []byte) (*HeaderBlock, error) {
 	a := c.act
 	b := &a.headers
-	gen := c.dec.Generation()
+	gen := a.dec.Generation()
 	if s := a.memos.find(block, gen); s != nil {
 		b.list.Reset(0)
 		b.slot, b.memo = nil, s.memo
@@ -134,12 +134,12 @@ func (c *Conn) decode(block []byte) (*HeaderBlock, error) {
 	}
 	b.slot, b.memo = nil, nil
 	b.list.Reset(c.cfg.maxHeaderList())
-	if err := c.dec.Decode(block, &b.list); err != nil {
+	if err := a.dec.Decode(block, &b.list); err != nil {
 		// "A decoding error in a field block MUST be treated as a connection
 		// error of type COMPRESSION_ERROR", section 4.3.
 		return nil, frame.ConnError(frame.CompressionError, err.Error())
 	}
-	if c.dec.Generation() == gen && len(block) <= memoMaxSize && !b.list.TooLarge() {
+	if a.dec.Generation() == gen && len(block) <= memoMaxSize && !b.list.TooLarge() {
 		b.slot = &a.memos.claim(block, gen).memo
 	}
 	return b, nil
@@ -227,11 +227,9 @@ func (c *Conn) appendHeaders(s *Stream, f FieldSource, end bool) error {
 	}
 	c.out.reserve(1<<10, c.cfg.Pool)
 	start := len(c.out.b)
-	if c.seen == nil {
-		c.seen = new(seenFields)
-	}
+	e := c.encoder()
 	w := fieldWriters.Get().(*FieldWriter)
-	*w = FieldWriter{enc: &c.enc, buf: c.enc.Begin(frame.ReserveHeaders(c.out.b)), seen: c.seen}
+	*w = FieldWriter{enc: &e.enc, buf: e.enc.Begin(frame.ReserveHeaders(c.out.b)), seen: &e.seen}
 	f.AppendFields(w)
 	c.out.adopt(frame.FinishHeaders(w.buf, start, s.id, end, c.remote.maxFrame), c.cfg.Pool)
 	*w = FieldWriter{}
@@ -239,5 +237,6 @@ func (c *Conn) appendHeaders(s *Stream, f FieldSource, end bool) error {
 	if end {
 		c.endLocal(s)
 	}
+	c.freezeIfParked()
 	return nil
 }

@@ -23,11 +23,10 @@ import (
 var errParked = errors.New("parked")
 
 // idler is where a connection stands between busy and parked. The reader owns
-// it, but for the handle and the entry, which are safe for all.
+// it, but for the handle, which is safe for all.
 type idler struct {
 	handle park.Handle
-	entry  park.Entry
-	parks  bool // the connection can be parked: rd is a Pollable
+	parks  bool // the connection can be parked: the reader's rd is a Pollable
 	swept  bool // the sweeper watches the connection
 }
 
@@ -36,9 +35,9 @@ type idler struct {
 type releaser interface{ ReleaseIdle() }
 
 func (c *Conn) initIdle() {
-	if p, ok := c.rd.(readyreader.Pollable); ok && park.Supported() && !warm.InBubble() {
+	if rc, ok := readyreader.Socket(c.nc, c.readOptions()); ok && park.Supported() && !warm.InBubble() {
 		c.idle.parks = true
-		c.idle.handle.Init(p.RawConn(), (*parked)(c))
+		c.idle.handle.Init(rc, (*parked)(c))
 		return
 	}
 	c.idle.handle.Init(nil, nil)
@@ -62,11 +61,11 @@ func (q *quieter) Quiet() {
 // awaitHeader waits for the next frame, parking when that takes long.
 func (c *Conn) awaitHeader() ([]byte, error) {
 	for {
-		if c.rd.Buffered() < frame.HeaderLen {
+		if c.act.rd.Buffered() < frame.HeaderLen {
 			c.endBatch()
 			c.watch()
 		}
-		b, err := c.rd.Peek(frame.HeaderLen)
+		b, err := c.act.rd.Peek(frame.HeaderLen)
 		if err == nil {
 			c.resume()
 			return b, nil
@@ -74,7 +73,7 @@ func (c *Conn) awaitHeader() ([]byte, error) {
 		if !c.wasQuiet(err) {
 			return nil, err
 		}
-		if c.rd.Buffered() > 0 || !c.gotPreface || c.act.frags.id != 0 {
+		if c.act.rd.Buffered() > 0 || !c.gotPreface || c.act.frags.id != 0 {
 			continue // not at a boundary: there is state that can't be given back
 		}
 		if err := c.park(); err != nil {
@@ -87,7 +86,7 @@ func (c *Conn) awaitHeader() ([]byte, error) {
 func (c *Conn) watch() {
 	if c.idle.parks && !c.idle.swept {
 		c.idle.swept = true
-		park.ProcessSweeper().Add(&c.idle.entry, (*quieter)(c))
+		park.ProcessSweeper().Add(&c.act.entry, (*quieter)(c))
 	}
 }
 
@@ -116,7 +115,7 @@ func (c *Conn) setReadDeadline(t time.Time) {
 // park returns errParked if the reader's role is gone, nil if there is
 // something to do first.
 func (c *Conn) park() error {
-	if _, err := c.rd.(readyreader.Pollable).TryPeek(frame.HeaderLen); !errors.Is(err, readyreader.ErrWouldBlock) || c.rd.Buffered() > 0 {
+	if _, err := c.act.rd.(readyreader.Pollable).TryPeek(frame.HeaderLen); !errors.Is(err, readyreader.ErrWouldBlock) || c.act.rd.Buffered() > 0 {
 		return nil // input came meanwhile, or the end of it, which a read will tell
 	}
 	c.slim()
@@ -128,21 +127,20 @@ func (c *Conn) park() error {
 	default:
 		c.idle.parks = false // it waits in a read, as other connections do
 	}
-	c.act = actives.Get().(*active)
+	c.activate()
 	return nil
 }
 
 // slim gives back what an idle connection does not need.
 func (c *Conn) slim() {
+	c.freezeDecoder()
 	c.act.release()
 	c.act = nil
-	c.dec.Trim()
 	if r, ok := c.nc.(releaser); ok {
 		r.ReleaseIdle()
 	}
 	c.mu.Lock()
-	c.enc.Trim()
-	c.seen = nil
+	c.freezeEncoder()
 	if c.bdp != nil && !c.bdp.Sampling() {
 		c.bdp = nil // but not between the bursts of a long path
 	}

@@ -69,7 +69,7 @@ var epoch = time.Now().Add(-time.Second) // 0 is never a time
 // stampRead notes that there was input. The reader does it once a batch.
 func (c *Conn) stampRead() {
 	c.act.now = time.Now()
-	c.idle.entry.Touch()
+	c.act.entry.Touch()
 	c.heard.Store(true)
 	if c.cfg.Keepalive.Interval > 0 {
 		c.lastRead.Store(int64(c.act.now.Sub(epoch)))
@@ -99,10 +99,11 @@ func (c *Conn) armKeepalive(d time.Duration) {
 }
 
 func (c *Conn) stopTimers() {
-	for _, t := range [...]*time.Timer{c.timer, c.patience} {
-		if t != nil {
-			t.Stop()
-		}
+	if c.timer != nil {
+		c.timer.Stop()
+	}
+	if e := c.end; e != nil && e.patience != nil {
+		e.patience.Stop()
 	}
 }
 

@@ -15,7 +15,7 @@ type reader Conn
 // Run implements warm.Task: it reads until the connection ends or is parked.
 func (r *reader) Run() {
 	c := (*Conn)(r)
-	c.act = actives.Get().(*active)
+	c.activate()
 	if err := c.read(); err != errParked {
 		c.stopReading(err)
 	}
@@ -51,10 +51,10 @@ func (c *Conn) read() error {
 // await is Peek, which ends the batch before it waits.
 func (c *Conn) await(n int) ([]byte, error) {
 	for {
-		if c.rd.Buffered() < n {
+		if c.act.rd.Buffered() < n {
 			c.endBatch()
 		}
-		b, err := c.rd.Peek(n)
+		b, err := c.act.rd.Peek(n)
 		if err == nil {
 			c.resume()
 			return b, nil
@@ -114,7 +114,7 @@ func (c *Conn) readFrame() error {
 		return c.skipFaulty(h, err)
 	}
 	if h.Type == frame.Data {
-		c.rd.Discard(frame.HeaderLen)
+		c.act.rd.Discard(frame.HeaderLen)
 		return c.onData(h)
 	}
 	if h.Type > frame.Continuation {
@@ -130,14 +130,14 @@ func (c *Conn) readFrame() error {
 		return err
 	}
 	err = c.dispatch(h, b[frame.HeaderLen:])
-	c.rd.Discard(frame.HeaderLen + int(h.Length))
+	c.act.rd.Discard(frame.HeaderLen + int(h.Length))
 	return err
 }
 
 // dispatchLarge takes a frame, other than DATA, that need not fit the read
 // buffer. It is gathered as it arrives.
 func (c *Conn) dispatchLarge(h frame.Header) error {
-	c.rd.Discard(frame.HeaderLen)
+	c.act.rd.Discard(frame.HeaderLen)
 	var payload []byte
 	for left := int(h.Length); left > 0; {
 		b, err := c.await(min(left, frame.MinMaxFrameSize))
@@ -146,7 +146,7 @@ func (c *Conn) dispatchLarge(h frame.Header) error {
 		}
 		payload = append(payload, b...)
 		left -= len(b)
-		c.rd.Discard(len(b))
+		c.act.rd.Discard(len(b))
 	}
 	return c.dispatch(h, payload)
 }
@@ -186,10 +186,10 @@ func (c *Conn) skipFaulty(h frame.Header, fault error) error {
 // skip drops the next n bytes.
 func (c *Conn) skip(n int) error {
 	for n > 0 {
-		if c.rd.Buffered() < n {
+		if c.act.rd.Buffered() < n {
 			c.endBatch()
 		}
-		k, err := c.rd.Discard(n)
+		k, err := c.act.rd.Discard(n)
 		c.resume()
 		n -= k
 		if err != nil && !c.wasQuiet(err) {
@@ -217,7 +217,7 @@ func (c *Conn) dispatch(h frame.Header, p []byte) error {
 	case frame.Settings:
 		return errors.Join(c.useless(), c.onSettings(h, p))
 	case frame.Ping:
-		return errors.Join(c.useless(), c.onPing(h, p))
+		return c.onPing(h, p)
 	case frame.GoAway:
 		return errors.Join(c.useless(), c.onGoAway(h, p))
 	case frame.WindowUpdate:

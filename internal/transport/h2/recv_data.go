@@ -68,7 +68,7 @@ func (c *Conn) readPadding(h frame.Header) (data, pad uint32, err error) {
 			return 0, 0, unexpectedEOF(err)
 		}
 		padLen = b[0]
-		c.rd.Discard(1)
+		c.act.rd.Discard(1)
 	}
 	return frame.DataPadding(h, padLen)
 }
@@ -125,10 +125,10 @@ func (c *Conn) countDataLocked(n uint32) error {
 // objection; the rest is then skipped.
 func (c *Conn) fillBody(s *Stream, n int) (fault, err error) {
 	for n > 0 {
-		if c.rd.Buffered() == 0 {
+		if c.act.rd.Buffered() == 0 {
 			c.endBatch()
 		}
-		k, err := c.rd.Read(s.recv.Space(n))
+		k, err := c.act.rd.Read(s.recv.Space(n))
 		fault := s.recv.Filled(k)
 		c.resume()
 		if err != nil && !c.wasQuiet(err) {

@@ -118,7 +118,7 @@ func (c *Conn) onSettingsAck() error {
 		}
 	}
 	if t := c.cfg.HeaderTable; t != nil {
-		c.dec.SetAllowedMaxTableSize(*t)
+		c.act.dec.SetAllowedMaxTableSize(*t)
 	}
 	return nil
 }
@@ -129,7 +129,7 @@ func (c *Conn) apply(s frame.Setting) error {
 	}
 	switch s.ID {
 	case frame.HeaderTableSize:
-		c.enc.SetMaxTableSize(s.Value)
+		c.encoder().enc.SetMaxTableSize(s.Value)
 	case frame.EnablePush:
 		// "A client MUST treat receipt of a SETTINGS frame with
 		// SETTINGS_ENABLE_PUSH set to 1 as a connection error of type

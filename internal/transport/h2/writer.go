@@ -27,7 +27,7 @@ const (
 	writeShare = 128 << 10 // bytes that a caller writes for others at most
 	yieldBelow = 8 << 10   // a batch larger than this is worth a write as it is
 	minFrame   = 1 << 10   // a batch with less room than this is full
-	uncopied   = 16 << 10  // a piece of a message as long as this is written from where it is
+	uncopied   = 64 << 10  // a piece of a message as long as this is written from where it is
 )
 
 // unlockAndFlush releases mu and writes what is queued, unless somebody is
@@ -84,10 +84,23 @@ func (c *Conn) flush() {
 	}
 }
 
+// pairWriter is a connection that can write two pieces at once: for a layer
+// that makes records of what it is given.
+type pairWriter interface {
+	// TryWritePair is TryWrite of p and then q.
+	TryWritePair(p, q []byte) (n int, err error)
+}
+
 // tryWrite writes what the socket takes of buf.
 func (c *Conn) tryWrite(buf *batch) (int, error) {
+	if buf.ref == nil {
+		return c.try.TryWrite(buf.b)
+	}
+	if w, ok := c.try.(pairWriter); ok {
+		return w.TryWritePair(buf.b, buf.tail)
+	}
 	n, err := c.try.TryWrite(buf.b)
-	if err != nil || buf.ref == nil {
+	if err != nil {
 		return n, err
 	}
 	m, err := c.try.TryWrite(buf.tail)
@@ -189,12 +202,12 @@ func (f *flusher) Run() {
 func (c *Conn) writeFailed(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.writeErr = &IOError{Op: "write", Err: err}
+	c.ending().writeErr = &IOError{Op: "write", Err: err}
 	c.mute = true
 	c.dropOutput()
 	c.signalFlush()
 	c.wakeReaderLocked()
-	c.closeLater(c.writeErr, 0)
+	c.closeLater(c.end.writeErr, 0)
 }
 
 // appendFrames encodes f for s, or queues what the windows do not let through.

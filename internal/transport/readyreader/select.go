@@ -5,6 +5,7 @@ package readyreader
 import (
 	"bufio"
 	"net"
+	"syscall"
 
 	"google.golang.org/grpc/mem"
 )
@@ -20,6 +21,9 @@ type Options struct {
 	// Pooled asks for a buffer that is held only while it has bytes in it.
 	// Without it the connection keeps one buffer of its own for life.
 	Pooled bool
+	// Writer is what NewWriter returned for the connection, if it did: what it
+	// found out about the descriptor then serves for reading, too.
+	Writer Writer
 }
 
 // minSize leaves room for a frame header beside the tail that small can hold.
@@ -39,11 +43,24 @@ const minSize = 128
 func New(conn net.Conn, opts Options) Buffered {
 	size := max(opts.Size, minSize)
 	if opts.Pooled {
-		if r := readerFor(conn); r != nil {
+		if r := readerFor(conn, opts.Writer); r != nil {
 			return newPooled(conn, r, opts.Pool, size)
 		}
 	}
 	return &fixed{r: bufio.NewReaderSize(conn, size)}
+}
+
+// Socket returns what to wait on for input, and whether there is anything: that
+// is, whether New returns a Pollable.
+func Socket(conn net.Conn, opts Options) (syscall.RawConn, bool) {
+	if !opts.Pooled {
+		return nil, false
+	}
+	r, ok := readerFor(conn, opts.Writer).(TryReader)
+	if !ok {
+		return nil, false
+	}
+	return r.RawConn(), true
 }
 
 // NewWriter returns the non-blocking write side of conn and whether there is
@@ -62,12 +79,15 @@ func NewWriter(conn net.Conn) (Writer, bool) {
 // NewReader returns conn's Reader and whether it has one, by the same rules as
 // New, for layers (a TLS or ALTS connection) that do their own buffering.
 func NewReader(conn net.Conn) (Reader, bool) {
-	r := readerFor(conn)
+	r := readerFor(conn, nil)
 	return r, r != nil
 }
 
-func readerFor(conn net.Conn) Reader {
+func readerFor(conn net.Conn, w Writer) Reader {
 	if r, ok := conn.(Reader); ok {
+		return r
+	}
+	if r, ok := w.(Reader); ok {
 		return r
 	}
 	if !isPlainSocket(conn) {
