@@ -4,8 +4,7 @@ package mem
 
 import "sync/atomic"
 
-// defaultPool has the powers of two from 256 B to 4 MiB, the default limit of a
-// received message. From 4 KiB on, each has a second size a little above it: payloads like
+// defaultPool has the powers of two from 256 B to 16 MiB. From 4 KiB on, each has a second size a little above it: payloads like
 // to have round sizes, and the message around them adds a few bytes, which must
 // not cost a whole doubling. The second sizes are those the runtime's allocator has
 // anyway (its size classes below 32 KiB, its 8 KiB pages above).
@@ -22,6 +21,8 @@ var defaultPool = NewTiered(
 	1<<20, 1<<20+8<<10,
 	2<<20, 2<<20+8<<10,
 	4<<20, 4<<20+8<<10,
+	8<<20, 8<<20+8<<10,
+	16<<20, 16<<20+8<<10,
 )
 
 // Default returns the pool of the process. Tests and operators read its Stats.
