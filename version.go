@@ -10,7 +10,11 @@ const Version = "1.85.0"
 // it does not compile with a package which is too old for it. Applications have
 // no use for them.
 const (
-	SupportPackageIsVersion3, SupportPackageIsVersion4, SupportPackageIsVersion5 = true, true, true
-	SupportPackageIsVersion6, SupportPackageIsVersion7, SupportPackageIsVersion8 = true, true, true
-	SupportPackageIsVersion9                                                     = true
+	SupportPackageIsVersion3 = true
+	SupportPackageIsVersion4 = true
+	SupportPackageIsVersion5 = true
+	SupportPackageIsVersion6 = true
+	SupportPackageIsVersion7 = true
+	SupportPackageIsVersion8 = true
+	SupportPackageIsVersion9 = true
 )

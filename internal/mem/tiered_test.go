@@ -178,10 +178,11 @@ func TestTieredForgetsBurst(t *testing.T) {
 	// Nobody else holds them now, and after two collections the pool doesn't either.
 	clear(burst)
 	collected := make(chan struct{})
-	b := pool.Get(size)
-	runtime.SetFinalizer(b, func(*[]byte) { close(collected) })
-	pool.Put(b)
-	b = nil
+	func() {
+		b := pool.Get(size)
+		runtime.SetFinalizer(b, func(*[]byte) { close(collected) })
+		pool.Put(b)
+	}()
 	for done := false; !done; {
 		runtime.GC()
 		select {

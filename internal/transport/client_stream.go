@@ -266,10 +266,12 @@ func (s *ClientStream) RecvCompress() string {
 	return s.headers.encoding
 }
 
-// HeaderWireLength and TrailerWireLength are the sizes of the received lists.
+// HeaderWireLength is the size of the received header list, 0 before it is there.
 func (s *ClientStream) HeaderWireLength() int {
 	return s.blockSize(func() *response { return s.headers })
 }
+
+// TrailerWireLength is the size of the received trailers, 0 before they are there.
 func (s *ClientStream) TrailerWireLength() int {
 	return s.blockSize(func() *response { return s.trailers })
 }

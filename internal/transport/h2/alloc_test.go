@@ -75,6 +75,7 @@ func (s *spin) OnEnd() {
 	_ = s.Send(Frames{Headers: spinResponse, HasData: true, Data: s.role.data, Trailers: spinTrailers})
 	s.role.pool.Put(s)
 }
+
 func (s *spin) OnAbort(*StreamError) {
 	select {
 	case s.done <- struct{}{}:

@@ -3,9 +3,9 @@
 package h2
 
 import (
-	"google.golang.org/grpc/internal/transport/h2/frame"
 	"time"
 
+	"google.golang.org/grpc/internal/transport/h2/frame"
 	"google.golang.org/grpc/internal/transport/h2/hpack"
 	"google.golang.org/grpc/mem"
 )

@@ -181,10 +181,14 @@ func TestClientRules(t *testing.T) {
 		want []string
 		told []string
 	}{
-		{name: "5.1 HEADERS on an idle stream", send: func(p *testPeer) []byte { return p.headers(3, false, response...) },
-			want: broken("0", "PROTOCOL_ERROR")},
-		{name: "5.1.1 a server opens a stream", send: func(p *testPeer) []byte { return p.headers(2, false, response...) },
-			want: broken("0", "PROTOCOL_ERROR")},
+		{
+			name: "5.1 HEADERS on an idle stream", send: func(p *testPeer) []byte { return p.headers(3, false, response...) },
+			want: broken("0", "PROTOCOL_ERROR"),
+		},
+		{
+			name: "5.1.1 a server opens a stream", send: func(p *testPeer) []byte { return p.headers(2, false, response...) },
+			want: broken("0", "PROTOCOL_ERROR"),
+		},
 		{name: "5.1 DATA on an idle stream", send: func(*testPeer) []byte { return data(3, "x", false) }, want: broken("0", "PROTOCOL_ERROR")},
 		{name: "5.1 RST_STREAM on an idle stream", send: func(*testPeer) []byte { return rst(2, 0) }, want: broken("0", "PROTOCOL_ERROR")},
 		{name: "5.1 DATA after END_STREAM", send: func(p *testPeer) []byte {

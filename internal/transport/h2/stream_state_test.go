@@ -20,7 +20,9 @@ func TestStreamState(t *testing.T) {
 	}{
 		{stateIdle, []want{
 			yes(stateOpen), yes(stateOpen), no(stateIdle), no(stateIdle),
-			yes(stateHalfClosedLocal), yes(stateHalfClosedRemote), {stateClosed, false}, {stateClosed, false},
+			yes(stateHalfClosedLocal), yes(stateHalfClosedRemote),
+			{stateClosed, false},
+			{stateClosed, false},
 		}},
 		{stateOpen, []want{
 			yes(stateOpen), yes(stateOpen), yes(stateOpen), yes(stateOpen),
