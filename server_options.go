@@ -50,6 +50,10 @@ func (o *serverOptions) add(opt ServerOption) {
 	if p, ok := opt.(interface{ ServerBufferPool() mem.BufferPool }); ok {
 		o.transport.BufferPool = p.ServerBufferPool()
 	}
+	// An option that is two in one, as package orca has.
+	if p, ok := opt.(interface{ NextServerOption() ServerOption }); ok {
+		o.add(p.NextServerOption())
+	}
 }
 
 // finish settles what depends on several options.
