@@ -11,10 +11,10 @@ const Version = "1.85.0"
 // no use for them.
 const (
 	SupportPackageIsVersion3 = true
-	SupportPackageIsVersion4 = true
-	SupportPackageIsVersion5 = true
-	SupportPackageIsVersion6 = true
-	SupportPackageIsVersion7 = true
-	SupportPackageIsVersion8 = true
-	SupportPackageIsVersion9 = true
+	SupportPackageIsVersion4
+	SupportPackageIsVersion5
+	SupportPackageIsVersion6
+	SupportPackageIsVersion7
+	SupportPackageIsVersion8
+	SupportPackageIsVersion9
 )
