@@ -126,3 +126,25 @@ func benchmarkUnary(b *testing.B, size, callers int) {
 		}
 	})
 }
+
+func BenchmarkStream(b *testing.B) {
+	s := startServer(b, "tcp", ServerConfig{}, echoStream)
+	c, _ := s.dial(nil)
+	st, err := c.NewStream(context.Background(), &Call{Method: "/test.Echo/Stream", MaxRecvMsgSize: 4 << 20}, nil, false)
+	if err != nil {
+		b.Fatal(err)
+	}
+	msg := make([]byte, 1<<10)
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := st.Send(payload(msg), false); err != nil {
+			b.Fatal(err)
+		}
+		m, err := st.Recv()
+		if err != nil {
+			b.Fatal(err, st.Status())
+		}
+		m.Data.Free()
+	}
+	st.Cancel(context.Canceled)
+}

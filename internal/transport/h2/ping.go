@@ -23,7 +23,7 @@ func (c *Conn) onPing(h frame.Header, p []byte) error {
 	}
 	if h.Flags.Has(frame.FlagAck) {
 		c.onPingAck(data)
-		return nil
+		return c.useless()
 	}
 	c.mu.Lock()
 	c.out.reserve(frame.HeaderLen+8, c.cfg.Pool)
@@ -33,7 +33,10 @@ func (c *Conn) onPing(h frame.Header, p []byte) error {
 	streams, sent := c.table.open(), c.sentWork
 	c.sentWork = false
 	c.mu.Unlock()
-	return c.handler.PingReceived(streams, sent)
+	if err := c.handler.PingReceived(streams, sent); err != nil || sent {
+		return err // a peer that is being sent to may measure the path
+	}
+	return c.useless()
 }
 
 func (c *Conn) onPingAck(data [8]byte) {
