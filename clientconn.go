@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/balancer/base"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/experimental/footprint"
 	"google.golang.org/grpc/grpclog"
 	"google.golang.org/grpc/internal/channelz"
 	"google.golang.org/grpc/internal/resolver/scheme"
@@ -65,6 +66,7 @@ type ClientConn struct {
 	builder   resolver.Builder
 	fallback  *ServiceConfig // for when the resolver brings none
 	recorders *istats.Recorders
+	unwatch   func() // ends what recorders were promised; nil without
 	node      *channelz.Node
 	invoker   UnaryInvoker // the interceptors; nil without
 	streamer  Streamer     // the interceptors; nil without
@@ -119,6 +121,7 @@ func newChannel(target, defaultScheme string, o *dialOptions) (*ClientConn, erro
 	cc.settleTransport()
 	cc.invoker, cc.streamer = chainUnary(o.unary), chainStream(o.stream)
 	cc.recorders = istats.NewRecorders(cc.opts.transport.StatsHandlers)
+	cc.unwatch = footprint.Register(cc.opts.transport.StatsHandlers)
 	parent, _ := o.channelz.(*channelz.Node)
 	cc.node = channelz.NewNode(parent, channelz.Channel, target)
 	cc.state.node = cc.node
@@ -206,6 +209,9 @@ func (cc *ClientConn) Close() error {
 		l.client.Close(ErrClientConnClosing)
 	}
 	cc.streams.cancelAll()
+	if cc.unwatch != nil {
+		cc.unwatch()
+	}
 	cc.node.Close()
 	return nil
 }

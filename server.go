@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"sync"
 
+	"google.golang.org/grpc/experimental/footprint"
 	"google.golang.org/grpc/grpclog"
 	"google.golang.org/grpc/internal/channelz"
 	"google.golang.org/grpc/internal/transport"
@@ -24,6 +25,7 @@ var ErrServerStopped = errors.New("grpc: the server has been stopped")
 // goroutine.
 type Server struct {
 	opts     serverOptions
+	unwatch  func() // ends what metrics recorders were promised; nil without
 	channelz *channelz.Node
 	running  handlerCount
 
@@ -73,6 +75,7 @@ func NewServer(opt ...ServerOption) *Server {
 		httpCalls:  make(map[*transport.HandlerStream]struct{}),
 		stopped:    make(chan struct{}),
 	}
+	s.unwatch = footprint.Register(opts.stats)
 	s.empty.L = &s.mu
 	s.running.none.L = &s.running.mu
 	if channelz.IsOn() {

@@ -49,6 +49,9 @@ func (s *Server) GracefulStop() {
 
 func (s *Server) markStopped() {
 	s.stopOnce.Do(func() {
+		if s.unwatch != nil {
+			s.unwatch()
+		}
 		s.channelz.Trace(channelz.Info, "Server deleted", nil)
 		s.channelz.Close()
 		close(s.stopped)

@@ -50,6 +50,7 @@ type Client struct {
 // peer has shown that it speaks it too.
 func newClient(ctx context.Context, nc net.Conn, c *Client) error {
 	c.settled = make(chan struct{})
+	openConns.Add(1)
 	c.conn = h2.New(nc, h2.Client, &c.cfg.h2, (*clientHandler)(c))
 	c.conn.Start()
 	select {
@@ -154,6 +155,7 @@ func (h *clientHandler) PingReceived(int, bool) error { return nil }
 func (h *clientHandler) GoAway(code frame.ErrCode, debug string) { h.events.Draining(code, debug) }
 
 func (h *clientHandler) Closed(err error) {
+	openConns.Add(-1)
 	h.settle()
 	h.events.Closed(err)
 }

@@ -42,6 +42,7 @@ type Server struct {
 func NewServer(ctx context.Context, nc net.Conn, p *peer.Peer, cfg *ServerConfig, h ServerHandler) *Server {
 	s := &Server{cfg: cfg, handler: h, ctx: ctx, peer: *p, pings: pingPolicy{policy: cfg.Policy}}
 	s.conn = h2.New(nc, h2.Server, &cfg.h2, (*serverHandler)(s))
+	openConns.Add(1)
 	return s
 }
 
@@ -113,6 +114,7 @@ func (h *serverHandler) GoAway(frame.ErrCode, string) {}
 
 // Closed implements h2.Handler.
 func (h *serverHandler) Closed(err error) {
+	openConns.Add(-1)
 	h.age.stop()
 	h.handler.ConnClosed((*Server)(h), err)
 }

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package footprint tells what the connections of a process hold: how many are
+// open, how many of these are parked (idle: without goroutine and buffer), and how
+// much memory is out of the buffer pool.
+//
+// There are three ways to see it:
+//
+//   - [Read] returns the figures of the process at a moment, for a status page or
+//     a test.
+//   - The gauges of this package are metrics in the sense of gRFC A79. They are off by
+//     default. A stats handler that is also an experimental/stats.MetricsRecorder,
+//     and that is given to a channel or a server, is offered them; it reports those
+//     that the user names, see [Metrics], once a collection.
+//   - The channelz service has figures for each connection, among the options of
+//     a socket: see its documentation.
+//
+// Nothing here runs, or costs anything, between two times that somebody asks.
+//
+// All of it may change or go in a later release.
+package footprint
+
+import (
+	"google.golang.org/grpc/internal/mem"
+	"google.golang.org/grpc/internal/transport"
+	"google.golang.org/grpc/internal/transport/park"
+)
+
+// Snapshot is what the process holds. While connections and buffers come and go the
+// figures are of slightly different moments; at rest they are exact.
+type Snapshot struct {
+	// Connections are open, from the end of the handshake on: those that servers
+	// accepted and those that channels made. A connection within the process
+	// counts twice, once for each end. Those of a net/http server in front of
+	// grpc.Server.ServeHTTP are not counted.
+	Connections int64
+	// Parked connections are idle: they have no goroutine, and no buffer.
+	Parked int64
+	// Active ones are the others. A connection on which nothing arrives parks
+	// within 200 ms; one that can't be parked, as it is no socket or the system
+	// has no poller, is always active.
+	Active int64
+
+	// BuffersLent is how many buffers are out of the pool of the process: with
+	// messages that are being received, sent or used, and with what connections
+	// read and write. Pools that the program made itself are not counted.
+	BuffersLent int64
+	// BytesLent is the capacity of those, in bytes.
+	BytesLent int64
+	// BytesKept is what the pool keeps for reuse, in bytes. A garbage collection
+	// may have freed some of it.
+	BytesKept int64
+}
+
+// Read returns what the process holds now. It adds up some hundred counters, which
+// takes microseconds and no memory. It may be called by any goroutine.
+func Read() Snapshot {
+	open := transport.OpenConns()
+	// Connections that were made since must not be parked ones that are not open.
+	parked := min(park.ReadStats().Parked, open)
+	pool := mem.Default().Stats()
+	return Snapshot{
+		Connections: open,
+		Parked:      parked,
+		Active:      open - parked,
+		BuffersLent: pool.Buffers,
+		BytesLent:   pool.Bytes,
+		BytesKept:   pool.Kept,
+	}
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package stats
+
+import (
+	"reflect"
+	"sync"
+
+	estats "google.golang.org/grpc/experimental/stats"
+	"google.golang.org/grpc/stats"
+)
+
+// Shared is a reporter of figures that are not about one channel or server. Of all
+// the users that a recorder has, only the first registers it, and the last one's
+// going unregisters it. It is safe for concurrent use.
+type Shared struct {
+	reporter estats.AsyncMetricReporter
+	metrics  []estats.AsyncMetric
+
+	mu    sync.Mutex
+	users map[estats.MetricsRecorder]*sharedUse // nil while there are none
+}
+
+// sharedUse is one recorder's registration. Shared.mu guards the count; undo is set
+// before registered is closed.
+type sharedUse struct {
+	count      int
+	registered chan struct{}
+	undo       func()
+}
+
+// NewShared returns a Shared that nobody uses yet.
+func NewShared(reporter estats.AsyncMetricReporter, metrics []estats.AsyncMetric) *Shared {
+	return &Shared{reporter: reporter, metrics: metrics}
+}
+
+// Add makes a user of each recorder among the handlers, until stop is called, which
+// may be done more than once. stop is nil if there is no recorder.
+func (s *Shared) Add(handlers []stats.Handler) (stop func()) {
+	var undo []func()
+	for _, h := range handlers {
+		if r, ok := h.(estats.MetricsRecorder); ok {
+			undo = append(undo, s.addOne(r))
+		}
+	}
+	if undo == nil {
+		return nil
+	}
+	return sync.OnceFunc(func() {
+		for _, f := range undo {
+			f()
+		}
+	})
+}
+
+func (s *Shared) addOne(r estats.MetricsRecorder) (undo func()) {
+	if !reflect.ValueOf(r).Comparable() {
+		return r.RegisterAsyncReporter(s.reporter, s.metrics...)
+	}
+	s.mu.Lock()
+	use := s.users[r]
+	first := use == nil
+	if first {
+		use = &sharedUse{registered: make(chan struct{})}
+		if s.users == nil {
+			s.users = make(map[estats.MetricsRecorder]*sharedUse)
+		}
+		s.users[r] = use
+	}
+	use.count++
+	s.mu.Unlock()
+	if first { // without the lock: it is the recorder's code
+		use.undo = r.RegisterAsyncReporter(s.reporter, s.metrics...)
+		close(use.registered)
+	}
+	return func() { s.remove(r, use) }
+}
+
+func (s *Shared) remove(r estats.MetricsRecorder, use *sharedUse) {
+	s.mu.Lock()
+	use.count--
+	last := use.count == 0
+	if last {
+		delete(s.users, r)
+		if len(s.users) == 0 {
+			s.users = nil
+		}
+	}
+	s.mu.Unlock()
+	if last {
+		<-use.registered
+		use.undo()
+	}
+}

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transport
+
+import "sync/atomic"
+
+// openConns counts the connections of both sides between their making and the
+// Closed that their owner is told.
+var openConns atomic.Int64
+
+// OpenConns is how many HTTP/2 connections the process has open, those that it
+// accepted and those that it made, from the end of their handshake on. The two
+// ends of one within the process are two. Connections of a net/http server
+// are not ours to count.
+func OpenConns() int64 { return openConns.Load() }
