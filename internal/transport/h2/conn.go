@@ -62,7 +62,8 @@ type Conn struct {
 	// Where the connection stands in its life; see goaway.go for the leaving.
 	started     bool // there is a reader, or a parked one
 	gotSettings bool // keepalive has begun
-	dormant     bool // keepalive's timer is not armed
+	watching    bool // keepalive's tick will come
+	listed      bool // it may come from farOff
 	blocked     bool // the reader waits on wait
 	draining    drainState
 	leaving     bool // no new streams of ours; closes when the last one is gone
@@ -92,7 +93,9 @@ type Conn struct {
 	readBy    int64 // the read deadline by the clock, apart from the sweeper's; 0: none
 	idleSince int64 // when the last stream ended; only with TrackIdle
 	ka        keepaliveState
-	timer     *time.Timer
+	timer     *time.Timer // for keepalive's next step, unless listed
+
+	alarm int32 // the place in farOff, from 1 on; guarded by farOff.mu
 }
 
 // ending is what only a connection has that is about to end, or has ended.

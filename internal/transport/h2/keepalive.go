@@ -83,14 +83,21 @@ func (c *Conn) startKeepalive() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.gotSettings = true
-	if c.dead || c.timer != nil || (c.table.open() == 0 && !c.cfg.Keepalive.WithoutStreams) {
+	if c.dead || c.watching || (c.table.open() == 0 && !c.cfg.Keepalive.WithoutStreams) {
 		return
 	}
 	c.armKeepalive(c.cfg.Keepalive.Interval)
 }
 
+// armKeepalive makes the next tick come after d. mu is held.
 func (c *Conn) armKeepalive(d time.Duration) {
-	c.dormant = false
+	c.stopKeepalive(alarmed(d))
+	c.watching = true
+	if alarmed(d) {
+		c.listed = true
+		farOff.set(c, clock()+int64(d))
+		return
+	}
 	if c.timer == nil {
 		c.timer = time.AfterFunc(d, c.keepaliveTick)
 		return
@@ -98,10 +105,22 @@ func (c *Conn) armKeepalive(d time.Duration) {
 	c.timer.Reset(d)
 }
 
-func (c *Conn) stopTimers() {
-	if c.timer != nil {
+// stopKeepalive takes back what armKeepalive did, but for what it is about to use
+// again: a place among the alarms, or else the timer. mu is held.
+func (c *Conn) stopKeepalive(far bool) {
+	if far && c.timer != nil {
 		c.timer.Stop()
+		c.timer = nil
 	}
+	if !far && c.listed {
+		c.listed = false
+		farOff.drop(c)
+	}
+}
+
+func (c *Conn) stopTimers() {
+	c.stopKeepalive(true)
+	c.stopKeepalive(false)
 	if e := c.end; e != nil && e.patience != nil {
 		e.patience.Stop()
 	}
@@ -110,7 +129,7 @@ func (c *Conn) stopTimers() {
 // streamOpened wakes keepalive where it only watches open streams. mu is held.
 func (c *Conn) streamOpened() {
 	ka := &c.cfg.Keepalive
-	if ka.Interval <= 0 || ka.WithoutStreams || !c.gotSettings || (c.timer != nil && !c.dormant) {
+	if ka.Interval <= 0 || ka.WithoutStreams || !c.gotSettings || c.watching {
 		return
 	}
 	// The peer owed us no answer while no stream was open.
@@ -131,10 +150,11 @@ func (c *Conn) keepaliveTick() {
 	switch verdict {
 	case keepDead:
 		c.mu.Unlock()
-		c.terminate(&ConnError{Code: frame.NoError, Reason: "keepalive ping failed to receive ACK within timeout"})
+		// Not here: closing may take a while, and others wait for their tick.
+		go c.terminate(&ConnError{Code: frame.NoError, Reason: "keepalive ping failed to receive ACK within timeout"})
 		return
 	case keepDormant:
-		c.dormant = true
+		c.watching = false
 		c.mu.Unlock()
 		return
 	case keepAsk:
