@@ -40,6 +40,7 @@ type Client struct {
 	events    ClientEvents
 	authority string
 	secure    bool
+	spoke     bool // whether the peer spoke HTTP/2; written before settled is closed
 	peer      peer.Peer
 
 	once    sync.Once
@@ -55,10 +56,10 @@ func newClient(ctx context.Context, nc net.Conn, c *Client) error {
 	c.conn.Start()
 	select {
 	case <-c.settled:
-		if err := c.conn.Cause(); err != nil {
-			return err
+		if !c.spoke {
+			return c.conn.Cause()
 		}
-		return nil
+		return nil // should it be closed again by now, Closed has told
 	case <-ctx.Done():
 		err := context.Cause(ctx)
 		c.conn.Close(err)
@@ -142,20 +143,25 @@ func openError(ctx context.Context, err error) error {
 // clientHandler is the Client as its connection's handler.
 type clientHandler Client
 
-func (h *clientHandler) settle() { h.once.Do(func() { close(h.settled) }) }
+func (h *clientHandler) settle(spoke bool) {
+	h.once.Do(func() {
+		h.spoke = spoke
+		close(h.settled)
+	})
+}
 
 func (h *clientHandler) Accept(*h2.HeaderBlock, bool) (*h2.Stream, error) {
 	return nil, frame.ConnError(frame.ProtocolError, "a server may not open streams")
 }
 func (h *clientHandler) Opened(*h2.Stream, bool)      {}
 func (h *clientHandler) BatchEnd()                    {}
-func (h *clientHandler) Ready()                       { h.settle() }
+func (h *clientHandler) Ready()                       { h.settle(true) }
 func (h *clientHandler) PingReceived(int, bool) error { return nil }
 
 func (h *clientHandler) GoAway(code frame.ErrCode, debug string) { h.events.Draining(code, debug) }
 
 func (h *clientHandler) Closed(err error) {
 	openConns.Add(-1)
-	h.settle()
+	h.settle(false)
 	h.events.Closed(err)
 }
