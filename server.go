@@ -40,7 +40,7 @@ type Server struct {
 	listeners map[net.Listener]*channelz.Socket
 	// handshakes are the connections that are not among conns yet.
 	handshakes map[net.Conn]struct{}
-	conns      map[*transport.Server]*channelz.Socket
+	conns      connSet
 	starting   map[*transport.Server]struct{} // those of conns whose Start has not returned
 	httpCalls  map[*transport.HandlerStream]struct{}
 
@@ -70,7 +70,6 @@ func NewServer(opt ...ServerOption) *Server {
 		methods:    make(map[string]*method),
 		listeners:  make(map[net.Listener]*channelz.Socket),
 		handshakes: make(map[net.Conn]struct{}),
-		conns:      make(map[*transport.Server]*channelz.Socket),
 		starting:   make(map[*transport.Server]struct{}),
 		httpCalls:  make(map[*transport.HandlerStream]struct{}),
 		stopped:    make(chan struct{}),

@@ -172,7 +172,7 @@ func (s *Server) addConn(raw net.Conn, c *transport.Server) bool {
 	if s.state != serverRunning {
 		return false
 	}
-	s.conns[c] = channelz.NewSocket(s.channelz, channelz.Connection, connSource{c})
+	s.conns.add(c, channelz.NewSocket(s.channelz, channelz.Connection, connSource{c}))
 	s.starting[c] = struct{}{}
 	return true
 }
@@ -219,9 +219,8 @@ func (h *serverHandler) HandleStream(st *transport.ServerStream) { (*Server)(h).
 func (h *serverHandler) ConnClosed(c *transport.Server, err error) {
 	s := (*Server)(h)
 	s.mu.Lock()
-	socket, known := s.conns[c]
-	delete(s.conns, c)
-	if len(s.conns) == 0 {
+	socket, known := s.conns.remove(c)
+	if s.conns.len() == 0 {
 		s.empty.Broadcast()
 	}
 	s.mu.Unlock()

@@ -67,8 +67,8 @@ func (s *Server) enter(state serverState) []*transport.Server {
 	if s.state == serverStopped {
 		s.running.refuse()
 	}
-	conns := make([]*transport.Server, 0, len(s.conns))
-	for c := range s.conns {
+	conns := make([]*transport.Server, 0, s.conns.len())
+	for _, c := range s.conns.list {
 		if _, early := s.starting[c]; !early { // started sees to those
 			conns = append(conns, c)
 		}
@@ -92,7 +92,7 @@ func (s *Server) enter(state serverState) []*transport.Server {
 func (s *Server) awaitConns() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for len(s.conns) > 0 {
+	for s.conns.len() > 0 {
 		s.empty.Wait()
 	}
 }

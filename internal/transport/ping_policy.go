@@ -16,32 +16,32 @@ const (
 	idlePingInterval = 2 * time.Hour
 )
 
-// pingPolicy enforces how often a client may ping, gRFC A8. Pure: the clock is
+// pingCount enforces how often a client may ping, gRFC A8. Pure: the clock is
 // an argument.
-type pingPolicy struct {
-	policy  keepalive.EnforcementPolicy
-	last    time.Time
-	strikes int
+type pingCount struct {
+	last    int64 // when the last one came, in nanoseconds of the caller's clock
+	seen    bool  // there was one
+	strikes uint8
 }
 
 // ping judges one PING. sent says that we have sent headers or data since the
 // last: that resets everything, since a client may ping to measure its link.
-func (p *pingPolicy) ping(now time.Time, streams int, sent bool) error {
+func (p *pingCount) ping(policy *keepalive.EnforcementPolicy, now int64, streams int, sent bool) error {
+	since, seen := time.Duration(now-p.last), p.seen
+	p.last, p.seen = now, true
 	if sent {
 		p.strikes = 0
-		p.last = now
 		return nil
 	}
-	least := p.policy.MinTime
-	if streams == 0 && !p.policy.PermitWithoutStream {
+	least := policy.MinTime
+	if streams == 0 && !policy.PermitWithoutStream {
 		least = max(least, idlePingInterval)
 	}
-	early := !p.last.IsZero() && now.Sub(p.last) < least
-	p.last = now
-	if !early {
+	if !seen || since >= least {
 		return nil
 	}
 	if p.strikes++; p.strikes > maxPingStrikes {
+		p.strikes = maxPingStrikes
 		return frame.ConnError(frame.EnhanceYourCalm, "too_many_pings")
 	}
 	return nil

@@ -33,14 +33,20 @@ type Server struct {
 	age     *ageTimers
 
 	// Owned by the reader.
-	held  []*ServerStream // opened in this batch, not started yet
-	pings pingPolicy
+	held  *ServerStream // opened in this batch, not started yet: the last of a ring
+	pings pingCount
+
+	// Place is the handler's own: where it keeps the connection.
+	Place int32
 }
+
+// began is what the clock of pings began with.
+var began = time.Now()
 
 // NewServer serves calls on nc, whose handshake is done and brought p. The
 // values of ctx are those of every call's context; its end means nothing.
 func NewServer(ctx context.Context, nc net.Conn, p *peer.Peer, cfg *ServerConfig, h ServerHandler) *Server {
-	s := &Server{cfg: cfg, handler: h, ctx: ctx, peer: *p, pings: pingPolicy{policy: cfg.Policy}}
+	s := &Server{cfg: cfg, handler: h, ctx: ctx, peer: *p}
 	s.conn = h2.New(nc, h2.Server, &cfg.h2, (*serverHandler)(s))
 	openConns.Add(1)
 	return s
@@ -89,16 +95,32 @@ func (h *serverHandler) Opened(st *h2.Stream, end bool) {
 		s.start()
 		return
 	}
-	h.held = append(h.held, s)
+	h.hold(s)
+}
+
+// hold puts s at the end of the ring.
+func (h *serverHandler) hold(s *ServerStream) {
+	s.held = s
+	if h.held != nil {
+		s.held, h.held.held = h.held.held, s
+	}
+	h.held = s
 }
 
 // BatchEnd implements h2.Handler.
 func (h *serverHandler) BatchEnd() {
-	for i, s := range h.held {
-		s.start()
-		h.held[i] = nil
+	last := h.held
+	if last == nil {
+		return
 	}
-	h.held = h.held[:0]
+	h.held = nil
+	s := last.held
+	for last.held = nil; s != nil; {
+		next := s.held
+		s.held = nil // not to keep the others alive
+		s.start()
+		s = next
+	}
 }
 
 // Ready implements h2.Handler.
@@ -106,7 +128,7 @@ func (h *serverHandler) Ready() {}
 
 // PingReceived implements h2.Handler.
 func (h *serverHandler) PingReceived(streams int, sent bool) error {
-	return h.pings.ping(time.Now(), streams, sent)
+	return h.pings.ping(&h.cfg.Policy, int64(time.Since(began)), streams, sent)
 }
 
 // GoAway implements h2.Handler.

@@ -28,6 +28,7 @@ type ServerStream struct {
 
 	// Owned by the connection's reader.
 	started bool
+	held    *ServerStream // the next one in Server.held
 
 	callContext
 
