@@ -44,7 +44,7 @@ func newBalancerWrapper(cc *ClientConn) *balancerWrapper {
 		Authority:       cc.authority,
 		CustomUserAgent: cc.opts.userAgent,
 		ChannelzParent:  node,
-		Target:          cc.parsed,
+		Target:          cc.parsed(),
 	})
 	return b
 }
@@ -147,7 +147,7 @@ func (b *balancerWrapper) ResolveNow(resolver.ResolveNowOptions) {
 func (b *balancerWrapper) Target() string { return b.cc.target }
 
 // MetricsRecorder implements balancer.ClientConn.
-func (b *balancerWrapper) MetricsRecorder() estats.MetricsRecorder { return b.cc.recorders }
+func (b *balancerWrapper) MetricsRecorder() estats.MetricsRecorder { return b.cc.opts.recorders }
 
 // tell reports a subchannel's state to who made it, in its turn.
 func (b *balancerWrapper) tell(ac *addrConn, s balancer.SubConnState) {

@@ -13,8 +13,8 @@ import (
 // response into reply. Generated code calls it. All errors are of package status.
 func (cc *ClientConn) Invoke(ctx context.Context, method string, args, reply any, opts ...CallOption) error {
 	opts = cc.withDefaults(opts)
-	if cc.invoker != nil {
-		return cc.invoker(ctx, method, args, reply, cc, opts...)
+	if cc.opts.invoker != nil {
+		return cc.opts.invoker(ctx, method, args, reply, cc, opts...)
 	}
 	return invoke(ctx, method, args, reply, cc, opts...)
 }

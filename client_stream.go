@@ -18,8 +18,8 @@ import (
 // resources for ever.
 func (cc *ClientConn) NewStream(ctx context.Context, desc *StreamDesc, method string, opts ...CallOption) (ClientStream, error) {
 	opts = cc.withDefaults(opts)
-	if cc.streamer != nil {
-		return cc.streamer(ctx, desc, cc, method, opts...)
+	if cc.opts.streamer != nil {
+		return cc.opts.streamer(ctx, desc, cc, method, opts...)
 	}
 	return newStream(ctx, desc, cc, method, opts...)
 }

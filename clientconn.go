@@ -17,9 +17,7 @@ import (
 	"google.golang.org/grpc/grpclog"
 	"google.golang.org/grpc/internal/channelz"
 	"google.golang.org/grpc/internal/resolver/scheme"
-	istats "google.golang.org/grpc/internal/stats"
 	"google.golang.org/grpc/internal/transport"
-	"google.golang.org/grpc/internal/transport/grpcwire"
 	"google.golang.org/grpc/resolver"
 	"google.golang.org/grpc/status"
 )
@@ -60,16 +58,12 @@ type ClientConnInterface interface {
 type ClientConn struct {
 	// Immutable.
 	target    string
-	parsed    resolver.Target
+	full      string // what parsed parses: target, or that with the default scheme
 	authority string
-	opts      channelOptions
+	opts      *channelOptions
 	builder   resolver.Builder
-	fallback  *ServiceConfig // for when the resolver brings none
-	recorders *istats.Recorders
 	unwatch   func() // ends what recorders were promised; nil without
 	node      *channelz.Node
-	invoker   UnaryInvoker // the interceptors; nil without
-	streamer  Streamer     // the interceptors; nil without
 
 	// transport is what new connections are made with. A server that complains of
 	// pings gets it replaced.
@@ -106,59 +100,53 @@ func newChannel(target, defaultScheme string, o *dialOptions) (*ClientConn, erro
 	if err := o.checkCredentials(); err != nil {
 		return nil, err
 	}
-	cc := &ClientConn{target: target, fallback: noServiceConfig}
+	cc := &ClientConn{target: target}
 	if err := cc.settleTarget(scheme.Or(defaultScheme), o); err != nil {
 		return nil, err
 	}
-	if js := o.defaultServiceConfig; js != nil {
-		parsed := parseServiceConfig(*js)
-		if parsed.Err != nil {
-			return nil, fmt.Errorf("grpc: the default service config is invalid: %w", parsed.Err)
-		}
-		cc.fallback = parsed.Config.(*ServiceConfig)
+	if err := o.settleServiceConfig(); err != nil {
+		return nil, err
 	}
-	cc.opts = o.channelOptions
-	cc.settleTransport()
-	cc.invoker, cc.streamer = chainUnary(o.unary), chainStream(o.stream)
-	cc.recorders = istats.NewRecorders(cc.opts.transport.StatsHandlers)
+	o.settleTransport()
+	o.invoker, o.streamer = chainUnary(o.unary), chainStream(o.stream)
+	cc.opts = shareOptions(&o.channelOptions)
+	cc.transport.Store(&cc.opts.transport)
 	cc.unwatch = footprint.Register(cc.opts.transport.StatsHandlers)
 	parent, _ := o.channelz.(*channelz.Node)
 	cc.node = channelz.NewNode(parent, channelz.Channel, target)
 	cc.state.node = cc.node
-	cc.idle.timeout, cc.idle.owner = o.idleTimeout, cc
+	cc.idle.timeout, cc.idle.owner = cc.opts.idleTimeout, cc
 	cc.idle.start()
 	return cc, nil
 }
 
 // settleTarget finds the resolver and the authority, and whether a proxy is in between.
 func (cc *ClientConn) settleTarget(defaultScheme string, o *dialOptions) error {
-	var err error
-	cc.parsed, cc.builder, err = findResolver(cc.target, defaultScheme, o.resolvers)
+	var (
+		parsed resolver.Target
+		err    error
+	)
+	cc.full, parsed, cc.builder, err = findResolver(cc.target, defaultScheme, o.resolvers)
 	if err != nil {
 		return err
 	}
-	if cc.authority, err = authorityOf(o, cc.parsed, cc.builder); err != nil {
+	if cc.authority, err = authorityOf(o, parsed, cc.builder); err != nil {
 		return err
 	}
-	return cc.settleProxy(o)
+	return cc.settleProxy(parsed, o)
 }
 
-func (cc *ClientConn) settleTransport() {
-	c := &cc.opts.transport
-	c.Creds = cc.opts.creds
-	c.UserAgent = grpcwire.UserAgent(cc.opts.userAgent, Version)
-	if cc.opts.dialer != nil {
-		c.Dial = cc.opts.dialer
-	}
-	c.Prepare()
-	cc.transport.Store(c)
+// parsed parses the target anew: it is needed seldom, and big.
+func (cc *ClientConn) parsed() resolver.Target {
+	t, _ := parseTarget(cc.full) // it was parsed before
+	return t
 }
 
 // Target returns the target as it was given.
 func (cc *ClientConn) Target() string { return cc.target }
 
 // CanonicalTarget returns the target in full, "scheme://authority/endpoint".
-func (cc *ClientConn) CanonicalTarget() string { return cc.parsed.String() }
+func (cc *ClientConn) CanonicalTarget() string { return cc.parsed().String() }
 
 // Connect makes an idle channel connect, without waiting for it. Others take no notice.
 //
@@ -306,7 +294,7 @@ func (cc *ClientConn) resolverUpdate(r *resolverWrapper, s resolver.State) error
 	if b == nil {
 		return nil
 	}
-	sc, err := cc.fallback, error(nil)
+	sc, err := cc.opts.fallback, error(nil)
 	if !cc.opts.noServiceConfig {
 		var brought *ServiceConfig
 		if brought, err = usableConfig(s.ServiceConfig); brought != nil {
@@ -326,7 +314,8 @@ func (cc *ClientConn) resolverUpdate(r *resolverWrapper, s resolver.State) error
 	return fmt.Errorf("%w: %w", errBadConfig, err)
 }
 
-// emptyConfig is what RPCs go by that were begun before the first valid service config.
+// emptyConfig is that of channels without a service config, and what RPCs go by that
+// were begun before the first valid one.
 var emptyConfig = newChannelConfig(noServiceConfig)
 
 var errBadConfig = errors.New("grpc: the resolver brought an invalid service config")
@@ -339,7 +328,10 @@ func (cc *ClientConn) useConfig(sc *ServiceConfig) *channelConfig {
 	if old != nil && (old.ServiceConfig == sc || sc.json != "" && old.json == sc.json) {
 		return old
 	}
-	c := newChannelConfig(sc)
+	c := emptyConfig
+	if sc != noServiceConfig {
+		c = newChannelConfig(sc)
+	}
 	cc.config.Store(c)
 	cc.answeredLocked()
 	return c
@@ -374,7 +366,7 @@ func (cc *ClientConn) firstAnswer() <-chan struct{} {
 // ensureConfig makes the fallback the service config where there is none.
 func (cc *ClientConn) ensureConfig() {
 	if cc.config.Load() == nil {
-		cc.useConfig(cc.fallback)
+		cc.useConfig(cc.opts.fallback)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	ibackoff "google.golang.org/grpc/internal/backoff"
 	"google.golang.org/grpc/internal/envconfig"
+	istats "google.golang.org/grpc/internal/stats"
 	"google.golang.org/grpc/internal/transport"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/mem"
@@ -26,10 +27,13 @@ const (
 	defaultMaxCallAttempts = 5
 )
 
-// channelOptions is what a channel keeps of its options. It is not changed once the
-// channel exists.
+// defaultBackoff is boxed once.
+var defaultBackoff ibackoff.Strategy = &ibackoff.Default
+
+// channelOptions is what a channel keeps of its options. It is not changed once a
+// channel has it: others may have the same one, see shareOptions.
 type channelOptions struct {
-	transport transport.ClientConfig // all but Creds, UserAgent, Dial, which newChannel settles
+	transport transport.ClientConfig
 
 	creds     credentials.TransportCredentials
 	bundle    credentials.Bundle
@@ -44,9 +48,15 @@ type channelOptions struct {
 	backoff           ibackoff.Strategy
 	minConnectTimeout time.Duration
 	maxAttempts       int
+	idleTimeout       time.Duration
 	noServiceConfig   bool
 	noHealthCheck     bool
 	noRetry           bool
+
+	fallback  *ServiceConfig // for when the resolver brings none
+	recorders *istats.Recorders
+	invoker   UnaryInvoker // the interceptors; nil without
+	streamer  Streamer     // the interceptors; nil without
 }
 
 // dialOptions is what a channel is made from.
@@ -65,7 +75,6 @@ type dialOptions struct {
 
 	resolvers            []resolver.Builder
 	defaultServiceConfig *string
-	idleTimeout          time.Duration
 	channelz             channelz.Identifier
 
 	// For Dial and DialContext only.
@@ -78,11 +87,12 @@ type dialOptions struct {
 func newDialOptions(opts []DialOption) dialOptions {
 	o := dialOptions{
 		channelOptions: channelOptions{
-			backoff:           ibackoff.Default,
+			backoff:           defaultBackoff,
 			minConnectTimeout: defaultMinConnectTimeout,
 			maxAttempts:       defaultMaxCallAttempts,
+			idleTimeout:       defaultIdleTimeout,
+			fallback:          noServiceConfig,
 		},
-		idleTimeout:      defaultIdleTimeout,
 		proxyDefaultPort: envconfig.DefaultPortForProxyTarget,
 	}
 	for _, opt := range opts {
@@ -295,7 +305,7 @@ func WithMaxCallAttempts(n int) DialOption {
 func WithConnectParams(p ConnectParams) DialOption {
 	return dialOption(func(o *dialOptions) {
 		o.minConnectTimeout = p.MinConnectTimeout
-		o.backoff = ibackoff.Exponential{Config: p.Backoff}
+		o.backoff = &ibackoff.Exponential{Config: p.Backoff}
 	})
 }
 
@@ -312,7 +322,7 @@ func WithBackoffMaxDelay(md time.Duration) DialOption {
 func WithBackoffConfig(b BackoffConfig) DialOption {
 	c := backoff.DefaultConfig
 	c.MaxDelay = b.MaxDelay
-	return dialOption(func(o *dialOptions) { o.backoff = ibackoff.Exponential{Config: c} })
+	return dialOption(func(o *dialOptions) { o.backoff = &ibackoff.Exponential{Config: c} })
 }
 
 // WithIdleTimeout sets after how long without an RPC the channel goes idle: it closes

@@ -7,10 +7,12 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"google.golang.org/grpc/internal/alarm"
 )
 
 // idleness decides when a channel goes idle: after a while without an RPC. It is
-// two atomic additions an RPC, and one timer a channel that is not idle.
+// two atomic additions an RPC, and one alarm a channel that is not idle.
 type idleness struct {
 	// Immutable.
 	timeout time.Duration // 0: never
@@ -22,7 +24,7 @@ type idleness struct {
 	lastUsed atomic.Int64 // when the last RPC ended, in nanoseconds of monotonic
 
 	mu     sync.Mutex // held while the mode changes
-	timer  *time.Timer
+	alarm  alarm.Alarm
 	closed bool
 }
 
@@ -66,17 +68,14 @@ func (i *idleness) wake() error {
 }
 
 func (i *idleness) arm(after time.Duration) {
-	switch {
-	case i.timeout <= 0:
-	case i.timer == nil:
-		i.timer = time.AfterFunc(after, i.check)
-	default:
-		i.timer.Reset(after)
+	if i.timeout > 0 {
+		i.alarm.Set(after, i)
 	}
 }
 
-// check takes the channel to idle mode, or comes again when the timeout may be over.
-func (i *idleness) check() {
+// Ring takes the channel to idle mode, or comes again when the timeout may be over. It
+// implements alarm.Ringer.
+func (i *idleness) Ring() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.closed || i.active.Load() < 0 {
@@ -100,9 +99,7 @@ func (i *idleness) close() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.closed = true
-	if i.timer != nil {
-		i.timer.Stop()
-	}
+	i.alarm.Stop()
 }
 
 var processStart = time.Now()

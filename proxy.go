@@ -19,7 +19,7 @@ import (
 // settleProxy decides whether connections go through a proxy. HTTPS_PROXY and NO_PROXY
 // decide for the target as it is, before it is resolved. A dialer of the program's own
 // knows better.
-func (cc *ClientConn) settleProxy(o *dialOptions) error {
+func (cc *ClientConn) settleProxy(parsed resolver.Target, o *dialOptions) error {
 	if o.dialer != nil || o.noProxy {
 		return nil
 	}
@@ -27,7 +27,7 @@ func (cc *ClientConn) settleProxy(o *dialOptions) error {
 	if proxyFor == nil {
 		proxyFor = httpproxy.FromEnvironment().ProxyFunc()
 	}
-	endpoint := cc.parsed.Endpoint()
+	endpoint := parsed.Endpoint()
 	proxy, err := proxyFor(&url.URL{Scheme: "https", Host: endpoint})
 	if err != nil {
 		return fmt.Errorf("grpc: the proxy for target %q: %w", cc.target, err)
@@ -36,7 +36,7 @@ func (cc *ClientConn) settleProxy(o *dialOptions) error {
 		return nil
 	}
 	o.transport.Dial = transport.ProxyDialer(proxy, grpcwire.UserAgent(o.userAgent, Version))
-	if cc.parsed.URL.Scheme == scheme.DNS && !o.localDNS {
+	if parsed.URL.Scheme == scheme.DNS && !o.localDNS {
 		// The proxy resolves the name: it may be one that only it can resolve.
 		if o.proxyDefaultPort {
 			endpoint = withPort(endpoint)

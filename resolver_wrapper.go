@@ -28,13 +28,13 @@ type resolverWrapper struct {
 // start builds the resolver, which may call the methods below meanwhile.
 func (r *resolverWrapper) start() error {
 	cc := r.cc
-	built, err := cc.builder.Build(cc.parsed, r, resolver.BuildOptions{
+	built, err := cc.builder.Build(cc.parsed(), r, resolver.BuildOptions{
 		DisableServiceConfig: cc.opts.noServiceConfig,
 		DialCreds:            cc.opts.creds,
 		CredsBundle:          cc.opts.bundle,
 		Dialer:               cc.opts.dialer,
 		Authority:            cc.authority,
-		MetricsRecorder:      cc.recorders,
+		MetricsRecorder:      cc.opts.recorders,
 	})
 	if err != nil {
 		return err

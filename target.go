@@ -20,23 +20,22 @@ func init() {
 }
 
 // findResolver parses a target and finds who resolves it. A target whose scheme
-// nobody knows, "host:80" among them, is taken for one of the default scheme.
-func findResolver(target, defaultScheme string, own []resolver.Builder) (resolver.Target, resolver.Builder, error) {
-	parsed, err := parseTarget(target)
-	if err == nil {
-		if b := resolverFor(parsed.URL.Scheme, own); b != nil {
-			return parsed, b, nil
+// nobody knows, "host:80" among them, is taken for one of the default scheme. full is
+// what the result was parsed from.
+func findResolver(target, defaultScheme string, own []resolver.Builder) (full string, parsed resolver.Target, b resolver.Builder, err error) {
+	if parsed, err = parseTarget(target); err == nil {
+		if b = resolverFor(parsed.URL.Scheme, own); b != nil {
+			return target, parsed, b, nil
 		}
 	}
-	parsed, err = parseTarget(defaultScheme + ":///" + target)
-	if err != nil {
-		return resolver.Target{}, nil, fmt.Errorf("grpc: target %q: %w", target, err)
+	full = defaultScheme + ":///" + target
+	if parsed, err = parseTarget(full); err != nil {
+		return "", resolver.Target{}, nil, fmt.Errorf("grpc: target %q: %w", target, err)
 	}
-	b := resolverFor(parsed.URL.Scheme, own)
-	if b == nil {
-		return resolver.Target{}, nil, fmt.Errorf("grpc: target %q: no resolver for the default scheme %q", target, parsed.URL.Scheme)
+	if b = resolverFor(parsed.URL.Scheme, own); b == nil {
+		return "", resolver.Target{}, nil, fmt.Errorf("grpc: target %q: no resolver for the default scheme %q", target, parsed.URL.Scheme)
 	}
-	return parsed, b, nil
+	return full, parsed, b, nil
 }
 
 func parseTarget(target string) (resolver.Target, error) {

@@ -4,6 +4,8 @@ package transport
 
 import (
 	"math"
+	"reflect"
+	"slices"
 	"time"
 
 	"google.golang.org/grpc/credentials"
@@ -102,6 +104,29 @@ func (c *ClientConfig) Prepare() {
 			WithoutStreams: k.PermitWithoutStream,
 		}
 	}
+}
+
+// SameAs says whether connections may as well be made with o; both are prepared.
+// What can't be compared, such as functions, counts as different.
+func (c *ClientConfig) SameAs(o *ClientConfig) bool {
+	return c.Dial == nil && o.Dial == nil &&
+		c.InitialWindow == o.InitialWindow &&
+		c.InitialConnWindow == o.InitialConnWindow &&
+		c.StaticWindow == o.StaticWindow &&
+		c.ReadBufferSize == o.ReadBufferSize &&
+		c.MaxHeaderListSize == o.MaxHeaderListSize &&
+		sameValue(c.BufferPool, o.BufferPool) &&
+		slices.EqualFunc(c.StatsHandlers, o.StatsHandlers, sameValue) &&
+		c.UserAgent == o.UserAgent &&
+		sameValue(c.Creds, o.Creds) &&
+		c.Keepalive == o.Keepalive &&
+		c.h2 == o.h2
+}
+
+// sameValue compares what two interfaces hold, if that can be compared.
+func sameValue[T any](a, b T) bool {
+	x, y := any(a), any(b)
+	return x == nil && y == nil || reflect.ValueOf(x).Comparable() && x == y
 }
 
 // Prepare settles the defaults. It is called once, before the first
