@@ -19,16 +19,15 @@ const (
 // pingCount enforces how often a client may ping, gRFC A8. Pure: the clock is
 // an argument.
 type pingCount struct {
-	last    int64 // when the last one came, in nanoseconds of the caller's clock
-	seen    bool  // there was one
-	strikes uint8
+	last    int64 // when the last one came, in nanoseconds of the caller's clock; 0: never
+	strikes int32
 }
 
 // ping judges one PING. sent says that we have sent headers or data since the
 // last: that resets everything, since a client may ping to measure its link.
 func (p *pingCount) ping(policy *keepalive.EnforcementPolicy, now int64, streams int, sent bool) error {
-	since, seen := time.Duration(now-p.last), p.seen
-	p.last, p.seen = now, true
+	since, first := time.Duration(now-p.last), p.last == 0
+	p.last = now
 	if sent {
 		p.strikes = 0
 		return nil
@@ -37,7 +36,7 @@ func (p *pingCount) ping(policy *keepalive.EnforcementPolicy, now int64, streams
 	if streams == 0 && !policy.PermitWithoutStream {
 		least = max(least, idlePingInterval)
 	}
-	if !seen || since >= least {
+	if first || since >= least {
 		return nil
 	}
 	if p.strikes++; p.strikes > maxPingStrikes {

@@ -32,7 +32,7 @@ func TestPingPolicy(t *testing.T) {
 		{"what was sent resets the count", keepalive.EnforcementPolicy{MinTime: slow}, []ping{{0, 1, false}, {fast, 1, false}, {fast, 1, false}, {fast, 1, true}, {fast, 1, false}, {fast, 1, false}, {fast, 1, false}}, 6},
 	} {
 		var p pingCount
-		now := int64(0)
+		now := int64(1)
 		for i, ping := range tt.pings {
 			now += int64(ping.after)
 			err := p.ping(&tt.policy, now, ping.streams, ping.sent)

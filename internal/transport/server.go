@@ -33,15 +33,16 @@ type Server struct {
 	age     *ageTimers
 
 	// Owned by the reader.
-	held  *ServerStream // opened in this batch, not started yet: the last of a ring
-	pings pingCount
+	held     *ServerStream // opened in this batch, not started yet: the last of a ring
+	lastPing int64         // with strikes, a pingCount
+	strikes  int32
 
 	// Place is the handler's own: where it keeps the connection.
 	Place int32
 }
 
 // began is what the clock of pings began with.
-var began = time.Now()
+var began = time.Now().Add(-1)
 
 // NewServer serves calls on nc, whose handshake is done and brought p. The
 // values of ctx are those of every call's context; its end means nothing.
@@ -128,7 +129,10 @@ func (h *serverHandler) Ready() {}
 
 // PingReceived implements h2.Handler.
 func (h *serverHandler) PingReceived(streams int, sent bool) error {
-	return h.pings.ping(&h.cfg.Policy, int64(time.Since(began)), streams, sent)
+	p := pingCount{h.lastPing, h.strikes}
+	err := p.ping(&h.cfg.Policy, int64(time.Since(began)), streams, sent)
+	h.lastPing, h.strikes = p.last, p.strikes
+	return err
 }
 
 // GoAway implements h2.Handler.
