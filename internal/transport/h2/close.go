@@ -28,7 +28,7 @@ func (c *Conn) terminate(err error) {
 	if !c.kill(err) {
 		return
 	}
-	orphan := c.idle.handle.Close()
+	orphan := c.handle.Close()
 	c.nc.Close()
 	switch {
 	case !c.hasReader():
@@ -96,7 +96,7 @@ func (c *Conn) stopReading(err error) {
 	if said && alive {
 		c.drainSocket()
 	}
-	c.idle.handle.Close()
+	c.handle.Close()
 	c.nc.Close()
 	c.mu.Lock()
 	c.dropOutput() // what was added to it since

@@ -74,7 +74,7 @@ func (c *Conn) dropEncoder() {
 // freezeIfParked is for what is sent while nobody reads: nobody else would.
 // mu is held.
 func (c *Conn) freezeIfParked() {
-	if c.idle.handle.Parked() {
+	if c.handle.Parked() {
 		c.freezeEncoder()
 		c.table.trim()
 	}

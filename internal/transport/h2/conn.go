@@ -33,8 +33,11 @@ type Conn struct {
 	opened     uint32 // what late has seen of the table's ids
 	gotPreface bool   // the peer's first SETTINGS arrived
 	caused     bool   // something was queued or left running for the peer's sake
+	parks      bool   // the connection can be parked: act's rd is a Pollable
+	swept      bool   // the sweeper watches the connection
 
-	idle idler
+	// Where it stands between busy and parked; safe for all. See idle.go.
+	handle park.Handle
 
 	// quiet says that the sweeper set the read deadline that the reader is
 	// about to find.

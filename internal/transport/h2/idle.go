@@ -22,25 +22,17 @@ import (
 // errParked ends the frame loop of a reader that has given its role away.
 var errParked = errors.New("parked")
 
-// idler is where a connection stands between busy and parked. The reader owns
-// it, but for the handle, which is safe for all.
-type idler struct {
-	handle park.Handle
-	parks  bool // the connection can be parked: the reader's rd is a Pollable
-	swept  bool // the sweeper watches the connection
-}
-
 // releaser is a connection with a layer of its own that can let go of memory
 // while it is idle.
 type releaser interface{ ReleaseIdle() }
 
 func (c *Conn) initIdle() {
 	if rc, ok := readyreader.Socket(c.nc, c.readOptions()); ok && park.Supported() && !warm.InBubble() {
-		c.idle.parks = true
-		c.idle.handle.Init(rc, (*parked)(c))
+		c.parks = true
+		c.handle.Init(rc, (*parked)(c))
 		return
 	}
-	c.idle.handle.Init(nil, nil)
+	c.handle.Init(nil, nil)
 }
 
 // parked is the connection as what the poller wakes.
@@ -84,8 +76,8 @@ func (c *Conn) awaitHeader() ([]byte, error) {
 
 // watch makes sure that the sweeper looks at a connection that could park.
 func (c *Conn) watch() {
-	if c.idle.parks && !c.idle.swept {
-		c.idle.swept = true
+	if c.parks && !c.swept {
+		c.swept = true
 		park.ProcessSweeper().Add(&c.act.entry, (*quieter)(c))
 	}
 }
@@ -96,7 +88,7 @@ func (c *Conn) wasQuiet(err error) bool {
 	if !errors.Is(err, os.ErrDeadlineExceeded) || !c.quiet.Swap(false) {
 		return false
 	}
-	c.idle.swept = false
+	c.swept = false
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.nc.SetReadDeadline(clockTime(c.readBy))
@@ -119,13 +111,13 @@ func (c *Conn) park() error {
 		return nil // input came meanwhile, or the end of it, which a read will tell
 	}
 	c.slim()
-	switch err := c.idle.handle.Park(); {
+	switch err := c.handle.Park(); {
 	case err == nil:
 		return errParked
 	case errors.Is(err, park.ErrKicked), errors.Is(err, park.ErrClosed):
 		// Look again: whoever kicked left something.
 	default:
-		c.idle.parks = false // it waits in a read, as other connections do
+		c.parks = false // it waits in a read, as other connections do
 	}
 	c.activate()
 	return nil

@@ -56,15 +56,15 @@ func TestParking(t *testing.T) {
 		(*quieter)(c).Quiet()
 	}
 	until(t, "the reader's answer", func() bool { return !c.quiet.Load() })
-	if c.idle.handle.Parked() {
+	if c.handle.Parked() {
 		t.Fatal("parked in the middle of a field block")
 	}
 	nc.Write(raw(fContinuation, 4, 3, b[1:]))
 	until(t, "the second stream", func() bool { return role.told("opened 3 :method=POST :path=/x end") })
-	until(t, "parked", c.idle.handle.Parked)
+	until(t, "parked", c.handle.Parked)
 	nc.Write(data(1, "", true))
 	until(t, "awake", func() bool { return role.told("end 1") })
-	until(t, "parked again", c.idle.handle.Parked)
+	until(t, "parked again", c.handle.Parked)
 	c.Close(errors.New("enough"))
 	until(t, "told", func() bool {
 		return role.told("closed: enough") && role.told("abort 1 enough") && role.told("abort 3 enough")

@@ -21,8 +21,9 @@ type streamTable struct {
 	maxLocal  uint32  // how many we may have open: the peer's setting
 	maxPeer   uint32  // how many the peer may have open: ours
 
-	waiting []*slotWaiter // calls of ours that wait for a place, first come first
-	granted uint32        // places promised to waiters that have not taken them yet
+	granted uint32 // places promised to waiters that have not taken them yet
+
+	waiting *slotWaiter // calls of ours that wait for a place: the last of a ring
 }
 
 // idRange is what lies between two ids, both included; the zero value is empty,
@@ -30,7 +31,10 @@ type streamTable struct {
 type idRange struct{ first, last uint32 }
 
 // slotWaiter is woken when a stream of ours may be opened.
-type slotWaiter struct{ ready chan struct{} }
+type slotWaiter struct {
+	ready chan struct{}
+	next  *slotWaiter // the one that came after; of the last, the first
+}
 
 func newStreamTable(side Side, maxPeer uint32) streamTable {
 	return streamTable{
@@ -81,7 +85,7 @@ func (t *streamTable) remove(s *Stream) bool {
 
 // canOpen reports whether a stream of ours fits under the peer's limit, and
 // nobody came before it.
-func (t *streamTable) canOpen() bool { return len(t.waiting) == 0 && t.hasPlace() }
+func (t *streamTable) canOpen() bool { return t.waiting == nil && t.hasPlace() }
 
 func (t *streamTable) hasPlace() bool {
 	return uint64(t.local)+uint64(t.granted) < uint64(t.maxLocal)
@@ -104,26 +108,38 @@ func (t *streamTable) setMaxLocal(n uint32) {
 
 func (t *streamTable) wait() *slotWaiter {
 	w := &slotWaiter{ready: make(chan struct{}, 1)}
-	t.waiting = append(t.waiting, w)
+	w.next = w
+	if t.waiting != nil {
+		w.next, t.waiting.next = t.waiting.next, w
+	}
+	t.waiting = w
 	return w
 }
 
 // grant promises the places there are to those who wait, and wakes them.
 func (t *streamTable) grant() {
-	for len(t.waiting) > 0 && t.hasPlace() {
+	for t.waiting != nil && t.hasPlace() {
 		t.wakeNext()
 	}
 }
 
 func (t *streamTable) wakeNext() {
-	w := t.waiting[0]
-	t.waiting[0] = nil
-	t.waiting = t.waiting[1:]
-	if len(t.waiting) == 0 {
-		t.waiting = nil
-	}
+	w := t.waiting.next
+	t.unlink(t.waiting)
 	t.granted++
 	w.ready <- struct{}{}
+}
+
+// unlink takes the waiter after prev out of the ring.
+func (t *streamTable) unlink(prev *slotWaiter) {
+	w := prev.next
+	prev.next, w.next = w.next, nil
+	switch {
+	case w == prev: // it was alone
+		t.waiting = nil
+	case w == t.waiting:
+		t.waiting = prev
+	}
 }
 
 // claim is called by a waiter that was woken. It reports whether the place is
@@ -136,19 +152,21 @@ func (t *streamTable) claim() bool {
 // abandon takes back a wait that was given up. A place that was already given
 // goes to the next.
 func (t *streamTable) abandon(w *slotWaiter) {
-	for i, v := range t.waiting {
-		if v == w {
-			t.waiting = append(t.waiting[:i], t.waiting[i+1:]...)
-			return
+	if w.next != nil {
+		prev := w.next
+		for prev.next != w {
+			prev = prev.next
 		}
+		t.unlink(prev)
+		return
 	}
-	t.granted--
+	t.granted-- // it is out of the ring: it was woken
 	t.grant()
 }
 
 // wakeAll ends every wait, when no stream can be opened any more.
 func (t *streamTable) wakeAll() {
-	for len(t.waiting) > 0 {
+	for t.waiting != nil {
 		t.wakeNext()
 	}
 }

@@ -125,7 +125,7 @@ func TestPlaces(t *testing.T) {
 		start("h", nil)
 		wantLog("h 0 enough")
 		if tb := &p.conn.table; tb.granted != 0 || tb.waiting != nil {
-			t.Errorf("left behind: %d granted, %d waiting", tb.granted, len(tb.waiting))
+			t.Errorf("left behind: %d granted, waiting %v", tb.granted, tb.waiting)
 		}
 	})
 }
