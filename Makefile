@@ -24,12 +24,15 @@ UNPOOL  := GRPC_GO_EXPERIMENTAL_HTTP_FRAMER_READ_BUFFER_POOLING=false
 # needs hundreds of packages of others: `make thirdparty` tests it, the rest leaves it alone.
 NESTED := $(patsubst ./%/go.mod,%,$(shell find . -mindepth 2 -name go.mod -not -path './bin/*' -not -path './thirdparty/*'))
 
+# Packages of this module that have benchmarks.
+BENCHED = $(filter-out ./thirdparty/% $(NESTED:%=./%/%),$(sort $(dir $(shell grep -rlE --include='*_test.go' '^func Benchmark' .))))
+
 # Systems that are built and vetted, but not run, here.
 FOREIGN := darwin/arm64 windows/amd64 freebsd/amd64 linux/386
 
 BIN := $(CURDIR)/bin
 .DEFAULT_GOAL := all
-.PHONY: all help demo test race lint fmt fuzz bench apicheck interop thirdparty proto tidy vet-all clean
+.PHONY: all help demo test race lint fmt fuzz bench bench-smoke apicheck interop thirdparty proto tidy tidy-check vet-all clean
 
 all: test lint ## run test and lint (what plain `make` does)
 
@@ -60,6 +63,9 @@ fuzz: ## run every fuzz target for FUZZTIME (10s)
 bench: ## measure this module and the published one in turn, and print ratios
 	go -C benchmark run ./cmd/bench $(ARGS)
 
+bench-smoke: ## run every benchmark of `go test -bench` for a few rounds: do they still work?
+	go test -run '^$$' -bench . -benchtime 20x -timeout 5m $(BENCHED)
+
 apicheck: $(BIN)/apidiff ## compare the API with the published module's (ALL=1: also what is not built yet)
 	tools/apicheck.sh $(BIN)/apidiff $(PUBLISHED) $(if $(ALL),-all)
 
@@ -76,6 +82,10 @@ proto: $(BIN)/buf $(BIN)/protoc-gen-go $(BIN)/protoc-gen-go-grpc ## generate cod
 tidy: ## tidy every module
 	go mod tidy
 	@set -e; for m in $(NESTED); do (cd $$m && go mod tidy); done
+
+tidy-check: ## fail if a module isn't tidy
+	go mod tidy -diff
+	@set -e; for m in $(NESTED); do echo "== $$m"; (cd $$m && go mod tidy -diff); done
 
 vet-all: ## vet and compile everything, tests too, for the systems that are not run here
 	@set -e; for s in $(FOREIGN); do echo "== $$s"; tools/crossbuild.sh $$s; done
