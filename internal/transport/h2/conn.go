@@ -49,6 +49,8 @@ type Conn struct {
 	// allowance is granted, for those who have not mu.
 	allowance atomic.Uint32
 
+	alarm int32 // the place in farOff, from 1 on; guarded by farOff.mu
+
 	// lastRead is when input was last seen, in nanoseconds of the keepalive
 	// clock. Written by the reader, and only where keepalive asks for it.
 	lastRead atomic.Int64
@@ -97,8 +99,6 @@ type Conn struct {
 	idleSince int64 // when the last stream ended; only with TrackIdle
 	ka        keepaliveState
 	timer     *time.Timer // for keepalive's next step, unless listed
-
-	alarm int32 // the place in farOff, from 1 on; guarded by farOff.mu
 }
 
 // ending is what only a connection has that is about to end, or has ended.

@@ -5,6 +5,7 @@ package h2
 import (
 	"errors"
 	"os"
+	"syscall"
 	"time"
 
 	"google.golang.org/grpc/internal/transport/h2/frame"
@@ -27,18 +28,24 @@ var errParked = errors.New("parked")
 type releaser interface{ ReleaseIdle() }
 
 func (c *Conn) initIdle() {
-	if rc, ok := readyreader.Socket(c.nc, c.readOptions()); ok && park.Supported() && !warm.InBubble() {
+	if _, ok := readyreader.Socket(c.nc, c.readOptions()); ok && park.Supported() && !warm.InBubble() {
 		c.parks = true
-		c.handle.Init(rc, (*parked)(c))
+		c.handle.Init((*parked)(c))
 		return
 	}
-	c.handle.Init(nil, nil)
+	c.handle.Init(nil)
 }
 
-// parked is the connection as what the poller wakes.
+// parked is the connection as the poller knows it.
 type parked Conn
 
-// Wake implements park.Waker: there is input, or the end of it.
+// RawConn implements park.Owner.
+func (p *parked) RawConn() syscall.RawConn {
+	rc, _ := readyreader.Socket(p.nc, (*Conn)(p).readOptions())
+	return rc
+}
+
+// Wake implements park.Owner: there is input, or the end of it.
 func (p *parked) Wake() { warm.Go((*reader)(p)) }
 
 // quieter is the connection as what the sweeper watches.

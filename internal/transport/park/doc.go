@@ -5,7 +5,7 @@
 // A connection's reader that finds nothing to read parks its [Handle] and
 // returns; its goroutine, its stack and its buffers are then free for others. A
 // process has one poller with one goroutine, which hears from the kernel that a
-// parked connection is readable (or ended, or failed) and calls its [Waker].
+// parked connection is readable (or ended, or failed) and wakes its [Owner].
 // The poller starts with the first connection that parks and stops with the
 // last registered one that closes: a program whose connections are closed has
 // no goroutine and no descriptor of this package.

@@ -111,6 +111,16 @@ func (s *fakeSocket) Control(f func(uintptr)) error {
 func (s *fakeSocket) Read(func(uintptr) bool) error  { return syscall.ENOSYS }
 func (s *fakeSocket) Write(func(uintptr) bool) error { return syscall.ENOSYS }
 
+// owned is an Owner made of its two parts.
+type owned struct {
+	rc syscall.RawConn
+	waker
+}
+
+type waker interface{ Wake() }
+
+func (o owned) RawConn() syscall.RawConn { return o.rc }
+
 type wakes struct{ n int }
 
 func (w *wakes) Wake() { w.n++ }

@@ -8,8 +8,10 @@ import (
 	"syscall"
 )
 
-// Waker is told that a parked connection has something for its reader.
-type Waker interface {
+// Owner is a connection as the poller knows it.
+type Owner interface {
+	// RawConn is the socket to watch, always the same.
+	RawConn() syscall.RawConn
 	// Wake confers the reader's role. It is called on the poller's goroutine,
 	// without locks, and must not block: it hands the connection to a
 	// goroutine that reads. A wake without input is possible; the reader tries,
@@ -29,18 +31,15 @@ type Handle struct {
 	slot uint32 // in the poller's table; 0: not registered. Guarded by mu.
 	gen  uint32 // of the last arming. Guarded by mu.
 
-	rc    syscall.RawConn // immutable after Init, as are the following
-	waker Waker
+	owner Owner // immutable after Init, as is set
 	set   *set
 }
 
-// Init makes the handle ready, active, for the socket rc. It registers nothing
-// yet. A nil rc is allowed: Park then fails with ErrUnsupported.
-func (h *Handle) Init(rc syscall.RawConn, w Waker) { h.init(&process, rc, w) }
+// Init makes the handle ready, active, for o. It registers nothing yet. A nil o
+// is allowed: Park then fails with ErrUnsupported.
+func (h *Handle) Init(o Owner) { h.init(&process, o) }
 
-func (h *Handle) init(s *set, rc syscall.RawConn, w Waker) {
-	h.set, h.rc, h.waker = s, rc, w
-}
+func (h *Handle) init(s *set, o Owner) { h.set, h.owner = s, o }
 
 // Park gives up the reader's role until the socket is readable, at its end, or
 // in error, or until someone else takes it. With a nil error the caller must
@@ -52,7 +51,7 @@ func (h *Handle) init(s *set, rc syscall.RawConn, w Waker) {
 // The caller has read until there was nothing left, or has at least looked
 // since it took the role; bytes that a layer above holds don't wake.
 func (h *Handle) Park() error {
-	if h.set == nil || h.rc == nil {
+	if h.set == nil || h.owner == nil {
 		return ErrUnsupported
 	}
 	h.mu.Lock()
@@ -162,7 +161,7 @@ func (h *Handle) arm(first bool) error {
 		return err
 	}
 	token := tokenOf(h.slot, h.gen)
-	cerr := h.rc.Control(func(fd uintptr) { err = be.arm(int(fd), token, first) })
+	cerr := h.owner.RawConn().Control(func(fd uintptr) { err = be.arm(int(fd), token, first) })
 	if cerr != nil {
 		return cerr
 	}
@@ -172,7 +171,7 @@ func (h *Handle) arm(first bool) error {
 // disarm makes the kernel forget the socket, unless that is closed already.
 func (h *Handle) disarm() {
 	if be, err := h.set.backend(); err == nil {
-		_ = h.rc.Control(func(fd uintptr) { be.disarm(int(fd)) })
+		_ = h.owner.RawConn().Control(func(fd uintptr) { be.disarm(int(fd)) })
 	}
 }
 

@@ -11,8 +11,8 @@ import (
 )
 
 func TestHandleSize(t *testing.T) {
-	if n := unsafe.Sizeof(Handle{}); n > 64 {
-		t.Errorf("a handle has %d bytes, more than 64", n)
+	if n := unsafe.Sizeof(Handle{}); n > 48 {
+		t.Errorf("a handle has %d bytes, more than 48", n)
 	}
 }
 
@@ -25,7 +25,7 @@ func TestZeroHandle(t *testing.T) {
 		t.Error("a zero handle can't be parked")
 	}
 	h = Handle{}
-	h.Init(nil, nil)
+	h.Init(nil)
 	if err := h.Park(); err != ErrUnsupported {
 		t.Errorf("Park without a socket: %v", err)
 	}
@@ -35,7 +35,7 @@ func TestParkWakeKickClose(t *testing.T) {
 	s, k := fakeSet()
 	w := new(wakes)
 	var h Handle
-	h.init(s, &fakeSocket{fd: 5}, w)
+	h.init(s, owned{&fakeSocket{fd: 5}, w})
 	wantStats(t, s, Stats{})
 	mustPark := func() {
 		t.Helper()
@@ -95,7 +95,7 @@ func TestWokenWithinPark(t *testing.T) {
 	s, k := fakeSet()
 	w := new(wakes)
 	var h Handle
-	h.init(s, &fakeSocket{fd: 5}, w)
+	h.init(s, owned{&fakeSocket{fd: 5}, w})
 	kicked := false
 	k.onArm = func() { kicked = h.Kick() }
 	if err := h.Park(); err != nil || !kicked {
@@ -115,7 +115,7 @@ func TestWokenWithinPark(t *testing.T) {
 func TestArmFails(t *testing.T) {
 	s, k := fakeSet()
 	var h Handle
-	h.init(s, &fakeSocket{fd: 5}, new(wakes))
+	h.init(s, owned{&fakeSocket{fd: 5}, new(wakes)})
 	k.armErr = syscall.ENOSPC
 	for range 2 {
 		if err := h.Park(); err != syscall.ENOSPC {
@@ -137,7 +137,7 @@ func TestArmFails(t *testing.T) {
 	// A closed descriptor.
 	sock := &fakeSocket{fd: 6, closed: true}
 	var h2 Handle
-	h2.init(s, sock, new(wakes))
+	h2.init(s, owned{sock, new(wakes)})
 	if err := h2.Park(); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("Park of a closed socket: %v", err)
 	}
@@ -148,7 +148,7 @@ func TestArmFails(t *testing.T) {
 func TestOpenFails(t *testing.T) {
 	s := &set{open: func() (backend, error) { return nil, syscall.EMFILE }}
 	var h Handle
-	h.init(s, &fakeSocket{fd: 5}, new(wakes))
+	h.init(s, owned{&fakeSocket{fd: 5}, new(wakes)})
 	if err := h.Park(); err != syscall.EMFILE {
 		t.Errorf("Park: %v", err)
 	}
@@ -168,7 +168,7 @@ func TestPollerFails(t *testing.T) {
 	woken := make(wakeChan, 3)
 	hs := make([]Handle, 3)
 	for i := range hs {
-		hs[i].init(s, &fakeSocket{fd: i + 3}, woken)
+		hs[i].init(s, owned{&fakeSocket{fd: i + 3}, woken})
 		if err := hs[i].Park(); err != nil {
 			t.Fatal(err)
 		}
@@ -188,7 +188,7 @@ func TestPollerFails(t *testing.T) {
 	wantStats(t, s, Stats{})
 	k.known = map[int]bool{}
 	var h Handle
-	h.init(s, &fakeSocket{fd: 9}, woken)
+	h.init(s, owned{&fakeSocket{fd: 9}, woken})
 	if err := h.Park(); err != nil || k.opened != 2 {
 		t.Errorf("Park on a new poller: %v, opened %d times", err, k.opened)
 	}
@@ -201,16 +201,16 @@ func TestReuse(t *testing.T) {
 	s, k := fakeSet()
 	keep, a, b := new(wakes), new(wakes), new(wakes)
 	var hk, ha, hb Handle
-	hk.init(s, &fakeSocket{fd: 4}, keep) // holds the poller
+	hk.init(s, owned{&fakeSocket{fd: 4}, keep}) // holds the poller
 	hk.Park()
-	ha.init(s, &fakeSocket{fd: 5}, a)
+	ha.init(s, owned{&fakeSocket{fd: 5}, a})
 	ha.Park()
 	k.setReady(5, true)
 	stale := k.take(1)
 	p := s.p
 	ha.Close()
 	k.setReady(5, false)
-	hb.init(s, &fakeSocket{fd: 5}, b)
+	hb.init(s, owned{&fakeSocket{fd: 5}, b})
 	hb.Park()
 	if hb.slot == 0 || stale[0]>>32 != uint64(hb.slot) {
 		t.Fatal("the slot was not reused: this tests nothing")

@@ -143,11 +143,11 @@ func TestModel(t *testing.T) {
 		// Several generations of connections on two descriptors, so that slots
 		// and descriptors are reused with events still under way.
 		var keep Handle
-		keep.init(s, &fakeSocket{fd: 99}, new(wakes))
+		keep.init(s, owned{&fakeSocket{fd: 99}, new(wakes)})
 		keep.Park()
 		for gen := range 4 {
 			m := &model{t: t, rng: rng, s: s, k: k, fd: gen % 2, role: true}
-			m.h.init(s, &fakeSocket{fd: m.fd}, m)
+			m.h.init(s, owned{&fakeSocket{fd: m.fd}, m})
 			k.setReady(m.fd, false)
 			for range 5 + rng.IntN(30) {
 				step := steps[rng.IntN(len(steps))]

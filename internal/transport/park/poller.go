@@ -132,7 +132,7 @@ func (p *poller) deliver(tokens []uint64) {
 	for i, token := range tokens {
 		_, gen := splitToken(token)
 		if h := found[i]; h != nil && h.wakeGen(gen) {
-			h.waker.Wake()
+			h.owner.Wake()
 		}
 	}
 }
@@ -164,7 +164,7 @@ func (p *poller) fail(err error) {
 	p.set.mu.Unlock()
 	for _, h := range all {
 		if h.Kick() {
-			h.waker.Wake()
+			h.owner.Wake()
 		}
 	}
 }

@@ -48,7 +48,7 @@ func newSockConn(t testing.TB, c net.Conn) *sockConn {
 		t.Fatal(err)
 	}
 	s := &sockConn{c: c, rc: rc, read: make(chan struct{}, 1), gone: make(chan struct{})}
-	s.Init(rc, s)
+	s.Init(owned{rc, s})
 	return s
 }
 
@@ -222,7 +222,7 @@ func TestSocketReadyBeforePark(t *testing.T) {
 			woken := make(wakeChan, 1)
 			var h Handle
 			rc, _ := self.(syscall.Conn).SyscallConn()
-			h.Init(rc, woken)
+			h.Init(owned{rc, woken})
 			switch what {
 			case "data":
 				peer.Write([]byte("x"))
@@ -281,7 +281,7 @@ func TestFileDoesNotPark(t *testing.T) {
 		t.Fatal(err)
 	}
 	var h Handle
-	h.Init(rc, make(wakeChan, 1))
+	h.Init(owned{rc, make(wakeChan, 1)})
 	if err := h.Park(); err == nil {
 		t.Error("a file was parked")
 	}
