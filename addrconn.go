@@ -161,6 +161,7 @@ func (ac *addrConn) dial(ctx context.Context, addr resolver.Address) (*link, err
 	client, err := transport.Connect(ctx, addr, ac.cc.authority, transport.ConnectParams{
 		Config: ac.cc.transport.Load(),
 		Events: l,
+		Watch:  ac.node != nil,
 	})
 	if err != nil {
 		return nil, err

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/internal/channelz"
 	"google.golang.org/grpc/internal/transport"
 	"google.golang.org/grpc/internal/transport/h2/frame"
@@ -60,7 +59,7 @@ func (l *link) beginLocked() {
 		}
 	}
 	if channelz.IsOn() {
-		l.socket = channelz.NewSocket(l.ac.node, channelz.Connection, socketSource{l.client})
+		l.socket = channelz.NewSocket(l.ac.node, channelz.Connection, connSource{l.client, l.client.Authority()})
 	}
 }
 
@@ -121,17 +120,4 @@ func (cc *ClientConn) pingLess() {
 	if old.Keepalive.Time > 0 && cc.transport.CompareAndSwap(old, &next) {
 		channelLog.Warningf("%s: the server received too many pings; they now come every %v", cc.target, next.Keepalive.Time)
 	}
-}
-
-// socketSource tells channelz of a connection.
-type socketSource struct{ c *transport.Client }
-
-// ChannelzSocket implements channelz.SocketSource.
-func (s socketSource) ChannelzSocket() channelz.SocketData {
-	p := s.c.Peer()
-	d := channelz.SocketData{LocalAddr: p.LocalAddr, RemoteAddr: p.Addr, RemoteName: s.c.Authority()}
-	if info, ok := p.AuthInfo.(credentials.ChannelzSecurityInfo); ok {
-		d.Security = info.GetSecurityValue()
-	}
-	return d
 }

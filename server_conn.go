@@ -128,6 +128,9 @@ func (s *Server) handshake(raw net.Conn) {
 	p := &peer.Peer{Addr: nc.RemoteAddr(), LocalAddr: nc.LocalAddr(), AuthInfo: auth}
 	ctx := s.beginConn(p)
 	c := transport.NewServer(ctx, nc, p, &s.opts.transport, (*serverHandler)(s))
+	if s.channelz != nil {
+		c.Watch()
+	}
 	if !s.addConn(raw, c) {
 		c.Close(errStopping)
 		s.endConn(ctx)
@@ -172,7 +175,7 @@ func (s *Server) addConn(raw net.Conn, c *transport.Server) bool {
 	if s.state != serverRunning {
 		return false
 	}
-	s.conns.add(c, channelz.NewSocket(s.channelz, channelz.Connection, connSource{c}))
+	s.conns.add(c, channelz.NewSocket(s.channelz, channelz.Connection, connSource{c, ""}))
 	s.starting[c] = struct{}{}
 	return true
 }
@@ -232,25 +235,4 @@ func (h *serverHandler) ConnClosed(c *transport.Server, err error) {
 	if logger.V(2) {
 		logger.Infof("grpc: the connection with %v is closed: %v", c.Peer().Addr, err)
 	}
-}
-
-// listenSource is a listener for channelz.
-type listenSource struct{ addr net.Addr }
-
-func (l listenSource) ChannelzSocket() channelz.SocketData {
-	return channelz.SocketData{LocalAddr: l.addr}
-}
-
-// connSource is a connection for channelz.
-type connSource struct{ c *transport.Server }
-
-func (c connSource) ChannelzSocket() channelz.SocketData {
-	p := c.c.Peer()
-	d := channelz.SocketData{LocalAddr: p.LocalAddr, RemoteAddr: p.Addr}
-	if a, ok := p.AuthInfo.(interface {
-		GetSecurityValue() credentials.ChannelzSecurityValue
-	}); ok {
-		d.Security = a.GetSecurityValue()
-	}
-	return d
 }

@@ -154,8 +154,13 @@ func socketOf(id int64, d channelz.SocketData) *channelzpb.Socket {
 			LastMessageReceivedTimestamp:     timeOf(d.LastMessageReceived),
 			LocalFlowControlWindow:           windowOf(d, d.LocalFlowControlWindow),
 			RemoteFlowControlWindow:          windowOf(d, d.RemoteFlowControlWindow),
+			Option:                           each(d.Options, optionOf),
 		},
 	}
+}
+
+func optionOf(o channelz.SocketOption) *channelzpb.SocketOption {
+	return &channelzpb.SocketOption{Name: o.Name, Value: o.Value}
 }
 
 // windowOf leaves a listener without windows: it has no peer.

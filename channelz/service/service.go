@@ -5,6 +5,18 @@
 //
 // Records are kept only in programs that import this package, from the moment on when it
 // is imported.
+//
+// The data of a connection's socket has options that are not in the gRFC, for people who
+// want to know what an idle connection costs:
+//
+//	grpc.parked        "true" while it is idle, and has neither a goroutine nor a buffer
+//	grpc.streams_open  how many streams are open
+//	grpc.bytes_held    the bytes of messages that arrive or were not taken yet, and of what
+//	                   waits to be sent; plus the read buffer of a connection that keeps
+//	                   one (it is no socket, or pooling is switched off)
+//
+// What passes through at the moment is not in grpc.bytes_held, nor is what TLS keeps. Package
+// experimental/footprint has figures for the whole process.
 package service
 
 import (

@@ -133,6 +133,7 @@ func TestSocket(t *testing.T) {
 		StreamsStarted: 1, StreamsSucceeded: 2, StreamsFailed: 3, MessagesSent: 4, MessagesReceived: 5, KeepAlivesSent: 6,
 		LastLocalStreamCreated: at(1), LastRemoteStreamCreated: at(2), LastMessageSent: at(3), LastMessageReceived: at(4),
 		LocalFlowControlWindow: 8, RemoteFlowControlWindow: 9,
+		Options: []channelz.SocketOption{{Name: "a", Value: "1"}, {Name: "b", Value: "2"}},
 	}), `
 		ref { socket_id: 7 }
 		local { tcpip_address { ip_address: "\001\002\003\004" port: 5 } }
@@ -144,6 +145,7 @@ func TestSocket(t *testing.T) {
 			last_local_stream_created_timestamp { seconds: 1 } last_remote_stream_created_timestamp { seconds: 2 }
 			last_message_sent_timestamp { seconds: 3 } last_message_received_timestamp { seconds: 4 }
 			local_flow_control_window { value: 8 } remote_flow_control_window { value: 9 }
+			option { name: "a" value: "1" } option { name: "b" value: "2" }
 		}`)
 }
 

@@ -41,7 +41,12 @@ type SocketData struct {
 	LastMessageSent, LastMessageReceived            time.Time
 
 	LocalFlowControlWindow, RemoteFlowControlWindow int64
+
+	Options []SocketOption
 }
+
+// SocketOption is something about a socket that has no field of its own.
+type SocketOption struct{ Name, Value string }
 
 // NewSocket registers a Listener or a Connection until its Close, and returns nil while
 // channelz is off or the parent is nil.

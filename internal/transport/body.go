@@ -47,7 +47,7 @@ func (b *body) allowUpFront(window int) {
 
 // filled follows each space. expect is how many bytes the window should be
 // widened for, as somebody waits for them. mu is held.
-func (b *body) filled(n int) (expect int, err error) {
+func (b *body) filled(n int, t *traffic) (expect int, err error) {
 	b.filling = false
 	if b.closed {
 		b.asm.Abort()
@@ -60,6 +60,7 @@ func (b *body) filled(n int) (expect int, err error) {
 	case complete:
 		b.asked = false
 		b.inbox.push(m)
+		t.messageReceived()
 		b.wake.signal(wakeMessage, b.inbox.len())
 		return 0, nil
 	case b.wake.reason != wakeNone:
@@ -98,3 +99,10 @@ func (b *body) close() {
 }
 
 func (b *body) init(pool mem.BufferPool, limit int) { b.asm.Init(pool, limit, 0) }
+
+// size is the memory, in bytes, of what has arrived and was not taken.
+func (b *body) size() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.asm.Held() + b.inbox.size()
+}

@@ -76,6 +76,9 @@ func (c *Client) AuthInfo() credentials.AuthInfo { return c.peer.AuthInfo }
 // Authority is what calls are addressed to unless they say otherwise.
 func (c *Client) Authority() string { return c.authority }
 
+// Stats is how the connection stands.
+func (c *Client) Stats() ConnStats { return statsOf(c.conn, c.traffic()) }
+
 // Close ends the connection at once; its RPCs fail with err's text.
 func (c *Client) Close(err error) { c.conn.Close(err) }
 
@@ -124,6 +127,12 @@ func (c *Client) NewStream(ctx context.Context, call *Call, first *Payload, last
 	s.sentEnd = last
 	if err := c.conn.Open(&s.h2, f, ctx.Done()); err != nil {
 		return nil, openError(ctx, err)
+	}
+	if t := c.traffic(); t != nil {
+		t.streamBegan()
+		if first != nil {
+			t.messageSent()
+		}
 	}
 	return s, nil
 }

@@ -68,6 +68,7 @@ func (s *ClientStream) Send(p Payload, last bool) error {
 	if s.h2.Send(f) != nil {
 		return io.EOF
 	}
+	s.client.traffic().messageSent()
 	return nil
 }
 
@@ -79,6 +80,7 @@ func (s *ClientStream) Enqueue(p Payload, last bool) error {
 	if s.h2.Send(f) != nil {
 		return io.EOF
 	}
+	s.client.traffic().messageSent()
 	return nil
 }
 
@@ -199,6 +201,7 @@ func (s *ClientStream) endLocked(trailers *response, st *status.Status, lost los
 	}
 	s.over = true
 	s.trailers, s.status, s.lost = trailers, st, lost
+	s.client.traffic().streamEnded(lost == notLost)
 	s.wake.signal(wakeEnd, 0)
 	s.headersKnown()
 	return true
@@ -341,7 +344,7 @@ func (r *clientReceiver) Filled(n int) error {
 		return frame.Error{Code: frame.ProtocolError, Reason: "DATA before HEADERS"}
 	}
 	s.allowUpFront(s.h2.Window())
-	expect, err := s.filled(n)
+	expect, err := s.filled(n, s.client.traffic())
 	if err != nil {
 		s.endLocked(nil, status.Convert(err), lostMaybeSeen)
 		s.mu.Unlock()

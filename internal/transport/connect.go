@@ -56,6 +56,9 @@ func Connect(ctx context.Context, addr resolver.Address, authority string, p Con
 		return nil, &ConnectError{Step: stepDial, Err: err}
 	}
 	c := &Client{cfg: cfg, events: p.Events, authority: authority}
+	if p.Watch {
+		c.events = &watchedClient{ClientEvents: p.Events}
+	}
 	c.peer = peer.Peer{Addr: nc.RemoteAddr(), LocalAddr: nc.LocalAddr()}
 	if cfg.Creds != nil {
 		c.secure = cfg.Creds.Info().SecurityProtocol == "tls"
@@ -74,6 +77,8 @@ func Connect(ctx context.Context, addr resolver.Address, authority string, p Con
 type ConnectParams struct {
 	Config *ClientConfig
 	Events ClientEvents
+	// Watch has the connection count what it carries: see ConnStats.
+	Watch bool
 }
 
 func (c *Client) handshake(ctx context.Context, addr resolver.Address, raw net.Conn) (net.Conn, error) {

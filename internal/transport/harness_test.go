@@ -70,6 +70,7 @@ func (s *testServer) accept() {
 			return
 		}
 		c := NewServer(context.Background(), nc, &peer.Peer{Addr: nc.RemoteAddr(), LocalAddr: nc.LocalAddr()}, &s.cfg, s)
+		c.Watch()
 		s.mu.Lock()
 		s.conns[c] = struct{}{}
 		s.mu.Unlock()
@@ -125,7 +126,7 @@ func (s *testServer) dial(cfg *ClientConfig) (*Client, *noted) {
 	n := newNoted()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	c, err := Connect(ctx, s.addr(), "example.test", ConnectParams{Config: cfg, Events: n})
+	c, err := Connect(ctx, s.addr(), "example.test", ConnectParams{Config: cfg, Events: n, Watch: true})
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -42,6 +42,15 @@ func (q *inbox) pop() (grpcwire.Message, bool) {
 	return m, true
 }
 
+// size is how many bytes the messages have.
+func (q *inbox) size() int {
+	n := q.first.Len
+	for i := range q.rest {
+		n += q.rest[i].Len
+	}
+	return n
+}
+
 func (q *inbox) drop() {
 	for m, ok := q.pop(); ok; m, ok = q.pop() {
 		m.Data.Free()

@@ -65,6 +65,13 @@ func (s *Server) Peer() *peer.Peer { return &s.peer }
 // Context carries what belongs to the connection.
 func (s *Server) Context() context.Context { return s.ctx }
 
+// Watch has the connection count what it carries: see ConnStats. It is to be called
+// before Start.
+func (s *Server) Watch() { s.handler = &watchedServer{ServerHandler: s.handler} }
+
+// Stats is how the connection stands.
+func (s *Server) Stats() ConnStats { return statsOf(s.conn, s.traffic()) }
+
 // Close ends the connection at once; the contexts of its calls are cancelled.
 func (s *Server) Close(err error) { s.conn.Close(err) }
 
@@ -158,7 +165,7 @@ func (s *ServerStream) Run() {
 	defer s.h2.Done()
 	switch {
 	case s.ctxErr() != nil: // reset before it was started
-		s.release()
+		s.release(false)
 	case s.req.refusal != nil:
 		s.refuse()
 	default:

@@ -55,6 +55,7 @@ func newServerStream(c *Server, req *request, end bool) *ServerStream {
 	s.h2.Init((*serverReceiver)(s))
 	s.body.init(c.cfg.BufferPool, c.cfg.MaxRecvMsgSize)
 	s.callContext.stream = s
+	c.traffic().streamBegan()
 	if req.hasTimeout {
 		s.callContext.setDeadline(req.timeout)
 	}
@@ -262,7 +263,11 @@ func (s *ServerStream) Send(p Payload) error {
 	}
 	f := p.frames()
 	s.takeHeaders(&f)
-	return s.send(f)
+	err := s.send(f)
+	if err == nil {
+		s.server.traffic().messageSent()
+	}
+	return err
 }
 
 // takeHeaders puts the response headers in front of f if they are not sent yet.
@@ -299,7 +304,10 @@ func (s *ServerStream) Reply(p Payload) error {
 	}
 	f.Trailers = (*replyTrailers)(s)
 	err := s.send(f)
-	s.release()
+	if err == nil {
+		s.server.traffic().messageSent()
+	}
+	s.release(err == nil)
 	return err
 }
 
@@ -321,7 +329,7 @@ func (s *ServerStream) Finish(st *status.Status) error {
 	}
 	s.mu.Unlock()
 	err := s.send(f)
-	s.release()
+	s.release(err == nil)
 	return err
 }
 
@@ -332,7 +340,7 @@ func (s *ServerStream) refuse() {
 		s.out.httpStatus = s.req.refusal.httpStatus
 		_ = s.send(h2.Frames{Trailers: (*replyTrailers)(s)}) // nobody to tell
 	}
-	s.release()
+	s.release(true)
 }
 
 // finish settles how the call ends, once.
@@ -355,8 +363,10 @@ func (s *ServerStream) finish(st *status.Status) bool {
 
 var okFields = grpcwire.StatusFields{Code: "0"}
 
-// release ends the context and frees what was received and not taken.
-func (s *ServerStream) release() {
+// release ends the context and frees what was received and not taken. well says that
+// the client is told how the call ended.
+func (s *ServerStream) release(well bool) {
+	s.server.traffic().streamEnded(well)
 	s.callContext.cancel(context.Canceled)
 	s.mu.Lock()
 	s.ended = true
@@ -367,7 +377,7 @@ func (s *ServerStream) release() {
 // Abort ends the call without a status: the client sees code.
 func (s *ServerStream) Abort(code frame.ErrCode) {
 	s.h2.Reset(code)
-	s.release()
+	s.release(false)
 }
 
 // replyHeaders is a ServerStream as the source of its response headers. What it
@@ -432,7 +442,7 @@ func (r *serverReceiver) Filled(n int) error {
 	s := (*ServerStream)(r)
 	s.mu.Lock()
 	s.allowUpFront(s.h2.Window())
-	expect, err := s.filled(n)
+	expect, err := s.filled(n, s.server.traffic())
 	if err != nil {
 		// The handler answers with the status; the assembler gives scratch
 		// space for the rest of the body.

@@ -141,6 +141,14 @@ func (a *Assembler) Missing() int {
 // InMessage reports whether a message has begun and is incomplete.
 func (a *Assembler) InMessage() bool { return a.nPrefix > 0 }
 
+// Held returns the size, in bytes, of the buffer of the message in assembly.
+func (a *Assembler) Held() int {
+	if a.buf == nil {
+		return 0
+	}
+	return cap(*a.buf)
+}
+
 // End is to be called at END_STREAM: it returns [ErrUnexpectedEnd] in the middle of a
 // message, the error of Filled if there was one, else nil.
 func (a *Assembler) End() error {

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package h2
+
+import "google.golang.org/grpc/internal/transport/readyreader"
+
+// Stats is how a connection stands at a moment.
+type Stats struct {
+	Parked  bool // it has neither a goroutine nor a read buffer
+	Streams int  // that are open
+
+	// Queued is the memory, in bytes, of what waits to be sent, and what is sent
+	// but for the batch that the system is being given.
+	Queued int
+	// Reserved is the memory, in bytes, of a read buffer that is held for life.
+	// One from the pool is held while bytes in it are parsed, and not counted.
+	Reserved int
+
+	SendWindow uint32 // bytes that we may send
+	RecvWindow uint32 // bytes that the peer may send
+}
+
+// Stats looks at the connection. It may be called at any time, also after the end.
+func (c *Conn) Stats() Stats {
+	s := Stats{Parked: c.handle.Parked()}
+	if _, ready := readyreader.NewReader(c.nc); !ready || !c.cfg.Pooled {
+		s.Reserved = c.readOptions().Size
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.dead {
+		return Stats{}
+	}
+	s.Streams = c.table.open()
+	s.SendWindow, s.RecvWindow = c.outflow.Window(), c.inflow.Window()
+	s.Queued = cap(c.out.b)
+	for _, st := range c.table.byID {
+		if st.pending != nil {
+			s.Queued += st.pending.size
+		}
+	}
+	return s
+}
+
+// Receivers returns those of the open streams.
+func (c *Conn) Receivers() []Receiver {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	list := make([]Receiver, 0, c.table.open())
+	for _, st := range c.table.byID {
+		list = append(list, st.recv)
+	}
+	return list
+}

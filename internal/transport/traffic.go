@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transport
+
+import (
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc/internal/transport/h2"
+)
+
+// traffic counts what a connection carries, for who watches. It is nil while
+// nobody does; its methods then do nothing.
+type traffic struct {
+	started, succeeded, failed atomic.Int64
+	sent, received             atomic.Int64 // messages
+
+	// In nanoseconds of Unix time, 0 for never.
+	lastStream, lastSent, lastReceived atomic.Int64
+}
+
+// watchedClient and watchedServer stand between a connection that is watched and its
+// owner, so that connections that are not watched are no larger for it.
+type (
+	watchedClient struct {
+		ClientEvents
+		traffic
+	}
+	watchedServer struct {
+		ServerHandler
+		traffic
+	}
+)
+
+func (c *Client) traffic() *traffic {
+	if w, ok := c.events.(*watchedClient); ok {
+		return &w.traffic
+	}
+	return nil
+}
+
+func (s *Server) traffic() *traffic {
+	if w, ok := s.handler.(*watchedServer); ok {
+		return &w.traffic
+	}
+	return nil
+}
+
+func (t *traffic) streamBegan() {
+	if t != nil {
+		t.started.Add(1)
+		t.lastStream.Store(time.Now().UnixNano())
+	}
+}
+
+// streamEnded follows streamBegan, once. A stream is well if its end was said in the
+// regular way, whatever the status.
+func (t *traffic) streamEnded(well bool) {
+	switch {
+	case t == nil:
+	case well:
+		t.succeeded.Add(1)
+	default:
+		t.failed.Add(1)
+	}
+}
+
+func (t *traffic) messageSent() {
+	if t != nil {
+		t.sent.Add(1)
+		t.lastSent.Store(time.Now().UnixNano())
+	}
+}
+
+func (t *traffic) messageReceived() {
+	if t != nil {
+		t.received.Add(1)
+		t.lastReceived.Store(time.Now().UnixNano())
+	}
+}
+
+func (t *traffic) stats() (s TrafficStats) {
+	if t == nil {
+		return s
+	}
+	return TrafficStats{
+		Started: t.started.Load(), Succeeded: t.succeeded.Load(), Failed: t.failed.Load(),
+		Sent: t.sent.Load(), Received: t.received.Load(),
+		LastStream: timeAt(&t.lastStream), LastSent: timeAt(&t.lastSent), LastReceived: timeAt(&t.lastReceived),
+	}
+}
+
+func timeAt(nanos *atomic.Int64) time.Time {
+	if n := nanos.Load(); n != 0 {
+		return time.Unix(0, n)
+	}
+	return time.Time{}
+}
+
+// TrafficStats is what a connection has carried since it is watched.
+type TrafficStats struct {
+	// Started counts streams. Those that are over have succeeded, if their end was said
+	// in the regular way, whatever the status of the call; else they have failed.
+	Started, Succeeded, Failed int64
+	Sent, Received             int64 // messages
+
+	// The zero time stands for never.
+	LastStream, LastSent, LastReceived time.Time
+}
+
+// ConnStats is how a connection stands at a moment.
+type ConnStats struct {
+	Parked  bool // it has neither a goroutine nor a buffer
+	Streams int  // that are open
+
+	// Held is the memory, in bytes, of what the connection keeps for itself and for
+	// open streams: messages that arrive or wait to be taken, and what waits to
+	// be sent. What passes through at the moment is not in it: bytes that are being
+	// parsed, a batch that is being written, the records of a secure connection.
+	Held int
+
+	SendWindow, RecvWindow uint32 // bytes, of the connection's own windows
+	TrafficStats                  // zero unless it is watched
+}
+
+func statsOf(c *h2.Conn, t *traffic) ConnStats {
+	s := c.Stats()
+	held := s.Queued + s.Reserved
+	for _, r := range c.Receivers() {
+		switch r := r.(type) {
+		case *clientReceiver:
+			held += r.body.size()
+		case *serverReceiver:
+			held += r.body.size()
+		}
+	}
+	return ConnStats{
+		Parked: s.Parked, Streams: s.Streams, Held: held,
+		SendWindow: s.SendWindow, RecvWindow: s.RecvWindow,
+		TrafficStats: t.stats(),
+	}
+}

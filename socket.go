@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package grpc
+
+import (
+	"net"
+	"strconv"
+
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/internal/channelz"
+	"google.golang.org/grpc/internal/transport"
+	"google.golang.org/grpc/peer"
+)
+
+// The options that a connection has in channelz. Package channelz/service documents
+// them.
+const (
+	optionParked    = "grpc.parked"
+	optionStreams   = "grpc.streams_open"
+	optionBytesHeld = "grpc.bytes_held"
+)
+
+// listenSource is a listener for channelz.
+type listenSource struct{ addr net.Addr }
+
+// ChannelzSocket implements channelz.SocketSource.
+func (l listenSource) ChannelzSocket() channelz.SocketData {
+	return channelz.SocketData{LocalAddr: l.addr}
+}
+
+// connSource is a connection of either side for channelz.
+type connSource struct {
+	conn interface {
+		Peer() *peer.Peer
+		Stats() transport.ConnStats
+	}
+	remoteName string
+}
+
+// ChannelzSocket implements channelz.SocketSource.
+func (c connSource) ChannelzSocket() channelz.SocketData {
+	p, st := c.conn.Peer(), c.conn.Stats()
+	d := channelz.SocketData{
+		LocalAddr: p.LocalAddr, RemoteAddr: p.Addr, RemoteName: c.remoteName,
+		StreamsStarted: st.Started, StreamsSucceeded: st.Succeeded, StreamsFailed: st.Failed,
+		MessagesSent: st.Sent, MessagesReceived: st.Received,
+		LastMessageSent: st.LastSent, LastMessageReceived: st.LastReceived,
+		LocalFlowControlWindow: int64(st.SendWindow), RemoteFlowControlWindow: int64(st.RecvWindow),
+		Options: []channelz.SocketOption{
+			{Name: optionParked, Value: strconv.FormatBool(st.Parked)},
+			{Name: optionStreams, Value: strconv.Itoa(st.Streams)},
+			{Name: optionBytesHeld, Value: strconv.Itoa(st.Held)},
+		},
+	}
+	if _, client := c.conn.(*transport.Client); client {
+		d.LastLocalStreamCreated = st.LastStream
+	} else {
+		d.LastRemoteStreamCreated = st.LastStream
+	}
+	if info, ok := p.AuthInfo.(credentials.ChannelzSecurityInfo); ok {
+		d.Security = info.GetSecurityValue()
+	}
+	return d
+}
