@@ -75,7 +75,7 @@ func TestOptionsNotShared(t *testing.T) {
 			_ []int
 		}{}}),
 	} {
-		if keptOptions(t, opt) == keptOptions(t, opt) {
+		if one, other := keptOptions(t, opt), keptOptions(t, opt); one == other {
 			t.Errorf("%s: shared", name)
 		}
 	}

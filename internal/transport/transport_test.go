@@ -91,7 +91,6 @@ func BenchmarkUnary(b *testing.B) {
 }
 
 func benchmarkUnary(b *testing.B, size, callers int) {
-
 	s := startServer(b, "tcp", ServerConfig{}, echoUnary)
 	c, _ := s.dial(nil)
 	msg := make([]byte, size)
