@@ -76,7 +76,6 @@ func (c *Conn) dropEncoder() {
 func (c *Conn) freezeIfParked() {
 	if c.handle.Parked() {
 		c.freezeEncoder()
-		c.table.trim()
 	}
 }
 

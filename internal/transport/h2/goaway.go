@@ -110,6 +110,9 @@ func (c *Conn) lastStreamGone() {
 	if c.cfg.TrackIdle {
 		c.idleSince = clock()
 	}
+	if c.handle.Parked() {
+		c.table.trim() // slim was here before
+	}
 	c.tryPart()
 }
 

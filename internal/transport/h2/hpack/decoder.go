@@ -43,10 +43,6 @@ func (d *Decoder) SetKinds(k *Kinds) {
 // left it unchanged decodes to the same fields for as long as it stays so.
 func (d *Decoder) Generation() uint64 { return d.t.gen }
 
-// Trim gives back memory that the table's present entries do not need. An idle
-// connection may call it at any time between blocks.
-func (d *Decoder) Trim() { d.t.trim() }
-
 // Decode adds the fields of block, a whole header block, to l. An error, always an
 // [*Error], leaves l and d of no further use: the connection is to be closed with
 // COMPRESSION_ERROR. A block over l's limit is no error; the table follows it

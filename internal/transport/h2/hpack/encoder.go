@@ -143,10 +143,6 @@ func (e *Encoder) AppendField(dst []byte, name, value string, ix Indexing) []byt
 // long as it stays the same after that block's [Encoder.Begin].
 func (e *Encoder) Generation() uint64 { return e.t.gen }
 
-// Trim gives back memory that the table's present entries do not need. It changes
-// nothing else, so that an idle connection may call it at any time between blocks.
-func (e *Encoder) Trim() { e.t.trim() }
-
 func (e *Encoder) setup() {
 	if !e.ready {
 		e.Init(MaxEncoderTable)

@@ -138,8 +138,8 @@ func TestTrimAfterHighWater(t *testing.T) {
 	for _, f := range []string{"a", "b"} {
 		mustDecode(t, &d, e.AppendField(e.Begin(nil), f, strings.Repeat(f, 600), Incremental))
 	}
-	e.Trim()
-	d.Trim()
+	e.t.trim()
+	d.t.trim()
 	for _, tab := range []*table{&e.t, &d.t} {
 		if tab.n != 2 || tab.footprint() > 2*602+arenaStep+minRing*16 {
 			t.Errorf("%d entries hold %d octets", tab.n, tab.footprint())
@@ -150,8 +150,8 @@ func TestTrimAfterHighWater(t *testing.T) {
 	})
 	e.SetMaxTableSize(0)
 	mustDecode(t, &d, e.Begin(nil))
-	e.Trim()
-	d.Trim()
+	e.t.trim()
+	d.t.trim()
 	if n := e.t.footprint() + d.t.footprint(); n != 0 {
 		t.Errorf("empty tables hold %d octets", n)
 	}

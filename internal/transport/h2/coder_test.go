@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package h2
+
+import (
+	"testing"
+
+	"google.golang.org/grpc/internal/transport/park"
+	"google.golang.org/grpc/mem"
+)
+
+// lateRole is a server that answers when it is told to.
+type lateRole struct {
+	*spinRole
+	calls chan *spin
+}
+
+type lateCall struct {
+	*spin
+	role *lateRole
+}
+
+func (l lateCall) OnEnd() { l.role.calls <- l.spin }
+
+func (r *lateRole) Accept(*HeaderBlock, bool) (*Stream, error) {
+	s := r.stream()
+	s.Init(lateCall{s, r})
+	return &s.Stream, nil
+}
+
+type latePair struct {
+	client, server *Conn
+	role           *spinRole
+	late           *lateRole
+}
+
+func newLatePair(t *testing.T) *latePair {
+	nc, ns := socketPair(t, "unix", 0)
+	cfg := &Config{Pool: mem.DefaultBufferPool(), Pooled: true, StaticWindow: true}
+	p := &latePair{role: newSpinRole(false), late: &lateRole{newSpinRole(true), make(chan *spin, 1)}}
+	p.server, p.client = New(ns, Server, cfg, p.late), New(nc, Client, cfg, p.role)
+	p.server.Start()
+	p.client.Start()
+	t.Cleanup(func() {
+		p.client.Close(nil)
+		p.server.Close(nil)
+		<-p.role.closed
+		<-p.late.closed
+	})
+	return p
+}
+
+// parked waits until both ends are idle.
+func (p *latePair) parked(t *testing.T) {
+	t.Helper()
+	until(t, "parked", func() bool { return p.client.handle.Parked() && p.server.handle.Parked() })
+}
+
+// call runs one call, whose answer goes out while both ends are parked if late.
+func (p *latePair) call(t *testing.T, late bool) {
+	s := p.role.stream()
+	if err := p.client.Open(&s.Stream, Frames{Headers: spinRequest, HasData: true, Data: p.role.data, End: true}, nil); err != nil {
+		t.Fatal(err)
+	}
+	got := <-p.late.calls
+	if late {
+		p.parked(t)
+	}
+	got.Done()
+	if err := got.Send(Frames{Headers: spinResponse, HasData: true, Data: p.late.data, Trailers: spinTrailers}); err != nil {
+		t.Fatal(err)
+	}
+	<-s.done
+}
+
+// What two connections whose peers said the same keep of it is one thing, also after
+// an answer that was sent with nobody reading; and both go on from there.
+func TestIdleStateIsShared(t *testing.T) {
+	if !park.Supported() {
+		t.Skip("not on this system")
+	}
+	a, b := newLatePair(t), newLatePair(t)
+	for _, late := range []bool{false, true, false, true, true} {
+		a.call(t, late)
+		b.call(t, false)
+		a.parked(t)
+		b.parked(t)
+		for _, c := range [][2]*Conn{{a.client, b.client}, {a.server, b.server}} {
+			wantShared(t, c[0], c[1])
+		}
+	}
+	if a.server.reading.fresh() || a.server.sending.fresh() {
+		t.Error("nothing was kept: this tests nothing")
+	}
+}
+
+// wantShared looks at two parked connections.
+func wantShared(t *testing.T, a, b *Conn) {
+	t.Helper()
+	for _, c := range []*Conn{a, b} {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.coder != nil || c.table.byID != nil || !c.out.empty() {
+			t.Errorf("an idle %v keeps coder %v, %d streams, %d bytes", c.side, c.coder != nil, len(c.table.byID), cap(c.out.b))
+		}
+	}
+	if a.reading != b.reading || a.sending != b.sending {
+		t.Errorf("one keeps %q and %q\nthe other %q and %q", a.reading.state.Value(), a.sending.state.Value(), b.reading.state.Value(), b.sending.state.Value())
+	}
+}
