@@ -29,19 +29,20 @@ type addrConn struct {
 	internal.SubConnSeal
 
 	// Immutable.
-	cc    *ClientConn
-	owner *balancerWrapper
-	opts  balancer.NewSubConnOptions
-	node  *channelz.Node
+	cc       *ClientConn
+	owner    *balancerWrapper
+	listener func(balancer.SubConnState) // nil: the policy itself is told
+	node     *channelz.Node
 
 	// ready is the connection that RPCs use; nil unless the state is Ready.
 	ready atomic.Pointer[link]
 
-	silent    bool // Shutdown was reported; belongs to owner.calls
-	producers producerSet
+	wantsHealth bool // immutable: the state is to follow the server's health
+	silent      bool // Shutdown was reported; belongs to owner.calls
+	producers   producerSet
 
 	mu      sync.Mutex
-	addrs   []resolver.Address
+	addrs   []resolver.Address // replaced as a whole, never changed
 	state   connectivity.State
 	current *link              // the connection
 	cancel  context.CancelFunc // of the attempt to connect; nil while there is none
@@ -51,7 +52,7 @@ type addrConn struct {
 }
 
 func newAddrConn(b *balancerWrapper, addrs []resolver.Address, opts balancer.NewSubConnOptions) *addrConn {
-	ac := &addrConn{cc: b.cc, owner: b, opts: opts, addrs: addrs}
+	ac := &addrConn{cc: b.cc, owner: b, listener: opts.StateListener, wantsHealth: opts.HealthCheckEnabled, addrs: addrs}
 	if channelz.IsOn() {
 		ac.node = channelz.NewNode(b.cc.node, channelz.Subchannel, addressList(addrs))
 	}
@@ -80,7 +81,7 @@ func (ac *addrConn) beginLocked() {
 	ctx, cancel := context.WithCancel(context.Background())
 	ac.cancel = cancel
 	ac.setStateLocked(connectivity.Connecting, nil)
-	go ac.connect(ctx, slices.Clone(ac.addrs), ac.retries)
+	go ac.connect(ctx, ac.addrs, ac.retries)
 }
 
 // setStateLocked changes the state and reports it. mu is held, so that reports keep the
@@ -137,7 +138,8 @@ var errSuperseded = errors.New("grpc: the subchannel was shut down, or its addre
 
 func (ac *addrConn) tryAll(ctx context.Context, addrs []resolver.Address) (*link, error) {
 	var first error
-	for _, addr := range addrs {
+	for i := range addrs {
+		addr := &addrs[i]
 		l, err := ac.dial(ctx, addr)
 		if err == nil {
 			return l, nil
@@ -156,9 +158,9 @@ func (ac *addrConn) tryAll(ctx context.Context, addrs []resolver.Address) (*link
 	return nil, first
 }
 
-func (ac *addrConn) dial(ctx context.Context, addr resolver.Address) (*link, error) {
+func (ac *addrConn) dial(ctx context.Context, addr *resolver.Address) (*link, error) {
 	l := &link{ac: ac, addr: addr}
-	client, err := transport.Connect(ctx, addr, ac.cc.authority, transport.ConnectParams{
+	client, err := transport.Connect(ctx, *addr, ac.cc.authority, transport.ConnectParams{
 		Config: ac.cc.transport.Load(),
 		Events: l,
 		Watch:  ac.node != nil,
@@ -280,7 +282,7 @@ func (ac *addrConn) UpdateAddresses(addrs []resolver.Address) {
 	}
 	ac.addrs = slices.Clone(addrs)
 	l := ac.current
-	if l != nil && slices.ContainsFunc(addrs, func(a resolver.Address) bool { return sameServer(a, l.addr) }) {
+	if l != nil && slices.ContainsFunc(addrs, func(a resolver.Address) bool { return sameServer(a, *l.addr) }) {
 		ac.mu.Unlock()
 		return
 	}

@@ -15,9 +15,8 @@ import (
 // healthState is the watch of the health of a subchannel's server (gRFC A17). The lock of
 // the subchannel guards it.
 type healthState struct {
-	cancel   context.CancelFunc             // ends the watch; nil while there is none
-	listener func(balancer.SubConnState)    // the one registered for this connection
-	turn     *func(b balancer.SubConnState) // identifies the listener
+	cancel context.CancelFunc             // ends the watch; nil while there is none
+	turn   *func(b balancer.SubConnState) // the listener registered for this connection
 }
 
 // healthService is the service whose health is to be watched; watch is nil if none is.
@@ -35,7 +34,7 @@ func (ac *addrConn) healthService() (service string, watch healthcheck.Func) {
 // startHealthCheckLocked watches the server's health on l, if the balancer wants the
 // subchannel's own state to follow it. It returns false if it does not.
 func (ac *addrConn) startHealthCheckLocked(l *link) bool {
-	if !ac.opts.HealthCheckEnabled {
+	if !ac.wantsHealth {
 		return false
 	}
 	service, watch := ac.healthService()
@@ -93,7 +92,6 @@ func (ac *addrConn) RegisterHealthListener(listener func(balancer.SubConnState))
 		return // the balancer will hear of it, and come again
 	}
 	ac.endWatchLocked()
-	ac.health.listener = listener
 	if listener == nil {
 		ac.health.turn = nil
 		return

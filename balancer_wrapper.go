@@ -12,7 +12,6 @@ import (
 	estats "google.golang.org/grpc/experimental/stats"
 	"google.golang.org/grpc/internal"
 	"google.golang.org/grpc/internal/balancer/gracefulswitch"
-	"google.golang.org/grpc/internal/channelz"
 	"google.golang.org/grpc/internal/serializer"
 	"google.golang.org/grpc/resolver"
 )
@@ -25,8 +24,9 @@ type balancerWrapper struct {
 	internal.ClientConnSeal
 
 	// Immutable.
-	cc     *ClientConn
-	policy *gracefulswitch.Balancer
+	cc *ClientConn
+
+	policy gracefulswitch.Balancer
 
 	calls serializer.Serializer
 
@@ -36,17 +36,22 @@ type balancerWrapper struct {
 
 func newBalancerWrapper(cc *ClientConn) *balancerWrapper {
 	b := &balancerWrapper{cc: cc}
-	node := channelz.Identifier(cc.node)
-	b.policy = gracefulswitch.New(b, balancer.BuildOptions{
+	b.policy.Init(b)
+	return b
+}
+
+// BuildOptions implements gracefulswitch.Owner.
+func (b *balancerWrapper) BuildOptions() balancer.BuildOptions {
+	cc := b.cc
+	return balancer.BuildOptions{
 		DialCreds:       cc.opts.creds,
 		CredsBundle:     cc.opts.bundle,
 		Dialer:          cc.opts.dialer,
 		Authority:       cc.authority,
 		CustomUserAgent: cc.opts.userAgent,
-		ChannelzParent:  node,
+		ChannelzParent:  cc.node,
 		Target:          cc.parsed(),
-	})
-	return b
+	}
 }
 
 // update gives the balancer what the resolver found, and returns what it thinks of it.
@@ -156,7 +161,7 @@ func (b *balancerWrapper) tell(ac *addrConn, s balancer.SubConnState) {
 			return
 		}
 		ac.silent = s.ConnectivityState == connectivity.Shutdown
-		if listener := ac.opts.StateListener; listener != nil {
+		if listener := ac.listener; listener != nil {
 			listener(s)
 			return
 		}

@@ -19,7 +19,7 @@ import (
 type link struct {
 	// Immutable once the link is used.
 	ac     *addrConn
-	addr   resolver.Address
+	addr   *resolver.Address // not changed by anybody
 	client *transport.Client
 
 	mu     sync.Mutex

@@ -6,13 +6,19 @@ package serializer
 
 import "sync"
 
-// Serializer is a queue of callbacks. The zero value is ready. It takes about 40 bytes
+// Serializer is a queue of callbacks. The zero value is ready. It takes 24 bytes
 // while it has nothing to do.
 type Serializer struct {
 	mu     sync.Mutex
-	queue  []func()
-	busy   bool // somebody runs the queue, or is about to
+	queue  *entry // the last one, whose next is the first; nil while empty
+	busy   bool   // somebody runs the queue, or is about to
 	closed bool
+}
+
+// entry is a callback in a ring of them.
+type entry struct {
+	f    func()
+	next *entry
 }
 
 // Do has f run after everything that was queued before. If nobody runs the queue the
@@ -51,7 +57,9 @@ func (s *Serializer) add(f func()) (queued, run bool) {
 	if s.closed {
 		return false, false
 	}
-	s.queue = append(s.queue, f)
+	e := &entry{f: f}
+	e.next = e
+	s.queue = joined(s.queue, e)
 	run = !s.busy
 	s.busy = true
 	return true, run
@@ -67,33 +75,47 @@ func (s *Serializer) run() {
 
 func (s *Serializer) runBatch() (done bool) {
 	s.mu.Lock()
-	batch := s.queue
+	last := s.queue
 	s.queue = nil
-	if len(batch) == 0 {
+	if last == nil {
 		s.busy = false
 		s.mu.Unlock()
 		return true
 	}
 	s.mu.Unlock()
-	next := 0
 	defer func() {
-		if next < len(batch) {
-			s.abandon(batch[next:])
+		if last != nil {
+			s.abandon(last)
 		}
 	}()
-	for next < len(batch) {
-		f := batch[next]
-		batch[next] = nil
-		next++
-		f()
+	for last != nil {
+		first := last.next
+		if first == last {
+			last = nil
+		} else {
+			last.next = first.next
+		}
+		first.f()
 	}
 	return false
 }
 
 // abandon puts back what a panic kept from running, and lets somebody else go on.
-func (s *Serializer) abandon(rest []func()) {
+func (s *Serializer) abandon(last *entry) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.queue = append(rest, s.queue...)
+	s.queue = joined(last, s.queue)
 	s.busy = false
+}
+
+// joined makes one ring of two, either of which may be empty, and returns its last entry.
+func joined(front, back *entry) *entry {
+	if front == nil {
+		return back
+	}
+	if back == nil {
+		return front
+	}
+	front.next, back.next = back.next, front.next
+	return back
 }

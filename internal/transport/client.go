@@ -6,7 +6,7 @@ import (
 	"context"
 	"errors"
 	"net"
-	"sync"
+	"sync/atomic"
 
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/internal/transport/grpcwire"
@@ -40,23 +40,28 @@ type Client struct {
 	events    ClientEvents
 	authority string
 	secure    bool
-	spoke     bool // whether the peer spoke HTTP/2; written before settled is closed
 	peer      peer.Peer
 
-	once    sync.Once
-	settled chan struct{} // closed when the peer has spoken HTTP/2, or never will
+	wait atomic.Pointer[preface] // nil once the peer has spoken HTTP/2, or never will
+}
+
+// preface is the wait for the peer to show that it speaks HTTP/2.
+type preface struct {
+	settled chan struct{} // closed at the end of it
+	spoke   bool          // whether it did; written before
 }
 
 // newClient runs HTTP/2 over nc, whose handshake is done, and waits until the
 // peer has shown that it speaks it too.
 func newClient(ctx context.Context, nc net.Conn, c *Client) error {
-	c.settled = make(chan struct{})
+	w := &preface{settled: make(chan struct{})}
+	c.wait.Store(w)
 	openConns.Add(1)
 	c.conn = h2.New(nc, h2.Client, &c.cfg.h2, (*clientHandler)(c))
 	c.conn.Start()
 	select {
-	case <-c.settled:
-		if !c.spoke {
+	case <-w.settled:
+		if !w.spoke {
 			return c.conn.Cause()
 		}
 		return nil // should it be closed again by now, Closed has told
@@ -153,10 +158,10 @@ func openError(ctx context.Context, err error) error {
 type clientHandler Client
 
 func (h *clientHandler) settle(spoke bool) {
-	h.once.Do(func() {
-		h.spoke = spoke
-		close(h.settled)
-	})
+	if w := h.wait.Swap(nil); w != nil {
+		w.spoke = spoke
+		close(w.settled)
+	}
 }
 
 func (h *clientHandler) Accept(*h2.HeaderBlock, bool) (*h2.Stream, error) {

@@ -7,14 +7,17 @@ import (
 
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/experimental/stats"
+	"google.golang.org/grpc/internal"
 	"google.golang.org/grpc/resolver"
 )
 
 // child is one policy, and the ClientConn that it was built with.
 type child struct {
-	balancer.ClientConn // the parent's
-	parent              *Balancer
-	name                string
+	internal.ClientConnSeal
+
+	parent *Balancer
+	name   string
 
 	// calls is held during each call into the policy: those of the parent, those of
 	// SubConns and the last one, Close, which comes from a goroutine of its own.
@@ -23,7 +26,7 @@ type child struct {
 
 	// The parent's lock guards the rest.
 	last     balancer.State
-	subConns map[balancer.SubConn]struct{}
+	subConns subConnSet
 }
 
 // build says whether the builder built something.
@@ -52,7 +55,7 @@ func (c *child) close() {
 		policy.Close()
 		c.policy = nil
 	})
-	for sc := range c.parent.orphans(c) {
+	for sc := range c.parent.orphans(c).all {
 		sc.Shutdown()
 	}
 }
@@ -70,11 +73,9 @@ func (c *child) ResolveNow(o resolver.ResolveNowOptions) {
 // NewSubConn implements balancer.ClientConn.
 func (c *child) NewSubConn(addrs []resolver.Address, opts balancer.NewSubConnOptions) (balancer.SubConn, error) {
 	listener := opts.StateListener
-	var sc balancer.SubConn
+	var adopted balancer.SubConn // the parent's lock guards it
 	opts.StateListener = func(s balancer.SubConnState) {
-		if s.ConnectivityState == connectivity.Shutdown {
-			c.parent.forget(c, sc)
-		}
+		sc := c.parent.adopted(c, &adopted, s.ConnectivityState == connectivity.Shutdown)
 		c.call(func(policy balancer.Balancer) {
 			if listener != nil {
 				listener(s)
@@ -84,18 +85,25 @@ func (c *child) NewSubConn(addrs []resolver.Address, opts balancer.NewSubConnOpt
 			policy.UpdateSubConnState(sc, s)
 		})
 	}
-	// sc is written before anybody can call Connect, and so before the listener.
 	//lint:ignore SA1019 a policy may still give several addresses
-	sc, err := c.ClientConn.NewSubConn(addrs, opts)
+	sc, err := c.parent.cc.NewSubConn(addrs, opts)
 	if err != nil {
 		return nil, err
 	}
-	if !c.parent.adopt(c, sc) {
+	if !c.parent.adopt(c, sc, &adopted) {
 		sc.Shutdown()
 		return nil, errClosed
 	}
 	return sc, nil
 }
+
+// Target implements balancer.ClientConn.
+//
+//lint:ignore SA1019 it has to be passed on
+func (c *child) Target() string { return c.parent.cc.Target() }
+
+// MetricsRecorder implements balancer.ClientConn.
+func (c *child) MetricsRecorder() stats.MetricsRecorder { return c.parent.cc.MetricsRecorder() }
 
 // RemoveSubConn implements balancer.ClientConn.
 func (c *child) RemoveSubConn(sc balancer.SubConn) {

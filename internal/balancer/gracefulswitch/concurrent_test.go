@@ -70,7 +70,8 @@ func TestConcurrentUse(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, sc := range cc.SubConns() {
-			sc.Report(connectivity.State(i%5), nil)
+			// Not Shutdown: that would say that nobody has to shut it down any more.
+			sc.Report(connectivity.State(i%4), nil)
 		}
 		lb.ExitIdle()
 	}

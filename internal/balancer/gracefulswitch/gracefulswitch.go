@@ -19,6 +19,9 @@ import (
 var (
 	logger = grpclog.Component("gracefulswitch")
 
+	// waiting is the picker of a policy that has reported nothing yet.
+	waiting = base.NewErrPicker(balancer.ErrNoSubConnAvailable)
+
 	errClosed = errors.New("gracefulswitch: the balancer is closed")
 )
 
@@ -34,7 +37,7 @@ var (
 type Balancer struct {
 	// Immutable.
 	cc   balancer.ClientConn
-	opts balancer.BuildOptions
+	opts *balancer.BuildOptions // nil: cc is an Owner, and has them
 
 	mu      sync.Mutex
 	closed  bool
@@ -45,28 +48,44 @@ type Balancer struct {
 // New returns a Balancer without a policy. It does nothing until SwitchTo, or until
 // UpdateClientConnState with a *Config.
 func New(cc balancer.ClientConn, opts balancer.BuildOptions) *Balancer {
-	return &Balancer{cc: cc, opts: opts}
+	return &Balancer{cc: cc, opts: &opts}
+}
+
+// Owner is a ClientConn that knows what its balancers are built with, which need not be
+// kept for it then.
+type Owner interface {
+	balancer.ClientConn
+
+	BuildOptions() balancer.BuildOptions
+}
+
+// Init makes of a zero Balancer what New would have made.
+func (b *Balancer) Init(cc Owner) { b.cc = cc }
+
+func (b *Balancer) buildOptions() balancer.BuildOptions {
+	if b.opts != nil {
+		return *b.opts
+	}
+	return b.cc.(Owner).BuildOptions()
 }
 
 // SwitchTo builds a policy and begins to switch to it. A policy that is still pending
 // from an earlier switch is given up.
 func (b *Balancer) SwitchTo(builder balancer.Builder) error {
 	c := &child{
-		ClientConn: b.cc,
-		parent:     b,
-		name:       builder.Name(),
+		parent: b,
+		name:   builder.Name(),
 		last: balancer.State{
 			ConnectivityState: connectivity.Connecting,
-			Picker:            base.NewErrPicker(balancer.ErrNoSubConnAvailable),
+			Picker:            waiting,
 		},
-		subConns: make(map[balancer.SubConn]struct{}),
 	}
 	replaced, err := b.install(c)
 	if err != nil {
 		return err
 	}
 	replaced.close()
-	if !c.build(builder, b.opts) {
+	if !c.build(builder, b.buildOptions()) {
 		b.uninstall(c)
 		return fmt.Errorf("gracefulswitch: the builder of %q built nothing", c.name)
 	}
@@ -201,29 +220,36 @@ func (b *Balancer) isChild(c *child) bool {
 	return c == b.current || c == b.pending
 }
 
-// adopt notes that a SubConn is c's, unless c is not in use any more.
-func (b *Balancer) adopt(c *child, sc balancer.SubConn) bool {
+// adopt notes that a SubConn is c's, for its listener in *as, unless c is not in use any
+// more.
+func (b *Balancer) adopt(c *child, sc balancer.SubConn, as *balancer.SubConn) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.isChild(c) {
 		return false
 	}
-	c.subConns[sc] = struct{}{}
+	c.subConns.add(sc)
+	*as = sc
 	return true
 }
 
-func (b *Balancer) forget(c *child, sc balancer.SubConn) {
+// adopted returns the SubConn that adopt noted, nil before that, and forgets it if it is
+// over.
+func (b *Balancer) adopted(c *child, as *balancer.SubConn, over bool) balancer.SubConn {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	delete(c.subConns, sc)
+	if over {
+		c.subConns.remove(*as)
+	}
+	return *as
 }
 
 // orphans returns the SubConns that c leaves behind.
-func (b *Balancer) orphans(c *child) map[balancer.SubConn]struct{} {
+func (b *Balancer) orphans(c *child) subConnSet {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	left := c.subConns
-	c.subConns = make(map[balancer.SubConn]struct{})
+	c.subConns = subConnSet{}
 	return left
 }
 

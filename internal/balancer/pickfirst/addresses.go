@@ -12,6 +12,9 @@ import (
 // order returns the addresses of the endpoints in the order in which they are to be
 // tried: each once, and the families in turn.
 func order(endpoints []resolver.Endpoint) []resolver.Address {
+	if len(endpoints) == 1 && len(endpoints[0].Addresses) == 1 {
+		return []resolver.Address{endpoints[0].Addresses[0]}
+	}
 	seen := resolver.NewAddressMapV2[bool]()
 	var list []resolver.Address
 	for _, e := range endpoints {

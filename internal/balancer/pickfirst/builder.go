@@ -28,9 +28,14 @@ func (Builder) Name() string { return Name }
 
 // Build makes a balancer.
 func (Builder) Build(cc balancer.ClientConn, opts balancer.BuildOptions) balancer.Balancer {
+	target := opts.Target.String()
+	//lint:ignore SA1019 it is not used if it is another
+	if t := cc.Target(); t == target {
+		target = t // the same bytes once
+	}
 	return &pickFirst{
 		cc:      cc,
-		target:  opts.Target.String(),
+		target:  target,
 		shuffle: rand.Shuffle,
 	}
 }

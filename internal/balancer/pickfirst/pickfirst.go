@@ -36,27 +36,28 @@ type pickFirst struct {
 	target  string
 	shuffle func(n int, swap func(i, j int))
 
-	mu       sync.Mutex
-	closed   bool
-	started  bool // there was an update with addresses
-	health   bool
-	addrs    []resolver.Address
-	subs     []*sub // those that exist, in the order they were made
-	selected *sub   // the one that is ready
-	state    connectivity.State
+	mu        sync.Mutex
+	closed    bool
+	started   bool // there was an update with addresses
+	health    bool
+	firstPass bool
+	state     int32              // a connectivity.State
+	addrs     []resolver.Address // replaced as a whole, never changed
+	subs      []*sub             // those that exist, in the order they were made
+	selected  *sub               // the one that is ready
 
 	// The first pass.
-	firstPass bool
-	next      int // index into addrs of the next to be tried
-	failures  int // since the first pass was over
-	lastErr   error
-	delay     *time.Timer // until the next attempt; nil while none is due
+	next     int32 // index into addrs of the next to be tried
+	failures int32 // since the first pass was over
+	lastErr  error
+	delay    *time.Timer // until the next attempt; nil while none is due
 }
 
 // sub is the subchannel of one address.
 type sub struct {
 	balancer.SubConn
-	addr   resolver.Address
+	of     *pickFirst
+	addr   *resolver.Address // not changed by anybody
 	state  connectivity.State
 	failed bool // in this pass
 	err    error
@@ -98,28 +99,36 @@ func (b *pickFirst) UpdateClientConnState(s balancer.ClientConnState) error {
 func (b *pickFirst) useAddresses(addrs []resolver.Address) {
 	hadNone := len(b.addrs) == 0
 	b.addrs = addrs
-	if b.selected != nil && contains(addrs, b.selected.addr) {
-		return
-	}
 	wasReady := b.selected != nil
 	for _, s := range slices.Clone(b.subs) {
-		if !contains(addrs, s.addr) {
+		if a := find(addrs, s.addr); a != nil {
+			s.addr = a // the old list can go
+		} else {
 			b.drop(s)
 		}
 	}
+	if b.selected != nil {
+		return
+	}
 	switch {
-	case !b.started, hadNone, wasReady, b.state == connectivity.Connecting:
+	case !b.started, hadNone, wasReady, b.is(connectivity.Connecting):
 		b.started = true
 		b.startPass()
 		b.report(connectivity.Connecting, base.NewErrPicker(balancer.ErrNoSubConnAvailable))
-	case b.state == connectivity.TransientFailure:
+	case b.is(connectivity.TransientFailure):
 		// A62: it stays in TransientFailure until a connection is made.
 		b.startPass()
 	}
 }
 
-func contains(addrs []resolver.Address, a resolver.Address) bool {
-	return slices.ContainsFunc(addrs, func(o resolver.Address) bool { return sameAddress(a, o) })
+// find returns a pointer into the list, nil if the address is not there.
+func find(addrs []resolver.Address, a *resolver.Address) *resolver.Address {
+	for i := range addrs {
+		if sameAddress(*a, addrs[i]) {
+			return &addrs[i]
+		}
+	}
+	return nil
 }
 
 // sameAddress compares what makes a difference to a connection.
@@ -132,7 +141,7 @@ func sameAddress(a, b resolver.Address) bool {
 func (b *pickFirst) ResolverError(err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.closed || len(b.addrs) > 0 && b.state != connectivity.TransientFailure {
+	if b.closed || len(b.addrs) > 0 && !b.is(connectivity.TransientFailure) {
 		return
 	}
 	if len(b.addrs) > 0 && b.lastErr != nil {
@@ -160,11 +169,11 @@ func (b *pickFirst) Close() {
 func (b *pickFirst) ExitIdle() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.closed || b.state != connectivity.Idle || len(b.addrs) == 0 || !b.started {
+	if b.closed || !b.is(connectivity.Idle) || len(b.addrs) == 0 || !b.started {
 		return
 	}
 	b.startPass()
-	if b.state == connectivity.Idle {
+	if b.is(connectivity.Idle) {
 		b.report(connectivity.Connecting, base.NewErrPicker(balancer.ErrNoSubConnAvailable))
 	}
 }
@@ -182,8 +191,8 @@ func (b *pickFirst) startPass() {
 // failed already, as far as this pass goes.
 func (b *pickFirst) tryNext() {
 	b.stopDelay()
-	for b.next < len(b.addrs) {
-		s := b.subFor(b.addrs[b.next])
+	for int(b.next) < len(b.addrs) {
+		s := b.subFor(&b.addrs[b.next])
 		b.next++
 		if s == nil {
 			continue
@@ -196,7 +205,7 @@ func (b *pickFirst) tryNext() {
 		if s.state == connectivity.Idle {
 			s.Connect()
 		}
-		if b.next < len(b.addrs) {
+		if int(b.next) < len(b.addrs) {
 			b.startDelay()
 		}
 		return
@@ -206,7 +215,7 @@ func (b *pickFirst) tryNext() {
 
 // endPass ends the first pass if all attempts have failed.
 func (b *pickFirst) endPass() {
-	if !b.firstPass || b.next < len(b.addrs) {
+	if !b.firstPass || int(b.next) < len(b.addrs) {
 		return
 	}
 	for _, s := range b.subs {
@@ -246,19 +255,17 @@ func (b *pickFirst) stopDelay() {
 
 // subFor returns the subchannel of an address, a new one if need be; nil if none can be
 // made.
-func (b *pickFirst) subFor(a resolver.Address) *sub {
+func (b *pickFirst) subFor(a *resolver.Address) *sub {
 	for _, s := range b.subs {
-		if sameAddress(s.addr, a) {
+		if sameAddress(*s.addr, *a) {
 			return s
 		}
 	}
-	s := &sub{addr: a, state: connectivity.Idle}
+	s := &sub{of: b, addr: a, state: connectivity.Idle}
 	//lint:ignore SA1019 there is no other way to make one
-	made, err := b.cc.NewSubConn([]resolver.Address{a}, balancer.NewSubConnOptions{
-		StateListener: func(state balancer.SubConnState) { b.subChanged(s, state) },
-	})
+	made, err := b.cc.NewSubConn([]resolver.Address{*a}, balancer.NewSubConnOptions{StateListener: s.changed})
 	if err != nil {
-		logger.Warningf("no SubConn for %v: %v", a, err)
+		logger.Warningf("no SubConn for %v: %v", *a, err)
 		b.lastErr = err
 		return nil
 	}
@@ -283,6 +290,8 @@ func (b *pickFirst) dropAll() {
 		b.drop(s)
 	}
 }
+
+func (s *sub) changed(now balancer.SubConnState) { s.of.subChanged(s, now) }
 
 // subChanged is told the state of a subchannel.
 func (b *pickFirst) subChanged(s *sub, now balancer.SubConnState) {
@@ -322,7 +331,7 @@ func (b *pickFirst) subFailed(s *sub) {
 	if b.firstPass {
 		s.failed = true
 		// The one that was begun last does not make the next wait any more.
-		if b.next > 0 && sameAddress(b.addrs[b.next-1], s.addr) {
+		if b.next > 0 && sameAddress(b.addrs[b.next-1], *s.addr) {
 			b.tryNext()
 		} else {
 			b.endPass()
@@ -330,7 +339,7 @@ func (b *pickFirst) subFailed(s *sub) {
 		return
 	}
 	b.failures++
-	if b.failures%len(b.addrs) == 0 {
+	if int(b.failures)%len(b.addrs) == 0 {
 		b.fail(b.lastErr)
 		b.cc.ResolveNow(resolver.ResolveNowOptions{})
 	}
@@ -394,8 +403,10 @@ func (b *pickFirst) fail(err error) {
 	b.report(connectivity.TransientFailure, base.NewErrPicker(err))
 }
 
+func (b *pickFirst) is(s connectivity.State) bool { return b.state == int32(s) }
+
 func (b *pickFirst) report(s connectivity.State, p balancer.Picker) {
-	b.state = s
+	b.state = int32(s)
 	b.cc.UpdateState(balancer.State{ConnectivityState: s, Picker: p})
 }
 
