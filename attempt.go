@@ -284,13 +284,24 @@ func (r *clientCall) addCredentials(a *attempt) error {
 	uri := audience(r.authority(a), r.call.Method)
 	for _, c := range r.cc.opts.perRPC {
 		if err := r.addCredential(ctx, c, info, uri); err != nil {
-			return err
+			return credentialError(err, codes.Unauthenticated)
 		}
 	}
 	if r.info.creds != nil {
-		return r.addCredential(ctx, r.info.creds, info, uri)
+		if err := r.addCredential(ctx, r.info.creds, info, uri); err != nil {
+			return credentialError(err, codes.Internal)
+		}
 	}
 	return nil
+}
+
+// credentialError gives an error of credentials that is not a status the code: that is
+// Unauthenticated for a channel's and Internal for a call's, as programs have come to expect.
+func credentialError(err error, code codes.Code) error {
+	if s, ok := status.FromError(err); ok {
+		return controlPlaneError(s)
+	}
+	return status.Errorf(code, "transport: per-RPC creds failed due to error: %v", err)
 }
 
 func (r *clientCall) addCredential(ctx context.Context, c credentials.PerRPCCredentials, info credentials.AuthInfo, uri string) error {
@@ -301,10 +312,7 @@ func (r *clientCall) addCredential(ctx context.Context, c credentials.PerRPCCred
 	}
 	md, err := c.GetRequestMetadata(ctx, uri)
 	if err != nil {
-		if s, ok := status.FromError(err); ok {
-			return controlPlaneError(s)
-		}
-		return status.Errorf(codes.Unauthenticated, "grpc: per-RPC credentials: %v", err)
+		return err
 	}
 	for k, v := range md {
 		if k = strings.ToLower(k); !grpcwire.IsReserved(k) {

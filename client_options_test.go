@@ -65,8 +65,8 @@ func TestSizeLimits(t *testing.T) {
 	cc := newTestClient(t, s.addr)
 	const long = "a message that is too long"
 	ctx := testContext(t)
-	wantCode(t, "send", call(ctx, cc, long, MaxCallSendMsgSize(10)), codes.ResourceExhausted, "larger than max")
-	wantCode(t, "receive", call(ctx, cc, long, MaxCallRecvMsgSize(10)), codes.ResourceExhausted, "larger than max")
+	wantCode(t, "send", call(ctx, cc, long, MaxCallSendMsgSize(10)), codes.ResourceExhausted, "trying to send message larger than max (")
+	wantCode(t, "receive", call(ctx, cc, long, MaxCallRecvMsgSize(10)), codes.ResourceExhausted, "grpc: received message larger than max (")
 	wantCode(t, "receive compressed", call(ctx, cc, strings.Repeat("x", 10000), MaxCallRecvMsgSize(200), UseCompressor("gzip")), codes.ResourceExhausted)
 	config := WithDefaultServiceConfig(`{"methodConfig":[{"name":[{}],"maxRequestMessageBytes":10}]}`)
 	wantCode(t, "config", call(ctx, newTestClient(t, s.addr, config), long, MaxCallSendMsgSize(100)), codes.ResourceExhausted)
@@ -246,13 +246,15 @@ func TestPerRPCCredentials(t *testing.T) {
 		creds *token
 		want  codes.Code
 	}{
-		{&token{err: errors.New("no token")}, codes.Unauthenticated},
+		{&token{err: errors.New("no token")}, codes.Internal},
 		{&token{err: status.Error(codes.ResourceExhausted, "")}, codes.ResourceExhausted},
 		{&token{err: status.Error(codes.NotFound, "")}, codes.Internal}, // gRFC A54
 		{&token{secure: true}, codes.Unauthenticated},
 	} {
 		wantCode(t, fmt.Sprintf("%+v", tt.creds), call(testContext(t), cc, "x", PerRPCCredentials(tt.creds)), tt.want)
 	}
+	a.err = errors.New("no token")
+	wantCode(t, "of the channel", call(testContext(t), cc, "x"), codes.Unauthenticated, "per-RPC creds failed due to error: no token")
 	_, err := NewClient(s.addr, WithTransportCredentials(insecure.NewCredentials()), WithPerRPCCredentials(&token{secure: true}))
 	if err == nil {
 		t.Error("no error for credentials that need security on a channel without")

@@ -115,7 +115,7 @@ func compressInto(c encoding.Compressor, data mem.BufferSlice, to io.Writer) err
 
 func checkSendSize(data mem.BufferSlice, limit int) error {
 	if n := data.Len(); n > limit {
-		return status.Errorf(codes.ResourceExhausted, "grpc: trying to send message larger than max (%d vs. %d)", n, limit)
+		return status.Errorf(codes.ResourceExhausted, "trying to send message larger than max (%d vs. %d)", n, limit)
 	}
 	return nil
 }

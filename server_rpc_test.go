@@ -229,7 +229,7 @@ func TestServerMessageSizes(t *testing.T) {
 	unary := transport.Call{Method: "/test.Echo/Unary"}
 	c.unary(context.Background(), strings.Repeat("x", 48)).want(t, strings.Repeat("x", 48))
 	c.unary(context.Background(), strings.Repeat("x", 60)).
-		wantStatus(t, codes.ResourceExhausted, "grpc: trying to send message larger than max (62 vs. 50)")
+		wantStatus(t, codes.ResourceExhausted, "trying to send message larger than max (62 vs. 50)")
 	c.unary(context.Background(), strings.Repeat("x", 99)).
 		wantStatus(t, codes.ResourceExhausted, "grpc: received message larger than max (101 vs. 100)")
 	zipped := unary

@@ -144,7 +144,7 @@ func TestServerStreamSendErrors(t *testing.T) {
 	}
 	c := connect(t, serve(t, e, MaxSendMsgSize(99)))
 	r := c.open(context.Background(), transport.Call{Method: "/test.Echo/Bidi"})
-	r.wantEnd(codes.ResourceExhausted, "grpc: trying to send message larger than max (102 vs. 99)")
+	r.wantEnd(codes.ResourceExhausted, "trying to send message larger than max (102 vs. 99)")
 }
 
 func TestServerStreamCompression(t *testing.T) {

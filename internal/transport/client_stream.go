@@ -4,6 +4,7 @@ package transport
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -379,6 +380,15 @@ func (r *clientReceiver) OnAbort(err *h2.StreamError) {
 	s.closed = true // what has arrived whole can still be taken
 }
 
+// lostText tells why the connection was lost. Programs look for the first text, which is
+// that of the published module.
+func lostText(cause error) string {
+	if below, ok := errors.AsType[*h2.IOError](cause); ok && below.Op == "read" {
+		return "error reading from server: " + below.Err.Error()
+	}
+	return cause.Error()
+}
+
 func (s *ClientStream) abortStatus(err *h2.StreamError) *status.Status {
 	switch {
 	case err.Unprocessed:
@@ -387,7 +397,7 @@ func (s *ClientStream) abortStatus(err *h2.StreamError) *status.Status {
 		if st, ok := status.FromError(err.Cause); ok {
 			return st // of our own, given to Close
 		}
-		return status.New(codes.Unavailable, err.Cause.Error())
+		return status.New(codes.Unavailable, lostText(err.Cause))
 	case !err.Remote:
 		return status.New(codes.Internal, err.Error())
 	}

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/internal/ctxkey"
 	"google.golang.org/grpc/internal/resolver/networktype"
+	"google.golang.org/grpc/internal/transport/h2"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/resolver"
 )
@@ -67,6 +68,9 @@ func Connect(ctx context.Context, addr resolver.Address, authority string, p Con
 		}
 	}
 	if err := newClient(ctx, nc, c); err != nil {
+		if below, ok := errors.AsType[*h2.IOError](err); ok && below.Op == "read" {
+			err = below.Err // the step says that it was read
+		}
 		return nil, &ConnectError{Step: stepPreface, Err: err}
 	}
 	return c, nil

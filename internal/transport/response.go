@@ -91,15 +91,7 @@ func (r *response) verdict(headers *response) *status.Status {
 	if headers == nil {
 		headers = r
 	}
-	return grpcwire.MissingStatus(headers.httpStatus, headers.foreignType())
-}
-
-// foreignType is the content type where it is not one of gRPC.
-func (r *response) foreignType() string {
-	if r.isGRPC {
-		return ""
-	}
-	return r.contentType
+	return grpcwire.MissingStatus(headers.httpStatus, headers.contentType)
 }
 
 func itoa(n int) string { return strconv.Itoa(n) }

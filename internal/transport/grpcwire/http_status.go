@@ -5,7 +5,6 @@ package grpcwire
 import (
 	"fmt"
 	"net/http"
-	"strings"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -31,20 +30,20 @@ func HTTPStatusCode(httpStatus int) codes.Code {
 	return codes.Unknown
 }
 
-// MissingStatus is the status of a response that brought no grpc-status. contentType is
-// the response's content type where that is known; one that is not of gRPC is named in
-// the message, because it usually tells which proxy or web server answered.
+// MissingStatus is the status of a response that brought no grpc-status. A content type
+// that is not of gRPC is named in the message, because it usually tells which proxy or web
+// server answered. Programs look for the texts, which are those of the published module.
 func MissingStatus(httpStatus int, contentType string) *status.Status {
-	var b strings.Builder
-	b.WriteString("the response has no " + HeaderGRPCStatus)
-	if httpStatus != 0 {
-		fmt.Fprintf(&b, "; HTTP status %d", httpStatus)
-		if text := http.StatusText(httpStatus); text != "" {
-			b.WriteString(" (" + text + ")")
-		}
+	_, isGRPC := ParseContentType(contentType)
+	if isGRPC && (httpStatus == 0 || httpStatus == http.StatusOK) {
+		return status.New(codes.Unknown, "the response has no "+HeaderGRPCStatus)
 	}
-	if _, ok := ParseContentType(contentType); !ok && contentType != "" {
-		fmt.Fprintf(&b, "; content-type %q is not gRPC", clip(contentType))
+	text := fmt.Sprintf("unexpected HTTP status code received from server: %d (%s)", httpStatus, http.StatusText(httpStatus))
+	switch {
+	case contentType == "":
+		text += "; malformed header: missing HTTP content-type"
+	case !isGRPC:
+		text += fmt.Sprintf("; transport: received unexpected content-type %q", clip(contentType))
 	}
-	return status.New(HTTPStatusCode(httpStatus), b.String())
+	return status.New(HTTPStatusCode(httpStatus), text)
 }

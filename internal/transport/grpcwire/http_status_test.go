@@ -3,7 +3,6 @@
 package grpcwire
 
 import (
-	"strings"
 	"testing"
 
 	"google.golang.org/grpc/codes"
@@ -37,14 +36,17 @@ func TestMissingStatus(t *testing.T) {
 	if st.Code() != codes.Unimplemented {
 		t.Errorf("code %v", st.Code())
 	}
-	for _, part := range []string{"404 (Not Found)", `content-type "text/html; charset=utf-8"`} {
-		if !strings.Contains(st.Message(), part) {
-			t.Errorf("%q lacks %q", st.Message(), part)
-		}
-	}
-	for _, contentType := range []string{"", "application/grpc", "application/grpc+proto"} {
-		if st := MissingStatus(200, contentType); strings.Contains(st.Message(), "content-type") {
-			t.Errorf("%q: %q", contentType, st.Message())
+	for _, tt := range []struct {
+		httpStatus        int
+		contentType, want string
+	}{
+		{404, "text/html; charset=utf-8", `unexpected HTTP status code received from server: 404 (Not Found); transport: received unexpected content-type "text/html; charset=utf-8"`},
+		{520, "", "unexpected HTTP status code received from server: 520 (); malformed header: missing HTTP content-type"},
+		{503, "application/grpc", "unexpected HTTP status code received from server: 503 (Service Unavailable)"},
+		{200, "application/grpc+proto", "the response has no grpc-status"},
+	} {
+		if got := MissingStatus(tt.httpStatus, tt.contentType).Message(); got != tt.want {
+			t.Errorf("%d, %q: got %q, want %q", tt.httpStatus, tt.contentType, got, tt.want)
 		}
 	}
 }

@@ -52,11 +52,12 @@ func (f *StatusFields) HasStatus() bool { return f.seen || f.Code != "" }
 //
 // The google.rpc.Status in grpc-status-details-bin is the result where there is exactly
 // one and its code is that of grpc-status. Where it is broken or disagrees, grpc-status
-// and grpc-message stand alone. A code that is no number, or none of the defined ones,
-// gives codes.Unknown and a message that names it.
+// and grpc-message stand alone. A code that is no number gives codes.Unknown and a message
+// that names it. One that is not defined is passed on, as statuscodes.md allows:
+// applications have codes of their own.
 func (f *StatusFields) Status(httpStatus int) *status.Status {
 	if !f.HasStatus() {
-		return MissingStatus(httpStatus, "")
+		return MissingStatus(httpStatus, ContentTypeGRPC)
 	}
 	if f.Code == "0" && f.Message == "" {
 		return okStatus
@@ -70,14 +71,7 @@ func (f *StatusFields) Status(httpStatus int) *status.Status {
 		return status.New(codes.OK, DecodePercent(f.Message))
 	}
 	if detailed := f.detailed(code); detailed != nil {
-		if !isDefined(code) {
-			detailed.Message = fmt.Sprintf("%s %d is not a defined code: %s", HeaderGRPCStatus, n, detailed.Message)
-			detailed.Code = int32(codes.Unknown)
-		}
 		return status.FromProto(detailed)
-	}
-	if !isDefined(code) {
-		return status.Newf(codes.Unknown, "%s %d is not a defined code%s", HeaderGRPCStatus, n, f.suffix())
 	}
 	return status.New(code, DecodePercent(f.Message))
 }
@@ -110,9 +104,6 @@ func CodeString(c codes.Code) string {
 }
 
 var okStatus = status.New(codes.OK, "")
-
-// isDefined reports whether c is one of the codes in statuscodes.md.
-func isDefined(c codes.Code) bool { return c <= codes.Unauthenticated }
 
 // detailed returns the google.rpc.Status of the details, or nil where it cannot be used.
 func (f *StatusFields) detailed(code codes.Code) *spb.Status {

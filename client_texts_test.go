@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package grpc
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// Programs find out what happened from texts of errors where a code is not enough. These are
+// ones that are known to be looked for.
+
+func TestTextOfLostServer(t *testing.T) {
+	s := serve(t, newEcho())
+	cc := newTestClient(t, s.addr)
+	st, err := cc.NewStream(testContext(t), bidiStream, bidiMethod)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := st.SendMsg(&text{Value: "x"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := st.RecvMsg(new(text)); err != nil {
+		t.Fatal(err)
+	}
+	s.Stop()
+	wantCode(t, "after the server's end", st.RecvMsg(new(text)), codes.Unavailable, "desc = error reading from server: ")
+}
+
+func TestTextOfMuteServer(t *testing.T) {
+	lis, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			c, err := lis.Accept()
+			if err != nil {
+				return
+			}
+			// What has not been read would make a reset of the end.
+			_, _ = io.ReadFull(c, make([]byte, len("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")))
+			c.Close()
+		}
+	}()
+	cc := newTestClient(t, lis.Addr().String())
+	wantCode(t, "a server that hangs up", call(testContext(t), cc, "x"), codes.Unavailable,
+		"connection error: ", "error reading server preface: ")
+	cc.Close()
+	lis.Close()
+	<-done
+}
+
+func TestTextOfWebServer(t *testing.T) {
+	s := httptest.NewUnstartedServer(http.NotFoundHandler())
+	s.Config.Protocols = new(http.Protocols)
+	s.Config.Protocols.SetUnencryptedHTTP2(true)
+	s.Start()
+	defer s.Close()
+	cc := newTestClient(t, s.Listener.Addr().String())
+	defer cc.Close()
+	wantCode(t, "a web server", call(testContext(t), cc, "x"), codes.Unimplemented,
+		"unexpected HTTP status code received from server: 404 (Not Found)",
+		`received unexpected content-type "text/plain; charset=utf-8"`)
+}
+
+// TestOwnCodes has an application use codes that gRPC does not define.
+func TestOwnCodes(t *testing.T) {
+	e := newEcho()
+	e.unary = func(context.Context, *text) (*text, error) { return nil, status.Error(1234, "own") }
+	cc := newTestClient(t, serve(t, e).addr)
+	wantCode(t, "a code of its own", call(testContext(t), cc, "x"), 1234, "desc = own")
+}
