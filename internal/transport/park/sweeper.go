@@ -9,7 +9,7 @@ import (
 )
 
 // Linger is how often the process's sweeper looks: a connection that is quiet
-// is found between one and two of these later.
+// is found between one and two of these later, sooner in a crowd.
 const Linger = 100 * time.Millisecond
 
 // Quieter is what a Sweeper watches.
@@ -79,8 +79,18 @@ func (s *Sweeper) Add(e *Entry, q Quieter) {
 	s.push(e)
 	if !s.armed {
 		s.armed = true
-		time.AfterFunc(s.period, s.sweep)
+		time.AfterFunc(s.pause(), s.sweep)
 	}
+}
+
+// crowd is how many entries are many: with each crowd more the sweeper looks more
+// often, up to ten times. Whoever lingers has a goroutine, and what the runtime
+// needs for the most goroutines there ever were it keeps for good.
+const crowd = 256
+
+// pause is how long to wait before the next sweep. mu is held.
+func (s *Sweeper) pause() time.Duration {
+	return max(s.period/time.Duration(1+s.n/crowd), s.period/10)
 }
 
 // Remove stops watching e. It does nothing if e is out.
@@ -120,7 +130,7 @@ func (s *Sweeper) sweep() {
 	defer s.mu.Unlock()
 	if s.armed = s.n > 0; s.armed {
 		// A new timer each time: it belongs to nobody between two sweeps.
-		time.AfterFunc(s.period, s.sweep)
+		time.AfterFunc(s.pause(), s.sweep)
 	}
 }
 

