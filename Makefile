@@ -43,9 +43,9 @@ demo: ## show what idle connections cost, with pooling on and off and beside the
 	go -C benchmark run ./cmd/demo $(ARGS)
 
 test: ## run all tests, and those of the transport again with the plain reader
-	go test $(TESTFLAGS) ./...
-	$(UNPOOL) go test $(TESTFLAGS) $(POOLED)
-	@set -e; for m in $(NESTED); do echo "== $$m"; (cd $$m && go vet ./... && go test $(TESTFLAGS) ./...); done
+	tools/test.sh $(TESTFLAGS) ./...
+	$(UNPOOL) tools/test.sh $(TESTFLAGS) $(POOLED)
+	@set -e; for m in $(NESTED); do echo "== $$m"; (cd $$m && go vet ./... && $(CURDIR)/tools/test.sh $(TESTFLAGS) ./...); done
 
 race: TESTFLAGS += -race
 race: test ## the same under the race detector, where pools also check how they are used
