@@ -81,6 +81,32 @@ func NewServerTLSFromFile(certFile, keyFile string) (TransportCredentials, error
 type tlsCreds struct {
 	config      *tls.Config // never changed after NewTLS, but by OverrideServerName
 	requireALPN bool
+
+	named namedConfigs
+}
+
+// namedConfigs are copies of a config for the servers that were connected to last. A
+// connection keeps its config, and those to the same server need one only.
+type namedConfigs struct {
+	mu     sync.Mutex
+	recent [4]*tls.Config
+	next   int
+}
+
+// get returns a copy of c with a server's name in it. It must not be changed.
+func (n *namedConfigs) get(c *tls.Config, server string) *tls.Config {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, r := range n.recent {
+		if r != nil && r.ServerName == server {
+			return r
+		}
+	}
+	c = c.Clone()
+	c.ServerName = server
+	n.recent[n.next] = c
+	n.next = (n.next + 1) % len(n.recent)
+	return c
 }
 
 func (c *tlsCreds) Info() ProtocolInfo {
@@ -103,8 +129,7 @@ func (c *tlsCreds) ClientHandshake(ctx context.Context, authority string, rawCon
 		if err != nil {
 			host = authority // without a port
 		}
-		config = config.Clone()
-		config.ServerName = host
+		config = c.named.get(config, host)
 	}
 	return c.handshake(ctx, newTLSConn(rawConn, config, clientSide))
 }
