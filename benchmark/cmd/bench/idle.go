@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"google.golang.org/grpc/benchmark/internal/cloud"
 	"google.golang.org/grpc/benchmark/internal/idle"
 	"google.golang.org/grpc/benchmark/internal/ops"
 	"google.golang.org/grpc/benchmark/internal/workers"
@@ -28,7 +29,7 @@ func parseIdle(args []string) (idleOptions, error) {
 	var o idleOptions
 	fs := flag.NewFlagSet("bench idle", flag.ContinueOnError)
 	fs.StringVar(&o.impls, "impls", workers.Ours+","+workers.Published, implsHelp)
-	fs.StringVar(&o.links, "over", "tcp,unix,tls", "how to connect: tcp, unix, tls, unix+tls")
+	fs.StringVar(&o.links, "over", "tcp,unix,tls", "how to connect: tcp, unix, tls, unix+tls, alts")
 	fs.StringVar(&o.steps, "n", "1000,5000,9000", "numbers of connections, rising")
 	fs.StringVar(&o.messages, "messages", "128", "bytes of a message each way before idling; one table for each, e.g. 128,16384,1048576")
 	fs.DurationVar(&o.linger, "linger", 1500*time.Millisecond, "how long connections are left alone before memory is measured")
@@ -58,6 +59,12 @@ func runIdle(ctx context.Context, args []string) error {
 	}
 	outcome := idleOutcome{Machine: thisMachine(time.Now()), Steps: steps, Watch: o.watch, Stall: o.stall}
 	for _, over := range strings.Split(o.links, ",") {
+		if linkOf(over).Security == ops.ALTS {
+			if err := cloud.Check(); err != nil {
+				fmt.Printf("%s is skipped: %v\n", over, err)
+				continue
+			}
+		}
 		for _, message := range messages {
 			t := idleTable{Over: over, Message: message}
 			for _, impl := range impls {
@@ -80,6 +87,9 @@ func runIdle(ctx context.Context, args []string) error {
 			t.print(os.Stdout)
 		}
 	}
+	if len(outcome.Tables) == 0 {
+		return nil
+	}
 	return outcome.save(o.svg)
 }
 
@@ -89,8 +99,8 @@ func linkOf(over string) ops.Link {
 	switch {
 	case both:
 		link.Network, link.Security = network, security
-	case over == ops.TLS:
-		link.Security = ops.TLS
+	case over == ops.TLS, over == ops.ALTS:
+		link.Security = over
 	default:
 		link.Network = over
 	}

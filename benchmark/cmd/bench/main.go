@@ -115,6 +115,9 @@ func runRates(ctx context.Context, args []string) error {
 		}
 		return nil
 	}
+	if chosen = possible(os.Stdout, chosen); len(chosen) == 0 {
+		return nil
+	}
 	impls, err := build(ctx, o.impls)
 	if err != nil {
 		return err

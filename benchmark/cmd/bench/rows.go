@@ -4,9 +4,13 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"regexp"
+	"slices"
+	"sync"
 	"time"
 
+	"google.golang.org/grpc/benchmark/internal/cloud"
 	"google.golang.org/grpc/benchmark/internal/ops"
 )
 
@@ -45,6 +49,8 @@ func rows() []row {
 		streams(ops.Pull, 1<<20, 1, ops.Insecure).wants(1.5).looks(),
 		streams(ops.Pull, 1<<20, 1, ops.TLS).wants(1.5).looks(),
 		streams(ops.Push, 1<<20, 1, ops.Insecure),
+		unary(128, 64, 1, ops.TCP, ops.ALTS),
+		streams(ops.Pull, 1<<20, 1, ops.ALTS).wants(2),
 	}
 	for _, share := range []float64{0.5, 0.7, 0.9} {
 		r := unary(128, 256, 1, ops.TCP, ops.Insecure)
@@ -154,12 +160,24 @@ func choose(pattern string, quick bool) ([]row, error) {
 	return chosen, nil
 }
 
+// possible leaves out the rows that cannot be measured here, and says why.
+func possible(w io.Writer, all []row) []row {
+	reason := sync.OnceValue(cloud.Check)
+	return slices.DeleteFunc(all, func(r row) bool {
+		if r.link.Security != ops.ALTS || reason() == nil {
+			return false
+		}
+		fmt.Fprintf(w, "%s is skipped: %v\n", r.name, reason())
+		return true
+	})
+}
+
 // over is how a row's name says what it runs over.
 func over(network, security string) string {
-	if security != ops.TLS {
+	switch {
+	case security == ops.Insecure:
 		return network
-	}
-	if network == ops.TCP {
+	case network == ops.TCP:
 		return security
 	}
 	return network + "+" + security

@@ -52,6 +52,7 @@ func TestLinkOf(t *testing.T) {
 	for over, want := range map[string]ops.Link{
 		"tcp":      {Protocol: ops.GRPC, Network: ops.TCP, Security: ops.Insecure},
 		"tls":      {Protocol: ops.GRPC, Network: ops.TCP, Security: ops.TLS},
+		"alts":     {Protocol: ops.GRPC, Network: ops.TCP, Security: ops.ALTS},
 		"unix":     {Protocol: ops.GRPC, Network: ops.Unix, Security: ops.Insecure},
 		"unix+tls": {Protocol: ops.GRPC, Network: ops.Unix, Security: ops.TLS},
 	} {

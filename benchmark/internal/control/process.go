@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"google.golang.org/grpc/benchmark/internal/cloud"
 )
 
 // Spec says which worker to start.
@@ -21,6 +23,8 @@ type Spec struct {
 	Name string   // for messages
 	Path string   // of the program
 	Env  []string // added to this program's environment
+	// Cloud lets the worker take the machine for one of Google's.
+	Cloud bool
 }
 
 // Process is a worker that runs. Its methods are for one goroutine at a time.
@@ -38,6 +42,11 @@ type Process struct {
 func Start(ctx context.Context, spec Spec) (*Process, error) {
 	cmd := exec.CommandContext(ctx, spec.Path)
 	cmd.Env = append(os.Environ(), spec.Env...)
+	if spec.Cloud {
+		if err := cloud.Pretend(cmd); err != nil {
+			return nil, err
+		}
+	}
 	p := &Process{spec: spec, cmd: cmd, wait: sync.OnceValue(cmd.Wait), stderr: &output{}}
 	cmd.Stderr = p.stderr
 	in, err := cmd.StdinPipe()

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/benchmark/internal/ops"
 	"google.golang.org/grpc/benchmark/internal/service"
 	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/alts"
 	"google.golang.org/grpc/credentials/insecure"
 )
 
@@ -17,19 +18,31 @@ import (
 type Dialer struct {
 	link    ops.Link
 	targets []string
-	secure  *tls.Config
+	secure  func(net.Conn) net.Conn // of raw connections, nil where they are plain
 	creds   credentials.TransportCredentials
 }
 
 // NewDialer prepares what all connections share.
 func NewDialer(link ops.Link, served ops.Served) (*Dialer, error) {
 	d := &Dialer{link: link, targets: served.Targets, creds: insecure.NewCredentials()}
-	if link.Security == ops.TLS {
+	switch {
+	case link.Security == ops.TLS:
 		config, err := clientTLS(served.RootPEM)
 		if err != nil {
 			return nil, err
 		}
-		d.secure, d.creds = config, credentials.NewTLS(config)
+		d.creds = credentials.NewTLS(config)
+		d.secure = func(c net.Conn) net.Conn { return tls.Client(c, config) }
+	case link.Security == ops.ALTS && link.Protocol == ops.Raw:
+		aead, err := newAEAD(served.Key)
+		if err != nil {
+			return nil, err
+		}
+		d.secure = func(c net.Conn) net.Conn { return newSealed(c, aead, clientSide) }
+	case link.Security == ops.ALTS:
+		opts := alts.DefaultClientOptions()
+		opts.HandshakerServiceAddress = served.Handshaker
+		d.creds = alts.NewClientCreds(opts)
 	}
 	return d, nil
 }
@@ -47,7 +60,7 @@ func (d *Dialer) Raw(n int) (net.Conn, error) {
 	if err != nil || d.secure == nil {
 		return conn, err
 	}
-	return tls.Client(conn, d.secure), nil
+	return d.secure(conn), nil
 }
 
 func (d *Dialer) target(n int) string { return d.targets[n%len(d.targets)] }

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/benchmark/internal/ops"
 	"google.golang.org/grpc/benchmark/internal/service"
 	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/alts"
 )
 
 // Listen serves b, or raw bytes, until the process ends, which is to call cleanup then.
@@ -24,15 +25,9 @@ func Listen(args ops.Serve, b *service.Bench) (_ ops.Served, cleanup func(), _ e
 	if err != nil {
 		return ops.Served{}, nil, err
 	}
-	var served ops.Served
-	var secure *tls.Config
-	if args.Security == ops.TLS {
-		cert, rootPEM, err := newCertificate()
-		if err != nil {
-			return ops.Served{}, nil, err
-		}
-		secure = &tls.Config{Certificates: []tls.Certificate{cert}}
-		served.RootPEM = rootPEM
+	served, sec, err := secure(args)
+	if err != nil {
+		return ops.Served{}, nil, err
 	}
 	for _, l := range lis {
 		reach := l
@@ -44,17 +39,52 @@ func Listen(args ops.Serve, b *service.Bench) (_ ops.Served, cleanup func(), _ e
 		served.Targets = append(served.Targets, target(args, reach))
 	}
 	if args.Protocol == ops.Raw {
-		serveRaw(lis, secure, b)
+		serveRaw(lis, sec.wrap, b)
 	} else {
-		serveGRPC(lis, secure, b)
+		serveGRPC(lis, sec.creds, b)
 	}
 	return served, func() { remove(lis) }, nil
 }
 
-func serveGRPC(lis []net.Listener, secure *tls.Config, b *service.Bench) {
+// security is how a server protects its connections: those with gRPC by creds, those
+// without by wrap. Plain connections have nil for both.
+type security struct {
+	creds credentials.TransportCredentials
+	wrap  func(net.Conn) net.Conn
+}
+
+// secure prepares what was ordered, with all that clients have to know.
+func secure(args ops.Serve) (served ops.Served, sec security, err error) {
+	switch {
+	case args.Security == ops.TLS:
+		cert, rootPEM, err := newCertificate()
+		if err != nil {
+			return served, sec, err
+		}
+		config := &tls.Config{Certificates: []tls.Certificate{cert}}
+		served.RootPEM = rootPEM
+		sec.creds = credentials.NewTLS(config)
+		sec.wrap = func(c net.Conn) net.Conn { return tls.Server(c, config) }
+	case args.Security == ops.ALTS && args.Protocol == ops.Raw:
+		served.Key = newKey()
+		aead, err := newAEAD(served.Key)
+		if err != nil {
+			return served, sec, err
+		}
+		sec.wrap = func(c net.Conn) net.Conn { return newSealed(c, aead, serverSide) }
+	case args.Security == ops.ALTS:
+		served.Handshaker = args.Handshaker
+		opts := alts.DefaultServerOptions()
+		opts.HandshakerServiceAddress = args.Handshaker
+		sec.creds = alts.NewServerCreds(opts)
+	}
+	return served, sec, nil
+}
+
+func serveGRPC(lis []net.Listener, creds credentials.TransportCredentials, b *service.Bench) {
 	opts := []grpc.ServerOption{grpc.MaxRecvMsgSize(service.MaxMessage)}
-	if secure != nil {
-		opts = append(opts, grpc.Creds(credentials.NewTLS(secure)))
+	if creds != nil {
+		opts = append(opts, grpc.Creds(creds))
 	}
 	server := grpc.NewServer(opts...)
 	benchpb.RegisterBenchServer(server, b)

@@ -3,7 +3,6 @@
 package link
 
 import (
-	"crypto/tls"
 	"encoding/binary"
 	"io"
 	"net"
@@ -31,7 +30,7 @@ func (h RawHeader) Bytes() []byte {
 	return binary.BigEndian.AppendUint32(b, h.Mode)
 }
 
-func serveRaw(lis []net.Listener, secure *tls.Config, b *service.Bench) {
+func serveRaw(lis []net.Listener, wrap func(net.Conn) net.Conn, b *service.Bench) {
 	for _, l := range lis {
 		go func() {
 			for {
@@ -39,8 +38,8 @@ func serveRaw(lis []net.Listener, secure *tls.Config, b *service.Bench) {
 				if err != nil {
 					return
 				}
-				if secure != nil {
-					conn = tls.Server(conn, secure)
+				if wrap != nil {
+					conn = wrap(conn)
 				}
 				go rawConn(conn, b)
 			}

@@ -44,6 +44,9 @@ const (
 const (
 	Insecure = "insecure"
 	TLS      = "tls"
+	// ALTS without gRPC is AES-128-GCM over records of a message each, with a copy on
+	// either side: what ALTS at least does.
+	ALTS = "alts"
 )
 
 // Link says how the two sides are connected.
@@ -61,6 +64,8 @@ type Serve struct {
 	Addresses int
 	// Delay, when it is not 0, is how long bytes take to the server, and back. TCP only.
 	Delay time.Duration
+	// Handshaker is the address of the handshaker service, under ALTS.
+	Handshaker string
 }
 
 // Served says how to reach a server.
@@ -68,6 +73,10 @@ type Served struct {
 	Targets []string
 	// RootPEM is the certificate to trust, under TLS.
 	RootPEM string
+	// Handshaker is the address of the handshaker service, under ALTS.
+	Handshaker string
+	// Key is that of raw connections, under ALTS.
+	Key []byte
 }
 
 // Open opens connections, a channel each, and leaves them idle.

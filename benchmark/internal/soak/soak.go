@@ -52,7 +52,9 @@ func Run(ctx context.Context, l ops.Link, served ops.Served, args ops.Soak) (ops
 		}
 		defer c.Close()
 		cuts = c.Cuts
-		s.shaky, err = link.NewDialer(l, ops.Served{Targets: []string{c.Addr()}, RootPEM: served.RootPEM})
+		cut := served
+		cut.Targets = []string{c.Addr()}
+		s.shaky, err = link.NewDialer(l, cut)
 		if err != nil {
 			return ops.Soaked{}, err
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc/benchmark/internal/cloud"
 	"google.golang.org/grpc/benchmark/internal/control"
 	"google.golang.org/grpc/benchmark/internal/ops"
 	"google.golang.org/grpc/benchmark/internal/sample"
@@ -46,15 +47,28 @@ func startPair(t *testing.T, order ops.Serve) *workers.Pair {
 	return pair
 }
 
+// needALTS skips a test of a link that cannot be had here.
+func needALTS(t *testing.T, link ops.Link) {
+	t.Helper()
+	if link.Security != ops.ALTS || link.Protocol == ops.Raw {
+		return
+	}
+	if err := cloud.Check(); err != nil {
+		t.Skip(err)
+	}
+}
+
 var links = map[string]ops.Link{
 	"tcp":  {Protocol: ops.GRPC, Network: ops.TCP, Security: ops.Insecure},
 	"tls":  {Protocol: ops.GRPC, Network: ops.TCP, Security: ops.TLS},
+	"alts": {Protocol: ops.GRPC, Network: ops.TCP, Security: ops.ALTS},
 	"unix": {Protocol: ops.GRPC, Network: ops.Unix, Security: ops.Insecure},
 }
 
 func TestIdleConnectionsAnswerAgain(t *testing.T) {
 	for name, link := range links {
 		t.Run(name, func(t *testing.T) {
+			needALTS(t, link)
 			const n = 20
 			pair := startPair(t, ops.Serve{Link: link})
 			_, err := pair.Open(ops.Open{Connections: n, Calls: 2, MessageSize: 20_000, Watch: true}, nil)
@@ -79,6 +93,7 @@ func TestIdleConnectionsAnswerAgain(t *testing.T) {
 
 func TestLoads(t *testing.T) {
 	raw := ops.Link{Protocol: ops.Raw, Network: ops.TCP, Security: ops.Insecure}
+	rawALTS := ops.Link{Protocol: ops.Raw, Network: ops.TCP, Security: ops.ALTS}
 	rawTLS := ops.Link{Protocol: ops.Raw, Network: ops.TCP, Security: ops.TLS}
 	for name, test := range map[string]struct {
 		order ops.Serve
@@ -93,9 +108,12 @@ func TestLoads(t *testing.T) {
 		"beside":     {ops.Serve{Link: links["tcp"]}, ops.Load{Kind: ops.Unary, Callers: 2, Size: 128, Beside: 1 << 20}},
 		"far":        {ops.Serve{Link: links["tcp"], Delay: time.Millisecond}, ops.Load{Kind: ops.Unary, Callers: 2, Size: 128}},
 		"ping-pong":  {ops.Serve{Link: raw}, ops.Load{Kind: ops.PingPong, Callers: 2, Size: 128}},
+		"pull alts":  {ops.Serve{Link: links["alts"]}, ops.Load{Kind: ops.Pull, Callers: 1, Size: 1 << 20}},
+		"raw alts":   {ops.Serve{Link: rawALTS}, ops.Load{Kind: ops.PingPong, Callers: 2, Size: 20_000}},
 		"raw stream": {ops.Serve{Link: rawTLS}, ops.Load{Kind: ops.Stream, Callers: 2, Size: 1 << 20}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			needALTS(t, test.order.Link)
 			pair := startPair(t, test.order)
 			if _, err := pair.Open(ops.Open{Connections: 2, Calls: 1}, nil); err != nil {
 				t.Fatal(err)

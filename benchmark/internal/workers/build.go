@@ -84,10 +84,7 @@ func build(ctx context.Context, name string) (Impl, error) {
 	if err != nil {
 		return impl, err
 	}
-	impl.Path = filepath.Join(filepath.Dir(root), "out", "benchmark", "worker-"+base)
-	if runtime.GOOS == "windows" {
-		impl.Path += ".exe"
-	}
+	impl.Path = program(root, "worker-"+base)
 	args = append([]string{"build", "-o", impl.Path}, args...)
 	cmd := exec.CommandContext(ctx, "go", append(args, "./cmd/worker")...)
 	cmd.Dir = root
@@ -95,6 +92,14 @@ func build(ctx context.Context, name string) (Impl, error) {
 		return impl, fmt.Errorf("building the worker of %s: %w\n%s", base, err, out)
 	}
 	return impl, nil
+}
+
+// program is the path of a program that is built.
+func program(root, name string) string {
+	if runtime.GOOS == "windows" {
+		name += ".exe"
+	}
+	return filepath.Join(filepath.Dir(root), "out", "benchmark", name)
 }
 
 // Root is the folder of this module, found from the current folder: there, below or above.

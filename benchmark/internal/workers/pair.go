@@ -13,11 +13,13 @@ import (
 // Pair is a server and a client, in a process each.
 type Pair struct {
 	Server, Client *control.Process
+	handshaker     *handshaker // nil where none is needed
 	link           ops.Link
 	served         ops.Served
 }
 
-// StartPair starts both, the server as ordered.
+// StartPair starts both, the server as ordered, and the handshaker service if they need
+// one.
 func StartPair(ctx context.Context, client Impl, order ops.Serve) (*Pair, error) {
 	server := client
 	if client.Server != nil {
@@ -25,11 +27,18 @@ func StartPair(ctx context.Context, client Impl, order ops.Serve) (*Pair, error)
 	}
 	p := &Pair{link: order.Link}
 	var err error
-	p.Server, err = control.Start(ctx, control.Spec{Name: "server of " + server.Name, Path: server.Path, Env: server.Env})
-	if err != nil {
-		return nil, err
+	alts := order.Protocol == ops.GRPC && order.Security == ops.ALTS
+	if alts {
+		if p.handshaker, err = startHandshaker(ctx); err != nil {
+			return nil, err
+		}
+		order.Handshaker = p.handshaker.addr
 	}
-	p.Client, err = control.Start(ctx, control.Spec{Name: "client of " + client.Name, Path: client.Path, Env: client.Env})
+	p.Server, err = control.Start(ctx, control.Spec{Name: "server of " + server.Name, Path: server.Path, Env: server.Env, Cloud: alts})
+	if err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
+	p.Client, err = control.Start(ctx, control.Spec{Name: "client of " + client.Name, Path: client.Path, Env: client.Env, Cloud: alts})
 	if err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
@@ -61,13 +70,16 @@ func Both[R any](p *Pair, op string, args any) (server, client R, err error) {
 	return server, client, err
 }
 
-// Close ends both, the client first.
+// Close ends both, the client first, and then what they needed.
 func (p *Pair) Close() error {
 	var errs []error
 	for _, process := range []*control.Process{p.Client, p.Server} {
 		if process != nil {
 			errs = append(errs, process.Close())
 		}
+	}
+	if p.handshaker != nil {
+		errs = append(errs, p.handshaker.close())
 	}
 	return errors.Join(errs...)
 }

@@ -3,7 +3,7 @@
 // Handshaker is the handshaker service for tests, as a program: whoever wants to try
 // ALTS without Google's platform runs it and gives its address to both sides.
 //
-//	handshaker [-listen ADDR]     prints its address, ends with its input
+//	handshaker [-listen ADDR] [-record BYTES]     prints its address, ends with its input
 package main
 
 import (
@@ -15,17 +15,23 @@ import (
 	"os"
 
 	"google.golang.org/grpc/credentials/alts/internal/altstest"
+	altspb "google.golang.org/grpc/credentials/alts/internal/proto/grpc_gcp"
 )
 
 func main() {
 	addr := flag.String("listen", "127.0.0.1:0", "TCP `address` to listen on")
+	record := flag.Uint("record", 0, "how many `bytes` a record may have for a party whose peer does not say (0: that stays open)")
 	flag.Parse()
 	lis, err := net.Listen("tcp", *addr)
 	if err != nil {
 		log.Fatal("handshaker: ", err)
 	}
 	fmt.Println(lis.Addr())
-	stop := altstest.Serve(lis, &altstest.Service{})
+	stop := altstest.Serve(lis, &altstest.Service{Amend: func(r *altspb.HandshakerResult) {
+		if r.MaxFrameSize == 0 {
+			r.MaxFrameSize = uint32(*record)
+		}
+	}})
 	_, _ = io.Copy(io.Discard, os.Stdin)
 	stop()
 }
