@@ -71,10 +71,10 @@ func (c *Conn) dropEncoder() {
 	}
 }
 
-// freezeIfParked is for what is sent while nobody reads: nobody else would.
+// freezeIfSlim is for what is sent while nobody reads: nobody else would.
 // mu is held.
-func (c *Conn) freezeIfParked() {
-	if c.handle.Parked() {
+func (c *Conn) freezeIfSlim() {
+	if c.slimmed {
 		c.freezeEncoder()
 	}
 }

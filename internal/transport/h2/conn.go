@@ -26,15 +26,14 @@ type Conn struct {
 	handler Handler
 	try     readyreader.Writer // nil if the connection can't be written without waiting
 
-	// Owned by the reader.
+	// Owned by the reader. What it writes for each frame is in act: whoever else
+	// uses the connection would wait for the cache line.
 	act        *active // what only a connection with input needs
-	reading    frozen  // the decoder's state, while there is no act
-	nonsense   nonsense
-	opened     uint32 // what late has seen of the table's ids
-	gotPreface bool   // the peer's first SETTINGS arrived
-	caused     bool   // something was queued or left running for the peer's sake
-	parks      bool   // the connection can be parked: act's rd is a Pollable
-	swept      bool   // the sweeper watches the connection
+	reading    frozen  // while there is none: the decoder's state
+	lasting    lasting // and what else must last
+	gotPreface bool    // the peer's first SETTINGS arrived
+	parks      bool    // the connection can be parked: act's rd is a Pollable
+	swept      bool    // the sweeper watches the connection
 
 	// Where it stands between busy and parked; safe for all. See idle.go.
 	handle park.Handle
@@ -62,6 +61,7 @@ type Conn struct {
 	out      outbuf
 	writing  bool // somebody holds the write token
 	mute     bool // nothing is written any more; the token is never given back
+	slimmed  bool // the connection is parked, or about to
 	sentWork bool // HEADERS or DATA were encoded since the peer's last PING
 
 	// Where the connection stands in its life; see goaway.go for the leaving.
@@ -124,8 +124,10 @@ func (c *Conn) ending() *ending {
 // active is what a connection needs while there is input: it is taken from a
 // pool when input comes, and given back when the connection goes idle.
 type active struct {
+	lasting
 	rd      readyreader.Buffered
 	dec     hpack.Decoder
+	caused  bool          // something was queued or left running for the peer's sake
 	entry   park.Entry    // in the process's sweeper
 	wait    chan struct{} // of waitForBudget
 	headers HeaderBlock
@@ -135,13 +137,23 @@ type active struct {
 	now     time.Time // when the batch began
 }
 
+// lasting is what of active is kept while a connection is idle.
+type lasting struct {
+	nonsense nonsense
+	opened   uint32 // what late has seen of the table's ids
+}
+
 var actives = sync.Pool{New: func() any { return new(active) }}
 
 // activate makes c the connection of a reader.
 func (c *Conn) activate() {
 	c.act = actives.Get().(*active)
 	c.act.rd = readyreader.New(c.nc, c.readOptions())
+	c.act.lasting = c.lasting
 	c.thawDecoder()
+	c.mu.Lock()
+	c.slimmed = false
+	c.mu.Unlock()
 }
 
 func (c *Conn) readOptions() readyreader.Options {
@@ -169,7 +181,7 @@ func (a *active) release() {
 	a.headers.slot, a.headers.memo = nil, nil
 	// A connection may end in the middle of a field block.
 	a.frags.id, a.frags.void = 0, nil
-	a.batch = false
+	a.batch, a.caused = false, false
 	for i := range a.memos.slot {
 		s := &a.memos.slot[i]
 		s.block, s.memo, s.gen = s.block[:0], nil, 0

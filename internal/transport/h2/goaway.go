@@ -110,8 +110,8 @@ func (c *Conn) lastStreamGone() {
 	if c.cfg.TrackIdle {
 		c.idleSince = clock()
 	}
-	if c.handle.Parked() {
-		c.table.trim() // slim was here before
+	if c.slimmed {
+		c.table.trim()
 	}
 	c.tryPart()
 }

@@ -237,6 +237,6 @@ func (c *Conn) appendHeaders(s *Stream, f FieldSource, end bool) error {
 	if end {
 		c.endLocal(s)
 	}
-	c.freezeIfParked()
+	c.freezeIfSlim()
 	return nil
 }

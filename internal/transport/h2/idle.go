@@ -133,12 +133,14 @@ func (c *Conn) park() error {
 // slim gives back what an idle connection does not need.
 func (c *Conn) slim() {
 	c.freezeDecoder()
+	c.lasting = c.act.lasting
 	c.act.release()
 	c.act = nil
 	if r, ok := c.nc.(releaser); ok {
 		r.ReleaseIdle()
 	}
 	c.mu.Lock()
+	c.slimmed = true
 	c.freezeEncoder()
 	if c.bdp != nil && !c.bdp.Sampling() {
 		c.bdp = nil // but not between the bursts of a long path

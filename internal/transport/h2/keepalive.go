@@ -70,7 +70,9 @@ var epoch = time.Now().Add(-time.Second) // 0 is never a time
 func (c *Conn) stampRead() {
 	c.act.now = time.Now()
 	c.act.entry.Touch()
-	c.heard.Store(true)
+	if !c.heard.Load() { // spares others the cache line
+		c.heard.Store(true)
+	}
 	if c.cfg.Keepalive.Interval > 0 {
 		c.lastRead.Store(int64(c.act.now.Sub(epoch)))
 	}

@@ -78,4 +78,4 @@ func (n *nonsense) earn(useful int) {
 	}
 }
 
-func (c *Conn) useless() error { return c.nonsense.useless(c.act.now.Sub(epoch)) }
+func (c *Conn) useless() error { return c.act.nonsense.useless(c.act.now.Sub(epoch)) }

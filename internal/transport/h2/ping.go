@@ -29,7 +29,7 @@ func (c *Conn) onPing(h frame.Header, p []byte) error {
 	c.out.reserve(frame.HeaderLen+8, c.cfg.Pool)
 	c.out.b = frame.AppendPing(c.out.b, true, data)
 	c.replies++
-	c.caused = true
+	c.act.caused = true
 	streams, sent := c.table.open(), c.sentWork
 	c.sentWork = false
 	c.mu.Unlock()

@@ -37,8 +37,8 @@ func (c *Conn) read() error {
 				return err
 			}
 		}
-		if c.caused {
-			c.caused = false
+		if c.act.caused {
+			c.act.caused = false
 			if c.overBudget(false) {
 				if err := c.waitForBudget(false); err != nil {
 					return err

@@ -24,7 +24,7 @@ func (c *Conn) onReset(h frame.Header, p []byte) error {
 		return c.late()
 	}
 	c.finish(s)
-	c.caused = true
+	c.act.caused = true
 	c.mu.Unlock()
 	s.recv.OnAbort(&StreamError{Code: code, Remote: true, Unprocessed: code == frame.RefusedStream})
 	return nil
@@ -69,8 +69,8 @@ func (c *Conn) late() error {
 	c.mu.Lock()
 	opened := c.table.nextLocal + c.table.lastPeer
 	c.mu.Unlock()
-	c.nonsense.earn(int(opened-c.opened) / 2)
-	c.opened = opened
+	c.act.nonsense.earn(int(opened-c.act.opened) / 2)
+	c.act.opened = opened
 	return c.useless()
 }
 
@@ -102,7 +102,7 @@ func (c *Conn) resetByRule(fe frame.Error) error {
 	}
 	c.appendReset(fe.StreamID, fe.Code)
 	c.replies++
-	c.caused = true
+	c.act.caused = true
 	if s == nil {
 		c.mu.Unlock()
 		return c.violation(c.useless())

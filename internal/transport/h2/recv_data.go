@@ -51,7 +51,7 @@ func (c *Conn) onData(h frame.Header) error {
 	if data == 0 && !end {
 		return c.useless()
 	}
-	c.nonsense.useful()
+	c.act.nonsense.useful()
 	if end {
 		c.endRemote(s)
 		s.recv.OnEnd()
@@ -116,7 +116,7 @@ func (c *Conn) countDataLocked(n uint32) error {
 	}
 	if inc := c.inflow.Consume(n); inc > 0 {
 		c.appendWindowUpdate(0, inc)
-		c.caused = true
+		c.act.caused = true
 	}
 	return nil
 }

@@ -97,7 +97,7 @@ func (c *Conn) onMoreHeaders(s *Stream, b *HeaderBlock, end bool, void error) er
 	case b.TooLarge():
 		return c.streamFault(s, frame.StreamError(s.id, frame.EnhanceYourCalm, "header list larger than announced"))
 	}
-	c.nonsense.useful()
+	c.act.nonsense.useful()
 	if end {
 		c.endRemote(s)
 	}
@@ -118,7 +118,7 @@ func (c *Conn) accept(id uint32, b *HeaderBlock, end bool) error {
 		}
 		return frame.StreamError(id, frame.InternalError, err.Error())
 	}
-	c.nonsense.useful()
+	c.act.nonsense.useful()
 	c.mu.Lock()
 	c.register(s, id, c.side.other())
 	s.state = stateOpen

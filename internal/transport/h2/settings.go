@@ -88,7 +88,7 @@ func (c *Conn) onSettings(h frame.Header, p []byte) error {
 	c.out.b = frame.AppendSettingsAck(c.out.b)
 	c.replies++
 	c.mu.Unlock()
-	c.caused = true
+	c.act.caused = true
 	if !c.gotPreface {
 		c.gotPreface = true
 		c.prefaceArrived()

@@ -5,7 +5,8 @@
 // It is made for many mostly idle connections: an [Encoder] or [Decoder] holds no
 // map, only a ring of 16-byte entries over one byte arena, both allocated when the
 // first entry arrives and sized by what the table really holds. In steady state
-// neither direction allocates.
+// neither direction allocates. The state of a connection that is idle can be frozen
+// to a string, and its memory serve another one.
 //
 // Nothing here is safe for concurrent use. An Encoder belongs to whoever writes
 // header blocks in wire order, a Decoder to whoever reads them.
