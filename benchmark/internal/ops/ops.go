@@ -44,8 +44,7 @@ const (
 const (
 	Insecure = "insecure"
 	TLS      = "tls"
-	// ALTS without gRPC is AES-128-GCM over records of a message each, with a copy on
-	// either side: what ALTS at least does.
+	// ALTS without gRPC is AES-128-GCM with a copy on either side: what ALTS does at least.
 	ALTS = "alts"
 )
 
