@@ -121,7 +121,7 @@ func TestLoads(t *testing.T) {
 			if _, err := control.Call[ops.Nothing](pair.Client, ops.OpLoad, test.load, nil); err != nil {
 				t.Fatal(err)
 			}
-			window := ops.Window{Duration: 100 * time.Millisecond}
+			window := ops.Window{Duration: time.Second}
 			got, err := control.Call[ops.Measured](pair.Client, ops.OpWindow, window, nil)
 			if err != nil {
 				t.Fatal(err)
