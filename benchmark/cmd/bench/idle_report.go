@@ -115,7 +115,7 @@ func (o idleOutcome) save(svg string) error {
 
 func idleBar(impl string, m sample.Memory) chart.Bar {
 	return chart.Bar{
-		Label:  filepath.Base(impl),
+		Label:  workers.Label(impl),
 		Value:  m.RSS,
 		Strong: impl == workers.Ours,
 		Note:   fmt.Sprintf("heap %s, stack %s, goroutines %.1f", chart.Bytes(m.Heap), chart.Bytes(m.Stack), m.Goroutines),

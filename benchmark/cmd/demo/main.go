@@ -52,14 +52,6 @@ type options struct {
 	linger                        time.Duration
 }
 
-// labels are what people call the implementations.
-var labels = map[string]string{
-	workers.Ours:                       "this module",
-	workers.Ours + workers.NoPool:      "this module, pooling off",
-	workers.Published:                  "grpc-go v1.85.0",
-	workers.Published + workers.NoPool: "grpc-go v1.85.0, pooling off",
-}
-
 func run(ctx context.Context, o options) error {
 	start := time.Now()
 	var results []idle.Result
@@ -138,7 +130,7 @@ func picture(o options, results []idle.Result) chart.Chart {
 	client := chart.Panel{Title: "Client, per channel"}
 	for _, r := range results {
 		step := r.Steps[0]
-		label := labels[r.Impl]
+		label := workers.Label(r.Impl)
 		if label == "" {
 			label = filepath.Base(r.Impl)
 		}

@@ -27,6 +27,21 @@ const (
 // NoPool, behind the name of an implementation, turns the pooling of read buffers off.
 const NoPool = "+nopool"
 
+// Label is what people call an implementation.
+func Label(impl string) string {
+	switch impl {
+	case Ours:
+		return "this module"
+	case Ours + NoPool:
+		return "this module, pooling off"
+	case Published:
+		return "grpc-go v1.85.0"
+	case Published + NoPool:
+		return "grpc-go v1.85.0, pooling off"
+	}
+	return filepath.Base(impl)
+}
+
 // noPoolEnv is how that is told.
 const noPoolEnv = "GRPC_GO_EXPERIMENTAL_HTTP_FRAMER_READ_BUFFER_POOLING=false"
 
