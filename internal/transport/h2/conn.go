@@ -182,6 +182,7 @@ func (a *active) release() {
 	// A connection may end in the middle of a field block.
 	a.frags.id, a.frags.void = 0, nil
 	a.batch, a.caused = false, false
+	a.wait = nil // a channel may belong to a synctest bubble
 	for i := range a.memos.slot {
 		s := &a.memos.slot[i]
 		s.block, s.memo, s.gen = s.block[:0], nil, 0
