@@ -122,5 +122,5 @@ func TestHeldBytes(t *testing.T) {
 		return n > 512<<10 && n < 1<<20
 	})
 	st.Cancel(context.Canceled)
-	waitFor(t, "the data to be dropped", func() bool { return int(c.Stats().Held) == own })
+	waitFor(t, "the data to be dropped", func() bool { return c.Stats().Held == own })
 }
