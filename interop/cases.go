@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	testpb "google.golang.org/grpc/interop/grpc_testing"
 	"google.golang.org/grpc/status"
@@ -24,10 +23,15 @@ type Case struct {
 	run   func(context.Context, *Client) error
 }
 
-// Run runs the case over c. The error says which of its assertions does not hold.
+// ErrSkipped says that a case needs more than the Config of its client has.
+var ErrSkipped = errors.New("skipped: it needs more servers")
+
+// Run runs the case over client. The error says which of its assertions does not hold, or
+// is ErrSkipped.
 func (c Case) Run(ctx context.Context, client *Client) error { return c.run(ctx, client) }
 
-// Cases returns every case, in the order of the descriptions.
+// Cases returns every case: those of the descriptions in their order, then those that are
+// not described, which look at the channel more than at the wire.
 func Cases() []Case {
 	return []Case{
 		{"empty_unary", "messages of zero bytes", emptyUnary},
@@ -48,32 +52,11 @@ func Cases() []Case {
 		{"cancel_after_begin", "cancelling before the first message", cancelAfterBegin},
 		{"cancel_after_first_response", "cancelling between messages", cancelAfterFirstResponse},
 		{"timeout_on_sleeping_server", "a deadline that passes", timeoutOnSleepingServer},
+		{"wait_for_ready", "RPCs before the server listens, that wait and that don't", waitForReady},
+		{"round_robin", "RPCs in turn over three servers", roundRobin},
+		{"per_rpc_credentials", "credentials of channel and call, as metadata", perRPCCredentials},
 	}
 }
-
-// Client is a channel to a server of the test service. It is safe for concurrent use.
-type Client struct {
-	conn    *grpc.ClientConn
-	test    testpb.TestServiceClient
-	unknown testpb.UnimplementedServiceClient
-}
-
-// NewClient returns a client of the server at target, as grpc.NewClient takes it. The
-// caller closes it.
-func NewClient(target string, opts ...grpc.DialOption) (*Client, error) {
-	conn, err := grpc.NewClient(target, append([]grpc.DialOption{grpc.WithStatsHandler(flagHandler{})}, opts...)...)
-	if err != nil {
-		return nil, err
-	}
-	return &Client{
-		conn:    conn,
-		test:    testpb.NewTestServiceClient(conn),
-		unknown: testpb.NewUnimplementedServiceClient(conn),
-	}, nil
-}
-
-// Close closes the channel.
-func (c *Client) Close() error { return c.conn.Close() }
 
 // Sizes that the descriptions ask for.
 const (

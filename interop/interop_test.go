@@ -12,14 +12,12 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/credentials/insecure"
 	testpb "google.golang.org/grpc/interop/grpc_testing"
 	"google.golang.org/grpc/interop/testcerts"
 	"google.golang.org/grpc/status"
 )
 
-// serve runs srv on a new listener for the length of the test, and returns the target to
-// dial.
+// serve runs srv on a new listener for the length of the test, and returns its address.
 func serve(t *testing.T, srv *grpc.Server, network string) string {
 	t.Helper()
 	addr := "127.0.0.1:0"
@@ -38,16 +36,24 @@ func serve(t *testing.T, srv *grpc.Server, network string) string {
 			t.Error("Serve:", err)
 		}
 	})
-	if network == "unix" {
-		return "unix:" + addr
-	}
 	return lis.Addr().String()
 }
 
-// dial returns a client for the length of the test.
-func dial(t *testing.T, target string, creds credentials.TransportCredentials, opts ...grpc.DialOption) *Client {
+// serveAll serves on as many servers as the cases need, and returns a configuration that
+// has them.
+func serveAll(t *testing.T, network string, opts ...grpc.ServerOption) Config {
 	t.Helper()
-	c, err := NewClient(target, append(opts, grpc.WithTransportCredentials(creds))...)
+	cfg := Config{Network: network}
+	for range roundRobinServers {
+		cfg.Addrs = append(cfg.Addrs, serve(t, NewServer(opts...), network))
+	}
+	return cfg
+}
+
+// dial returns a client for the length of the test.
+func dial(t *testing.T, cfg Config) *Client {
+	t.Helper()
+	c, err := NewClient(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,6 +63,12 @@ func dial(t *testing.T, target string, creds credentials.TransportCredentials, o
 		}
 	})
 	return c
+}
+
+// dialOne returns a client of a server alone.
+func dialOne(t *testing.T, srv *grpc.Server) *Client {
+	t.Helper()
+	return dial(t, Config{Network: "tcp", Addrs: []string{serve(t, srv, "tcp")}})
 }
 
 func runAll(t *testing.T, c *Client) {
@@ -75,7 +87,7 @@ func runAll(t *testing.T, c *Client) {
 func TestCasesOverPlainSockets(t *testing.T) {
 	for _, network := range []string{"tcp", "unix"} {
 		t.Run(network, func(t *testing.T) {
-			runAll(t, dial(t, serve(t, NewServer(), network), insecure.NewCredentials()))
+			runAll(t, dial(t, serveAll(t, network)))
 		})
 	}
 }
@@ -93,12 +105,15 @@ func TestCasesOverTLS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	runAll(t, dial(t, serve(t, NewServer(grpc.Creds(serverCreds)), "tcp"), clientCreds))
+	cfg := serveAll(t, "tcp", grpc.Creds(serverCreds))
+	cfg.Creds = clientCreds
+	runAll(t, dial(t, cfg))
 }
 
 func TestCasesCompressedByDefault(t *testing.T) {
-	target := serve(t, NewServer(), "tcp")
-	runAll(t, dial(t, target, insecure.NewCredentials(), grpc.WithDefaultCallOptions(grpc.UseCompressor("gzip"))))
+	cfg := serveAll(t, "tcp")
+	cfg.Options = []grpc.DialOption{grpc.WithDefaultCallOptions(grpc.UseCompressor("gzip"))}
+	runAll(t, dial(t, cfg))
 }
 
 // broken is a service that gets wrong what the cases look at.
@@ -143,9 +158,13 @@ func TestCasesFailOnABrokenServer(t *testing.T) {
 		"large_unary":           true, // broken gets the size right
 		"unimplemented_service": true,
 	}
-	srv := grpc.NewServer(grpc.StatsHandler(flagHandler{}))
-	testpb.RegisterTestServiceServer(srv, broken{})
-	c := dial(t, serve(t, srv, "tcp"), insecure.NewCredentials())
+	cfg := Config{Network: "tcp"}
+	for range roundRobinServers {
+		srv := grpc.NewServer(grpc.StatsHandler(flagHandler{}))
+		testpb.RegisterTestServiceServer(srv, broken{})
+		cfg.Addrs = append(cfg.Addrs, serve(t, srv, "tcp"))
+	}
+	c := dial(t, cfg)
 	for _, tc := range Cases() {
 		t.Run(tc.Name, func(t *testing.T) {
 			if tc.Name == "cancel_after_begin" || tc.Name == "timeout_on_sleeping_server" {
@@ -162,7 +181,7 @@ func TestCasesFailOnABrokenServer(t *testing.T) {
 }
 
 func TestServiceRefusesWhatItCannotDo(t *testing.T) {
-	c := dial(t, serve(t, NewServer(), "tcp"), insecure.NewCredentials())
+	c := dialOne(t, NewServer())
 	for name, req := range map[string]*testpb.SimpleRequest{
 		"negative size":  {ResponseSize: -1},
 		"immense size":   {ResponseSize: maxPayload + 1},
@@ -181,7 +200,7 @@ func TestServiceRefusesWhatItCannotDo(t *testing.T) {
 }
 
 func TestHalfDuplexServesInOrder(t *testing.T) {
-	c := dial(t, serve(t, NewServer(), "tcp"), insecure.NewCredentials())
+	c := dialOne(t, NewServer())
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	stream, err := c.test.HalfDuplexCall(ctx)
@@ -213,7 +232,7 @@ func TestHalfDuplexServesInOrder(t *testing.T) {
 }
 
 func TestCacheableUnaryCallSaysSo(t *testing.T) {
-	c := dial(t, serve(t, NewServer(), "tcp"), insecure.NewCredentials())
+	c := dialOne(t, NewServer())
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	reply, err := c.test.CacheableUnaryCall(ctx, &testpb.SimpleRequest{})

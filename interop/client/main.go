@@ -3,15 +3,19 @@
 // Command client runs interoperability cases against a server of the test service.
 //
 //	client -addr 127.0.0.1:10000 -case all
+//	client -addr 127.0.0.1:10000,127.0.0.1:10001,127.0.0.1:10002 -case round_robin
 //	client -network unix -addr /run/interop.sock -case ping_pong,empty_stream
 //	client -tls -ca ca.pem -server-name interop.test -addr 127.0.0.1:10000
 //
-// It prints one line a case, tab-separated: ok or FAIL, the name, and the time it took or
-// what was wrong. It exits with 1 if a case failed, and with 2 if it could not start.
+// All cases use the first server; those that need more are skipped without.
+//
+// It prints one line a case, tab-separated: ok, FAIL or skip, the name, and the time it
+// took or what was wrong. It exits with 1 if a case failed, and with 2 if it could not start.
 package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -20,7 +24,6 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/interop"
 )
 
@@ -37,7 +40,7 @@ type options struct {
 
 func main() {
 	var o options
-	flag.StringVar(&o.addr, "addr", "127.0.0.1:10000", "host:port, or the path of a unix socket")
+	flag.StringVar(&o.addr, "addr", "127.0.0.1:10000", "host:port, or the path of a unix socket; of several servers, separated by commas")
 	flag.StringVar(&o.network, "network", "tcp", "tcp or unix")
 	flag.StringVar(&o.cases, "case", "all", "cases to run, separated by commas, or all")
 	flag.StringVar(&o.compressor, "compressor", "", "compressor of all requests whose case does not say (gzip)")
@@ -77,12 +80,15 @@ func run(o options) (failed int, err error) {
 	defer client.Close()
 	for _, c := range cases {
 		start := time.Now()
-		if err := runCase(client, c, o.timeout); err != nil {
+		switch err := runCase(client, c, o.timeout); {
+		case errors.Is(err, interop.ErrSkipped):
+			fmt.Printf("skip\t%s\t%v\n", c.Name, err)
+		case err != nil:
 			failed++
 			fmt.Printf("FAIL\t%s\t%s\n", c.Name, strings.ReplaceAll(err.Error(), "\n", " "))
-			continue
+		default:
+			fmt.Printf("ok\t%s\t%v\n", c.Name, time.Since(start).Round(10*time.Microsecond))
 		}
-		fmt.Printf("ok\t%s\t%v\n", c.Name, time.Since(start).Round(10*time.Microsecond))
 	}
 	return failed, nil
 }
@@ -114,26 +120,18 @@ func choose(names string) ([]interop.Case, error) {
 }
 
 func connect(o options) (*interop.Client, error) {
-	target := o.addr
-	switch o.network {
-	case "tcp":
-	case "unix":
-		target = "unix:" + o.addr
-	default:
-		return nil, fmt.Errorf("network %q is neither tcp nor unix", o.network)
-	}
-	creds := insecure.NewCredentials()
+	cfg := interop.Config{Network: o.network, Addrs: strings.Split(o.addr, ",")}
 	if o.tls {
-		var err error
-		if creds, err = tlsCredentials(o); err != nil {
+		creds, err := tlsCredentials(o)
+		if err != nil {
 			return nil, err
 		}
+		cfg.Creds = creds
 	}
-	opts := []grpc.DialOption{grpc.WithTransportCredentials(creds)}
 	if o.compressor != "" {
-		opts = append(opts, grpc.WithDefaultCallOptions(grpc.UseCompressor(o.compressor)))
+		cfg.Options = append(cfg.Options, grpc.WithDefaultCallOptions(grpc.UseCompressor(o.compressor)))
 	}
-	return interop.NewClient(target, opts...)
+	return interop.NewClient(cfg)
 }
 
 func tlsCredentials(o options) (credentials.TransportCredentials, error) {

@@ -72,7 +72,7 @@ const s = "=google.golang.org/grpc/interop/grpc_testing"`
 }
 
 func TestParseResults(t *testing.T) {
-	got := parseResults("a log line\nok\tempty_unary\t1ms\nFAIL\tping_pong\twrong\tsize\nok\tshort\n")
+	got := parseResults("a log line\nskip\tround_robin\twhy\nok\tempty_unary\t1ms\nFAIL\tping_pong\twrong\tsize\nok\tshort\n")
 	want := []result{{"empty_unary", true, "1ms"}, {"ping_pong", false, "wrong\tsize"}}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(result{})); diff != "" {
 		t.Error("(-want +got):\n" + diff)

@@ -28,6 +28,10 @@ const (
 	clientLimit = 2 * time.Minute
 )
 
+// serversEach is how many servers, at an address each, a process of the server program
+// has: as many as a case needs.
+const serversEach = 3
+
 // serverKey says what distinguishes one server process from another.
 type serverKey struct {
 	impl    string
@@ -48,7 +52,7 @@ type serverSet struct {
 }
 
 type server struct {
-	addr  string
+	addr  string // of its servers, separated by commas
 	cmd   *exec.Cmd
 	stdin io.Closer // the server stops when this closes
 	log   strings.Builder
@@ -88,7 +92,7 @@ func (s *serverSet) runClient(l *leg, cases string) ([]result, error) {
 	return results, fmt.Errorf("client: %w\n%s", err, log.String())
 }
 
-// address returns where the leg's server listens, starting it if it isn't running.
+// address returns where the leg's servers listen, starting them if they aren't running.
 func (s *serverSet) address(l *leg) (string, error) {
 	key := serverKey{
 		impl:    l.pair.server,
@@ -107,11 +111,14 @@ func (s *serverSet) address(l *leg) (string, error) {
 }
 
 func (s *serverSet) start(key serverKey) *server {
-	addr := "127.0.0.1:0"
-	if key.network == "unix" {
-		addr = filepath.Join(s.dir, fmt.Sprintf("%d.sock", len(s.servers)))
+	addrs := make([]string, serversEach)
+	for i := range addrs {
+		addrs[i] = "127.0.0.1:0"
+		if key.network == "unix" {
+			addrs[i] = filepath.Join(s.dir, fmt.Sprintf("%d-%d.sock", len(s.servers), i))
+		}
 	}
-	args := []string{"-until-eof", "-addr", addr, "-network", key.network}
+	args := []string{"-until-eof", "-addr", strings.Join(addrs, ","), "-network", key.network}
 	if key.tls {
 		args = append(args, "-tls", "-cert", s.certs.Cert, "-key", s.certs.Key)
 	}

@@ -8,10 +8,14 @@ package published
 import (
 	// What those sources import, so that `go mod tidy` keeps it.
 	_ "google.golang.org/grpc"
+	_ "google.golang.org/grpc/backoff"
 	_ "google.golang.org/grpc/credentials"
 	_ "google.golang.org/grpc/credentials/insecure"
 	_ "google.golang.org/grpc/encoding/gzip"
 	_ "google.golang.org/grpc/metadata"
+	_ "google.golang.org/grpc/peer"
+	_ "google.golang.org/grpc/resolver"
+	_ "google.golang.org/grpc/resolver/manual"
 	_ "google.golang.org/grpc/stats"
 	_ "google.golang.org/grpc/status"
 	_ "google.golang.org/protobuf/proto"

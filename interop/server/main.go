@@ -5,8 +5,10 @@
 //	server -addr 127.0.0.1:10000
 //	server -network unix -addr /run/interop.sock
 //	server -addr 127.0.0.1:10000 -tls -cert server.pem -key server-key.pem
+//	server -addr 127.0.0.1:10000,127.0.0.1:10001,127.0.0.1:10002
 //
-// Once it accepts connections it prints "listening on" and its address, on one line.
+// At each of several addresses there is a server of its own. Once all accept connections
+// it prints "listening on" and the addresses, separated by commas, on one line.
 package main
 
 import (
@@ -18,6 +20,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"google.golang.org/grpc"
@@ -35,7 +38,7 @@ type options struct {
 
 func main() {
 	var o options
-	flag.StringVar(&o.addr, "addr", "127.0.0.1:10000", "host:port (port 0: any), or the path of a unix socket")
+	flag.StringVar(&o.addr, "addr", "127.0.0.1:10000", "host:port (port 0: any), or the path of a unix socket; of several servers, separated by commas")
 	flag.StringVar(&o.network, "network", "tcp", "tcp or unix")
 	flag.BoolVar(&o.tls, "tls", false, "use TLS")
 	flag.StringVar(&o.cert, "cert", "", "with -tls: file of the certificate chain")
@@ -56,20 +59,49 @@ func run(o options) error {
 	if err != nil {
 		return err
 	}
-	lis, err := net.Listen(o.network, o.addr)
+	listeners, err := listen(o.network, strings.Split(o.addr, ","))
 	if err != nil {
 		return err
 	}
-	srv := interop.NewServer(opts...)
+	servers := make([]*grpc.Server, len(listeners))
+	addrs := make([]string, len(listeners))
+	for i, lis := range listeners {
+		servers[i] = interop.NewServer(opts...)
+		addrs[i] = lis.Addr().String()
+	}
+	ended := make(chan error, len(servers))
+	for i, srv := range servers {
+		go func() { ended <- srv.Serve(listeners[i]) }()
+	}
+	fmt.Println("listening on", strings.Join(addrs, ","))
 	go func() {
 		waitForEnd(o.untilEOF)
-		srv.GracefulStop()
+		for _, srv := range servers {
+			srv.GracefulStop()
+		}
 	}()
-	fmt.Println("listening on", lis.Addr())
-	if err := srv.Serve(lis); !errors.Is(err, grpc.ErrServerStopped) {
-		return err
+	for range servers {
+		if err := <-ended; err != nil && !errors.Is(err, grpc.ErrServerStopped) {
+			return err
+		}
 	}
 	return nil
+}
+
+// listen listens at every address, or at none.
+func listen(network string, addrs []string) ([]net.Listener, error) {
+	var listeners []net.Listener
+	for _, addr := range addrs {
+		lis, err := net.Listen(network, addr)
+		if err != nil {
+			for _, l := range listeners {
+				l.Close()
+			}
+			return nil, err
+		}
+		listeners = append(listeners, lis)
+	}
+	return listeners, nil
 }
 
 func serverOptions(o options) ([]grpc.ServerOption, error) {
