@@ -23,7 +23,7 @@ func Check() error {
 		return err
 	}
 	if out, err := cmd.CombinedOutput(); err != nil || string(out) != "Google\n" {
-		return fmt.Errorf("ALTS needs Google's platform, and this system does not let a program pretend that it is there: %v: %q", err, out)
+		return fmt.Errorf("ALTS needs Google's platform, and this system does not let a program pretend that it is there: %w: %q", err, out)
 	}
 	return nil
 }
