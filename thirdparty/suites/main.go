@@ -3,7 +3,7 @@
 // Command suites runs tests of projects that use gRPC, as their authors wrote them, against
 // this module.
 //
-//	go run ./thirdparty/suites [-run name] [-race] [-published] [-v]
+//	go run ./thirdparty/suites [-run name] [-long] [-race] [-published] [-v]
 //
 // Modules are fetched at pinned versions from the module proxy and copied to a temporary
 // folder, where a replacement makes them use this module. Failures that are in
@@ -16,15 +16,17 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"text/tabwriter"
 	"time"
 )
 
 // limit bounds a suite with all that has to be fetched and built for it.
-const limit = 15 * time.Minute
+const limit = 30 * time.Minute
 
 func main() {
 	var o options
@@ -33,24 +35,28 @@ func main() {
 		o.run, err = regexp.Compile(s)
 		return err
 	})
+	flag.BoolVar(&o.long, "long", false, "also suites that take ten minutes")
 	flag.BoolVar(&o.race, "race", false, "test under the race detector")
 	flag.BoolVar(&o.published, "published", false, "test the published module instead, to compare")
-	flag.BoolVar(&o.verbose, "v", false, "also print what known failures print")
+	flag.BoolVar(&o.verbose, "v", false, "print all that failures print, of the known ones too")
 	flag.StringVar(&o.root, "C", ".", "the `folder` of this module")
 	flag.Parse()
-	if err := run(o); err != nil {
+	// Temporary folders are removed also at the end of an interrupted run.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, o); err != nil {
 		fmt.Fprintln(os.Stderr, "suites:", err)
 		os.Exit(1)
 	}
 }
 
 type options struct {
-	run                      *regexp.Regexp
-	root                     string
-	race, published, verbose bool
+	run                            *regexp.Regexp
+	root                           string
+	long, race, published, verbose bool
 }
 
-func run(o options) error {
+func run(ctx context.Context, o options) error {
 	root, err := filepath.Abs(o.root)
 	if err != nil {
 		return err
@@ -74,8 +80,8 @@ func run(o options) error {
 
 	r := report{known: known, verbose: o.verbose}
 	for _, s := range suites {
-		if o.run.MatchString(s.name) {
-			r.add(s, w)
+		if o.run.MatchString(s.name) && (o.long || !s.long) {
+			r.add(ctx, s, w)
 		}
 	}
 	return r.print(os.Stdout)
@@ -96,9 +102,9 @@ type report struct {
 	rows    []row
 }
 
-func (r *report) add(s suite, w workshop) {
+func (r *report) add(ctx context.Context, s suite, w workshop) {
 	fmt.Println("==", s.module)
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	began := time.Now()
 	out, err := w.test(ctx, s)
@@ -109,12 +115,12 @@ func (r *report) add(s suite, w workshop) {
 		line.news, line.olds = out.sortOut(r.known)
 	}
 	for _, id := range line.news {
-		fmt.Printf("FAIL %v\n%s", id, out.output[id])
+		fmt.Printf("FAIL %v\n%s", id, out.told(id, r.verbose))
 	}
 	for _, id := range line.olds {
 		fmt.Printf("known %v: %s\n", id, r.known[id])
 		if r.verbose {
-			fmt.Print(out.output[id])
+			fmt.Print(out.told(id, true))
 		}
 	}
 	r.rows = append(r.rows, line)

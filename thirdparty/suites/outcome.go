@@ -30,12 +30,37 @@ func (t testID) String() string {
 type outcome struct {
 	passed, skipped int
 	failed          []testID
-	output          map[testID]string
+	// output is what tests that failed, or have not ended, have printed.
+	output map[testID]*strings.Builder
+}
+
+func (o *outcome) print(id testID, text string) {
+	b := o.output[id]
+	if b == nil {
+		b = new(strings.Builder)
+		o.output[id] = b
+	}
+	b.WriteString(text)
+}
+
+// told is the end of what the test has printed, or all of it.
+func (o *outcome) told(id testID, all bool) string {
+	const enough = 16 << 10
+	b := o.output[id]
+	if b == nil {
+		return ""
+	}
+	s := b.String()
+	if all || len(s) <= enough {
+		return s
+	}
+	_, s, _ = strings.Cut(s[len(s)-enough:], "\n")
+	return "(the end; -v prints all)\n" + s
 }
 
 func readOutcome(r io.Reader) (*outcome, error) {
 	p := &eventReader{
-		outcome:   outcome{output: make(map[testID]string)},
+		outcome:   outcome{output: make(map[testID]*strings.Builder)},
 		build:     make(map[string]string),
 		failsWith: make(map[string]bool),
 	}
@@ -65,7 +90,7 @@ func (p *eventReader) take(e event) {
 	case "build-output":
 		p.build[e.ImportPath] += e.Output
 	case "output":
-		p.output[id] += e.Output
+		p.print(id, e.Output)
 	case "pass", "skip":
 		// A package without tests is skipped: not worth counting.
 		if e.Test != "" && e.Action == "pass" {
@@ -76,7 +101,7 @@ func (p *eventReader) take(e event) {
 		delete(p.output, id)
 	case "fail":
 		if e.FailedBuild != "" {
-			p.output[id] = p.build[e.FailedBuild] + p.output[id]
+			p.print(id, p.build[e.FailedBuild])
 		}
 		// A package fails because tests of it do: those have been counted.
 		if e.Test == "" && p.failsWith[e.Package] {

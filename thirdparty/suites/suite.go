@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 )
 
@@ -24,11 +25,12 @@ type suite struct {
 	// begins with a dot.
 	module   string
 	packages []string
-	// require raises requirements. A version that its own go.mod names and that the module
-	// proxy no longer serves is the only reason for one.
-	require []string
-	// args are more arguments of `go test`.
-	args []string
+	// require raises requirements, drop takes them away, and remove takes files away. Versions
+	// that the suite's go.mod names and that the module proxy does not serve are the only
+	// reason.
+	require, drop, remove []string
+	// long suites run only if asked for.
+	long bool
 }
 
 // The versions are the newest of the day on which they were written here, in October 2026.
@@ -59,6 +61,28 @@ var suites = []suite{
 		module:   "./thirdparty/etcd",
 		packages: []string{"./..."},
 	},
+	etcdTests("etcd integration", "clientv3", "clientv3/concurrency", "clientv3/naming", "proxy/grpcproxy"),
+	etcdTests("etcd integration, long", ".", "clientv3/connectivity", "clientv3/lease", "clientv3/watch",
+		"embed", "snapshot").afterAsking(),
+}
+
+// etcdTests has etcd's own tests of clients and clusters within one process.
+func etcdTests(name string, packages ...string) suite {
+	s := suite{
+		name:   name,
+		module: "go.etcd.io/etcd/tests/v3@v3.7.3",
+		drop:   []string{"go.etcd.io/etcd/cache/v3"},
+		remove: []string{"integration/cache_test.go"},
+	}
+	for _, p := range packages {
+		s.packages = append(s.packages, "./"+path.Join("integration", p))
+	}
+	return s
+}
+
+func (s suite) afterAsking() suite {
+	s.long = true
+	return s
 }
 
 // workshop is where suites are copied to and run.
@@ -82,8 +106,8 @@ func (w workshop) test(ctx context.Context, s suite) (*outcome, error) {
 		return nil, err
 	}
 	// The copy's go.mod and go.sum follow from the replacement.
-	args := append([]string{"test", "-mod=mod", "-json", "-count=1"}, w.args...)
-	args = append(append(args, s.args...), s.packages...)
+	args := append([]string{"test", "-mod=mod", "-json", "-count=1", "-timeout=20m"}, w.args...)
+	args = append(args, s.packages...)
 	cmd := goCommand(ctx, dir, args...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -97,7 +121,7 @@ func (w workshop) test(ctx context.Context, s suite) (*outcome, error) {
 	o, readErr := readOutcome(out)
 	switch err := cmd.Wait(); {
 	case ctx.Err() != nil:
-		return nil, fmt.Errorf("took too long: %w", ctx.Err())
+		return nil, fmt.Errorf("broken off: %w", ctx.Err())
 	case readErr != nil:
 		return nil, fmt.Errorf("%w\n%s", readErr, stderr.Bytes())
 	case err != nil && len(o.failed) == 0:
@@ -121,6 +145,11 @@ func (w workshop) copyModule(ctx context.Context, s suite) (dir string, err erro
 	}
 	if err := os.CopyFS(dir, os.DirFS(source)); err != nil {
 		return "", err
+	}
+	for _, name := range s.remove {
+		if err := os.Remove(filepath.Join(dir, filepath.FromSlash(name))); err != nil {
+			return "", err
+		}
 	}
 	// What the module cache holds is read-only; `go test` writes to these two, and tests
 	// write beside themselves.
@@ -155,6 +184,9 @@ func (w workshop) redirect(ctx context.Context, dir string, s suite) error {
 			old += "@" + r.Old.Version
 		}
 		edit = append(edit, "-dropreplace="+old)
+	}
+	for _, r := range s.drop {
+		edit = append(edit, "-droprequire="+r)
 	}
 	for _, r := range s.require {
 		edit = append(edit, "-require="+r)

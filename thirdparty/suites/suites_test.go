@@ -38,11 +38,16 @@ func TestOutcome(t *testing.T) {
 	if o.passed != 2 || o.skipped != 1 {
 		t.Errorf("%d passed, %d skipped; want 2, 1", o.passed, o.skipped)
 	}
-	if got, want := o.output[testID{"q", ""}], "undefined\nFAIL q [build failed]\n"; got != want {
+	if got, want := o.told(testID{"q", ""}, false), "FAIL q [build failed]\nundefined\n"; got != want {
 		t.Errorf("output of a failed build: %q, want %q", got, want)
 	}
-	if got, want := o.output[testID{"p", "B/one"}], "bad\n"; got != want {
+	if got, want := o.told(testID{"p", "B/one"}, false), "bad\n"; got != want {
 		t.Errorf("output of a failed test: %q, want %q", got, want)
+	}
+
+	o.print(testID{"p", "B/one"}, strings.Repeat("0123456789\n", 10_000))
+	if short, all := len(o.told(testID{"p", "B/one"}, false)), len(o.told(testID{"p", "B/one"}, true)); short > 20_000 || all < 100_000 {
+		t.Errorf("much output is cut to %d bytes, and told in full in %d", short, all)
 	}
 
 	known, err := readKnown(strings.NewReader("# why\n\np B/one: because\np C/one: so\nq -: old\n"))
