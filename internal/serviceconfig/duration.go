@@ -58,9 +58,6 @@ func parseDuration(text string) (Duration, error) {
 		return 0, bad
 	}
 	number, negative := strings.CutPrefix(number, "-")
-	if !negative {
-		number = strings.TrimPrefix(number, "+") // as protojson reads it
-	}
 	whole, decimals, _ := strings.Cut(number, ".")
 	if whole == "" && decimals == "" || len(decimals) > 9 || !digits(whole) || !digits(decimals) {
 		return 0, bad
