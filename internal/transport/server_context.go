@@ -61,6 +61,14 @@ func (c *callContext) ctxErr() error {
 	return err
 }
 
+// over reports whether the context has ended. Unlike ctxErr it does not end it, so
+// that the stream's lock may be held.
+func (c *callContext) over() bool {
+	c.ctxMu.Lock()
+	defer c.ctxMu.Unlock()
+	return c.err != nil
+}
+
 func (c *callContext) errLocked() error { return c.err }
 
 // passed reports whether the deadline is over, for which no timer may run.

@@ -130,7 +130,7 @@ func (s *ServerStream) Recv() (grpcwire.Message, error) {
 func (s *ServerStream) await() {
 	s.callContext.startTimer()
 	s.mu.Lock()
-	if s.inbox.len() > 0 || s.ended || s.bodyErr != nil || s.ctxErr() != nil {
+	if s.inbox.len() > 0 || s.ended || s.bodyErr != nil || s.callContext.over() {
 		return
 	}
 	ch := s.wake.arm(wakeMessage)
