@@ -107,7 +107,10 @@ func TestServerStreamDeadline(t *testing.T) {
 	defer cancel()
 	r := c.open(ctx, transport.Call{Method: "/test.Echo/Bidi"})
 	r.wantEnd(codes.DeadlineExceeded, "")
-	if err := within(t, errs, "the handler's error"); status.Code(err) != codes.DeadlineExceeded {
+	// The client resets the stream at its deadline, which may be known here before the
+	// server's passes.
+	err := within(t, errs, "the handler's error")
+	if c := status.Code(err); c != codes.DeadlineExceeded && c != codes.Canceled {
 		t.Errorf("the handler got %v", err)
 	}
 }

@@ -55,15 +55,15 @@ func (c *callContext) ctxErr() error {
 	late := err == nil && c.passed()
 	c.ctxMu.Unlock()
 	if late {
-		c.cancel(context.DeadlineExceeded)
+		c.expire()
 		return context.DeadlineExceeded
 	}
 	return err
 }
 
-// over reports whether the context has ended. Unlike ctxErr it does not end it, so
-// that the stream's lock may be held.
-func (c *callContext) over() bool {
+// ended reports whether the context has been ended. Unlike ctxErr it never ends it, so that
+// the stream's mu may be held.
+func (c *callContext) ended() bool {
 	c.ctxMu.Lock()
 	defer c.ctxMu.Unlock()
 	return c.err != nil
@@ -131,15 +131,22 @@ func (c *callContext) startTimerLocked() {
 	if c.deadline.IsZero() || c.timer != nil || c.err != nil {
 		return
 	}
-	c.timer = time.AfterFunc(time.Until(c.deadline), func() { c.cancel(context.DeadlineExceeded) })
+	c.timer = time.AfterFunc(time.Until(c.deadline), c.expire)
 }
 
-// cancel ends the context, once.
-func (c *callContext) cancel(err error) {
+// expire ends the context because of its deadline, and the call with it.
+func (c *callContext) expire() {
+	if c.cancel(context.DeadlineExceeded) {
+		c.stream.expired()
+	}
+}
+
+// cancel ends the context, and reports whether it had not ended before.
+func (c *callContext) cancel(err error) bool {
 	c.ctxMu.Lock()
 	if c.err != nil {
 		c.ctxMu.Unlock()
-		return
+		return false
 	}
 	if err == context.Canceled && c.passed() {
 		err = context.DeadlineExceeded // the client gave up because of it
@@ -158,14 +165,12 @@ func (c *callContext) cancel(err error) {
 		go a.f()
 	}
 	c.stream.contextEnded()
+	return true
 }
 
 // setDeadline is called before anyone else has the context.
 func (c *callContext) setDeadline(timeout time.Duration) {
 	c.deadline = time.Now().Add(timeout)
-	if timeout > 0 && c.deadline.Before(time.Now()) { // the sum overflowed
-		c.deadline = time.Time{}
-	}
 }
 
 var _ h2.Receiver = (*serverReceiver)(nil)

@@ -130,7 +130,7 @@ func (s *ServerStream) Recv() (grpcwire.Message, error) {
 func (s *ServerStream) await() {
 	s.callContext.startTimer()
 	s.mu.Lock()
-	if s.inbox.len() > 0 || s.ended || s.bodyErr != nil || s.callContext.over() {
+	if s.inbox.len() > 0 || s.ended || s.bodyErr != nil || s.callContext.ended() {
 		return
 	}
 	ch := s.wake.arm(wakeMessage)
@@ -147,6 +147,21 @@ func (s *ServerStream) contextEnded() {
 	s.mu.Lock()
 	s.wake.signal(wakeEnd, 0)
 	s.mu.Unlock()
+}
+
+// expired is called when the deadline passes before the call is finished. No status that
+// the handler comes up with afterwards may reach the client, for which the call has failed
+// for a reason that only the two ends' clocks tell apart from it.
+func (s *ServerStream) expired() {
+	s.mu.Lock()
+	finished := s.finished
+	if !finished {
+		s.close()
+	}
+	s.mu.Unlock()
+	if !finished {
+		s.h2.Reset(frame.Cancel)
+	}
 }
 
 // SetHeader adds to the metadata that the response headers will carry.
@@ -249,6 +264,10 @@ func (s *ServerStream) HeaderSent() bool {
 // Send sends a message, and the headers before the first. It waits while more
 // than a window's worth of earlier ones is queued.
 func (s *ServerStream) Send(p Payload) error {
+	if err := s.ctxErr(); err != nil {
+		p.Data.Free()
+		return status.FromContextError(err).Err()
+	}
 	for {
 		room := s.h2.Room()
 		if room == nil {
@@ -296,6 +315,7 @@ func (s *ServerStream) send(f h2.Frames) error {
 
 // Reply sends the one message of a unary call and ends it, in one piece.
 func (s *ServerStream) Reply(p Payload) error {
+	_ = s.ctxErr() // a deadline that has passed unseen ends the call now
 	f := p.frames()
 	s.takeHeaders(&f)
 	if !s.finish(nil) {
@@ -313,6 +333,7 @@ func (s *ServerStream) Reply(p Payload) error {
 
 // Finish ends the call with st; nil stands for OK.
 func (s *ServerStream) Finish(st *status.Status) error {
+	_ = s.ctxErr() // a deadline that has passed unseen ends the call now
 	if !s.finish(st) {
 		return errFinished
 	}
