@@ -10,6 +10,7 @@
 package warm
 
 import (
+	"runtime"
 	"sync"
 	"time"
 )
@@ -72,8 +73,23 @@ func (w *worker) loop(p *pool, t Task) {
 		t.Run()
 		t = nil // an idle goroutine must not keep the last task alive
 		p.park(w)
-		t = <-w.next
+		t = w.wait()
 	}
+}
+
+// ballast is how deep the stack of an idle worker looks.
+const ballast = 1536
+
+// wait takes the next task, with so much of the stack in use that the garbage collector,
+// which halves a stack of which less than a quarter is, leaves it as it has grown: the next
+// task would only have to grow it again.
+//
+//go:noinline
+func (w *worker) wait() Task {
+	var deep [ballast]byte
+	t := <-w.next
+	runtime.KeepAlive(&deep)
+	return t
 }
 
 func (p *pool) park(w *worker) {

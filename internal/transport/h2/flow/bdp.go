@@ -22,8 +22,9 @@ const (
 	// quarter, so that a sample of two thirds of a window is a full one.
 	worthwhile = 1.25
 	// leastTrip is what a round trip counts as at least: on a path shorter
-	// than that it is the two ends' scheduling that takes the time.
-	leastTrip = 500 * time.Microsecond
+	// than that it is the two ends that take the time, to be scheduled, and to
+	// decode a large message while the next ones arrive.
+	leastTrip = 4 * time.Millisecond
 	// leastTick keeps a clock that is coarse, or was set back, from dividing by
 	// zero.
 	leastTick = time.Microsecond
