@@ -117,6 +117,12 @@ func rawStep(ctx context.Context, targets Targets, args ops.Load, i int) (step, 
 	if _, err := conn.Write(head.Bytes()); err != nil {
 		return nil, err
 	}
+	if m, ok := conn.(interface{ Message(size int) (string, error) }); ok && args.Kind == ops.Stream {
+		return func() error {
+			_, err := m.Message(args.Size)
+			return err
+		}, nil
+	}
 	buf := make([]byte, args.Size)
 	return func() error {
 		if args.Kind == ops.PingPong {
