@@ -379,9 +379,12 @@ func WithReadBufferSize(s int) DialOption {
 	return dialOption(func(o *dialOptions) { o.transport.ReadBufferSize = s })
 }
 
-// WithWriteBufferSize has no effect: what is written together is decided by what
-// there is to write, and no buffer stays with a connection.
-func WithWriteBufferSize(int) DialOption { return EmptyDialOption{} }
+// WithWriteBufferSize sets how many bytes of messages one write takes at most, from
+// 256 KiB, which is the default and the least, to 1 MiB. What is written together is
+// decided by what there is to write; the buffer is held only for the write.
+func WithWriteBufferSize(s int) DialOption {
+	return dialOption(func(o *dialOptions) { o.transport.WriteBufferSize = s })
+}
 
 // WithSharedWriteBuffer has no effect: write buffers are always shared.
 //

@@ -181,10 +181,12 @@ func ReadBufferSize(s int) ServerOption {
 	return serverOption(func(o *serverOptions) { o.transport.ReadBufferSize = s })
 }
 
-// WriteBufferSize is accepted and has no effect: what is to be written is
-// collected for as long as a write is under way, and no connection has a write
-// buffer of its own.
-func WriteBufferSize(int) ServerOption { return EmptyServerOption{} }
+// WriteBufferSize sets how many bytes of messages one write takes at most, from 256 KiB,
+// which is the default and the least, to 1 MiB. What is to be written is collected for
+// as long as a write is under way; the buffer is held only for the write.
+func WriteBufferSize(s int) ServerOption {
+	return serverOption(func(o *serverOptions) { o.transport.WriteBufferSize = s })
+}
 
 // SharedWriteBuffer is accepted and has no effect: write buffers are always shared.
 //

@@ -35,6 +35,7 @@ type Tuning struct {
 	InitialConnWindow int32
 	StaticWindow      bool
 	ReadBufferSize    int // bytes; 32 KiB by default
+	WriteBufferSize   int // bytes; 256 KiB to 1 MiB
 	MaxHeaderListSize *uint32
 	BufferPool        mem.BufferPool
 	StatsHandlers     []stats.Handler
@@ -79,6 +80,7 @@ func (t *Tuning) fill(c *h2.Config) {
 	if c.ReadBuffer == 0 {
 		c.ReadBuffer = defaultReadBuffer
 	}
+	c.WriteBuffer = t.WriteBufferSize
 	if t.InitialWindow >= minWindow {
 		c.StreamWindow = uint32(t.InitialWindow)
 	}
@@ -114,6 +116,7 @@ func (c *ClientConfig) SameAs(o *ClientConfig) bool {
 		c.InitialConnWindow == o.InitialConnWindow &&
 		c.StaticWindow == o.StaticWindow &&
 		c.ReadBufferSize == o.ReadBufferSize &&
+		c.WriteBufferSize == o.WriteBufferSize &&
 		c.MaxHeaderListSize == o.MaxHeaderListSize &&
 		sameValue(c.BufferPool, o.BufferPool) &&
 		slices.EqualFunc(c.StatsHandlers, o.StatsHandlers, sameValue) &&

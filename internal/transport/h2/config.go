@@ -18,6 +18,9 @@ type Config struct {
 	// ReadBuffer is the size of a read buffer in bytes; less than a frame of
 	// 16 KiB with its header counts as that.
 	ReadBuffer int
+	// WriteBuffer is how many bytes of DATA one write takes at most, from 256 KiB,
+	// which smaller values count as, to 1 MiB.
+	WriteBuffer int
 	// Pooled asks for a read buffer that is held only while there are bytes in
 	// it, where the connection allows it.
 	Pooled bool
@@ -61,6 +64,10 @@ func (c *Config) maxHeaderList() uint32 {
 		return defaultMaxHeaderList
 	}
 	return c.MaxHeaderList
+}
+
+func (c *Config) maxBatch() int {
+	return min(max(c.WriteBuffer, minMaxBatch), maxMaxBatch)
 }
 
 func (c *Config) maxFrame() uint32 {

@@ -5,8 +5,11 @@ package h2
 import "google.golang.org/grpc/mem"
 
 const (
-	outbufSize = 16 << 10  // what a batch begins with
-	maxBatch   = 256 << 10 // DATA is not added past this many bytes
+	outbufSize = 16 << 10 // what a batch begins with
+	// DATA is not added to a batch past this many bytes, or what Config says
+	// within these bounds.
+	minMaxBatch = 256 << 10
+	maxMaxBatch = 1 << 20
 )
 
 // outbuf is a batch of encoded frames in a pooled buffer that grows by moving

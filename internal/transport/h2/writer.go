@@ -250,7 +250,7 @@ func (c *Conn) appendFrames(s *Stream, f *Frames) error {
 // allow, and queues the rest. It reports whether all of it is encoded.
 func (c *Conn) appendData(s *Stream, f *Frames) bool {
 	size := len(f.Prefix) + f.Data.Len()
-	if room := maxBatch - len(c.out.b); c.sched.empty() && size <= room && size <= frame.MinMaxFrameSize &&
+	if room := c.cfg.maxBatch() - len(c.out.b); c.sched.empty() && size <= room && size <= frame.MinMaxFrameSize &&
 		uint32(size) <= s.out.Available(&c.outflow) {
 		s.out.Take(&c.outflow, uint32(size))
 		c.sentWork = true
@@ -289,7 +289,7 @@ type tailed struct {
 // A frame with an uncopied tail ends the batch.
 func (c *Conn) fill() (t tailed) {
 	for !c.sched.empty() {
-		room := maxBatch - len(c.out.b) - frame.HeaderLen
+		room := c.cfg.maxBatch() - len(c.out.b) - frame.HeaderLen
 		if room < minFrame {
 			return t
 		}

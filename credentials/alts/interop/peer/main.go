@@ -23,8 +23,8 @@ import (
 
 const (
 	maxMessage = 65 << 20
-	// writeBuffer lets the published module write records of more than 32 KiB.
-	writeBuffer = 1 << 20
+	// writeBuffer lets either module write records of up to 1 MiB.
+	writeBuffer = 4 << 20
 )
 
 func main() {
