@@ -74,6 +74,9 @@ func extras() []row {
 		r.name = fmt.Sprintf("scale/unary/128B/conns=%d/tcp", n)
 		all = append(all, r.asked())
 	}
+	own := streams(ops.Pull, 1<<20, 1, ops.Insecure)
+	own.name, own.extra, own.floor.load.Own = "own/"+own.name, true, true
+	all = append(all, own)
 	for _, beside := range []int{0, 16 << 20} {
 		r := unary(128, 4, 1, ops.TCP, ops.Insecure)
 		r.name = fmt.Sprintf("fair/unary/128B/beside=%s/tcp", size(beside))
@@ -115,7 +118,9 @@ func streams(kind string, bytes, callers int, security string) row {
 	if kind == ops.Chat {
 		return r.above(ops.PingPong)
 	}
-	return r.above(ops.Stream)
+	r = r.above(ops.Stream)
+	r.floor.load.Own = security != ops.Insecure
+	return r
 }
 
 // above gives a row a floor that does the same without gRPC, with a connection for each

@@ -12,7 +12,6 @@ import (
 	"io"
 	"net"
 	"slices"
-	"strings"
 )
 
 // sealed is a raw connection that does the least that gRPC over ALTS has to: what is
@@ -114,24 +113,6 @@ func (s *sealed) Read(b []byte) (int, error) {
 	n := copy(b, s.opened)
 	s.opened = s.opened[n:]
 	return n, nil
-}
-
-// Message reads a message of the given size. It gets memory of its own, as one that gRPC
-// decodes does: what is decrypted is copied there.
-func (s *sealed) Message(size int) (string, error) {
-	var m strings.Builder
-	m.Grow(size)
-	for m.Len() < size {
-		if len(s.opened) == 0 {
-			if err := s.open(); err != nil {
-				return "", err
-			}
-			continue
-		}
-		n, _ := m.Write(s.opened[:min(len(s.opened), size-m.Len())])
-		s.opened = s.opened[n:]
-	}
-	return m.String(), nil
 }
 
 func (s *sealed) open() error {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"google.golang.org/grpc/benchmark/benchpb"
 	"google.golang.org/grpc/benchmark/internal/link"
@@ -117,11 +118,8 @@ func rawStep(ctx context.Context, targets Targets, args ops.Load, i int) (step, 
 	if _, err := conn.Write(head.Bytes()); err != nil {
 		return nil, err
 	}
-	if m, ok := conn.(interface{ Message(size int) (string, error) }); ok && args.Kind == ops.Stream {
-		return func() error {
-			_, err := m.Message(args.Size)
-			return err
-		}, nil
+	if args.Own {
+		return ownStep(conn, args.Size), nil
 	}
 	buf := make([]byte, args.Size)
 	return func() error {
@@ -133,4 +131,21 @@ func rawStep(ctx context.Context, targets Targets, args ops.Load, i int) (step, 
 		_, err := io.ReadFull(conn, buf)
 		return err
 	}, nil
+}
+
+// ownStep reads a message into memory of its own, as one that gRPC decodes is.
+func ownStep(conn io.Reader, size int) step {
+	chunk := make([]byte, 256<<10)
+	return func() error {
+		var m strings.Builder // allocates without clearing, as decoding does
+		m.Grow(size)
+		for m.Len() < size {
+			n, err := conn.Read(chunk[:min(len(chunk), size-m.Len())])
+			if err != nil {
+				return err
+			}
+			m.Write(chunk[:n])
+		}
+		return nil
+	}
 }

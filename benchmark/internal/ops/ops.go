@@ -137,6 +137,8 @@ type Load struct {
 	// Beside, when it is not 0, is how large the messages are that the server sends
 	// meanwhile, on a stream of the first connection. They are not counted.
 	Beside int
+	// Own gives each message of a raw stream memory of its own, as gRPC does.
+	Own    bool
 	Warmup time.Duration
 }
 
