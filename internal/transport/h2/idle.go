@@ -62,7 +62,9 @@ func (c *Conn) awaitHeader() ([]byte, error) {
 	for {
 		if c.act.rd.Buffered() < frame.HeaderLen {
 			c.endBatch()
-			c.watch()
+			if c.atBoundary() {
+				c.watch()
+			}
 		}
 		b, err := c.act.rd.Peek(frame.HeaderLen)
 		if err == nil {
@@ -72,8 +74,8 @@ func (c *Conn) awaitHeader() ([]byte, error) {
 		if !c.wasQuiet(err) {
 			return nil, err
 		}
-		if c.act.rd.Buffered() > 0 || !c.gotPreface || c.act.frags.id != 0 {
-			continue // not at a boundary: there is state that can't be given back
+		if !c.atBoundary() {
+			continue // more came since the sweeper was asked
 		}
 		if err := c.park(); err != nil {
 			return nil, err
@@ -81,7 +83,16 @@ func (c *Conn) awaitHeader() ([]byte, error) {
 	}
 }
 
-// watch makes sure that the sweeper looks at a connection that could park.
+// atBoundary reports whether nothing is in hand that can't be given back. Elsewhere the
+// sweeper is not asked: it could only wake the reader, again and again, for as long as
+// the peer keeps the rest to itself. The next frame asks.
+func (c *Conn) atBoundary() bool {
+	return c.act.rd.Buffered() == 0 && c.gotPreface && c.act.frags.id == 0
+}
+
+// watch makes sure that the sweeper looks at a connection that could park. Before the
+// peer's SETTINGS it must not: the end of the preface's time limit would lift the
+// sweeper's deadline before the reader has met it.
 func (c *Conn) watch() {
 	if c.parks && !c.swept {
 		c.swept = true

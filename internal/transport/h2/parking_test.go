@@ -4,11 +4,13 @@ package h2
 
 import (
 	"errors"
+	"net"
 	"testing"
 	"time"
 
 	"golang.org/x/net/http2"
 	"google.golang.org/grpc/internal/transport/park"
+	"google.golang.org/grpc/internal/transport/readyreader"
 	"google.golang.org/grpc/mem"
 )
 
@@ -69,4 +71,56 @@ func TestParking(t *testing.T) {
 	until(t, "told", func() bool {
 		return role.told("closed: enough") && role.told("abort 1 enough") && role.told("abort 3 enough")
 	})
+}
+
+// waitedConn is a socket that tells when its reader is about to wait.
+type waitedConn struct {
+	net.Conn
+	readyreader.TryReader
+	before func()
+}
+
+func (c *waitedConn) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, error) {
+	c.before()
+	return c.TryReader.ReadOnReady(size, pool)
+}
+
+// Where a connection can't park the sweeper is not asked: it would wake the reader for
+// nothing as long as the peer likes. With the rest of what was begun it parks.
+func TestWatchedOnlyWhereItCanPark(t *testing.T) {
+	if !park.Supported() {
+		t.Skip("not on this system")
+	}
+	p := &testPeer{t: t}
+	p.enc = newPeerEncoder(p)
+	block := p.fieldBlock(request...)
+	ping := raw(http2.FramePing, 0, 0, make([]byte, 8))
+	for _, tt := range []struct {
+		name        string
+		begin, rest []byte
+	}{
+		{"preface without SETTINGS", []byte(http2.ClientPreface), settings()},
+		{"half a frame header", join([]byte(http2.ClientPreface), settings(), ping[:5]), ping[5:]},
+		{"open field block", join([]byte(http2.ClientPreface), settings(), raw(fHeaders, 1, 1, block[:1])), raw(fContinuation, 4, 1, block[1:])},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			nc, ns := socketPair(t, "unix", 0)
+			defer nc.Close()
+			r, _ := readyreader.NewReader(ns)
+			wc := &waitedConn{Conn: ns, TryReader: r.(readyreader.TryReader)}
+			c := New(wc, Server, &Config{Pool: mem.DefaultBufferPool(), Pooled: true, StaticWindow: true, PrefaceTimeout: patience}, &testRole{})
+			swept := make(chan bool, 100)
+			wc.before = func() { swept <- c.swept }
+			nc.Write(tt.begin) // in one piece, before anybody reads
+			c.Start()
+			defer until(t, "the reader's end", func() bool { return c.Cause() != nil })
+			defer c.Close(errors.New("enough"))
+			<-swept // for the beginning of the preface
+			if <-swept {
+				t.Error("watched where it can't park")
+			}
+			nc.Write(tt.rest)
+			until(t, "parked", c.handle.Parked)
+		})
+	}
 }
