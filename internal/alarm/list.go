@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package alarm has deadlines for those of whom there are many and whose time is long,
+// such as connections with a keepalive of hours: all of a process share one timer of the
+// runtime. A deadline costs 24 bytes in a heap, and nothing is left while there is none.
+package alarm
+
+import (
+	"sync"
+	"time"
+)
+
+// Owner is who is rung.
+type Owner interface {
+	// Ring says that the time has come. It runs on the timer's goroutine, in turn with
+	// other owners' and without a lock: it must not wait.
+	Ring()
+	// Seat is where the owner keeps its Seat.
+	Seat() *Seat
+}
+
+// Seat is where an owner stands in the list, which alone looks at it. The zero value
+// stands nowhere.
+type Seat struct{ place int32 } // from 1
+
+// A deadline that is coarse away or more may be met up to a step late, when others are
+// due, too.
+const (
+	coarse = time.Minute
+	step   = time.Second
+)
+
+// Set has o rung after a while, in place of what was set before. It may be called by
+// Ring, and with locks held that Ring takes.
+func Set(o Owner, after time.Duration) { all.set(o, after) }
+
+// Drop keeps o from being rung, if that has not begun.
+func Drop(o Owner) { all.drop(o) }
+
+// Left returns how long it is until o is rung.
+func Left(o Owner) (left time.Duration, set bool) { return all.left(o) }
+
+// all are the deadlines of the process.
+var all list
+
+// list is a heap of deadlines, the earliest first.
+type list struct {
+	mu    sync.Mutex
+	heap  []deadline
+	timer *time.Timer   // nil while the heap is empty
+	next  time.Duration // when it fires; 0: it does not
+}
+
+type deadline struct {
+	at    time.Duration // of the clock
+	owner Owner
+}
+
+var begin = time.Now().Add(-time.Second) // 0 is never a time
+
+func clock() time.Duration { return time.Since(begin) }
+
+func (l *list) set(o Owner, after time.Duration) {
+	at := clock() + after
+	if over := at % step; over > 0 && after >= coarse {
+		at += step - over
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	i := int(o.Seat().place) - 1
+	if i < 0 {
+		i = len(l.heap)
+		l.heap = append(l.heap, deadline{})
+	}
+	l.heap[i] = deadline{at, o}
+	l.sift(i)
+	l.arm()
+}
+
+func (l *list) drop(o Owner) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if i := int(o.Seat().place) - 1; i >= 0 {
+		l.remove(i)
+		l.arm()
+	}
+}
+
+func (l *list) left(o Owner) (time.Duration, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	i := int(o.Seat().place) - 1
+	if i < 0 {
+		return 0, false
+	}
+	return l.heap[i].at - clock(), true
+}
+
+// ring rings those whose time has come.
+func (l *list) ring() {
+	var due [64]Owner
+	for {
+		n := l.take(due[:])
+		if n == 0 {
+			return
+		}
+		for i, o := range due[:n] {
+			due[i] = nil
+			o.Ring()
+		}
+	}
+}
+
+// take removes the deadlines that have come, as many as there is room for. When there are
+// none it sees to the timer.
+func (l *list) take(due []Owner) (n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for now := clock(); n < len(due) && len(l.heap) > 0 && l.heap[0].at <= now; n++ {
+		due[n] = l.heap[0].owner
+		l.remove(0)
+	}
+	if n == 0 {
+		l.next = 0
+		l.arm()
+	}
+	return n
+}
+
+// arm makes the timer fire for the earliest deadline. One that fires too early costs less
+// than to set it anew for each deadline that is taken back.
+func (l *list) arm() {
+	if len(l.heap) == 0 {
+		if l.timer != nil {
+			l.timer.Stop()
+		}
+		l.heap, l.timer, l.next = nil, nil, 0
+		return
+	}
+	at := l.heap[0].at
+	if l.next != 0 && l.next <= at {
+		return
+	}
+	l.next = at
+	if l.timer == nil {
+		l.timer = time.AfterFunc(at-clock(), l.ring)
+		return
+	}
+	l.timer.Reset(at - clock())
+}
+
+func (l *list) remove(i int) {
+	l.heap[i].owner.Seat().place = 0
+	last := len(l.heap) - 1
+	moved := l.heap[last]
+	l.heap[last] = deadline{}
+	l.heap = l.heap[:last]
+	if i < last {
+		l.heap[i] = moved
+		l.sift(i)
+	}
+	if n := cap(l.heap); n > 64 && last < n/4 {
+		l.heap = append(make([]deadline, 0, n/2), l.heap...)
+	}
+}
+
+// sift moves the deadline at i to where it belongs.
+func (l *list) sift(i int) {
+	x := l.heap[i]
+	for i > 0 {
+		up := (i - 1) / 2
+		if l.heap[up].at <= x.at {
+			break
+		}
+		l.put(i, l.heap[up])
+		i = up
+	}
+	for {
+		down := 2*i + 1
+		if down+1 < len(l.heap) && l.heap[down+1].at < l.heap[down].at {
+			down++
+		}
+		if down >= len(l.heap) || l.heap[down].at >= x.at {
+			break
+		}
+		l.put(i, l.heap[down])
+		i = down
+	}
+	l.put(i, x)
+}
+
+func (l *list) put(i int, x deadline) {
+	l.heap[i] = x
+	x.owner.Seat().place = int32(i + 1)
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package alarm
+
+import (
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// counted notes when it is rung.
+type counted struct {
+	seat Seat
+	rung []time.Duration
+}
+
+func (c *counted) Ring()       { c.rung = append(c.rung, clock()) }
+func (c *counted) Seat() *Seat { return &c.seat }
+
+// Random deadlines are met when they are due, those that are far off up to a step later,
+// and none before; what was dropped is not rung, and without deadlines there is no timer.
+func TestList(t *testing.T) {
+	for seed := range uint64(20) {
+		synctest.Test(t, func(t *testing.T) { model(t, rand.New(rand.NewPCG(seed, 3))) })
+	}
+}
+
+func model(t *testing.T, rnd *rand.Rand) {
+	var l list
+	owners := make([]counted, 150)
+	due := make(map[*counted]time.Duration)
+	settle := func(d time.Duration) {
+		time.Sleep(d)
+		synctest.Wait()
+		now := clock()
+		for o, at := range due {
+			switch n := len(o.rung); {
+			case n > 1:
+				t.Fatalf("rung %d times", n)
+			case n == 1 && (o.rung[0] < at || o.rung[0] > at+step):
+				t.Fatalf("rung at %v instead of %v", o.rung[0], at)
+			case n == 0 && now > at+step:
+				t.Fatalf("not rung at %v, and it is %v", at, now)
+			case n == 1:
+				delete(due, o)
+				o.rung = nil
+			}
+		}
+	}
+	for range 1000 {
+		o := &owners[rnd.IntN(len(owners))]
+		switch rnd.IntN(6) {
+		case 0:
+			l.drop(o)
+			delete(due, o)
+		case 1:
+			settle(time.Duration(rnd.Int64N(int64(5 * time.Second))))
+		default:
+			after := time.Duration(rnd.Int64N(int64(3 * time.Minute)))
+			due[o] = clock() + after
+			l.set(o, after)
+		}
+		l.check(t)
+	}
+	settle(5 * time.Minute)
+	for i := range owners {
+		if len(owners[i].rung) > 0 {
+			t.Error("rung without a deadline")
+		}
+	}
+	if l.check(t); len(l.heap) != 0 {
+		t.Errorf("%d deadlines are left", len(l.heap))
+	}
+}
+
+// check looks for what has to hold between calls.
+func (l *list) check(t *testing.T) {
+	t.Helper()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i, d := range l.heap {
+		if place := d.owner.Seat().place; place != int32(i+1) {
+			t.Fatalf("who stands at %d thinks that it is at %d", i+1, place)
+		}
+		if i > 0 && l.heap[(i-1)/2].at > d.at {
+			t.Fatalf("the deadline at %d is earlier than the one above", i+1)
+		}
+	}
+	if len(l.heap) == 0 {
+		if l.timer != nil || l.heap != nil {
+			t.Fatal("something stays with an empty list")
+		}
+		return
+	}
+	if l.timer == nil || l.next > l.heap[0].at {
+		t.Fatal("the timer is later than the first deadline")
+	}
+}
+
+func TestLeft(t *testing.T) {
+	var o counted
+	if _, set := Left(&o); set {
+		t.Error("set before it was")
+	}
+	Set(&o, time.Hour)
+	if left, set := Left(&o); !set || left < 59*time.Minute || left > time.Hour+step {
+		t.Errorf("%v left, %v", left, set)
+	}
+	Drop(&o)
+	if _, set := Left(&o); set {
+		t.Error("set after it was dropped")
+	}
+	all.check(t)
+}
+
+func BenchmarkSetDrop(b *testing.B) {
+	owners := make([]counted, 10000)
+	for i := range owners {
+		Set(&owners[i], time.Hour+time.Duration(i))
+	}
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		o := &owners[i%len(owners)]
+		Drop(o)
+		Set(o, time.Hour)
+	}
+	for i := range owners {
+		Drop(&owners[i])
+	}
+}
