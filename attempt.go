@@ -183,6 +183,7 @@ type attempt struct {
 
 	counted    bool        // in channelz, for the subchannel
 	unsent     bool        // it failed before anything was sent, by no fault of the RPC
+	dropped    bool        // the balancer ended the RPC
 	headerTold atomic.Bool // stats handlers know
 	gotMessage bool
 	ended      bool
@@ -236,6 +237,7 @@ func (r *clientCall) choose(a *attempt) error {
 		r.stats.emit(a.ctx, &stats.DelayedPickComplete{})
 	}
 	if err != nil {
+		a.dropped = p.dropped
 		return err
 	}
 	a.link, a.done = p.link, p.result.Done

@@ -12,13 +12,17 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/net/http2"
 
+	"google.golang.org/grpc/balancer"
+	"google.golang.org/grpc/balancer/base"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/test/bufconn"
 )
 
 const retryConfig = `{"methodConfig":[{"name":[{"service":"test.Echo"}],"retryPolicy":{
@@ -110,6 +114,187 @@ func TestRetryStream(t *testing.T) {
 	}
 }
 
+// TestRetryStreamLost has the retry of a stream fail in place of the stream: its error is
+// the RPC's, whoever asks first, and no method minds that there is no stream.
+func TestRetryStreamLost(t *testing.T) {
+	slow := strings.ReplaceAll(strings.ReplaceAll(retryConfig, "0.001s", "100s"), "0.002s", "100s")
+	never := func(ctx context.Context, _ func()) error {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	for _, tt := range []struct {
+		what   string
+		config string
+		again  func(ctx context.Context, cancel func()) error // the second dial, and later ones
+		want   codes.Code
+		text   string
+	}{
+		{"refused", retryConfig, func(context.Context, func()) error { return errors.New("nobody there") }, codes.Unavailable, "nobody there"},
+		{"the deadline passes", retryConfig, never, codes.DeadlineExceeded, "waiting for a connection"},
+		{"cancelled", retryConfig, func(ctx context.Context, cancel func()) error {
+			cancel()
+			return never(ctx, nil)
+		}, codes.Canceled, ""},
+		{"the deadline passes in the back-off", slow, never, codes.DeadlineExceeded, ""},
+	} {
+		for first, do := range map[string]func(ClientStream){
+			"RecvMsg":   func(st ClientStream) { _ = st.RecvMsg(new(text)) },
+			"SendMsg":   func(st ClientStream) { _ = st.SendMsg(new(text)) },
+			"Header":    func(st ClientStream) { _, _ = st.Header() },
+			"CloseSend": func(st ClientStream) { _ = st.CloseSend() },
+		} {
+			t.Run(tt.what+"/"+first, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+					defer cancel()
+					st := lostStream(ctx, t, tt.config, func(ctx context.Context) error { return tt.again(ctx, cancel) })
+					do(st)
+					for range 2 {
+						err := st.RecvMsg(new(text))
+						wantCode(t, "RecvMsg", err, tt.want)
+						if !strings.Contains(err.Error(), tt.text) {
+							t.Errorf("%v, want %q", err, tt.text)
+						}
+					}
+					if md := st.Trailer(); len(md) > 0 {
+						t.Errorf("trailers %v", md)
+					}
+					if _, err := st.Header(); err != nil {
+						t.Errorf("Header: %v", err)
+					}
+					if err := st.CloseSend(); err != nil {
+						t.Errorf("CloseSend: %v", err)
+					}
+				})
+			})
+		}
+	}
+}
+
+// lostStream begins a stream whose connection was lost; again is what later dials do.
+func lostStream(ctx context.Context, t *testing.T, config string, again func(context.Context) error) ClientStream {
+	lis := bufconn.Listen(64 << 10)
+	var first net.Conn
+	e := newEcho()
+	e.stream = func(ss ServerStream) error {
+		_ = ss.RecvMsg(new(text))
+		first.Close()
+		<-ss.Context().Done()
+		return nil
+	}
+	s := NewServer()
+	s.RegisterService(&echoDesc, e)
+	go s.Serve(lis)
+	t.Cleanup(s.Stop)
+	cc := newTestClient(t, "passthrough:///bubble", WithDefaultServiceConfig(config),
+		WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
+			if first != nil {
+				return nil, again(ctx)
+			}
+			nc, err := lis.DialContext(ctx)
+			first = nc
+			return nc, err
+		}))
+	st, err := cc.NewStream(ctx, bidiStream, bidiMethod)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := st.SendMsg(new(text)); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Wait()
+	return st
+}
+
+// moody fails an RPC before it has a stream: as a picker, or as credentials. It is in the
+// RPC's context.
+type moody struct {
+	err  error
+	left int // failures to come
+	seen int
+}
+
+func (m *moody) next() error {
+	m.seen++
+	if m.left--; m.left >= 0 {
+		return m.err
+	}
+	return nil
+}
+
+type (
+	moodyPick  struct{} // finds the moody of the pickers in a context
+	moodyToken struct{} // finds that of the credentials
+)
+
+// moodyBuilder makes pickers that ask the RPC's moody.
+type moodyBuilder struct{}
+
+func (moodyBuilder) Build(info base.PickerBuildInfo) balancer.Picker {
+	for sc := range info.ReadySCs {
+		return moodyPicker{sc}
+	}
+	return base.NewErrPicker(balancer.ErrNoSubConnAvailable)
+}
+
+type moodyPicker struct{ sc balancer.SubConn }
+
+func (p moodyPicker) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
+	if m, ok := info.Ctx.Value(moodyPick{}).(*moody); ok {
+		if err := m.next(); err != nil {
+			return balancer.PickResult{}, err
+		}
+	}
+	return balancer.PickResult{SubConn: p.sc}, nil
+}
+
+func (moodyToken) GetRequestMetadata(ctx context.Context, _ ...string) (map[string]string, error) {
+	if m, ok := ctx.Value(moodyToken{}).(*moody); ok {
+		return nil, m.next()
+	}
+	return nil, nil
+}
+
+func (moodyToken) RequireTransportSecurity() bool { return false }
+
+// TestRetryWithoutStream has RPCs fail that get no stream: the policy goes by the code, and
+// leaves those alone that the balancer drops.
+func TestRetryWithoutStream(t *testing.T) {
+	balancer.Register(base.NewBalancerBuilder("test_moody", moodyBuilder{}, base.Config{}))
+	config := strings.Replace(retryConfig, "{", `{"loadBalancingConfig":[{"test_moody":{}}],`, 1)
+	cc := newTestClient(t, serve(t, newEcho()).addr, WithDefaultServiceConfig(config), WithPerRPCCredentials(moodyToken{}))
+	unavailable := status.Error(codes.Unavailable, "not now")
+	for _, tt := range []struct {
+		what     string
+		key      any
+		failures int
+		err      error
+		want     codes.Code
+		attempts int
+	}{
+		{"no connection", moodyPick{}, 3, errors.New("backend down"), codes.OK, 4},
+		{"no connection, too often", moodyPick{}, 9, errors.New("backend down"), codes.Unavailable, 4},
+		{"dropped", moodyPick{}, 1, unavailable, codes.Unavailable, 1},
+		{"credentials", moodyToken{}, 3, unavailable, codes.OK, 4},
+		{"credentials, too often", moodyToken{}, 9, unavailable, codes.Unavailable, 4},
+		{"credentials, another code", moodyToken{}, 1, status.Error(codes.PermissionDenied, ""), codes.PermissionDenied, 1},
+	} {
+		for _, stream := range []bool{false, true} {
+			m := &moody{err: tt.err, left: tt.failures}
+			ctx := context.WithValue(testContext(t), tt.key, m)
+			what := fmt.Sprintf("%s, stream %t", tt.what, stream)
+			if stream {
+				wantCode(t, what, downCall(ctx, cc), tt.want)
+			} else {
+				wantCode(t, what, call(ctx, cc, "x"), tt.want)
+			}
+			if m.seen != tt.attempts {
+				t.Errorf("%s: %d attempts, want %d", what, m.seen, tt.attempts)
+			}
+		}
+	}
+}
+
 func TestRetryStreamCommitted(t *testing.T) {
 	for _, tt := range []struct {
 		what string
@@ -149,9 +334,7 @@ func TestRetryEndsWithContext(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = st.CloseSend()
-	if code := status.Code(st.RecvMsg(new(text))); code != codes.DeadlineExceeded && code != codes.Unavailable {
-		t.Errorf("stream: %v", code)
-	}
+	wantCode(t, "stream", st.RecvMsg(new(text)), codes.DeadlineExceeded)
 }
 
 func TestCloseEndsRetryPause(t *testing.T) {

@@ -66,7 +66,9 @@ type clientStream struct {
 	sent      []sentMessage // until committed
 	sentBytes int
 	closeSent bool // the end was sent
-	context   *clientContext
+	// lost is how the RPC ended, if that was in place of another attempt.
+	lost    error
+	context *clientContext
 
 	next, prev *clientStream // in the channel's list
 }
@@ -211,51 +213,59 @@ func (cs *clientStream) current() *attempt {
 	return cs.attempt
 }
 
-// tryAgain is called when attempt a failed with err. It returns true if there is another
-// attempt by now, to which everything was sent that a was sent.
-func (cs *clientStream) tryAgain(a *attempt, err error) bool {
+// tryAgain is called when attempt a failed with err. It returns nil if there is another
+// attempt by now, to which everything was sent that a was sent; or else what the RPC ends
+// with, which is not a's error if it was a later attempt that failed, or the wait for one.
+func (cs *clientStream) tryAgain(a *attempt, err error) error {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
-	for {
-		switch {
-		case cs.attempt != a:
-			return true // somebody else was here first
-		case cs.committed:
-			return false
-		}
-		v := cs.judge(a, err)
-		if !v.retry || cs.pause(v.delay) != nil {
-			cs.commitLocked()
-			return false
-		}
-		cs.end(a, err)
-		if a, err = cs.replaceLocked(); err == nil {
-			return true
-		}
+	switch {
+	case cs.attempt != a:
+		return nil // somebody else was here first
+	case cs.lost != nil:
+		return cs.lost
+	case cs.committed:
+		return err
 	}
+	v := cs.judge(a, err)
+	if !v.retry {
+		cs.commitLocked()
+		return err
+	}
+	for v.retry {
+		cs.end(a, err)
+		if err = cs.pause(v.delay); err != nil {
+			break
+		}
+		a = &attempt{}
+		if err = cs.start(a, nil, false); err == nil {
+			cs.replaceLocked(a)
+			return nil
+		}
+		v = cs.judge(a, err)
+	}
+	cs.end(a, err)
+	cs.lost = err
+	cs.commitLocked()
+	return err
 }
 
-// replaceLocked begins another attempt, and sends it what the last one was sent.
-func (cs *clientStream) replaceLocked() (*attempt, error) {
-	a := &attempt{}
+// replaceLocked makes a the attempt that counts, and sends it what the last one was sent.
+func (cs *clientStream) replaceLocked(a *attempt) {
 	cs.attempt = a
-	if err := cs.start(a, nil, false); err != nil {
-		return a, err
-	}
 	for i, m := range cs.sent {
 		m.out.payload.Data.Ref()
 		last := !cs.desc.ClientStreams || cs.closeSent && i == len(cs.sent)-1
 		// It must not wait for room: the receiver, who may have to make some, waits
 		// for mu. The size is bounded.
 		if a.stream.Enqueue(m.out.payload, last) != nil {
-			return a, nil // it is over, as whoever receives will find out
+			return // it is over, as whoever receives will find out
 		}
 		cs.tellSent(a, m.msg, m.out.sizes())
 	}
 	if cs.closeSent && len(cs.sent) == 0 {
 		_ = a.stream.CloseSend() // the receiver finds out
 	}
-	return a, nil
 }
 
 // SendMsg implements ClientStream.
@@ -300,7 +310,7 @@ func (cs *clientStream) send(msg any, out outMessage) error {
 		}
 		// The connection says that the stream is over, maybe before the stream does.
 		_ = a.stream.Header()
-		if !cs.tryAgain(a, a.result().Err()) {
+		if err = a.result().Err(); err == nil || cs.tryAgain(a, err) != nil {
 			out.payload.Data.Free()
 			return io.EOF
 		}
@@ -365,8 +375,10 @@ func (cs *clientStream) RecvMsg(m any) error {
 		case err == nil:
 			cs.finish(nil)
 			return nil
-		case !errors.Is(err, io.EOF) && !a.gotMessage && cs.tryAgain(a, err):
-			continue
+		case !errors.Is(err, io.EOF) && !a.gotMessage:
+			if err = cs.tryAgain(a, err); err == nil {
+				continue
+			}
 		}
 		cs.finish(err)
 		return err
@@ -406,10 +418,10 @@ func (cs *clientStream) Header() (metadata.MD, error) {
 			return md, nil
 		}
 		err := a.result().Err()
-		if err != nil && cs.tryAgain(a, err) {
-			continue
-		}
 		if err != nil {
+			if err = cs.tryAgain(a, err); err == nil {
+				continue
+			}
 			cs.finish(err)
 		}
 		return nil, nil

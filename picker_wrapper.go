@@ -84,6 +84,7 @@ type picked struct {
 	link    *link
 	result  balancer.PickResult
 	delayed bool // it had to wait
+	dropped bool // the balancer has said with what status the RPC is to end
 }
 
 // pick waits until the balancer gives the RPC a subchannel that is ready. An error is a
@@ -110,7 +111,8 @@ func (g *pickerGate) pick(info balancer.PickInfo, wait bool) (p picked, err erro
 				// The subchannel has just been lost: another picker is on its way.
 			case errors.Is(err, balancer.ErrNoSubConnAvailable):
 			default:
-				if final := pickError(err, wait); final != nil {
+				var final error
+				if final, p.dropped = pickError(err, wait); final != nil {
 					return p, final
 				}
 				last = err
@@ -138,15 +140,16 @@ func readyLink(r balancer.PickResult) (*link, error) {
 	return l, nil
 }
 
-// pickError returns what the RPC is to fail with, nil if it waits for the next picker.
-func pickError(err error, wait bool) error {
+// pickError returns what the RPC is to fail with, nil if it waits for the next picker. An
+// error that has a status drops the RPC.
+func pickError(err error, wait bool) (final error, dropped bool) {
 	if s, ok := status.FromError(err); ok {
-		return controlPlaneError(s)
+		return controlPlaneError(s), true
 	}
 	if wait {
-		return nil
+		return nil, false
 	}
-	return status.Error(codes.Unavailable, err.Error())
+	return status.Error(codes.Unavailable, err.Error()), false
 }
 
 func pickTimeout(ctx context.Context, last error) error {

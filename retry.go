@@ -93,10 +93,11 @@ type failure struct {
 	// unsent: nothing of the attempt reached a server. unprocessed: a server
 	// received it and did nothing.
 	unsent, unprocessed bool
-	// responded: the response headers came, so the attempt is the one that counts.
-	responded bool
-	pushback  pushback
-	random    func() float64
+	// final: the attempt is the one that counts. The response headers came, or the
+	// balancer dropped the RPC, or its time is over.
+	final    bool
+	pushback pushback
+	random   func() float64
 }
 
 // decide applies gRFC A6, and counts what it grants.
@@ -107,7 +108,7 @@ func (s *retryState) decide(f failure) verdict {
 	case f.unprocessed && !s.refused:
 		s.refused = true
 		return verdict{retry: true, transparent: true}
-	case f.responded || s.policy == nil:
+	case f.final || s.policy == nil:
 		return verdict{}
 	}
 	retryable := s.policy.RetryableStatusCodes[f.status.Code()]
@@ -155,11 +156,11 @@ func (r *clientCall) failure(a *attempt, err error) failure {
 	case a.unsent:
 		f.unsent = true
 	case a.stream == nil:
-		f.responded = true // the RPC itself is what failed: no other attempt will help
+		f.final = a.dropped || r.ctx.Err() != nil // else the policy goes by the code alone
 	default:
 		f.unprocessed = a.stream.Unprocessed()
-		f.responded = a.stream.GotHeaders()
-		if r.retry.policy != nil && !f.unprocessed && !f.responded {
+		f.final = a.stream.GotHeaders()
+		if r.retry.policy != nil && !f.unprocessed && !f.final {
 			f.pushback = parsePushback(a.stream.Trailer()[grpcwire.HeaderRetryPushback])
 		}
 	}

@@ -81,7 +81,7 @@ func TestRetryDecision(t *testing.T) {
 	}{
 		{"back-off and the bound", false, nil, []step{fail(after(time.Second)), fail(after(2 * time.Second)), fail(verdict{})}},
 		{"another code", false, nil, []step{{failure{status: internal}, verdict{}}}},
-		{"headers came", false, nil, []step{{failure{status: unavailable, responded: true}, verdict{}}}},
+		{"headers came, or the balancer dropped it", false, nil, []step{{failure{status: unavailable, final: true}, verdict{}}}},
 		{"no policy", true, nil, []step{fail(verdict{})}},
 		{"nothing sent, any number of times", true, nil, []step{
 			{failure{unsent: true}, transparent}, {failure{unsent: true}, transparent}, {failure{unsent: true}, transparent},
