@@ -16,11 +16,13 @@ const (
 	// itself, so that they pin no pooled buffer.
 	smallInput = 64
 	// minChunk and maxChunk bound what one read of the socket asks for. Between
-	// them the size follows the traffic. blindChunk is the least where the buffer
-	// is held during the wait.
-	minChunk   = 32 << 10
-	blindChunk = 4 << 10
-	maxChunk   = lengthSize + maxLength
+	// them the size follows the traffic. Where the buffer is held during the wait
+	// the bounds are minBlind and maxBlind, room for a record of DefaultRecord:
+	// many such connections may wait.
+	minChunk = 32 << 10
+	maxChunk = lengthSize + maxLength
+	minBlind = 4 << 10
+	maxBlind = 16 << 10
 	// slack is how much more than twice its content a buffer may be at a wait.
 	slack = 4 << 10
 )
@@ -52,6 +54,7 @@ type reader struct {
 
 	chunk int     // what the next read asks for when nothing is held
 	floor int     // the least chunk
+	most  int     // the largest
 	place placing // lends the room behind w
 	err   error   // the protocol was broken: final
 }
@@ -60,10 +63,10 @@ func (r *reader) init(raw net.Conn, keys *crypter, pool mem.BufferPool) {
 	r.raw, r.keys, r.pool = raw, keys, pool
 	r.place.r = r
 	if src, ok := readyreader.NewReader(raw); ok {
-		r.src, r.floor = src, minChunk
+		r.src, r.floor, r.most = src, minChunk, maxChunk
 		r.try, _ = src.(readyreader.TryReader)
 	} else {
-		r.src, r.floor = blocking{raw}, blindChunk
+		r.src, r.floor, r.most = blocking{raw}, minBlind, maxBlind
 	}
 	r.chunk = r.floor
 }
@@ -188,7 +191,7 @@ func (r *reader) open(dst []byte, size int) (int, error) {
 	}
 	r.r += size
 	if size > r.chunk {
-		r.chunk = min(size, maxChunk) // the next one probably needs as much
+		r.chunk = min(size, r.most) // the next one probably needs as much
 	}
 	return len(p), nil
 }
@@ -242,7 +245,7 @@ func (r *reader) fetchFirst(wait patience) error {
 	r.buf, r.w = buf, n
 	switch {
 	case n == r.chunk:
-		r.chunk = min(2*n, maxChunk)
+		r.chunk = min(2*n, r.most)
 	case n < r.chunk/4:
 		r.chunk = max(r.chunk/2, r.floor)
 	}
