@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/resolver"
+	"google.golang.org/grpc/test/bufconn"
 )
 
 // testServer accepts connections and serves each stream with handle.
@@ -43,13 +44,20 @@ func (s *testServer) ConnClosed(c *Server, err error) {
 	}
 }
 
+// listen listens on network, of which "memory" is one for bubbles of testing/synctest.
+func listen(t testing.TB, network string) (net.Listener, error) {
+	switch network {
+	case "memory":
+		return bufconn.Listen(1 << 20), nil
+	case "unix":
+		return net.Listen(network, filepath.Join(t.TempDir(), "s"))
+	}
+	return net.Listen(network, "127.0.0.1:0")
+}
+
 func startServer(t testing.TB, network string, cfg ServerConfig, handle func(*ServerStream)) *testServer {
 	t.Helper()
-	addr := "127.0.0.1:0"
-	if network == "unix" {
-		addr = filepath.Join(t.TempDir(), "s")
-	}
-	lis, err := net.Listen(network, addr)
+	lis, err := listen(t, network)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,6 +129,9 @@ func (s *testServer) dial(cfg *ClientConfig) (*Client, *noted) {
 	s.t.Helper()
 	if cfg == nil {
 		cfg = &ClientConfig{UserAgent: "test/1"}
+	}
+	if lis, ok := s.lis.(*bufconn.Listener); ok {
+		cfg.Dial = func(ctx context.Context, _ string) (net.Conn, error) { return lis.DialContext(ctx) }
 	}
 	cfg.Prepare()
 	n := newNoted()

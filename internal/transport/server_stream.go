@@ -113,7 +113,7 @@ func (s *ServerStream) Recv() (grpcwire.Message, error) {
 		case s.bodyErr != nil:
 			defer s.mu.Unlock()
 			return grpcwire.Message{}, s.bodyErr
-		case s.ended:
+		case s.ended && !s.closed: // else messages may have been dropped, and the context has ended
 			s.mu.Unlock()
 			return grpcwire.Message{}, io.EOF
 		}
