@@ -19,7 +19,6 @@ type body struct {
 	wake    waker
 	filling bool // the reader writes into the assembler's space
 	closed  bool // nothing is taken any more
-	asked   bool // the window was widened for the message in assembly
 }
 
 // space is where the reader puts the next at most n bytes.
@@ -58,28 +57,28 @@ func (b *body) filled(n int, t *traffic) (expect int, err error) {
 	case err != nil:
 		return 0, err
 	case complete:
-		b.asked = false
 		b.inbox.push(m)
 		t.messageReceived()
 		b.wake.signal(wakeMessage, b.inbox.len())
-		return 0, nil
-	case b.wake.reason != wakeNone:
-		return b.expect(), nil
 	}
-	return 0, nil
+	if b.wake.reason == wakeNone {
+		return 0, nil
+	}
+	return b.expect(), nil
 }
 
-// expect is how many bytes to widen the window for, once a message.
+// expect is how many bytes the one who waits needs before anything is consumed. Once is
+// not enough for a message: padding uses up the window as well.
 func (b *body) expect() int {
-	if b.asked || !b.asm.InMessage() {
-		return 0
+	switch {
+	case b.asm.InMessage():
+		return b.asm.Missing()
+	case b.inbox.size() > minWindow/2:
+		// Who waits for the end leaves this message where it is. It may have used
+		// up the window, and a second one would end the wait.
+		return grpcwire.PrefixLen
 	}
-	n := b.asm.Missing()
-	if n <= grpcwire.PrefixLen {
-		return 0 // its length is not known yet, or it is all but there
-	}
-	b.asked = true
-	return n
+	return 0
 }
 
 // end says that the body is complete; an error that it is not. mu is held.
