@@ -45,7 +45,8 @@ type Config struct {
 	Pool mem.BufferPool
 	// LowWater is conn.Config's.
 	LowWater bool
-	// Slots bounds the handshakes under way. Nil is no bound.
+	// Slots bounds the handshakes under way; of a server's, those that the service
+	// is busy with, for its clients may take their time. Nil is no bound.
 	Slots Slots
 }
 
@@ -146,15 +147,11 @@ func (h *handshake) exchange() (*altspb.HandshakerResult, error) {
 		if err := h.read(); err != nil {
 			return nil, err
 		}
-	}
-	if err := h.cfg.Slots.take(h.ctx); err != nil {
-		return nil, err
-	}
-	defer h.cfg.Slots.free()
-	var err error
-	h.stream, err = altspb.NewHandshakerServiceClient(h.cfg.Service).DoHandshake(h.ctx, grpc.WaitForReady(true))
-	if err != nil {
-		return nil, fmt.Errorf("alts: opening a stream to the handshaker service: %w", err)
+	} else {
+		if err := h.cfg.Slots.take(h.ctx); err != nil {
+			return nil, err
+		}
+		defer h.cfg.Slots.free()
 	}
 	for req := h.start(); ; req = h.next() {
 		resp, err := h.ask(req)
@@ -177,8 +174,23 @@ func (h *handshake) exchange() (*altspb.HandshakerResult, error) {
 	}
 }
 
-// ask sends a request to the service and returns its response.
+// ask sends a request to the service and returns its response. A server has a place
+// for just that long: the bound spares the service, and must not let clients that
+// begin a handshake and then stall keep the others out.
 func (h *handshake) ask(req *altspb.HandshakerReq) (*altspb.HandshakerResp, error) {
+	if h.side == conn.Server {
+		if err := h.cfg.Slots.take(h.ctx); err != nil {
+			return nil, err
+		}
+		defer h.cfg.Slots.free()
+	}
+	if h.stream == nil {
+		var err error
+		h.stream, err = altspb.NewHandshakerServiceClient(h.cfg.Service).DoHandshake(h.ctx, grpc.WaitForReady(true))
+		if err != nil {
+			return nil, fmt.Errorf("alts: opening a stream to the handshaker service: %w", err)
+		}
+	}
 	// An error of Send only says that Recv has one.
 	_ = h.stream.Send(req)
 	resp, err := h.stream.Recv()
@@ -191,8 +203,8 @@ func (h *handshake) ask(req *altspb.HandshakerReq) (*altspb.HandshakerResp, erro
 // answer does what a response asks for. The frames go out even when the handshake
 // has failed: they may tell the peer why.
 func (h *handshake) answer(resp *altspb.HandshakerResp) error {
-	n := int(resp.GetBytesConsumed())
-	if n > len(h.pending) {
+	n := resp.GetBytesConsumed()
+	if uint64(n) > uint64(len(h.pending)) { // an int may be too small for n
 		return fmt.Errorf("alts: handshaker service: consumed %d bytes of %d", n, len(h.pending))
 	}
 	h.pending = h.pending[n:]

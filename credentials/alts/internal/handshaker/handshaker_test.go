@@ -4,11 +4,15 @@ package handshaker
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"net"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/alts/internal/conn"
@@ -156,6 +160,8 @@ func TestFailures(t *testing.T) {
 			func(err error) bool { return status.Code(errors.Unwrap(err)) == codes.PermissionDenied },
 		},
 		"consumes more than there is": {answer(&altspb.HandshakerResp{BytesConsumed: 3}), "consumed", nil},
+		"consumes 2 GiB":              {answer(&altspb.HandshakerResp{BytesConsumed: 1 << 31}), "consumed 2147483648 bytes of 1", nil},
+		"consumes 4 GiB":              {answer(&altspb.HandshakerResp{BytesConsumed: 1<<32 - 1}), "consumed", nil},
 		"peer hangs up":               {answer(&altspb.HandshakerResp{}), "EOF", nil},
 	} {
 		peer := &feed{chunks: [][]byte{[]byte("x")}}
@@ -166,6 +172,41 @@ func TestFailures(t *testing.T) {
 		if name == "rejected" && string(peer.written) != "alert" {
 			t.Errorf("the peer got %q", peer.written)
 		}
+	}
+}
+
+// Clients that begin a handshake and stall leave a server's places to others.
+func TestStalledClients(t *testing.T) {
+	for _, begin := range []string{"x", "first\n"} {
+		synctest.Test(t, func(t *testing.T) {
+			slots := NewSlots(1)
+			ctx, cancel := context.WithCancel(t.Context())
+			var stalled sync.WaitGroup
+			for range 3 {
+				near, far := net.Pipe()
+				defer far.Close()
+				go io.Copy(io.Discard, far)
+				stalled.Go(func() {
+					if _, _, err := run(ctx, near, &Config{Service: wordService(true), Slots: slots}, conn.Server); !errors.Is(err, context.Canceled) {
+						t.Errorf("a stalled handshake ended with %v", err)
+					}
+					near.Close()
+				})
+				far.Write([]byte(begin))
+			}
+			synctest.Wait()
+			soon, stop := context.WithTimeout(ctx, time.Second)
+			defer stop()
+			peer := &feed{chunks: [][]byte{[]byte("first\n"), []byte("done\n")}}
+			if _, _, err := run(soon, peer, &Config{Service: wordService(true), Slots: slots}, conn.Server); err != nil {
+				t.Error(err)
+			}
+			cancel()
+			stalled.Wait()
+			if len(slots) != 0 {
+				t.Errorf("%d places are still taken", len(slots))
+			}
+		})
 	}
 }
 
