@@ -6,14 +6,16 @@ import (
 	"context"
 	"errors"
 	"io"
+	"sync"
 
 	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/internal/ctxkey"
 	"google.golang.org/grpc/metadata"
 )
 
 // serverStream is a streaming call as its handler has it.
 type serverStream struct {
-	call   serverCall
+	call   streamCall
 	ctx    serverStreamContext
 	server *Server
 	codec  encoding.CodecV2
@@ -32,7 +34,7 @@ type serverStream struct {
 func (s *Server) serveStream(ctx context.Context, st serverCall, m *method) error {
 	codec := s.codecOf(st)
 	ss := &serverStream{
-		call:   st,
+		call:   streamCall{serverCall: st},
 		server: s,
 		codec:  codec,
 		method: m,
@@ -49,10 +51,53 @@ func (s *Server) serveStream(ctx context.Context, st serverCall, m *method) erro
 		info.IsClientStream, info.IsServerStream = m.streams()
 		err = s.opts.stream(m.impl, ss, info, m.stream.Handler)
 	}
+	if earlier := ss.call.failure(); earlier != nil {
+		return earlier
+	}
 	if err != nil {
 		return end(st, err)
 	}
 	return st.Finish(nil)
+}
+
+// streamCall is the call of a streaming handler. It ends before the handler does if a
+// message can't be sent or received: the client is told at once, and the handler can't
+// make a success of it.
+type streamCall struct {
+	serverCall
+
+	mu  sync.Mutex
+	err error // what the call ended with; nil if the handler has yet to say
+}
+
+// fail ends the call with the status of err, and returns err.
+func (c *streamCall) fail(err error) error {
+	c.mu.Lock()
+	first := c.err == nil
+	if first {
+		c.err = err
+	}
+	c.mu.Unlock()
+	if first {
+		_ = end(c.serverCall, err)
+	}
+	return err
+}
+
+func (c *streamCall) failure() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
+}
+
+// SetTrailer implements serverCall. What comes too late has nowhere to go.
+func (c *streamCall) SetTrailer(md metadata.MD) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err != nil {
+		return nil
+	}
+	return c.serverCall.SetTrailer(md)
 }
 
 // Context implements ServerStream.
@@ -78,13 +123,13 @@ func (ss *serverStream) SendMsg(msg any) error {
 	}
 	out, err := ss.writer.write(msg)
 	if err != nil {
-		return err
+		return ss.call.fail(err)
 	}
 	sizes := out.sizes()
 	if err := ss.call.Send(out.payload); err != nil {
-		return err
+		return ss.call.fail(err)
 	}
-	if o, ok := ss.call.(*observedCall); ok {
+	if o, ok := ss.call.serverCall.(*observedCall); ok {
 		o.sent(msg, sizes)
 	}
 	return nil
@@ -92,23 +137,31 @@ func (ss *serverStream) SendMsg(msg any) error {
 
 // RecvMsg implements ServerStream.
 func (ss *serverStream) RecvMsg(msg any) error {
+	err := ss.receive(msg)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return ss.call.fail(err)
+	}
+	return err
+}
+
+func (ss *serverStream) receive(msg any) error {
 	single := !ss.method.stream.ClientStreams
 	if single && ss.received {
 		return io.EOF // the first RecvMsg saw to it that there is no other
 	}
 	m, err := ss.call.Recv()
 	if err != nil {
-		if single && errors.Is(err, io.EOF) {
+		if single {
 			return noRequest(err)
 		}
 		return err
 	}
-	if err := decodeOne(ss.call, &ss.reader, m, msg); err != nil {
+	if err := decodeOne(ss.call.serverCall, &ss.reader, m, msg); err != nil {
 		return err
 	}
 	ss.received = true
 	if single {
-		return noMore(ss.call)
+		return noMore(ss.call.serverCall)
 	}
 	return nil
 }
@@ -122,8 +175,11 @@ type serverStreamContext struct {
 
 // Value implements context.Context.
 func (c *serverStreamContext) Value(key any) any {
-	if _, ok := key.(messageWriterKey); ok {
-		w := c.stream.server.writer(c.stream.call, c.stream.codec)
+	switch key.(type) {
+	case ctxkey.ServerTransportStream:
+		return &c.stream.call
+	case messageWriterKey:
+		w := c.stream.server.writer(c.stream.call.serverCall, c.stream.codec)
 		return &w
 	}
 	return c.Context.Value(key)

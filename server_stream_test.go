@@ -13,7 +13,9 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/internal/transport"
+	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
 )
 
@@ -133,21 +135,78 @@ func TestServerStreamDerivedContext(t *testing.T) {
 	}
 }
 
-func TestServerStreamSendErrors(t *testing.T) {
-	e := newEcho()
-	e.stream = func(ss ServerStream) error {
-		if err := ss.SendMsg("no message"); status.Code(err) != codes.Internal {
-			t.Errorf("SendMsg of a string: %v", err)
-		}
-		err := ss.SendMsg(&text{Value: strings.Repeat("x", 100)})
-		if status.Code(err) != codes.ResourceExhausted {
-			t.Errorf("SendMsg over the limit: %v", err)
-		}
-		return err
+// brokenCompressor compresses nothing.
+type brokenCompressor struct{}
+
+func (brokenCompressor) Do(io.Writer, []byte) error { return errors.New("out of order") }
+func (brokenCompressor) Type() string               { return "broken" }
+
+// TestServerStreamFails has messages fail on the server: the client is told at once, and
+// what the handler makes of it does not count.
+func TestServerStreamFails(t *testing.T) {
+	send := func(msg any) func(ServerStream) error {
+		return func(ss ServerStream) error { return ss.SendMsg(msg) }
 	}
-	c := connect(t, serve(t, e, MaxSendMsgSize(99)))
-	r := c.open(context.Background(), transport.Call{Method: "/test.Echo/Bidi"})
-	r.wantEnd(codes.ResourceExhausted, "trying to send message larger than max (102 vs. 99)")
+	receive := func(ss ServerStream) error { return ss.RecvMsg(new(text)) }
+	garbage := transport.Payload{Data: mem.BufferSlice{mem.SliceBuffer("\xff\xff")}}
+	for _, tt := range []struct {
+		what   string
+		opt    ServerOption
+		method string
+		send   []transport.Payload
+		do     func(ServerStream) error
+		want   codes.Code
+		text   string
+	}{
+		{"sent message too large", MaxSendMsgSize(99), "Bidi", nil, send(&text{Value: strings.Repeat("x", 100)}), codes.ResourceExhausted, "larger than max (102 vs. 99)"},
+		{"no message", EmptyServerOption{}, "Bidi", nil, send("no message"), codes.Internal, "error while marshaling"},
+		{"not prepared", EmptyServerOption{}, "Bidi", nil, send(new(PreparedMsg)), codes.Internal, "without Encode"},
+		{"not compressed", RPCCompressor(brokenCompressor{}), "Bidi", nil, send(&text{Value: "x"}), codes.Internal, "out of order"},
+		{"received message too large", MaxRecvMsgSize(4), "Bidi", []transport.Payload{payload(t, "12345", nil)}, receive, codes.ResourceExhausted, "larger than max"},
+		{"not decoded", EmptyServerOption{}, "Bidi", []transport.Payload{garbage}, receive, codes.Internal, "failed to unmarshal"},
+		{"two requests", EmptyServerOption{}, "Down", []transport.Payload{payload(t, "1", nil), payload(t, "2", nil)}, receive, codes.Internal, "several request messages"},
+		{"no request", EmptyServerOption{}, "Down", nil, receive, codes.Internal, "no request message"},
+	} {
+		t.Run(tt.what, func(t *testing.T) {
+			seen, results := make(chan struct{}), make(chan error, 1)
+			e := newEcho()
+			e.stream = func(ss ServerStream) error {
+				results <- tt.do(ss)
+				<-seen
+				ss.SetTrailer(metadata.Pairs("x-late", "1"))
+				if err := SetTrailer(ss.Context(), metadata.Pairs("x-late", "2")); err != nil {
+					t.Errorf("SetTrailer: %v", err)
+				}
+				if err := ss.SendMsg(new(text)); err == nil {
+					t.Error("SendMsg after the end: no error")
+				}
+				return nil
+			}
+			watch := newRecorder()
+			for _, opt := range []ServerOption{EmptyServerOption{}, StatsHandler(watch)} {
+				c := connect(t, serve(t, e, tt.opt, opt))
+				r := c.open(context.Background(), transport.Call{Method: "/test.Echo/" + tt.method})
+				for _, p := range tt.send {
+					p.Data.Ref()
+					if err := r.Send(p, false); err != nil {
+						t.Fatal(err)
+					}
+				}
+				r.closeSend()
+				st := r.end()
+				if st.Code() != tt.want || !strings.Contains(st.Message(), tt.text) {
+					t.Errorf("the client got %v, want %v with %q", st, tt.want, tt.text)
+				}
+				wantCode(t, "the handler got", within(t, results, "the handler's error"), tt.want, tt.text)
+				seen <- struct{}{}
+				if opt == ServerOption(EmptyServerOption{}) {
+					continue
+				}
+				told := within(t, watch.ended, "stats.End")
+				wantCode(t, "stats.End", told[len(told)-1].(*stats.End).Error, tt.want, tt.text)
+			}
+		})
+	}
 }
 
 func TestServerStreamCompression(t *testing.T) {
@@ -190,9 +249,6 @@ func TestServerPreparedMsg(t *testing.T) {
 	e := newEcho()
 	e.stream = func(ss ServerStream) error {
 		var p PreparedMsg
-		if err := ss.SendMsg(&p); status.Code(err) != codes.Internal {
-			t.Errorf("SendMsg of an unprepared message: %v", err)
-		}
 		if err := p.Encode(ss, "no message"); status.Code(err) != codes.Internal {
 			t.Errorf("Encode of a string: %v", err)
 		}

@@ -87,11 +87,11 @@ type ServerStream interface {
 	// Context is the context of the RPC, which ends with it.
 	Context() context.Context
 	// SendMsg sends m. It waits until there is room for it, not until the client has
-	// it. An error is a status and says that the RPC can't go on. m must not be
-	// changed afterwards where a stats handler might look.
+	// it. An error is a status and has ended the RPC, whatever the handler returns. m
+	// must not be changed afterwards where a stats handler might look.
 	SendMsg(m any) error
 	// RecvMsg waits for a message and decodes it into m. io.EOF says that the client
-	// has sent all; any other error is a status.
+	// has sent all; any other error is a status and has ended the RPC.
 	RecvMsg(m any) error
 }
 
