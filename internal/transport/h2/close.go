@@ -159,7 +159,13 @@ func (c *Conn) sayGoAway(ce *ConnError) bool {
 	}
 	c.leaving, c.left = true, true // no new streams, and no farewell but this
 	c.table.wakeAll()
-	c.appendGoAway(c.table.lastPeer, ce.Code, ce.Reason)
+	last := c.table.lastPeer
+	if c.farewell {
+		// "Endpoints MUST NOT increase the value they send in the last stream
+		// identifier", section 6.8.
+		last = c.end.lastSaid
+	}
+	c.appendGoAway(last, ce.Code, ce.Reason)
 	done := make(chan struct{})
 	c.ending().flushDone = done
 	c.nc.SetWriteDeadline(time.Now().Add(lastFlush))

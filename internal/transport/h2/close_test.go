@@ -4,6 +4,7 @@ package h2
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"slices"
@@ -41,6 +42,70 @@ func TestDrain(t *testing.T) {
 		p.send(window(0, 10), ping("12345678"))
 		p.nc.CloseWrite()
 		p.wantTold("closed: " + ErrDrained.Error())
+	})
+}
+
+// A connection that takes leave while a stream is about to be accepted: GOAWAY
+// has named the stream, so it is answered before the end.
+func TestLeaveWhileAdmitting(t *testing.T) {
+	const drain, ping, goAway, end = "GOAWAY 2147483647 NO_ERROR", "PING drain", "GOAWAY 1 NO_ERROR", "EOF"
+	const reply, refusal = "HEADERS 1 end :status=200", "RST 1 REFUSED_STREAM"
+	for name, leave := range map[string]func(c *Conn){
+		"retire": (*Conn).Retire,
+		"drain":  func(c *Conn) { c.Drain(frame.NoError, ""); c.drainLate() },
+	} {
+		for _, refuse := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/refuse=%v", name, refuse), func(t *testing.T) {
+				bubble(t, func(t *testing.T) {
+					var p *testPeer
+					p = newPeer(t, Server, peerConfig{accept: func(s *testStream, _ *HeaderBlock) error {
+						leave(p.conn)
+						if refuse {
+							return frame.Error{Code: frame.RefusedStream}
+						}
+						s.opened = func(bool) { s.Send(Frames{Headers: response, End: true}) }
+						return nil
+					}})
+					p.send(p.request(1, true))
+					answer := reply
+					if refuse {
+						answer = refusal
+					}
+					if name == "retire" {
+						p.want(answer, goAway, end)
+					} else {
+						p.want(drain, ping, goAway, answer, end)
+					}
+				})
+			})
+		}
+	}
+}
+
+// "Endpoints MUST NOT increase the value they send in the last stream
+// identifier", RFC 9113 section 6.8; what comes after it is not accepted.
+func TestGoAwayDoesNotRise(t *testing.T) {
+	t.Run("drain", func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
+			p := newPeer(t, Server, peerConfig{})
+			p.send(p.request(1, true))
+			p.conn.Drain(frame.NoError, "")
+			p.send(raw(fPing, 1, 0, []byte("drain\x00\x00\x00")))
+			p.want("GOAWAY 2147483647 NO_ERROR", "PING drain", "GOAWAY 1 NO_ERROR")
+			p.send(p.request(3, true), window(0, 0))
+			p.want("GOAWAY 1 PROTOCOL_ERROR", "EOF")
+		})
+	})
+	t.Run("retire, GOAWAY not written yet", func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
+			p := newPeer(t, Server, peerConfig{})
+			p.nc.in.set(func() { p.nc.in.limit = 5 })
+			p.conn.Retire()
+			p.send(p.request(1, true))
+			p.nc.in.set(func() { p.nc.in.limit = 1000 })
+			p.want("GOAWAY 0 NO_ERROR", "EOF")
+			p.wantTold()
+		})
 	})
 }
 

@@ -75,6 +75,7 @@ type Conn struct {
 	farewell    bool // our last GOAWAY is queued
 	left        bool // all is said; only the closing is left
 	goneAway    bool // the peer sent GOAWAY
+	admitting   bool // the reader decides about a stream: lastPeer counts it, the table not yet
 	dead        bool
 	end         *ending // nil as long as there is nothing to say
 
@@ -92,8 +93,11 @@ type Conn struct {
 	window  uint32    // the initial window of streams, as announced
 	granted uint32    // what new streams grant: more until that is acknowledged
 	remote  remoteSettings
-	acksDue int32 // SETTINGS of ours not yet acknowledged
-	zombies int32 // handlers that still run though their stream is gone
+	acksDue int16 // SETTINGS of ours not yet acknowledged
+	// hopeless says that the reader waited in vain for a handler to return, and
+	// none has since.
+	hopeless bool
+	zombies  int32 // handlers that still run though their stream is gone
 
 	readBy    int64 // the read deadline by the clock, apart from the sweeper's; 0: none
 	idleSince int64 // when the last stream ended; only with TrackIdle
@@ -109,6 +113,7 @@ type ending struct {
 	flushDone    chan struct{} // closed when out is empty or can't be written
 	reason       drainReason   // set with draining
 	lastAccepted uint32        // the last stream that the peer's GOAWAY named
+	lastSaid     uint32        // the last stream that our farewell named
 	goAwayCause  *ConnError    // what it complained of, if it did
 	patience     *time.Timer   // closes a connection that takes too long to end
 }

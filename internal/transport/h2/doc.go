@@ -9,9 +9,10 @@
 // A busy connection has one goroutine of its own, the reader, on a warm one of
 // package warm. It reads a frame, deals with it and reads on; it calls Handler
 // and Receiver, and waits for nothing but input and, past a bound on what the
-// peer made us hold, for that to drain (budget.go). What it has to say it holds
-// back until it is about to wait: each wait of the reader begins with endBatch
-// and ends with resume, and nothing may be queued by the reader between them.
+// peer made us hold, for that to drain; for too many handlers, before another
+// begins, only a moment (budget.go). What it has to say it holds back until it is
+// about to wait: each wait of the reader begins with endBatch and ends with
+// resume, and nothing may be queued by the reader between them.
 //
 // There is no writer goroutine. Whoever queues frames and finds nobody writing
 // takes the write token and writes, for others too, until nothing is left or

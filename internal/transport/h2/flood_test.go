@@ -3,6 +3,7 @@
 package h2
 
 import (
+	"fmt"
 	"net"
 	"runtime"
 	"strings"
@@ -72,6 +73,8 @@ func TestFloods(t *testing.T) {
 		stuck bool   // handlers don't return
 		reads bool   // the attacker reads what it is sent
 		keeps bool   // the handler doesn't take what it is sent
+		lent  int64  // of the pool that may be held: 1 MiB, if it is 0
+		only  bool   // the handler answers with nothing but trailers
 	}{
 		{name: "PING", frame: repeat(ping("12345678"))},
 		{name: "PING, answers read", frame: repeat(ping("12345678")), reads: true},
@@ -98,6 +101,7 @@ func TestFloods(t *testing.T) {
 			return join(open(uint32(2*i+1), false), window(uint32(2*i+1), 1<<31-1))
 		}, max: 100},
 		{name: "streams above the limit", frame: func(i int) []byte { return open(uint32(2*i+1), false) }, max: 10, stuck: true},
+		{name: "requests whose replies are not read", frame: func(i int) []byte { return open(uint32(2*i+1), true) }, only: true, lent: 6 << 20},
 		{name: "CONTINUATION without end", first: raw(fHeaders, 0, 1, block), frame: repeat(raw(fContinuation, 0, 1, []byte(strings.Repeat("\x00\x01a\x01b", 3000))))},
 		{name: "empty CONTINUATION", first: raw(fHeaders, 0, 1, block), frame: repeat(raw(fContinuation, 0, 1, nil))},
 		{name: "header list over the limit", frame: func(i int) []byte {
@@ -129,6 +133,19 @@ func TestFloods(t *testing.T) {
 							closed = true
 							close(over)
 						}
+					}
+					return nil
+				}
+			}
+			if tt.only {
+				echo := role.accept
+				role.accept = func(s *testStream, b *HeaderBlock) error {
+					if b.Len() == 0 || string(b.Value(1)) == "/good" {
+						return echo(s, b)
+					}
+					s.opened = func(bool) {
+						s.Send(Frames{Trailers: longTrailers{}})
+						role.done(s)
 					}
 					return nil
 				}
@@ -203,10 +220,10 @@ func TestFloods(t *testing.T) {
 			if tt.stuck && most > limit+1 { // and the one of the client that behaves
 				t.Errorf("%d handlers at once", most)
 			}
-			if d := after.lent - before.lent; d > 1<<20 {
+			if d := after.lent - before.lent; d > max(tt.lent, 1<<20) {
 				t.Errorf("%d bytes of the pool are held", d)
 			}
-			if d := after.heap - before.heap; d > 8<<20 {
+			if d := after.heap - before.heap; d > 8<<20+2*tt.lent {
 				t.Errorf("the heap grew by %d bytes", d)
 			}
 			if d := after.goroutines - before.goroutines; d > 2*limit+20 {
@@ -217,6 +234,87 @@ func TestFloods(t *testing.T) {
 			if tt.stuck {
 				awaitIdle(t, role)
 			}
+		})
+	}
+}
+
+// longTrailers are 1 KB of which nothing enters a table.
+type longTrailers struct{}
+
+func (longTrailers) AppendFields(w *FieldWriter) { w.Once("k", strings.Repeat("~", 1000)) }
+
+// Replies that a peer does not read hold up its requests, and not for longer.
+func TestRepliesNotRead(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		const n = 3000
+		p := newPeer(t, Server, peerConfig{accept: func(s *testStream, _ *HeaderBlock) error {
+			s.opened = func(bool) {
+				s.Send(Frames{Trailers: longTrailers{}})
+				s.role.done(s)
+			}
+			return nil
+		}})
+		p.role.quiet = true
+		p.nc.in.set(func() { p.nc.in.limit = 1000 })
+		for i := range n {
+			p.nc.Write(p.request(uint32(2*i+1), true))
+		}
+		p.settle()
+		if q := len(p.conn.out.b); q < maxOutput || q > maxOutput+2000 {
+			t.Errorf("%d bytes are queued", q)
+		}
+		p.nc.in.set(func() { p.nc.in.limit = 1 << 20 })
+		got := 0
+		for range 100 { // the socket is not full any more
+			got += len(p.frames())
+			p.settle()
+		}
+		if got != n {
+			t.Errorf("%d replies to %d requests", got, n)
+		}
+	})
+}
+
+// Handlers that do not return keep the peer from opening streams, and from
+// nothing else: after a moment in which one might return reading goes on, so
+// that the other handlers hear what they wait for.
+func TestStuckHandlers(t *testing.T) {
+	for limit, stuck := range map[uint32]int{0: maxZombies + 1, 10: 10} {
+		bubble(t, func(t *testing.T) {
+			p := newPeer(t, Server, peerConfig{Config: Config{MaxStreams: limit}})
+			id := uint32(1)
+			request := func() []byte { return p.request(id, true) }
+			opened := func() string { return fmt.Sprintf("opened %d :method=POST :path=/x end", id) }
+			refused := func() string { return fmt.Sprintf("RST %d REFUSED_STREAM", id) }
+			for range stuck {
+				p.send(request(), rst(id, 8))
+				id += 2
+			}
+			p.role.take()
+
+			p.send(request())
+			p.wantTold()
+			time.Sleep(handlerPatience / 2)
+			p.role.done(p.role.stream(1))
+			p.wantTold(opened())
+			p.send(rst(id, 8))
+			p.role.take()
+
+			id += 2
+			p.send(request(), ping("12345678"))
+			p.want()
+			time.Sleep(handlerPatience)
+			p.want(refused(), "PING ack 12345678")
+
+			id += 2
+			p.send(request(), ping("12345678")) // nobody has returned since
+			p.want(refused(), "PING ack 12345678")
+
+			p.role.done(p.role.stream(3))
+			id += 2
+			p.send(request())
+			p.wantTold(opened())
+			p.want()
 		})
 	}
 }

@@ -91,9 +91,14 @@ func (c *Conn) appendGoAway(last uint32, code frame.ErrCode, debug string) {
 // frame before closing a connection", section 6.8.
 func (c *Conn) sayFarewell() {
 	c.farewell = true
-	r := c.ending().reason
-	c.appendGoAway(c.table.lastPeer, r.code, r.debug)
+	e := c.ending()
+	e.lastSaid = c.table.lastPeer
+	c.appendGoAway(e.lastSaid, e.reason.code, e.reason.debug)
 }
+
+// takesNone reports whether our last GOAWAY is said: a stream that the peer
+// opens after that is above the last one it named. mu is held.
+func (c *Conn) takesNone() bool { return c.farewell || c.left }
 
 // leave makes the connection end when its last stream has, and no other stream
 // of ours begin. mu is held; what it queues is for the caller to flush.
@@ -119,7 +124,7 @@ func (c *Conn) lastStreamGone() {
 // tryPart ends a connection that takes leave and has nothing left to do, as soon
 // as all is written: it is called again when the writer stops. mu is held.
 func (c *Conn) tryPart() {
-	if !c.leaving || c.left || c.dead || c.table.open() > 0 {
+	if !c.leaving || c.left || c.dead || c.table.open() > 0 || c.admitting {
 		return
 	}
 	if !c.farewell {

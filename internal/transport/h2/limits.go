@@ -10,7 +10,9 @@ import (
 
 // What a peer may make us hold or do, beyond what SETTINGS and flow control
 // bound already. Past a bound on memory we stop reading, which costs a peer
-// that behaves nothing but time. Past a bound on nonsense we close.
+// that behaves nothing but time. Past a bound on handlers we refuse streams: to
+// stop reading would also stop the handlers there are. Past a bound on nonsense
+// we close.
 const (
 	// maxReplies is how many frames that the peer caused (acknowledgements,
 	// resets) may wait for the socket before reading stops
@@ -23,10 +25,25 @@ const (
 	maxUpdates       = 4096
 	updatesPerStream = 8
 
+	// maxOutput is how many bytes may be queued, behind the batch that is being
+	// written, when a stream is opened. A stream that is over has left the
+	// table, with its headers and trailers still in the queue: nothing else
+	// bounds what a peer that doesn't read gets replies to.
+	maxOutput = 1 << 20
+
 	// maxZombies is how many handlers may still run whose stream is gone before
-	// reading stops (CVE-2023-44487). A reset frees a place under
+	// streams are refused (CVE-2023-44487). A reset frees a place under
 	// MAX_CONCURRENT_STREAMS at once, so that alone would bound nothing.
-	maxZombies = 256
+	//
+	// handlerPatience is how long the reader waits first for one of them to
+	// return. Most are about to: a reply may be read, and followed by the next
+	// request, before the handler that sent it is gone. After a wait in vain
+	// there is no other until a handler has returned.
+	maxZombies      = 256
+	handlerPatience = 500 * time.Millisecond
+
+	// maxSettings is how many settings one frame may hold: RFC 9113 has six.
+	maxSettings = 256
 
 	// maxFragments is how many frames one field block may be spread over on
 	// top of one for every 1 KiB of it (CVE-2023-45288).

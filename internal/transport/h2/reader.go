@@ -40,7 +40,7 @@ func (c *Conn) read() error {
 		if c.act.caused {
 			c.act.caused = false
 			if c.overBudget(false) {
-				if err := c.waitForBudget(false); err != nil {
+				if err := c.waitForBudget(0); err != nil {
 					return err
 				}
 			}

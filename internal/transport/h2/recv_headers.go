@@ -66,28 +66,43 @@ func (c *Conn) onBlock(id uint32, end bool, block []byte, void error) error {
 		return errors.Join(err, c.late()) // in flight when we ended the stream
 	}
 	err = c.table.admit(id, c.side)
+	if err != nil || c.takesNone() {
+		c.mu.Unlock()
+		return err
+	}
+	// A GOAWAY that is said from here on names id.
+	c.admitting = true
 	full := c.table.peer >= c.table.maxPeer
-	wait := !full && c.overBudgetLocked(true)
-	refuse := c.draining == drained || c.left
+	wait := c.overBudgetLocked(true) || c.crowded()
 	c.mu.Unlock()
 	switch {
-	case err != nil:
-		return err
 	case void != nil:
-		return void
-	case refuse:
-		return nil // above the last stream that our GOAWAY named
+		err = void
 	case full:
-		return frame.StreamError(id, frame.RefusedStream, "too many concurrent streams")
+		err = frame.StreamError(id, frame.RefusedStream, "too many concurrent streams")
 	case b.TooLarge():
-		return frame.StreamError(id, frame.EnhanceYourCalm, "header list larger than announced")
+		err = frame.StreamError(id, frame.EnhanceYourCalm, "header list larger than announced")
+	case wait:
+		err = c.waitForBudget(id)
 	}
-	if wait {
-		if err := c.waitForBudget(true); err != nil {
-			return err
-		}
+	if err == nil {
+		err = c.accept(id, b, end)
 	}
-	return c.accept(id, b, end)
+	if err != nil {
+		return c.notAdmitted(err)
+	}
+	return nil
+}
+
+// notAdmitted tells the peer why its new stream is refused, before a connection
+// that takes leave falls silent.
+func (c *Conn) notAdmitted(err error) error {
+	err = c.violation(err)
+	c.mu.Lock()
+	c.admitting = false
+	c.tryPart()
+	c.mu.Unlock()
+	return err
 }
 
 func (c *Conn) onMoreHeaders(s *Stream, b *HeaderBlock, end bool, void error) error {
@@ -120,6 +135,7 @@ func (c *Conn) accept(id uint32, b *HeaderBlock, end bool) error {
 	}
 	c.act.nonsense.useful()
 	c.mu.Lock()
+	c.admitting = false
 	c.register(s, id, c.side.other())
 	s.state = stateOpen
 	if end {

@@ -133,8 +133,8 @@ func (s *Stream) Reset(code frame.ErrCode) {
 // Done says that the handler of a stream which the peer opened has returned, or
 // will never run. It is called once for each stream that was Opened. Until then
 // the handler counts among those that an abusive peer can pile up, once its
-// stream is gone for whatever reason; called before the last frame is sent it
-// never counts at all.
+// stream is gone for whatever reason, all alike; called before the last frame is
+// sent it never counts at all.
 func (s *Stream) Done() {
 	c := s.conn
 	c.mu.Lock()
@@ -142,6 +142,7 @@ func (s *Stream) Done() {
 	if s.counted {
 		s.counted = false
 		c.zombies--
+		c.hopeless = false
 		c.wakeReaderLocked()
 	}
 	c.mu.Unlock()
