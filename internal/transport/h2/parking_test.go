@@ -124,3 +124,23 @@ func TestWatchedOnlyWhereItCanPark(t *testing.T) {
 		})
 	}
 }
+
+// A socket that is closed by somebody who kept it, below a parked connection, is found:
+// the open stream is told.
+func TestClosedBelow(t *testing.T) {
+	if !park.Supported() {
+		t.Skip("not on this system")
+	}
+	nc, ns := socketPair(t, "tcp", 0)
+	defer nc.Close()
+	role := &testRole{}
+	c := New(ns, Server, &Config{Pool: mem.DefaultBufferPool(), Pooled: true, StaticWindow: true}, role)
+	c.Start()
+	p := &testPeer{t: t}
+	p.enc = newPeerEncoder(p)
+	nc.Write(join([]byte(http2.ClientPreface), settings(), p.request(1, false)))
+	until(t, "parked", c.handle.Parked)
+	ns.Close()
+	until(t, "the connection's end", func() bool { return c.Cause() != nil })
+	until(t, "the stream's end", func() bool { return role.told("abort 1 " + c.Cause().Error()) })
+}

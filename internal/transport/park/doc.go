@@ -17,7 +17,7 @@
 //
 //   - Park gives it up. From there on the holder touches nothing that belongs to
 //     the reader, for the wake may have happened before Park returns.
-//   - Wake, called by the poller, confers it.
+//   - Wake, called by the poller or the walk, confers it.
 //   - Kick takes it, if it returns true.
 //   - Close ends it. If it returns true nobody held it, no Wake will come, and
 //     the caller runs what the reader does at its end.
@@ -25,6 +25,12 @@
 // No wake is lost: the kernel looks at the socket when it is armed, so what
 // arrived before Park wakes at once; and a Kick that finds the reader at work
 // leaves a note that makes its next Park fail.
+//
+// A socket that somebody closes below its connection, because they kept it, leaves
+// the kernel's set without an event. A slow walk finds these and wakes them as the
+// poller does: while anyone is parked it looks once a second at a part of them, so
+// that each is looked at within half a minute, and within a second or so where they
+// are few. It is one timer, which stops with the poller.
 //
 // # Systems
 //

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 )
@@ -97,11 +98,11 @@ func (b *fakeBackend) close() { b.end <- errors.New("fake: closed") }
 // fakeSocket is a RawConn with a number and nothing behind it.
 type fakeSocket struct {
 	fd     int
-	closed bool
+	closed atomic.Bool
 }
 
 func (s *fakeSocket) Control(f func(uintptr)) error {
-	if s.closed {
+	if s.closed.Load() {
 		return net.ErrClosed
 	}
 	f(uintptr(s.fd))

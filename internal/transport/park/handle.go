@@ -10,10 +10,11 @@ import (
 
 // Owner is a connection as the poller knows it.
 type Owner interface {
-	// RawConn is the socket to watch, always the same.
+	// RawConn is the socket to watch, always the same. It is called by anyone, at
+	// any time.
 	RawConn() syscall.RawConn
-	// Wake confers the reader's role. It is called on the poller's goroutine,
-	// without locks, and must not block: it hands the connection to a
+	// Wake confers the reader's role. It is called on the poller's goroutine or the
+	// walk's, without locks, and must not block: it hands the connection to a
 	// goroutine that reads. A wake without input is possible; the reader tries,
 	// finds nothing and parks again.
 	Wake()
@@ -156,7 +157,7 @@ func (h *Handle) wakeGen(gen uint32) bool {
 // and its number from being reused. mu is held and the handle is registered,
 // which keeps the poller's own descriptor open too.
 func (h *Handle) arm(first bool) error {
-	be, err := h.set.backend()
+	be, err := h.set.backend(true)
 	if err != nil {
 		return err
 	}
@@ -170,7 +171,7 @@ func (h *Handle) arm(first bool) error {
 
 // disarm makes the kernel forget the socket, unless that is closed already.
 func (h *Handle) disarm() {
-	if be, err := h.set.backend(); err == nil {
+	if be, err := h.set.backend(false); err == nil {
 		_ = h.owner.RawConn().Control(func(fd uintptr) { be.disarm(int(fd)) })
 	}
 }

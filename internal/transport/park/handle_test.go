@@ -135,7 +135,8 @@ func TestArmFails(t *testing.T) {
 	wantStats(t, s, Stats{})
 
 	// A closed descriptor.
-	sock := &fakeSocket{fd: 6, closed: true}
+	sock := &fakeSocket{fd: 6}
+	sock.closed.Store(true)
 	var h2 Handle
 	h2.init(s, owned{sock, new(wakes)})
 	if err := h2.Park(); !errors.Is(err, net.ErrClosed) {

@@ -5,6 +5,7 @@ package park
 import (
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // backend is the kernel's side. Only wait blocks. arm and disarm are called
@@ -41,12 +42,13 @@ func ReadStats() Stats { return process.stats() }
 func Supported() bool { return supported }
 
 // process is the set of all connections. Tests have others.
-var process = set{open: newBackend}
+var process = set{open: newBackend, pace: walkPace}
 
 // set is a group of handles with one poller, which runs while any of them is
 // registered.
 type set struct {
 	open   func() (backend, error)
+	pace   time.Duration // of the walk; 0: there is none
 	parked atomic.Int64
 
 	mu  sync.Mutex
@@ -59,7 +61,11 @@ type set struct {
 type poller struct {
 	set     *set
 	backend backend
-	table   table // guarded by set.mu
+
+	// guarded by set.mu
+	table  table
+	walk   *time.Timer // its next step; nil: nobody is parked
+	walked int         // where in the table it is
 }
 
 func (s *set) stats() Stats {
@@ -99,6 +105,7 @@ func (s *set) unregister(h *Handle) {
 	s.p.table.remove(h.slot, h.gen)
 	h.slot = 0
 	if s.p.table.used == 0 {
+		s.p.stopWalking()
 		s.p.backend.close()
 		s.p = nil
 		s.err = nil
@@ -106,10 +113,14 @@ func (s *set) unregister(h *Handle) {
 }
 
 // backend returns the backend for a registered handle: it neither changes nor
-// closes as long as that stays registered. It fails once the poller has.
-func (s *set) backend() (backend, error) {
+// closes as long as that stays registered. It fails once the poller has. parks says
+// that the handle is about to be parked.
+func (s *set) backend(parks bool) (backend, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if parks && s.err == nil {
+		s.p.keepWalking()
+	}
 	return s.p.backend, s.err
 }
 

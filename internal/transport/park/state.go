@@ -44,6 +44,9 @@ func parkedAs(gen uint32) word { return word(gen)<<stateBits | parked }
 
 func (w word) state() word { return w & stateMask }
 
+// gen is the arming of a parked word.
+func (w word) gen() uint32 { return uint32(w >> stateBits) }
+
 func (w word) park(gen uint32) (word, error) {
 	switch w.state() {
 	case active:

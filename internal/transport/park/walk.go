@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package park
+
+import "time"
+
+// The kernel forgets a socket that is closed, and tells nobody. If that was done by
+// someone who kept the socket, such as the user whose dialer made it, the connection
+// above it would stay parked for good. So while anyone is parked a walk goes round the
+// table, and wakes those whose descriptor is closed.
+const (
+	// walkPace is the time between two steps of the walk.
+	walkPace = time.Second
+	// walkSteps is how many steps at most it takes to come round. Of up to batch
+	// connections each step looks at all. A look takes some tens of nanoseconds, and
+	// so 10,000 connections take some tens of microseconds in a second.
+	walkSteps = 30
+)
+
+// look is one parked handle that the walk has to look at.
+type look struct {
+	h   *Handle
+	gen uint32
+}
+
+// keepWalking makes sure that the walk goes on, for someone is about to park. set.mu
+// is held.
+func (p *poller) keepWalking() {
+	if p.walk == nil && p.set.pace > 0 {
+		p.walk = time.AfterFunc(p.set.pace, p.stride)
+	}
+}
+
+// stopWalking is for the end of the poller. set.mu is held. A step under way finds
+// out by itself.
+func (p *poller) stopWalking() {
+	if p.walk != nil {
+		p.walk.Stop()
+	}
+}
+
+// stride is a step of the walk, and the timer's task.
+func (p *poller) stride() {
+	p.step()
+	p.set.mu.Lock()
+	defer p.set.mu.Unlock()
+	switch {
+	case p.set.p != p: // it has stopped
+	case p.set.parked.Load() > 0:
+		p.walk.Reset(p.set.pace)
+	default:
+		p.walk = nil // the next one to park makes another
+	}
+}
+
+// step looks at the next part of the table.
+func (p *poller) step() {
+	var looks [batch]look
+	for more, left := true, -1; more; {
+		var n int
+		n, left, more = p.next(&looks, left)
+		for _, l := range looks[:n] {
+			// The generation tells whether it is parked still, or again.
+			if l.h.orphaned() && l.h.wakeGen(l.gen) {
+				l.h.owner.Wake()
+			}
+		}
+	}
+}
+
+// next takes the parked ones out of the next slots, at most batch and, of a step that
+// has begun, at most left of them. more says that the step goes on.
+func (p *poller) next(looks *[batch]look, left int) (n, rest int, more bool) {
+	p.set.mu.Lock()
+	defer p.set.mu.Unlock()
+	slots := p.table.slots
+	if p.set.p != p {
+		return 0, 0, false
+	}
+	if left < 0 {
+		left = min(max(batch, (len(slots)+walkSteps-1)/walkSteps), len(slots))
+	}
+	for ; left > 0 && n < batch; left-- {
+		if p.walked >= len(slots) {
+			p.walked = 0
+		}
+		h := slots[p.walked].h
+		p.walked++
+		if h == nil {
+			continue
+		}
+		if w := h.load(); w.state() == parked {
+			looks[n] = look{h, w.gen()}
+			n++
+		}
+	}
+	return n, left, left > 0
+}
+
+// orphaned reports whether the socket was closed.
+func (h *Handle) orphaned() bool {
+	return h.owner.RawConn().Control(func(uintptr) {}) != nil
+}
