@@ -40,7 +40,8 @@ func (c client) watch(ctx context.Context, p healthcheck.Params) error {
 			p.Report(connectivity.Ready, nil)
 			return err
 		}
-		p.Report(connectivity.TransientFailure, fmt.Errorf("health check of service %q: %w", p.Service, err))
+		// The text alone: the status is the watch's, not that of RPCs that fail for it.
+		p.Report(connectivity.TransientFailure, fmt.Errorf("health check of service %q: %s", p.Service, err.Error()))
 		if answered {
 			// "When the client receives a message from the server on a given call, the
 			// backoff state is reset, so the next attempt will occur immediately, but

@@ -92,6 +92,9 @@ func run(t *testing.T, scripts ...script) (reports []string, result error) {
 			if reason != nil && !strings.Contains(reason.Error(), "svc") {
 				t.Errorf("reason %v", reason)
 			}
+			if _, ok := status.FromError(reason); ok && reason != nil {
+				t.Errorf("reason %v, which has a status", reason)
+			}
 			reports = append(reports, last)
 		},
 	})

@@ -4,7 +4,6 @@ package base
 
 import (
 	"errors"
-	"fmt"
 
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/connectivity"
@@ -170,15 +169,15 @@ func (b *baseBalancer) renewPicker() {
 	b.picker = b.pickers.Build(PickerBuildInfo{ReadySCs: ready})
 }
 
-// reason says why RPCs fail, as far as it is known.
+// reason says why RPCs fail, as far as it is known. A status in what it quotes is not theirs.
 func (b *baseBalancer) reason() error {
 	switch {
 	case b.connErr == nil && b.resolverErr == nil:
 		return errors.New("no connection could be made")
 	case b.connErr == nil:
-		return fmt.Errorf("last resolver error: %w", b.resolverErr)
+		return errors.New("last resolver error: " + b.resolverErr.Error())
 	case b.resolverErr == nil:
-		return fmt.Errorf("last connection error: %w", b.connErr)
+		return errors.New("last connection error: " + b.connErr.Error())
 	}
-	return fmt.Errorf("last connection error: %w; last resolver error: %w", b.connErr, b.resolverErr)
+	return errors.New("last connection error: " + b.connErr.Error() + "; last resolver error: " + b.resolverErr.Error())
 }

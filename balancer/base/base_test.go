@@ -4,6 +4,7 @@ package base_test
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -12,9 +13,11 @@ import (
 	"google.golang.org/grpc/attributes"
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/balancer/base"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/internal/balancer/lbtest"
 	"google.golang.org/grpc/resolver"
+	"google.golang.org/grpc/status"
 )
 
 // picker carries what it was built from.
@@ -79,6 +82,9 @@ func (f *fixture) wantErr(texts ...string) {
 	f.Helper()
 	last, _ := f.cc.State()
 	_, err := last.Picker.Pick(balancer.PickInfo{})
+	if _, ok := status.FromError(err); ok {
+		f.Errorf("Pick: %v, which has a status", err)
+	}
 	for _, text := range texts {
 		if err == nil || !strings.Contains(err.Error(), text) {
 			f.Errorf("Pick: %v, want %q", err, text)
@@ -176,7 +182,7 @@ func TestFailureStaysUntilReady(t *testing.T) {
 
 func TestResolverErrors(t *testing.T) {
 	f := newFixture(t)
-	f.lb.ResolverError(errors.New("no such host"))
+	f.lb.ResolverError(status.Error(codes.NotFound, "no such host"))
 	f.want(connectivity.TransientFailure)
 	f.wantErr("no such host")
 
@@ -193,7 +199,7 @@ func TestResolverErrors(t *testing.T) {
 	if _, after := f.cc.State(); after != before {
 		t.Error("a resolver error changes what works")
 	}
-	a.Report(connectivity.TransientFailure, errors.New("refused"))
+	a.Report(connectivity.TransientFailure, fmt.Errorf("handshake: %w", status.Error(codes.PermissionDenied, "refused")))
 	f.wantErr("refused", "flaky")
 
 	if err := f.resolve(); !errors.Is(err, balancer.ErrBadResolverState) || !a.IsShutdown() {

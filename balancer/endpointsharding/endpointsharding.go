@@ -153,7 +153,8 @@ func (b *sharding) replace(wanted []*child, err error) (gone []*child) {
 	return gone
 }
 
-// ResolverError tells all children. Without any, RPCs fail with err.
+// ResolverError tells all children. Without any, RPCs fail with the text of err: a status in
+// it is not theirs.
 func (b *sharding) ResolverError(err error) {
 	b.hold()
 	defer b.release()
@@ -229,7 +230,7 @@ func (b *sharding) publish() {
 	if len(b.children) == 0 {
 		b.cc.UpdateState(balancer.State{
 			ConnectivityState: connectivity.TransientFailure,
-			Picker:            base.NewErrPicker(b.err),
+			Picker:            base.NewErrPicker(errors.New(b.err.Error())),
 		})
 		return
 	}

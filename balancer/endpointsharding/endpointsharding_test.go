@@ -13,11 +13,13 @@ import (
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/balancer/base"
 	"google.golang.org/grpc/balancer/endpointsharding"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/internal/balancer/lbtest"
 	"google.golang.org/grpc/internal/leakcheck"
 	"google.golang.org/grpc/resolver"
 	"google.golang.org/grpc/serviceconfig"
+	"google.golang.org/grpc/status"
 )
 
 func TestMain(m *testing.M) { leakcheck.Main(m) }
@@ -113,6 +115,9 @@ func (f *fixture) want(s connectivity.State, texts ...string) {
 	for range 3 * len(texts) {
 		_, err := last.Picker.Pick(balancer.PickInfo{})
 		picks[err.Error()]++
+		if _, ok := status.FromError(err); ok {
+			f.Errorf("Pick: %v, which has a status", err)
+		}
 	}
 	if got := slices.Sorted(maps.Keys(picks)); !slices.Equal(got, texts) {
 		f.Errorf("picks %q, want %q", got, texts)
@@ -197,8 +202,8 @@ func TestEndpointsChange(t *testing.T) {
 
 func TestErrors(t *testing.T) {
 	f := newFixture(t, endpointsharding.Options{})
-	f.lb.ResolverError(errors.New("no such host"))
-	f.want(connectivity.TransientFailure, "no such host")
+	f.lb.ResolverError(status.Error(codes.NotFound, "no such host"))
+	f.want(connectivity.TransientFailure, "rpc error: code = NotFound desc = no such host")
 
 	f.resolve("a", "b")
 	_, before := f.cc.State()

@@ -350,10 +350,9 @@ func TestBadUpdates(t *testing.T) {
 	if err := lb.UpdateClientConnState(balancer.ClientConnState{}); !errors.Is(err, balancer.ErrBadResolverState) {
 		t.Errorf("no configuration: %v", err)
 	}
-	want := errors.New("lost")
-	lb.ResolverError(want)
+	lb.ResolverError(errors.New("lost"))
 	last, _ := cc.State()
-	if _, err := last.Picker.Pick(balancer.PickInfo{}); err != want || last.ConnectivityState != connectivity.TransientFailure {
+	if _, err := last.Picker.Pick(balancer.PickInfo{}); err == nil || err.Error() != "lost" || last.ConnectivityState != connectivity.TransientFailure {
 		t.Errorf("%v, %v", last.ConnectivityState, err)
 	}
 	lb.Close()

@@ -137,10 +137,12 @@ func (b *weightedTarget) remove(name string) {
 	delete(b.children, name)
 }
 
-// ResolverError tells all children. Without any, RPCs fail with err.
+// ResolverError tells all children. Without any, RPCs fail with the text of err: a status in
+// it is not theirs.
 func (b *weightedTarget) ResolverError(err error) {
 	if len(b.children) == 0 {
-		b.cc.UpdateState(balancer.State{ConnectivityState: connectivity.TransientFailure, Picker: base.NewErrPicker(err)})
+		picker := base.NewErrPicker(errors.New(err.Error()))
+		b.cc.UpdateState(balancer.State{ConnectivityState: connectivity.TransientFailure, Picker: picker})
 		return
 	}
 	for _, child := range b.children {

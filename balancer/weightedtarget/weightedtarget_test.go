@@ -11,12 +11,14 @@ import (
 	"testing/synctest"
 
 	"google.golang.org/grpc/balancer"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/internal/balancer/lbtest"
 	"google.golang.org/grpc/internal/hierarchy"
 	"google.golang.org/grpc/internal/leakcheck"
 	iserviceconfig "google.golang.org/grpc/internal/serviceconfig"
 	"google.golang.org/grpc/resolver"
+	"google.golang.org/grpc/status"
 )
 
 func TestMain(m *testing.M) {
@@ -183,11 +185,15 @@ func TestWhatChildrenGet(t *testing.T) {
 
 func TestErrors(t *testing.T) {
 	f := newFixture(t)
-	lost := errors.New("lost")
+	lost := status.Error(codes.NotFound, "lost")
 	f.lb.ResolverError(lost)
 	last, _ := f.cc.State()
-	if _, err := last.Picker.Pick(balancer.PickInfo{}); err != lost || last.ConnectivityState != connectivity.TransientFailure {
+	_, err := last.Picker.Pick(balancer.PickInfo{})
+	if err == nil || err.Error() != lost.Error() || last.ConnectivityState != connectivity.TransientFailure {
 		t.Errorf("before there are children: %v, %v", last.ConnectivityState, err)
+	}
+	if _, ok := status.FromError(err); ok {
+		t.Errorf("%v has a status", err)
 	}
 	if err := f.lb.UpdateClientConnState(balancer.ClientConnState{}); !errors.Is(err, balancer.ErrBadResolverState) {
 		t.Errorf("no configuration: %v", err)

@@ -12,11 +12,13 @@ import (
 
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/balancer/base"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/internal/balancer/lbtest"
 	"google.golang.org/grpc/internal/leakcheck"
 	"google.golang.org/grpc/resolver"
 	"google.golang.org/grpc/serviceconfig"
+	"google.golang.org/grpc/status"
 )
 
 func TestMain(m *testing.M) { leakcheck.Main(m) }
@@ -313,9 +315,15 @@ func TestBeforeAndAfter(t *testing.T) {
 	cc := &lbtest.ClientConn{}
 	lb := New(cc, balancer.BuildOptions{})
 	lb.ExitIdle()
-	lb.ResolverError(errors.New("no such host"))
-	if s, _ := cc.State(); s.ConnectivityState != connectivity.TransientFailure {
+	lb.ResolverError(status.Error(codes.NotFound, "no such host"))
+	s, _ := cc.State()
+	if s.ConnectivityState != connectivity.TransientFailure {
 		t.Errorf("state %v", s.ConnectivityState)
+	}
+	if _, err := s.Picker.Pick(balancer.PickInfo{}); err == nil {
+		t.Error("Pick: no error")
+	} else if _, ok := status.FromError(err); ok {
+		t.Errorf("Pick: %v, which has a status", err)
 	}
 	if err := lb.UpdateClientConnState(balancer.ClientConnState{}); err == nil {
 		t.Error("an update without a policy")

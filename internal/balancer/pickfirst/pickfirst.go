@@ -145,11 +145,10 @@ func (b *pickFirst) ResolverError(err error) {
 		return
 	}
 	if len(b.addrs) > 0 && b.lastErr != nil {
-		err = fmt.Errorf("last connection error: %w; name resolver error: %w", b.lastErr, err)
+		b.fail(fmt.Errorf("last connection error: %w; name resolver error: %w", b.lastErr, err))
 	} else {
-		err = fmt.Errorf("name resolver error: %w", err)
+		b.fail(fmt.Errorf("name resolver error: %w", err))
 	}
-	b.report(connectivity.TransientFailure, base.NewErrPicker(err))
 }
 
 // UpdateSubConnState is never called: every SubConn here has a listener.
@@ -396,11 +395,13 @@ func (b *pickFirst) goIdle() {
 	b.report(connectivity.Idle, &idlePicker{exit: b.ExitIdle})
 }
 
+// fail has RPCs fail with the text of err alone: a status in it is not theirs.
 func (b *pickFirst) fail(err error) {
-	if err == nil {
-		err = errors.New("no connection could be made")
+	text := "no connection could be made"
+	if err != nil {
+		text = err.Error()
 	}
-	b.report(connectivity.TransientFailure, base.NewErrPicker(err))
+	b.report(connectivity.TransientFailure, base.NewErrPicker(errors.New(text)))
 }
 
 func (b *pickFirst) is(s connectivity.State) bool { return b.state == int32(s) }

@@ -5,6 +5,7 @@ package pickfirst
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -12,10 +13,12 @@ import (
 	"time"
 
 	"google.golang.org/grpc/balancer"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/internal/balancer/lbtest"
 	"google.golang.org/grpc/internal/leakcheck"
 	"google.golang.org/grpc/resolver"
+	"google.golang.org/grpc/status"
 )
 
 func TestMain(m *testing.M) { leakcheck.Main(m) }
@@ -27,7 +30,7 @@ const (
 	failure    = connectivity.TransientFailure
 )
 
-var errRefused = errors.New("refused")
+var errRefused = fmt.Errorf("handshake: %w", status.Error(codes.PermissionDenied, "refused"))
 
 // fixture is a balancer on a channel that connects to nothing.
 type fixture struct {
@@ -75,6 +78,18 @@ func (f *fixture) state(want connectivity.State) balancer.Picker {
 		f.Errorf("state %v, want %v", s.ConnectivityState, want)
 	}
 	return s.Picker
+}
+
+// fails checks that RPCs fail with the text, and with no status of somebody else's.
+func (f *fixture) fails(text string) {
+	f.Helper()
+	_, err := f.state(failure).Pick(balancer.PickInfo{})
+	if err == nil || !strings.Contains(err.Error(), text) {
+		f.Errorf("Pick: %v, want %q", err, text)
+	}
+	if _, ok := status.FromError(err); ok {
+		f.Errorf("Pick: %v, which has a status", err)
+	}
 }
 
 // tried checks which addresses have been connected to, in the order of their making.
@@ -155,10 +170,7 @@ func TestAllFail(t *testing.T) {
 			f.report(a, connecting)
 			f.report(a, failure)
 		}
-		p := f.state(failure)
-		if _, err := p.Pick(balancer.PickInfo{}); !errors.Is(err, errRefused) {
-			f.Errorf("Pick: %v", err)
-		}
+		f.fails("refused")
 		if n := f.cc.Resolves(); n != 1 {
 			f.Errorf("asked to resolve %d times", n)
 		}
@@ -233,10 +245,8 @@ func TestNewAddresses(t *testing.T) {
 
 func TestNoAddresses(t *testing.T) {
 	run(t, func(f *fixture) {
-		f.b.ResolverError(errors.New("no name"))
-		if _, err := f.state(failure).Pick(balancer.PickInfo{}); err == nil || !strings.Contains(err.Error(), "no name") {
-			f.Errorf("Pick: %v", err)
-		}
+		f.b.ResolverError(status.Error(codes.NotFound, "no name"))
+		f.fails("no name")
 		f.resolve("a:1")
 		f.state(connecting)
 		f.b.ResolverError(errors.New("no name"))
@@ -281,10 +291,8 @@ func TestHealth(t *testing.T) {
 		f.state(connecting)
 		sc.ReportHealth(ready, nil)
 		f.state(ready)
-		sc.ReportHealth(failure, errors.New("not serving"))
-		if _, err := f.state(failure).Pick(balancer.PickInfo{}); err == nil || !strings.Contains(err.Error(), "not serving") {
-			f.Errorf("Pick: %v", err)
-		}
+		sc.ReportHealth(failure, status.Error(codes.NotFound, "not serving"))
+		f.fails("not serving")
 		f.report("a:1", idle)
 		f.state(idle)
 		sc.ReportHealth(ready, nil) // too late
