@@ -76,10 +76,7 @@ func (c *Conn) late() error {
 
 // streamFault ends s for what its Receiver found wrong, or a rule of HTTP/2.
 func (c *Conn) streamFault(s *Stream, err error) error {
-	var fe frame.Error
-	if !errors.As(err, &fe) {
-		fe = frame.Error{Code: frame.Cancel, Reason: err.Error()}
-	}
+	fe := faultOf(err)
 	fe.StreamID = s.id
 	c.mu.Lock()
 	gone := c.table.get(s.id) != s
@@ -88,6 +85,15 @@ func (c *Conn) streamFault(s *Stream, err error) error {
 		return nil // the fault was with what nobody wants any more
 	}
 	return c.resetByRule(fe)
+}
+
+// faultOf is a Receiver's error as one of HTTP/2.
+func faultOf(err error) frame.Error {
+	var fe frame.Error
+	if !errors.As(err, &fe) {
+		fe = frame.Error{Code: frame.Cancel, Reason: err.Error()}
+	}
+	return fe
 }
 
 // resetByRule resets the stream that fe names, whether or not it still exists.

@@ -53,8 +53,11 @@ func (c *Conn) onData(h frame.Header) error {
 	}
 	c.act.nonsense.useful()
 	if end {
-		c.endRemote(s)
+		ended := c.endRemote(s)
 		s.recv.OnEnd()
+		if ended == endedEarly {
+			c.giveUp(s)
+		}
 	}
 	return nil
 }
@@ -142,12 +145,41 @@ func (c *Conn) fillBody(s *Stream, n int) (fault, err error) {
 	return nil, nil
 }
 
+// ended is what the peer's END_STREAM made of a stream.
+type ended uint8
+
+const (
+	endedHalf  ended = iota // our side goes on, or had left before
+	endedBoth               // it is over, and forgotten
+	endedEarly              // it is over for us; giveUp follows once the Receiver was told
+)
+
 // endRemote follows the peer's END_STREAM on s.
-func (c *Conn) endRemote(s *Stream) {
+func (c *Conn) endRemote(s *Stream) ended {
 	c.mu.Lock()
-	s.state, _ = s.state.next(recvEnd)
-	if s.state == stateClosed {
-		c.finish(s)
+	defer c.mu.Unlock()
+	if c.table.get(s.id) != s {
+		return endedHalf
 	}
+	s.state, _ = s.state.next(recvEnd)
+	switch {
+	case s.state == stateClosed:
+		c.finish(s)
+		return endedBoth
+	case c.side.stopsAtEnd():
+		s.state = stateClosed // nothing is sent from here on
+		c.dropPending(s)
+		s.signalSpace()
+		return endedEarly
+	}
+	return endedHalf
+}
+
+// giveUp forgets s, which the peer has ended before we did, and tells it that
+// the rest will not come.
+func (c *Conn) giveUp(s *Stream) {
+	c.mu.Lock()
+	c.appendReset(s.id, frame.NoError)
+	c.finish(s)
 	c.mu.Unlock()
 }

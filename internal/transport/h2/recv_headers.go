@@ -113,11 +113,20 @@ func (c *Conn) onMoreHeaders(s *Stream, b *HeaderBlock, end bool, void error) er
 		return c.streamFault(s, frame.StreamError(s.id, frame.EnhanceYourCalm, "header list larger than announced"))
 	}
 	c.act.nonsense.useful()
+	ended := endedHalf
 	if end {
-		c.endRemote(s)
+		ended = c.endRemote(s)
 	}
-	if err := s.recv.OnHeaders(b, end); err != nil {
+	err := s.recv.OnHeaders(b, end)
+	switch {
+	case err != nil && ended == endedBoth:
+		// There is no stream left to reset, but its Receiver doesn't know.
+		fe := faultOf(err)
+		s.recv.OnAbort(&StreamError{Code: fe.Code, Reason: fe.Reason})
+	case err != nil:
 		return c.streamFault(s, err)
+	case ended == endedEarly:
+		c.giveUp(s)
 	}
 	return nil
 }

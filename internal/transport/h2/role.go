@@ -36,6 +36,13 @@ func (s Side) peerMayOpen(id uint32) bool { return s == Server && !s.opens(id) }
 // with NO_ERROR.
 func (s Side) resetsUnread() bool { return s == Server }
 
+// stopsAtEnd reports whether the side has nothing more to say on a stream that
+// its peer has ended: nobody reads the rest of a request whose response is
+// complete. A server need not say so: it "MAY request that the client abort
+// transmission of a request without error by sending a RST_STREAM with an error
+// code of NO_ERROR", section 8.1.
+func (s Side) stopsAtEnd() bool { return s == Client }
+
 // Handler is what a connection tells the role that owns it. All methods are
 // called by the reader, one at a time. None may block or wait for anything that
 // needs the connection to be read.

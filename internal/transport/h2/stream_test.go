@@ -66,6 +66,82 @@ func TestServerStopsClient(t *testing.T) {
 	})
 }
 
+// A server that ends a stream before the client has, and says no more than that:
+// nothing of the stream stays behind on the client, whose place is free again.
+func TestServerEndsFirst(t *testing.T) {
+	for name, end := range map[string]struct {
+		send func(p *testPeer) []byte
+		told []string
+	}{
+		"trailers": {
+			func(p *testPeer) []byte {
+				return join(p.headers(1, false, response...), p.headers(1, true, trailers...))
+			},
+			[]string{"headers 1 :status=200", "headers 1 grpc-status=0 end"},
+		},
+		"trailers only": {
+			func(p *testPeer) []byte { return p.headers(1, true, response...) },
+			[]string{"headers 1 :status=200 end"},
+		},
+		"DATA": {
+			func(p *testPeer) []byte { return join(p.headers(1, false, response...), data(1, "x", true)) },
+			[]string{"headers 1 :status=200", "end 1"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				p := newPeer(t, Client, peerConfig{settings: []http2.Setting{
+					{ID: http2.SettingInitialWindowSize, Val: 3}, {ID: http2.SettingMaxConcurrentStreams, Val: 1},
+				}})
+				s := p.open(message(strings.Repeat("x", 2*sendBuffer)))
+				room := s.Room()
+				var late error
+				s.done = func() { late = s.Send(message("late")) }
+				next := newTestStream(p.role)
+				go p.conn.Open(&next.Stream, Frames{Headers: request, End: true}, nil)
+				p.want("HEADERS 1 :method=POST :path=/x", `DATA 1 "\x00\x00\x04"`)
+				p.send(end.send(p))
+				p.want("RST 1 NO_ERROR", "HEADERS 3 end :method=POST :path=/x")
+				p.wantTold(end.told...)
+				<-room
+				if again := s.Send(message("later")); late != ErrStreamDone || again != ErrStreamDone {
+					t.Errorf("Send: %v when told of the end, %v after it", late, again)
+				}
+				if s.Room() != nil || s.pending != nil || !p.conn.sched.empty() {
+					t.Error("data still waits")
+				}
+				p.send(window(1, 1000), rst(1, 0)) // they were on their way
+				p.conn.Retire()
+				p.send(p.headers(3, true, response...))
+				p.want("GOAWAY 0 NO_ERROR", "EOF")
+				p.wantTold("headers 3 :status=200 end", "closed: "+ErrDrained.Error())
+			})
+		})
+	}
+}
+
+// What is wrong with the last field block of a stream is told, also when that
+// has ended the stream on both sides.
+func TestMalformedEnd(t *testing.T) {
+	for _, tt := range []struct {
+		ended bool
+		want  []string
+	}{{true, nil}, {false, []string{"RST 1 PROTOCOL_ERROR"}}} {
+		bubble(t, func(t *testing.T) {
+			p := newPeer(t, Client, peerConfig{})
+			s := p.open(Frames{End: tt.ended})
+			s.headers = func(*HeaderBlock, bool) error { return frame.Error{Code: frame.ProtocolError, Reason: "no"} }
+			p.frames()
+			p.send(p.headers(1, true, response...))
+			p.want(tt.want...)
+			p.wantTold("headers 1 :status=200 end", "abort 1 stream error PROTOCOL_ERROR: no")
+			if n := p.conn.Streams(); n != 0 {
+				t.Errorf("%d streams open", n)
+			}
+		})
+	}
+}
+
 func TestReset(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPeer(t, Client, peerConfig{settings: []http2.Setting{{ID: http2.SettingInitialWindowSize, Val: 3}}})
