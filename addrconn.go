@@ -108,6 +108,9 @@ func (ac *addrConn) connect(ctx context.Context, addrs []resolver.Address, retri
 	dctx, stop := context.WithDeadline(ctx, begun.Add(max(pause, ac.cc.opts.minConnectTimeout)))
 	defer stop()
 	l, err := ac.tryAll(dctx, addrs)
+	if err != nil && ctx.Err() == nil {
+		ac.cc.setConnErr(err) // a Dial that waits asks for it when it sees the state
+	}
 	ac.mu.Lock()
 	superseded := ctx.Err() != nil
 	if !superseded {
@@ -127,7 +130,6 @@ func (ac *addrConn) connect(ctx context.Context, addrs []resolver.Address, retri
 	ac.mu.Unlock()
 	switch {
 	case err != nil && !superseded:
-		ac.cc.setConnErr(err)
 		ac.cc.resolveNow()
 	case err == nil && superseded:
 		l.client.Close(errSuperseded)
@@ -160,7 +162,11 @@ func (ac *addrConn) tryAll(ctx context.Context, addrs []resolver.Address) (*link
 
 func (ac *addrConn) dial(ctx context.Context, addr *resolver.Address) (*link, error) {
 	l := &link{ac: ac, addr: addr}
-	client, err := transport.Connect(ctx, *addr, ac.cc.authority, transport.ConnectParams{
+	to := *addr
+	if ac.cc.named {
+		to.ServerName = ""
+	}
+	client, err := transport.Connect(ctx, to, ac.cc.authority, transport.ConnectParams{
 		Config: ac.cc.transport.Load(),
 		Events: l,
 		Watch:  ac.node != nil,

@@ -285,6 +285,7 @@ func TestAuthority(t *testing.T) {
 		{"WithAuthority", ask(s.addr, []DialOption{WithAuthority("with.example")}), "with.example"},
 		{"CallAuthority", ask(s.addr, nil, CallAuthority("call.example")), "call.example"},
 		{"the address", ask("test:///x", []DialOption{WithResolvers(named)}), "address.example"},
+		{"WithAuthority and the address", ask("test:///x", []DialOption{WithResolvers(named), WithAuthority("with.example")}), "with.example"},
 	} {
 		if tt.got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.what, tt.got, tt.want)

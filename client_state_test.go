@@ -5,10 +5,13 @@ package grpc
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -276,6 +279,36 @@ func TestDial(t *testing.T) {
 	_, err = Dial(s.addr, fatal, WithBlock(), FailOnNonTempDialError(true), WithTimeout(patience))
 	if err == nil || !strings.Contains(err.Error(), "no trust") {
 		t.Errorf("FailOnNonTempDialError: %v", err)
+	}
+}
+
+// TestDialFailsForGood has a Dial that waits see errors of the dialer.
+func TestDialFailsForGood(t *testing.T) {
+	for _, tt := range []struct {
+		what string
+		err  error
+		fail bool
+		text string
+		took time.Duration
+	}{
+		{"for good", fatalError{}, true, "no trust", 0},
+		{"for good, in another error", fmt.Errorf("dial: %w", fatalError{}), true, "no trust", 0},
+		{"refused", &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}, true, "refused", 0},
+		{"for now", errors.New("busy"), true, "deadline", time.Minute},
+		{"the option is off", fatalError{}, false, "deadline", time.Minute},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			begun := time.Now()
+			_, err := Dial("passthrough:///bubble", WithTransportCredentials(insecure.NewCredentials()),
+				WithBlock(), FailOnNonTempDialError(tt.fail), WithTimeout(time.Minute),
+				WithContextDialer(func(context.Context, string) (net.Conn, error) { return nil, tt.err }))
+			if err == nil || !strings.Contains(err.Error(), tt.text) {
+				t.Errorf("%s: %v, want %q", tt.what, err, tt.text)
+			}
+			if took := time.Since(begun); took != tt.took {
+				t.Errorf("%s: it took %v, want %v", tt.what, took, tt.took)
+			}
+		})
 	}
 }
 

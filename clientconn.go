@@ -60,6 +60,7 @@ type ClientConn struct {
 	target    string
 	full      string // what parsed parses: target, or that with the default scheme
 	authority string
+	named     bool // the authority is the program's: no address knows it better
 	opts      *channelOptions
 	builder   resolver.Builder
 	unwatch   func() // ends what recorders were promised; nil without
@@ -133,6 +134,7 @@ func (cc *ClientConn) settleTarget(defaultScheme string, o *dialOptions) error {
 	if cc.authority, err = authorityOf(o, parsed, cc.builder); err != nil {
 		return err
 	}
+	cc.named = o.authority != ""
 	return cc.settleProxy(parsed, o)
 }
 

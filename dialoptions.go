@@ -146,7 +146,7 @@ func WithPerRPCCredentials(creds credentials.PerRPCCredentials) DialOption {
 }
 
 // WithAuthority sets the :authority of all RPCs, by which TLS also verifies the
-// server, in place of what the target gives.
+// server, in place of what the target gives, or the resolver for an address.
 func WithAuthority(a string) DialOption {
 	return dialOption(func(o *dialOptions) { o.authority = a })
 }

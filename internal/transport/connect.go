@@ -54,7 +54,7 @@ func Connect(ctx context.Context, addr resolver.Address, authority string, p Con
 	}
 	nc, err := dial(ctx, addr, cfg.Dial)
 	if err != nil {
-		return nil, &ConnectError{Step: stepDial, Err: err}
+		return nil, &ConnectError{Step: stepDial, Err: err, Permanent: !temporary(err)}
 	}
 	c := &Client{cfg: cfg, events: p.Events, authority: authority}
 	if p.Watch {
