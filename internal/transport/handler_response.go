@@ -49,6 +49,9 @@ func (s *HandlerStream) SetTrailer(md metadata.MD) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.finished {
+		return errFinished
+	}
 	s.trailer = metadata.Join(s.trailer, md)
 	return nil
 }

@@ -37,11 +37,21 @@ type ServerStream struct {
 	bodyErr      error // what was wrong with what it said
 	header       metadata.MD
 	trailer      metadata.MD
-	headerSent   bool
+	headers      headerState
 	finished     bool
+	headersOut   chan struct{} // closed when headersGoing is over; nil while nobody waits
 	sendCompress string
 	out          outcome
 }
+
+// headerState is how far the response headers are.
+type headerState uint8
+
+const (
+	headersUnsent headerState = iota
+	headersGoing              // a goroutine is about to send them; the others wait, so that they are first
+	headersSent
+)
 
 // outcome is how a call ends, encoded before the connection's lock is taken.
 type outcome struct {
@@ -174,7 +184,7 @@ func (s *ServerStream) SetHeader(md metadata.MD) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.headerSent || s.finished {
+	if s.headers != headersUnsent || s.finished {
 		return errHeaderSent
 	}
 	s.header = metadata.Join(s.header, md)
@@ -187,13 +197,14 @@ func (s *ServerStream) SendHeader(md metadata.MD) error {
 		return err
 	}
 	s.mu.Lock()
-	if s.headerSent || s.finished {
+	if s.headers != headersUnsent || s.finished {
 		s.mu.Unlock()
 		return errHeaderSent
 	}
-	s.headerSent = true
+	var f h2.Frames
+	s.takeHeaders(&f)
 	s.mu.Unlock()
-	return s.send(h2.Frames{Headers: (*replyHeaders)(s)})
+	return s.send(f)
 }
 
 // SetTrailer adds to the metadata that the trailers will carry.
@@ -206,6 +217,9 @@ func (s *ServerStream) SetTrailer(md metadata.MD) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.finished {
+		return errFinished // the trailers may be on their way
+	}
 	s.trailer = metadata.Join(s.trailer, md)
 	return nil
 }
@@ -226,7 +240,7 @@ func checkMD(md metadata.MD) error {
 func (s *ServerStream) SetSendCompress(name string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.headerSent || s.finished {
+	if s.headers != headersUnsent || s.finished {
 		return errHeaderSent
 	}
 	s.sendCompress = name
@@ -258,7 +272,7 @@ func (s *ServerStream) Trailers() metadata.MD {
 func (s *ServerStream) HeaderSent() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.headerSent
+	return s.headers != headersUnsent
 }
 
 // Send sends a message, and the headers before the first. It waits while more
@@ -281,7 +295,15 @@ func (s *ServerStream) Send(p Payload) error {
 		}
 	}
 	f := p.frames()
+	s.mu.Lock()
+	s.awaitHeaders()
+	if s.finished {
+		s.mu.Unlock()
+		p.Data.Free()
+		return errFinished
+	}
 	s.takeHeaders(&f)
+	s.mu.Unlock()
 	err := s.send(f)
 	if err == nil {
 		s.server.traffic().messageSent()
@@ -289,23 +311,40 @@ func (s *ServerStream) Send(p Payload) error {
 	return err
 }
 
-// takeHeaders puts the response headers in front of f if they are not sent yet.
+// awaitHeaders waits for a goroutine that is sending the response headers. mu is held, but
+// for the wait itself.
+func (s *ServerStream) awaitHeaders() {
+	for s.headers == headersGoing {
+		if s.headersOut == nil {
+			s.headersOut = make(chan struct{})
+		}
+		out := s.headersOut
+		s.mu.Unlock()
+		<-out
+		s.mu.Lock()
+	}
+}
+
+// takeHeaders puts the response headers in front of f if they are not sent yet. f is then
+// for send. mu is held.
 func (s *ServerStream) takeHeaders(f *h2.Frames) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.headerSent {
-		s.headerSent = true
+	if s.headers == headersUnsent {
+		s.headers = headersGoing
 		f.Headers = (*replyHeaders)(s)
 	}
 }
 
 func (s *ServerStream) send(f h2.Frames) error {
 	err := s.h2.Send(f)
-	switch e := err.(type) {
-	case nil:
+	tooLarge, _ := err.(*h2.ErrHeaderListTooLarge)
+	if f.Headers != nil {
+		s.headersDone(tooLarge)
+	}
+	switch {
+	case err == nil:
 		return nil
-	case *h2.ErrHeaderListTooLarge:
-		return headerListError(e).Err()
+	case tooLarge != nil:
+		return headerListError(tooLarge).Err()
 	}
 	if cause := s.ctxErr(); cause != nil {
 		return status.FromContextError(cause).Err()
@@ -313,16 +352,41 @@ func (s *ServerStream) send(f h2.Frames) error {
 	return status.Error(codes.Unavailable, err.Error())
 }
 
+// headersDone follows the sending of the response headers. If the client does not take
+// them it is told so instead, and the call is over: nothing else could be sent without
+// them. Trailers that it does not take, these among them, have the stream reset.
+func (s *ServerStream) headersDone(tooLarge *h2.ErrHeaderListTooLarge) {
+	ended := false // here
+	s.mu.Lock()
+	if tooLarge != nil {
+		ended, s.finished = !s.finished, true
+		s.trailer = nil
+		s.out = outcome{httpStatus: "200", bare: true}
+		s.out.status, _ = grpcwire.EncodeStatus(headerListError(tooLarge))
+	}
+	s.headers = headersSent
+	if s.headersOut != nil {
+		close(s.headersOut)
+		s.headersOut = nil
+	}
+	s.mu.Unlock()
+	if tooLarge == nil {
+		return
+	}
+	err := s.h2.Send(h2.Frames{Trailers: (*replyTrailers)(s)})
+	if ended {
+		s.release(err == nil)
+	}
+}
+
 // Reply sends the one message of a unary call and ends it, in one piece.
 func (s *ServerStream) Reply(p Payload) error {
 	_ = s.ctxErr() // a deadline that has passed unseen ends the call now
 	f := p.frames()
-	s.takeHeaders(&f)
-	if !s.finish(nil) {
+	if !s.finish(nil, &f) {
 		f.Data.Free()
 		return errFinished
 	}
-	f.Trailers = (*replyTrailers)(s)
 	err := s.send(f)
 	if err == nil {
 		s.server.traffic().messageSent()
@@ -334,21 +398,10 @@ func (s *ServerStream) Reply(p Payload) error {
 // Finish ends the call with st; nil stands for OK.
 func (s *ServerStream) Finish(st *status.Status) error {
 	_ = s.ctxErr() // a deadline that has passed unseen ends the call now
-	if !s.finish(st) {
+	var f h2.Frames
+	if !s.finish(st, &f) {
 		return errFinished
 	}
-	f := h2.Frames{Trailers: (*replyTrailers)(s)}
-	s.mu.Lock()
-	if !s.headerSent {
-		if len(s.header) > 0 {
-			s.headerSent = true
-			f.Headers = (*replyHeaders)(s)
-		} else {
-			s.out.bare = true
-			s.out.httpStatus = "200"
-		}
-	}
-	s.mu.Unlock()
 	err := s.send(f)
 	s.release(err == nil)
 	return err
@@ -356,22 +409,32 @@ func (s *ServerStream) Finish(st *status.Status) error {
 
 // refuse answers a request that is no gRPC call.
 func (s *ServerStream) refuse() {
-	if s.finish(s.req.refusal.status) {
-		s.out.bare = true
+	var f h2.Frames
+	if s.finish(s.req.refusal.status, &f) {
 		s.out.httpStatus = s.req.refusal.httpStatus
-		_ = s.send(h2.Frames{Trailers: (*replyTrailers)(s)}) // nobody to tell
+		_ = s.send(f) // nobody to tell
 	}
 	s.release(true)
 }
 
-// finish settles how the call ends, once.
-func (s *ServerStream) finish(st *status.Status) bool {
+// finish settles how the call ends, once, and adds what says so to f. From then on nobody
+// else takes the headers.
+func (s *ServerStream) finish(st *status.Status, f *h2.Frames) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.awaitHeaders()
 	if s.finished {
 		return false
 	}
 	s.finished = true
+	switch {
+	case f.HasData || len(s.header) > 0:
+		s.takeHeaders(f)
+	case s.headers == headersUnsent:
+		s.out.bare = true
+		s.out.httpStatus = "200"
+	}
+	f.Trailers = (*replyTrailers)(s)
 	if st == nil || st.Code() == codes.OK && st.Message() == "" && len(st.Proto().GetDetails()) == 0 {
 		s.out.status = okFields
 		return true
