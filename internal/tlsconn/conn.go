@@ -61,6 +61,9 @@ func New(raw net.Conn, config *tls.Config, opts Options) (*Conn, bool) {
 	if !opts.Server && config.Renegotiation != tls.RenegotiateNever {
 		return nil, false
 	}
+	if !readyreader.IsSocket(raw) {
+		return nil, false
+	}
 	r, _ := readyreader.NewReader(raw)
 	sock, ok := r.(socket)
 	if !ok {

@@ -157,6 +157,14 @@ func TestNewRefuses(t *testing.T) {
 	if _, ok := New(b, config, Options{}); ok {
 		t.Error("took a client that lets the server renegotiate")
 	}
+	// A layer may hold back what it took, and has to be asked again then.
+	inMemory, _ := newMemSockets()
+	layer, _ := pair(t, "tcp", mode{tls.VersionTLS13, true})
+	for _, raw := range []net.Conn{inMemory, layer} {
+		if _, ok := New(raw, testConfig(), Options{}); ok {
+			t.Errorf("took a %T", raw)
+		}
+	}
 }
 
 // A large message of the handshake, and what it leaves behind.

@@ -70,7 +70,7 @@ func NewWriter(conn net.Conn) (Writer, bool) {
 	if w, ok := conn.(Writer); ok {
 		return w, true
 	}
-	if !isPlainSocket(conn) {
+	if !IsSocket(conn) {
 		return nil, false
 	}
 	return newRawWriter(conn)
@@ -83,26 +83,14 @@ func NewReader(conn net.Conn) (Reader, bool) {
 	return r, r != nil
 }
 
-func readerFor(conn net.Conn, w Writer) Reader {
-	if r, ok := conn.(Reader); ok {
-		return r
-	}
-	if r, ok := w.(Reader); ok {
-		return r
-	}
-	if !isPlainSocket(conn) {
-		return nil
-	}
-	return newRawReader(conn)
-}
-
-// isPlainSocket reports whether what conn's descriptor carries is what conn's
-// Read returns. It goes by exact type on purpose. A wrapper that embeds a
-// socket (credentials, metering, proxy protocol) has the socket's SyscallConn
+// IsSocket reports whether conn is no layer but exactly a TCP or unix socket: what its
+// descriptor carries is what its Read returns, and what it took is with the system.
+//
+// It goes by exact type on purpose. A wrapper that embeds a socket (credentials, metering, proxy protocol) has the socket's SyscallConn
 // promoted to its own method set, yet its Read may decrypt or skip a prefix:
 // reading the descriptor would hand out ciphertext as if it were plaintext.
 // Such connections opt in by implementing Reader, or are read through Read.
-func isPlainSocket(conn net.Conn) bool {
+func IsSocket(conn net.Conn) bool {
 	switch c := conn.(type) {
 	case *net.TCPConn:
 		return c != nil
@@ -111,4 +99,17 @@ func isPlainSocket(conn net.Conn) bool {
 		return c != nil && c.LocalAddr() != nil && c.LocalAddr().Network() == "unix"
 	}
 	return false
+}
+
+func readerFor(conn net.Conn, w Writer) Reader {
+	if r, ok := conn.(Reader); ok {
+		return r
+	}
+	if r, ok := w.(Reader); ok {
+		return r
+	}
+	if !IsSocket(conn) {
+		return nil
+	}
+	return newRawReader(conn)
 }

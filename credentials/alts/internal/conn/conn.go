@@ -36,14 +36,19 @@ type Config struct {
 // New returns a connection over raw, which it owns from then on.
 //
 // Beside net.Conn it implements readyreader's Reader and a method ReleaseIdle;
-// where raw can be read and written without waiting, as TCP and unix sockets can on
-// unix systems, also TryReader, InPlaceReader and Writer.
+// where raw is a TCP or unix socket, on unix systems, also TryReader, InPlaceReader
+// and Writer. Over another layer it waits in calls of that.
 func New(raw net.Conn, cfg Config) (net.Conn, error) {
+	return newOver(raw, cfg, readyreader.IsSocket(raw))
+}
+
+// newOver is New. try allows to use raw without waiting, if it can be.
+func newOver(raw net.Conn, cfg Config, try bool) (net.Conn, error) {
 	c := &conn{Conn: raw}
 	if err := c.init(&cfg); err != nil {
 		return nil, err
 	}
-	if c.in.try != nil && c.out.try != nil {
+	if try && c.in.try != nil && c.out.try != nil {
 		return &socketConn{c}, nil
 	}
 	c.in.try, c.out.try = nil, nil

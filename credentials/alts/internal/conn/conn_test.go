@@ -364,6 +364,7 @@ func TestClose(t *testing.T) {
 
 func TestInterfaces(t *testing.T) {
 	a, b := rawPair(t, "tcp")
+	c, _ := rawPair(t, "tcp")
 	for name, tt := range map[string]struct {
 		raw       net.Conn
 		pollable  bool
@@ -371,6 +372,7 @@ func TestInterfaces(t *testing.T) {
 	}{
 		"tcp":     {a, true, false},
 		"wrapped": {struct{ net.Conn }{b}, false, false},
+		"layered": {wrap(t, c, Config{}), false, false},
 	} {
 		if tt.pollable {
 			needsTry(t)

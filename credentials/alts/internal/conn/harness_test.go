@@ -68,7 +68,11 @@ func wrap(t testing.TB, raw net.Conn, cfg Config) net.Conn {
 		cfg.Protocol = AES128GCMRekey
 	}
 	cfg.Key = key(cfg.Protocol)
-	c, err := New(raw, cfg)
+	over := New
+	if _, ok := raw.(interface{ scripted() }); ok {
+		over = func(raw net.Conn, cfg Config) (net.Conn, error) { return newOver(raw, cfg, true) }
+	}
+	c, err := over(raw, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -88,10 +88,12 @@ func (w *writer) flush(write func([]byte) (int, error)) error {
 	}
 	n, err := write((*w.buf)[w.r:w.w])
 	w.r += n
-	if err == nil || w.r == w.w {
+	if err == nil {
 		w.drop()
 		return nil
 	}
+	// Even with all of it taken some may be held back by a layer below: then the
+	// next flush, of nothing, goes on with that.
 	if !isPassing(err) {
 		w.err = err // part of a record is out, and nothing can follow it
 		w.drop()

@@ -7,10 +7,12 @@ import (
 	"io"
 	"net"
 	"os"
+	"syscall"
 	"testing"
 	"time"
 
 	"google.golang.org/grpc/internal/transport/readyreader"
+	"google.golang.org/grpc/mem"
 )
 
 // TryWrite never waits, and what it took arrives, in order, whichever way the rest
@@ -171,5 +173,65 @@ func TestWriteErrorSticks(t *testing.T) {
 	}
 	if _, err := c.Write(nil); err != first {
 		t.Errorf("then: %v, want %v", err, first)
+	}
+}
+
+// holding is a layer that takes all that it is given and holds it back, with an error,
+// until the next write.
+type holding struct {
+	net.Conn
+	err  error
+	held []byte
+}
+
+func (h *holding) TryWrite(p []byte) (int, error) {
+	switch {
+	case h.err != nil && len(p) > 0:
+		h.held = append([]byte(nil), p...)
+		return len(p), h.err
+	case h.held != nil:
+		p, h.held = append(h.held, p...), nil
+		_, err := h.Conn.Write(p)
+		return len(p), err
+	}
+	return h.Conn.Write(p)
+}
+
+func (h *holding) Write(p []byte) (int, error) { return h.TryWrite(p) }
+
+// Input is not asked for; these make it look as if it could be.
+func (h *holding) ReadOnReady(int, mem.BufferPool) (*[]byte, int, error) { panic("read") }
+func (h *holding) TryRead(int, mem.BufferPool) (*[]byte, int, error)     { panic("read") }
+func (h *holding) RawConn() syscall.RawConn                              { return nil }
+
+// What a layer below holds back is sent by the next write, be it of nothing, even
+// though no byte of this layer is left.
+func TestLayerHoldsBack(t *testing.T) {
+	for name, err := range map[string]error{"would block": readyreader.ErrWouldBlock, "timeout": os.ErrDeadlineExceeded} {
+		for _, try := range []bool{false, true} {
+			a, b := rawPair(t, "tcp")
+			h := &holding{Conn: a, err: err}
+			cfg := Config{Protocol: AES128GCMRekey, Key: key(AES128GCMRekey), Pool: newPool(t)}
+			c, nerr := newOver(h, cfg, try)
+			if nerr != nil {
+				t.Fatal(nerr)
+			}
+			t.Cleanup(func() { c.Close() })
+			peer := wrap(t, b, Config{Side: Server})
+			write := c.Write
+			if try {
+				write = c.(readyreader.Writer).TryWrite
+			}
+			msg := random(1000)
+			if n, got := write(msg); n != len(msg) || !errors.Is(got, err) {
+				t.Errorf("%s: %d, %v", name, n, got)
+			}
+			h.err = nil
+			if n, err := write(nil); n != 0 || err != nil || h.held != nil {
+				t.Errorf("%s: then %d, %v, and %d bytes are still held back", name, n, err, len(h.held))
+				continue
+			}
+			wantRead(t, peer, msg)
+		}
 	}
 }
