@@ -31,7 +31,7 @@ type callInfo struct {
 	retryBuffer  int
 	creds        credentials.PerRPCCredentials
 	authority    string
-	onFinish     []func(error)
+	onFinish     []func(error) // filled in when the RPC is over
 }
 
 func (c *callInfo) reset() {
@@ -157,11 +157,13 @@ func OnFinish(onFinish func(err error)) CallOption { return OnFinishCallOption{O
 // Experimental: this API may change in a later release.
 type OnFinishCallOption struct{ OnFinish func(error) }
 
-func (o OnFinishCallOption) before(c *callInfo) error {
+func (o OnFinishCallOption) before(*callInfo) error { return nil }
+
+// after is called for RPCs too that ended before the options were applied. The function
+// has its turn when all options are through.
+func (o OnFinishCallOption) after(c *callInfo, _ *attempt) {
 	c.onFinish = append(c.onFinish, o.OnFinish)
-	return nil
 }
-func (o OnFinishCallOption) after(*callInfo, *attempt) {}
 
 // MaxCallRecvMsgSize bounds the messages that are received, in bytes, before and after
 // decompression. The default is 4 MiB. A larger message fails the RPC with

@@ -19,6 +19,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/resolver"
+	"google.golang.org/grpc/resolver/manual"
 	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
 )
@@ -56,6 +57,37 @@ func TestHeaderTrailerPeer(t *testing.T) {
 		}
 		if len(finished) != 1 || finished[0] != err {
 			t.Errorf("%s: finished with %v", value, finished)
+		}
+	}
+}
+
+// TestOnFinishOfWhatNeverBegan has RPCs end before their options are through.
+func TestOnFinishOfWhatNeverBegan(t *testing.T) {
+	silent := manual.NewBuilderWithScheme("test") // its resolver brings nothing
+	canceled, cancel := context.WithCancel(testContext(t))
+	cancel()
+	for _, tt := range []struct {
+		what string
+		ctx  context.Context
+		opt  CallOption
+		want codes.Code
+	}{
+		{"the context ends before the resolver's first answer", canceled, EmptyCallOption{}, codes.Canceled},
+		{"an option before it fails", testContext(t), accepting{names: []string{"none"}}, codes.Unknown},
+	} {
+		target := "test:///x"
+		if tt.want != codes.Canceled {
+			target = "passthrough:///x"
+		}
+		cc := newTestClient(t, target, WithResolvers(silent))
+		var finished []error
+		onFinish := OnFinish(func(err error) { finished = append(finished, err) })
+		unary := call(tt.ctx, cc, "x", tt.opt, onFinish)
+		_, stream := cc.NewStream(tt.ctx, bidiStream, bidiMethod, tt.opt, onFinish)
+		wantCode(t, tt.what+": unary", unary, tt.want)
+		wantCode(t, tt.what+": stream", stream, tt.want)
+		if len(finished) != 2 || finished[0] != unary || finished[1] != stream {
+			t.Errorf("%s: finished with %v", tt.what, finished)
 		}
 	}
 }
