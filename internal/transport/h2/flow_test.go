@@ -3,11 +3,13 @@
 package h2
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
 
 	"golang.org/x/net/http2"
+	"google.golang.org/grpc/internal/transport/h2/flow"
 )
 
 func TestSendWindows(t *testing.T) {
@@ -31,6 +33,22 @@ func TestSendWindows(t *testing.T) {
 		p.settle()
 		if s.Send(Frames{End: true}) != ErrStreamDone || p.conn.Streams() != 0 {
 			t.Error("not over")
+		}
+	})
+}
+
+// Of the initial windows in one frame the last one stands, and only that moves the
+// streams' windows: they may pass what is not allowed on the way.
+func TestLastSettingStands(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPeer(t, Client, peerConfig{settings: []http2.Setting{{ID: http2.SettingInitialWindowSize, Val: 3}}})
+		p.open(message("more than there is room for"))
+		p.send(window(1, 1<<31-1-3-10))
+		p.frames()
+		p.send(settings(4, 1<<31-1, 4, 0, 3, 7, 4, 3))
+		p.want("SETTINGS ack")
+		if c := p.conn; c.remote.initialWindow != 3 || c.table.maxLocal != 7 {
+			t.Errorf("initial window %d, %d streams", c.remote.initialWindow, c.table.maxLocal)
 		}
 	})
 }
@@ -142,6 +160,44 @@ func TestWindowsGrow(t *testing.T) {
 		}
 		p.send(raw(fSettings, 1, 0, nil), data(1, "", true))
 		p.wantTold("opened 1 :method=POST :path=/x", "end 1")
+	})
+}
+
+// A stream whose window is wide for a large message keeps that of all from
+// growing so far that its own would pass the protocol's limit.
+func TestWindowsGrowWithinTheLimit(t *testing.T) {
+	for _, again := range []bool{false, true} {
+		bubble(t, func(t *testing.T) {
+			p := newPeer(t, Server, peerConfig{})
+			p.role.greedy = true
+			p.send(p.request(1, false), data(1, strings.Repeat("x", 16000), false), data(1, strings.Repeat("x", 16000), false))
+			p.send(data(1, strings.Repeat("x", 768), false))
+			s := p.role.stream(1)
+			s.Expect(flow.MaxWindow)
+			for range 4 {
+				p.send(data(1, strings.Repeat("x", 15000), false))
+			}
+			want := []string{fmt.Sprintf("SETTINGS INITIAL_WINDOW_SIZE=%d", 65535+4*15000), "WINDOW 0 60000"}
+			if again {
+				s.Expect(flow.MaxWindow)
+				want = nil
+			}
+			p.frames()
+			p.send(raw(fPing, 1, 0, []byte("bdp\x00\x00\x00\x00\x00")))
+			p.want(want...)
+		})
+	}
+}
+
+// "A receiver MUST treat the receipt of a WINDOW_UPDATE frame with a flow-control
+// window increment of 0 as" an error, RFC 9113 section 6.9.
+func TestWindowOfConnStays(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPeer(t, Server, peerConfig{Config: Config{ConnWindow: 1 << 20}})
+		p.conn.mu.Lock()
+		p.conn.growWindows(1 << 17)
+		p.conn.unlockAndFlush()
+		p.want("SETTINGS INITIAL_WINDOW_SIZE=131072")
 	})
 }
 

@@ -3,6 +3,7 @@
 package h2
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 
@@ -110,6 +111,10 @@ func TestServerRules(t *testing.T) {
 		{name: "6.5.2 MAX_FRAME_SIZE 16383", send: func(*testPeer) []byte { return settings(5, 16383) }, want: broken("0", "PROTOCOL_ERROR")},
 		{name: "6.5.2 MAX_FRAME_SIZE 2^24", send: func(*testPeer) []byte { return settings(5, 1<<24) }, want: broken("0", "PROTOCOL_ERROR")},
 		{name: "6.5.2 unknown setting", send: func(*testPeer) []byte { return settings(0x99, 7, 5, 16384) }, want: []string{"SETTINGS ack"}},
+		{name: "6.5.2 a wrong value before a right one", send: func(*testPeer) []byte { return settings(4, 1<<31, 4, 100) }, want: broken("0", "FLOW_CONTROL_ERROR")},
+		{name: "10.5 more settings than there can be", send: func(*testPeer) []byte {
+			return raw(fSettings, 0, 0, bytes.Repeat([]byte{0, 4, 0, 0, 0, 1}, maxSettings+1))
+		}, want: broken("0", "ENHANCE_YOUR_CALM")},
 		{name: "6.6 PUSH_PROMISE", send: func(p *testPeer) []byte {
 			return join(p.request(1, false), raw(fPush, 4, 1, []byte{0, 0, 0, 2, 0x82}))
 		}, want: broken("1", "PROTOCOL_ERROR")},

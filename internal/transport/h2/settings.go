@@ -69,6 +69,7 @@ func (c *Conn) appendLocalSettings() {
 }
 
 // onSettings obeys the peer's settings, in their order, and acknowledges them.
+// Of several initial windows only the last moves those of the streams.
 func (c *Conn) onSettings(h frame.Header, p []byte) error {
 	list, err := frame.ParseSettings(h, p)
 	if err != nil {
@@ -77,12 +78,13 @@ func (c *Conn) onSettings(h frame.Header, p []byte) error {
 	if h.Flags.Has(frame.FlagAck) {
 		return c.onSettingsAck()
 	}
+	if list.Len() > maxSettings {
+		return frame.ConnError(frame.EnhanceYourCalm, "too many settings in one frame")
+	}
 	c.mu.Lock()
-	for i := range list.Len() {
-		if err := c.apply(list.At(i)); err != nil {
-			c.mu.Unlock()
-			return err
-		}
+	if err := c.applyAll(list); err != nil {
+		c.mu.Unlock()
+		return err
 	}
 	c.out.reserve(frame.HeaderLen, c.cfg.Pool)
 	c.out.b = frame.AppendSettingsAck(c.out.b)
@@ -123,6 +125,21 @@ func (c *Conn) onSettingsAck() error {
 	return nil
 }
 
+func (c *Conn) applyAll(list frame.SettingsView) error {
+	initial := c.remote.initialWindow
+	for i := range list.Len() {
+		s := list.At(i)
+		if err := c.apply(s); err != nil {
+			return err
+		}
+		if s.ID == frame.InitialWindowSize {
+			initial = s.Value
+		}
+	}
+	return c.moveOutflows(initial)
+}
+
+// apply checks s, and obeys it unless it is about the initial window.
 func (c *Conn) apply(s frame.Setting) error {
 	if err := s.Check(); err != nil {
 		return err
@@ -139,8 +156,6 @@ func (c *Conn) apply(s frame.Setting) error {
 		}
 	case frame.MaxConcurrentStreams:
 		c.table.setMaxLocal(s.Value)
-	case frame.InitialWindowSize:
-		return c.moveOutflows(s.Value)
 	case frame.MaxFrameSize:
 		c.remote.maxFrame = s.Value
 	case frame.MaxHeaderListSize:
@@ -152,6 +167,9 @@ func (c *Conn) apply(s frame.Setting) error {
 // moveOutflows gives the streams' send windows the difference, section 6.9.2.
 func (c *Conn) moveOutflows(initial uint32) error {
 	delta := int64(initial) - int64(c.remote.initialWindow)
+	if delta == 0 {
+		return nil
+	}
 	c.remote.initialWindow = initial
 	for _, s := range c.table.byID {
 		if err := s.out.AdjustInitial(delta); err != nil {
@@ -165,8 +183,13 @@ func (c *Conn) moveOutflows(initial uint32) error {
 }
 
 // growWindows makes n the receive window of the connection and of every
-// stream, as the estimator found that the path can carry it. mu is held.
+// stream, as the estimator found that the path can carry it; less where a
+// stream's window, which may be wide for one large message, would pass 2^31-1:
+// the peer would have to close the connection. mu is held.
 func (c *Conn) growWindows(n uint32) {
+	for _, s := range c.table.byID {
+		n = uint32(min(int64(n), int64(c.granted)+s.in.Headroom()))
+	}
 	if n <= c.window {
 		return
 	}
@@ -180,8 +203,9 @@ func (c *Conn) growWindows(n uint32) {
 		if delta <= 0 {
 			break // they have as much already
 		}
-		// It fails only at a window of 2^31-1, which needs no growth.
-		_ = s.in.AdjustInitial(delta)
+		_ = s.in.AdjustInitial(delta) // there is room
 	}
-	c.out.b = frame.AppendWindowUpdate(c.out.b, 0, c.inflow.SetTarget(max(n, c.cfg.ConnWindow)))
+	if inc := c.inflow.SetTarget(max(n, c.cfg.ConnWindow)); inc > 0 {
+		c.out.b = frame.AppendWindowUpdate(c.out.b, 0, inc)
+	}
 }

@@ -40,6 +40,9 @@ func NewInflow(initial uint32) Inflow {
 // Window returns how many bytes the peer may still send.
 func (f *Inflow) Window() uint32 { return f.window.Size() }
 
+// Headroom returns how far the window may still grow.
+func (f *Inflow) Headroom() int64 { return MaxWindow - int64(f.window.n) }
+
 // Unread returns the bytes received and not consumed. When a stream ends early,
 // this is what is still to be consumed on the connection's Inflow.
 func (f *Inflow) Unread() uint64 { return uint64(f.unread) }
