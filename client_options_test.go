@@ -147,19 +147,37 @@ func TestInterceptors(t *testing.T) {
 			return streamer(ctx, desc, cc, method, opts...)
 		}
 	}
-	cc := newTestClient(t, s.addr,
-		WithChainUnaryInterceptor(unary("b"), unary("c")), WithUnaryInterceptor(unary("a")),
-		WithChainStreamInterceptor(stream("e"), stream("f")), WithStreamInterceptor(stream("d")))
-	for range 2 {
-		order = nil
-		if err := call(testContext(t), cc, "x"); err != nil {
-			t.Error(err)
-		}
-		if err := downCall(testContext(t), cc); err != nil {
-			t.Error(err)
-		}
-		if got := strings.Join(order, ""); got != "abcdef" {
-			t.Errorf("order %s", got)
+	for _, tt := range []struct {
+		what string
+		opts []DialOption
+		want string
+	}{
+		{"one before the chain", []DialOption{
+			WithChainUnaryInterceptor(unary("b"), unary("c")), WithUnaryInterceptor(unary("a")),
+			WithChainStreamInterceptor(stream("e"), stream("f")), WithStreamInterceptor(stream("d")),
+		}, "abcdef"},
+		{"the last one counts", []DialOption{
+			WithUnaryInterceptor(unary("x")), WithChainUnaryInterceptor(unary("b")), WithUnaryInterceptor(unary("a")), WithChainUnaryInterceptor(unary("c")),
+			WithStreamInterceptor(stream("x")), WithChainStreamInterceptor(stream("e")), WithStreamInterceptor(stream("d")), WithChainStreamInterceptor(stream("f")),
+		}, "abcdef"},
+		{"nil is none", []DialOption{
+			WithUnaryInterceptor(unary("x")), WithUnaryInterceptor(nil), WithChainUnaryInterceptor(unary("b")),
+			WithStreamInterceptor(stream("x")), WithStreamInterceptor(nil), WithChainStreamInterceptor(stream("e")),
+		}, "be"},
+		{"nil alone", []DialOption{WithUnaryInterceptor(nil), WithStreamInterceptor(nil)}, ""},
+	} {
+		cc := newTestClient(t, s.addr, tt.opts...)
+		for range 2 {
+			order = nil
+			if err := call(testContext(t), cc, "x"); err != nil {
+				t.Errorf("%s: %v", tt.what, err)
+			}
+			if err := downCall(testContext(t), cc); err != nil {
+				t.Errorf("%s: %v", tt.what, err)
+			}
+			if got := strings.Join(order, ""); got != tt.want {
+				t.Errorf("%s: order %s, want %s", tt.what, got, tt.want)
+			}
 		}
 	}
 }

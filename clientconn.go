@@ -109,7 +109,7 @@ func newChannel(target, defaultScheme string, o *dialOptions) (*ClientConn, erro
 		return nil, err
 	}
 	o.settleTransport()
-	o.invoker, o.streamer = chainUnary(o.unary), chainStream(o.stream)
+	o.settleInterceptors()
 	cc.opts = shareOptions(&o.channelOptions)
 	cc.transport.Store(&cc.opts.transport)
 	cc.unwatch = footprint.Register(cc.opts.transport.StatsHandlers)

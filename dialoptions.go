@@ -70,8 +70,11 @@ type dialOptions struct {
 	// proxyDefaultPort has a proxy asked for port 443 where a target names none.
 	proxyDefaultPort bool
 
-	unary  []UnaryClientInterceptor // in the order they are called
-	stream []StreamClientInterceptor
+	// The interceptors: the one that is called first, or nil, and the others.
+	unary       UnaryClientInterceptor
+	chainUnary  []UnaryClientInterceptor
+	stream      StreamClientInterceptor
+	chainStream []StreamClientInterceptor
 
 	resolvers            []resolver.Builder
 	defaultServiceConfig *string
@@ -194,27 +197,27 @@ func WithLocalDNSResolution() DialOption {
 }
 
 // WithUnaryInterceptor sets the interceptor of unary RPCs that is called first, before
-// those of WithChainUnaryInterceptor.
+// those of WithChainUnaryInterceptor. The last one given counts; nil is none.
 func WithUnaryInterceptor(f UnaryClientInterceptor) DialOption {
-	return dialOption(func(o *dialOptions) { o.unary = append([]UnaryClientInterceptor{f}, o.unary...) })
+	return dialOption(func(o *dialOptions) { o.unary = f })
 }
 
 // WithChainUnaryInterceptor adds interceptors of unary RPCs. The first is the
 // outermost.
 func WithChainUnaryInterceptor(interceptors ...UnaryClientInterceptor) DialOption {
-	return dialOption(func(o *dialOptions) { o.unary = append(o.unary, interceptors...) })
+	return dialOption(func(o *dialOptions) { o.chainUnary = append(o.chainUnary, interceptors...) })
 }
 
 // WithStreamInterceptor sets the interceptor of streaming RPCs that is called first,
-// before those of WithChainStreamInterceptor.
+// before those of WithChainStreamInterceptor. The last one given counts; nil is none.
 func WithStreamInterceptor(f StreamClientInterceptor) DialOption {
-	return dialOption(func(o *dialOptions) { o.stream = append([]StreamClientInterceptor{f}, o.stream...) })
+	return dialOption(func(o *dialOptions) { o.stream = f })
 }
 
 // WithChainStreamInterceptor adds interceptors of streaming RPCs. The first is the
 // outermost.
 func WithChainStreamInterceptor(interceptors ...StreamClientInterceptor) DialOption {
-	return dialOption(func(o *dialOptions) { o.stream = append(o.stream, interceptors...) })
+	return dialOption(func(o *dialOptions) { o.chainStream = append(o.chainStream, interceptors...) })
 }
 
 // WithDefaultCallOptions adds options that every RPC of the channel has, before its

@@ -27,6 +27,17 @@ func (o *dialOptions) settleServiceConfig() error {
 	return nil
 }
 
+// settleInterceptors makes one function of those of each kind.
+func (o *dialOptions) settleInterceptors() {
+	if o.unary != nil {
+		o.chainUnary = append([]UnaryClientInterceptor{o.unary}, o.chainUnary...)
+	}
+	if o.stream != nil {
+		o.chainStream = append([]StreamClientInterceptor{o.stream}, o.chainStream...)
+	}
+	o.invoker, o.streamer = chainUnary(o.chainUnary), chainStream(o.chainStream)
+}
+
 // settleTransport completes what connections are made with. The proxy's dialer, if any,
 // is there already.
 func (o *dialOptions) settleTransport() {
