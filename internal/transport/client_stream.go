@@ -317,6 +317,9 @@ func (r *clientReceiver) OnHeaders(b *h2.HeaderBlock, end bool) error {
 		// Not a gRPC server: the body is of no use, the status says why.
 		s.endLocked(nil, resp.verdict(nil), lostMaybeSeen)
 		return frame.Error{Code: frame.Cancel, Reason: "not a gRPC response"}
+	case s.headers == nil && !end && resp.unreadable != nil:
+		s.endLocked(nil, resp.unreadable, lostMaybeSeen)
+		return frame.Error{Code: frame.Cancel, Reason: resp.unreadable.Message()}
 	case s.headers == nil && !end:
 		s.headers = resp
 		s.headersKnown()

@@ -3,7 +3,7 @@
 package transport
 
 import (
-	"strings"
+	"fmt"
 	"unsafe"
 
 	"google.golang.org/grpc/internal/transport/grpcwire"
@@ -108,15 +108,17 @@ func badValue(v []byte) bool {
 }
 
 // fields is the part of a field block that applications see, in one string: a
-// hundred bytes and a slice instead of a map. It is immutable.
+// hundred bytes and a slice instead of a map. Values of "-bin" fields are decoded. It is
+// immutable.
 type fields struct {
 	list []field
 }
 
 type field struct{ name, value string }
 
-// keepFields copies what an application may see of b.
-func keepFields(b *h2.HeaderBlock) fields {
+// keepFields copies what an application may see of b. The error names a "-bin" field that
+// can't be decoded.
+func keepFields(b *h2.HeaderBlock) (f fields, err error) {
 	n, size := 0, 0
 	for i := range b.Len() {
 		if visible(b, i) {
@@ -125,24 +127,34 @@ func keepFields(b *h2.HeaderBlock) fields {
 		}
 	}
 	if n == 0 {
-		return fields{}
+		return fields{}, nil
 	}
+	f.list = make([]field, 0, n)
 	text := make([]byte, 0, size)
-	keep := func(p []byte) string {
-		if len(p) == 0 {
-			return ""
-		}
-		at := len(text)
-		text = append(text, p...)
-		return unsafe.String(&text[at], len(p))
-	}
-	f := fields{list: make([]field, 0, n)}
+	// since is what text has from at on.
+	since := func(at int) string { return unsafeString(text[at:]) }
 	for i := range b.Len() {
-		if visible(b, i) {
-			f.list = append(f.list, field{keep(b.Name(i)), keep(b.Value(i))})
+		if !visible(b, i) {
+			continue
+		}
+		text = append(text, b.Name(i)...)
+		name := since(len(text) - len(b.Name(i)))
+		if !grpcwire.IsBinary(name) {
+			text = append(text, b.Value(i)...)
+			f.list = append(f.list, field{name, since(len(text) - len(b.Value(i)))})
+			continue
+		}
+		for v := range grpcwire.BinaryValues(b.Value(i)) {
+			at := len(text)
+			var bad error
+			if text, bad = grpcwire.AppendDecodedBinary(text, v); bad == nil {
+				f.list = append(f.list, field{name, since(at)})
+			} else if b.Kind(i) != kindStatusDetails { // without them a status stands all the same
+				err = fmt.Errorf("malformed binary metadata %q", name)
+			}
 		}
 	}
-	return f
+	return f, err
 }
 
 func visible(b *h2.HeaderBlock, i int) bool {
@@ -153,15 +165,14 @@ func visible(b *h2.HeaderBlock, i int) bool {
 	return false
 }
 
-// unsafeString is p as a string for the length of a call.
+// unsafeString is p as a string, for as long as p does not change.
 func unsafeString(p []byte) string { return unsafe.String(unsafe.SliceData(p), len(p)) }
 
-// md returns the fields as a map that belongs to the caller. Values of "-bin"
-// fields are decoded; one that can't be is left out.
+// md returns the fields as a map that belongs to the caller.
 func (f fields) md() metadata.MD {
 	md := make(metadata.MD, len(f.list))
 	for _, x := range f.list {
-		md[x.name] = x.appendValue(md[x.name])
+		md[x.name] = append(md[x.name], x.value)
 	}
 	return md
 }
@@ -171,18 +182,8 @@ func (f fields) values(name string) []string {
 	var vs []string
 	for _, x := range f.list {
 		if x.name == name {
-			vs = x.appendValue(vs)
+			vs = append(vs, x.value)
 		}
-	}
-	return vs
-}
-
-func (x field) appendValue(vs []string) []string {
-	if !strings.HasSuffix(x.name, grpcwire.BinarySuffix) {
-		return append(vs, x.value)
-	}
-	if more, err := grpcwire.AppendBinaryValues(vs, x.value); err == nil {
-		return more
 	}
 	return vs
 }

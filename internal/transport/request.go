@@ -44,6 +44,7 @@ type requestParser struct {
 	contentType []byte
 	regular     bool // a regular field was seen
 	badTimeout  error
+	badFields   error
 }
 
 // parseRequest reads b. An error means that the request is malformed in the
@@ -61,7 +62,7 @@ func parseRequest(b *h2.HeaderBlock, laxPath bool) (*request, error) {
 	if p.httpMethod == nil || p.method == "" || !p.scheme {
 		return nil, malformed("a mandatory pseudo-header is missing")
 	}
-	p.fields = keepFields(b)
+	p.fields, p.badFields = keepFields(b)
 	if p.authority == "" && p.host != nil {
 		// "A server SHOULD treat a request as malformed if it contains a Host
 		// header field that identifies an entity that differs from :authority";
@@ -160,6 +161,9 @@ func (p *requestParser) refuse(laxPath bool) *refusal {
 	if p.badTimeout != nil {
 		return &refusal{itoa(http.StatusBadRequest), status.Newf(codes.Internal,
 			"malformed grpc-timeout: %v", p.badTimeout)}
+	}
+	if p.badFields != nil {
+		return &refusal{itoa(http.StatusBadRequest), status.Newf(codes.Internal, "malformed request: %v", p.badFields)}
 	}
 	if _, _, ok := grpcwire.SplitPath(p.method); !ok && (!laxPath || p.method[0] == '/') {
 		return &refusal{itoa(http.StatusOK), status.Newf(codes.Unimplemented, "malformed method name: %q", p.method)}

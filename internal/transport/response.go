@@ -5,6 +5,7 @@ package transport
 import (
 	"strconv"
 
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/internal/transport/grpcwire"
 	"google.golang.org/grpc/internal/transport/h2"
 	"google.golang.org/grpc/internal/transport/h2/frame"
@@ -22,7 +23,8 @@ type response struct {
 	status      *status.Status // nil: OK
 	fields      fields
 	size        int
-	fault       string // what makes the block malformed, or ""
+	fault       string         // what makes the block malformed, or ""
+	unreadable  *status.Status // what is wrong with its metadata; nil: nothing
 }
 
 func parseResponse(b *h2.HeaderBlock) *response {
@@ -67,7 +69,10 @@ func parseResponse(b *h2.HeaderBlock) *response {
 	if r.hasStatus = st.HasStatus(); r.hasStatus && (st.Code != "0" || st.Message != "" || st.Details != "") {
 		r.status = st.Status(r.httpStatus)
 	}
-	r.fields = keepFields(b)
+	var err error
+	if r.fields, err = keepFields(b); err != nil {
+		r.unreadable = status.Newf(codes.Internal, "malformed response: %v", err)
+	}
 	b.SetMemo(r)
 	return r
 }
@@ -85,7 +90,10 @@ func (r *response) malformed() error {
 // verdict is the status that a block which ends the call brings. It is nil for
 // OK.
 func (r *response) verdict(headers *response) *status.Status {
-	if r.hasStatus {
+	switch {
+	case r.hasStatus && r.unreadable != nil:
+		return r.unreadable
+	case r.hasStatus:
 		return r.status
 	}
 	if headers == nil {

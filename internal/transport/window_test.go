@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"google.golang.org/grpc/internal/transport/grpcwire"
+	"google.golang.org/grpc/internal/transport/h2/flow"
+	"google.golang.org/grpc/internal/transport/h2/frame"
 )
 
 // TestWindowEnds has messages that end around the end of a window which nothing widens of
@@ -117,4 +119,56 @@ func clientAwaitsSecond(t *testing.T, sizes []int) {
 		st.AwaitEnd()
 		receive(t, st.Recv, sizes)
 	}
+}
+
+// TestPadding has a message that is larger than the window come in frames with padding,
+// which uses up as much again of what was granted for the message.
+func TestPadding(t *testing.T) {
+	const size, pad, data = 4 * minWindow, 200, 200
+	synctest.Test(t, func(t *testing.T) {
+		done := make(chan struct{})
+		s := startServer(t, "memory", ServerConfig{Tuning: smallWindow}, func(s *ServerStream) {
+			defer close(done)
+			receive(t, s.Recv, []int{size})
+			_ = s.Finish(nil)
+		})
+		p := rawClient(t, s)
+		_ = p.nc.SetDeadline(time.Now().Add(time.Minute))
+		p.write(headers(false, requestFields))
+		prefix := grpcwire.Prefix(false, size)
+		p.write(append(frame.AppendDataHeader(nil, 1, len(prefix), false), prefix[:]...))
+		stream, conn := minWindow-len(prefix), flow.DefaultWindow-len(prefix)
+		for left := size; left > 0; {
+			n := min(left, data, stream, conn)
+			if n == 0 {
+				h, b, ok := p.read()
+				if !ok {
+					t.Errorf("stalled with %d of %d bytes to send", left, size)
+					p.nc.Close()
+					break
+				}
+				inc, _ := frame.ParseWindowUpdate(h, b)
+				switch {
+				case h.Type != frame.WindowUpdate:
+				case h.StreamID == 0:
+					conn += int(inc)
+				default:
+					stream += int(inc)
+				}
+				continue
+			}
+			h := frame.Header{Length: uint32(n), Type: frame.Data, StreamID: 1}
+			if more := 1 + pad; n+more <= min(stream, conn) {
+				h.Length, h.Flags = uint32(n+more), frame.FlagPadded
+			}
+			f := frame.AppendHeader(nil, h)
+			if h.Flags != 0 {
+				f = append(f, pad)
+			}
+			f = append(f, make([]byte, int(h.Length)-(len(f)-frame.HeaderLen))...)
+			p.write(f)
+			stream, conn, left = stream-int(h.Length), conn-int(h.Length), left-n
+		}
+		<-done
+	})
 }
