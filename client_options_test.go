@@ -61,6 +61,25 @@ func TestHeaderTrailerPeer(t *testing.T) {
 	}
 }
 
+func TestPeerOfStreamContext(t *testing.T) {
+	s := serve(t, newEcho())
+	cc := newTestClient(t, s.addr)
+	// A server's handler may make RPCs of its own with the context of the one it serves.
+	ctx := peer.NewContext(testContext(t), &peer.Peer{})
+	st, err := cc.NewStream(ctx, bidiStream, bidiMethod)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // while it goes on, and at its end
+		p, ok := peer.FromContext(st.Context())
+		if !ok || p.Addr == nil || p.Addr.String() != s.addr || p.LocalAddr == nil || p.AuthInfo == nil {
+			t.Errorf("peer %v, %t", p, ok)
+		}
+		_ = st.CloseSend()
+		_ = st.RecvMsg(new(text))
+	}
+}
+
 // TestOnFinishOfWhatNeverBegan has RPCs end before their options are through.
 func TestOnFinishOfWhatNeverBegan(t *testing.T) {
 	silent := manual.NewBuilderWithScheme("test") // its resolver brings nothing

@@ -9,7 +9,9 @@ import (
 	"sync"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/internal/ctxkey"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 )
 
@@ -439,22 +441,26 @@ func (cs *clientStream) Context() context.Context {
 		cs.commitLocked()
 	}
 	if cs.context == nil {
-		cs.context = &clientContext{cs.attempt.ctx, &cs.writer}
+		cs.context = &clientContext{cs.attempt.ctx, &cs.writer, cs.attempt.stream.Client().Peer()}
 	}
 	return cs.context
 }
 
-// clientContext is the context of a stream, through which PreparedMsg finds how the
-// stream's messages are written.
+// clientContext is the context of a stream that is committed. Through it PreparedMsg finds
+// how the stream's messages are written, and package peer the server.
 type clientContext struct {
 	context.Context
 	writer *messageWriter
+	peer   *peer.Peer
 }
 
 // Value implements context.Context.
 func (c *clientContext) Value(key any) any {
-	if _, ok := key.(messageWriterKey); ok {
+	switch key.(type) {
+	case messageWriterKey:
 		return c.writer
+	case ctxkey.Peer:
+		return c.peer
 	}
 	return c.Context.Value(key)
 }

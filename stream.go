@@ -57,8 +57,8 @@ type ClientStream interface {
 	// CloseSend says that no message follows. Messages can still be received. The
 	// error is always nil: what went wrong is for RecvMsg to tell.
 	CloseSend() error
-	// Context is the context of the RPC. Asking for it before Header or RecvMsg has
-	// returned makes further retries impossible.
+	// Context is the context of the RPC, in which package peer finds the server. Asking
+	// for it before Header or RecvMsg has returned makes further retries impossible.
 	Context() context.Context
 	// SendMsg sends m. io.EOF says that the RPC is over, and RecvMsg then returns
 	// its status; any other error is a status itself, and has ended the RPC. SendMsg
