@@ -3,6 +3,9 @@
 package warm
 
 import (
+	"context"
+	"runtime/pprof"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -63,6 +66,44 @@ func TestBlockedTaskStopsNoOther(t *testing.T) {
 		p.run(task(func() { close(done) }))
 		<-done
 		close(block)
+		time.Sleep(3 * linger)
+	})
+}
+
+// A task has neither the labels of whoever started it nor those of the task before.
+func TestLabelsDoNotPass(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var p pool
+		labels := pprof.Labels("who", "a task before")
+		profile := func() string {
+			var b strings.Builder
+			if err := pprof.Lookup("goroutine").WriteTo(&b, 1); err != nil {
+				t.Error(err)
+			}
+			return b.String()
+		}
+		var before, during, after string
+		run := func(f func()) {
+			pprof.Do(t.Context(), labels, func(context.Context) { p.run(task(f)) })
+			synctest.Wait()
+		}
+		run(func() {
+			before = profile()
+			pprof.SetGoroutineLabels(pprof.WithLabels(t.Context(), labels))
+			during = profile()
+		})
+		idle := profile()
+		run(func() { after = profile() })
+		if !strings.Contains(during, "a task before") {
+			t.Fatal("the profile shows no labels")
+		}
+		for when, s := range map[string]string{"in the first task": before, "while idle": idle, "in the second task": after} {
+			for _, group := range strings.Split(s, "\n\n") {
+				if strings.Contains(group, "a task before") && strings.Contains(group, "warm.(*worker)") {
+					t.Errorf("%s the goroutine has labels:\n%s", when, group)
+				}
+			}
+		}
 		time.Sleep(3 * linger)
 	})
 }
