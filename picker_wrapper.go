@@ -112,7 +112,7 @@ func (g *pickerGate) pick(info balancer.PickInfo, wait bool) (p picked, err erro
 			case errors.Is(err, balancer.ErrNoSubConnAvailable):
 			default:
 				var final error
-				if final, p.dropped = pickError(err, wait); final != nil {
+				if p.dropped, final = pickError(err, wait); final != nil {
 					return p, final
 				}
 				last = err
@@ -142,14 +142,14 @@ func readyLink(r balancer.PickResult) (*link, error) {
 
 // pickError returns what the RPC is to fail with, nil if it waits for the next picker. An
 // error that has a status drops the RPC.
-func pickError(err error, wait bool) (final error, dropped bool) {
+func pickError(err error, wait bool) (dropped bool, final error) {
 	if s, ok := status.FromError(err); ok {
-		return controlPlaneError(s), true
+		return true, controlPlaneError(s)
 	}
 	if wait {
-		return nil, false
+		return false, nil
 	}
-	return status.Error(codes.Unavailable, err.Error()), false
+	return false, status.Error(codes.Unavailable, err.Error())
 }
 
 func pickTimeout(ctx context.Context, last error) error {
