@@ -14,7 +14,9 @@ import (
 // callContext is the context of a server's call. It is a part of the stream, so
 // that it costs no allocation, and does only what is asked of it: the channel
 // of Done and the timer of the deadline come into being when somebody wants to
-// wait.
+// wait. A call whose handler waits for something else, and asks for nothing of the
+// stream, is so not reset at its deadline but when it next does, or ends: a timer
+// for each call would cost every one of them two allocations.
 type callContext struct {
 	stream *ServerStream
 

@@ -44,6 +44,11 @@ func TestServerDeadline(t *testing.T) {
 			got = s.Send(payload([]byte("x")))
 			_ = s.Finish(nil)
 		},
+		"faster than the timer": func(s *ServerStream) {
+			outwait(s)
+			s.callContext.cancel(context.DeadlineExceeded) // its first half
+			got = s.Finish(status.New(codes.Unknown, "too late"))
+		},
 		"replying after it":  func(s *ServerStream) { outwait(s); got = s.Reply(payload([]byte("x"))) },
 		"finishing after it": func(s *ServerStream) { outwait(s); got = s.Finish(nil) },
 	} {

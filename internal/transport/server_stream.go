@@ -19,8 +19,9 @@ import (
 // ServerStream is one call as the server sees it, and the call's context.
 //
 // Recv may be called by one goroutine at a time, Send by one, and both at once;
-// the methods about headers and trailers by any. It is never reused, because
-// applications keep contexts.
+// the methods about headers and trailers by any, at any time: the headers always go
+// first, and nothing follows the end. It is never reused, because applications
+// keep contexts.
 type ServerStream struct {
 	h2     h2.Stream
 	server *Server
@@ -171,6 +172,14 @@ func (s *ServerStream) expired() {
 	s.mu.Unlock()
 	if !finished {
 		s.h2.Reset(frame.Cancel)
+	}
+}
+
+// heedDeadline has the call expire if its deadline has passed: unseen so far, or seen by a
+// timer that has woken the handler and not come to the stream yet.
+func (s *ServerStream) heedDeadline() {
+	if s.ctxErr() == context.DeadlineExceeded {
+		s.expired()
 	}
 }
 
@@ -381,7 +390,7 @@ func (s *ServerStream) headersDone(tooLarge *h2.ErrHeaderListTooLarge) {
 
 // Reply sends the one message of a unary call and ends it, in one piece.
 func (s *ServerStream) Reply(p Payload) error {
-	_ = s.ctxErr() // a deadline that has passed unseen ends the call now
+	s.heedDeadline()
 	f := p.frames()
 	if !s.finish(nil, &f) {
 		f.Data.Free()
@@ -397,7 +406,7 @@ func (s *ServerStream) Reply(p Payload) error {
 
 // Finish ends the call with st; nil stands for OK.
 func (s *ServerStream) Finish(st *status.Status) error {
-	_ = s.ctxErr() // a deadline that has passed unseen ends the call now
+	s.heedDeadline()
 	var f h2.Frames
 	if !s.finish(st, &f) {
 		return errFinished
