@@ -132,7 +132,7 @@ type active struct {
 	lasting
 	rd      readyreader.Buffered
 	dec     hpack.Decoder
-	caused  bool          // something was queued or left running for the peer's sake
+	caused  bool          // something was queued for the peer's sake
 	entry   park.Entry    // in the process's sweeper
 	wait    chan struct{} // of waitForBudget
 	headers HeaderBlock

@@ -24,7 +24,6 @@ func (c *Conn) onReset(h frame.Header, p []byte) error {
 		return c.late()
 	}
 	c.finish(s)
-	c.act.caused = true
 	c.mu.Unlock()
 	s.recv.OnAbort(&StreamError{Code: code, Remote: true, Unprocessed: code == frame.RefusedStream})
 	return nil

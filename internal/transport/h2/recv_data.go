@@ -53,9 +53,9 @@ func (c *Conn) onData(h frame.Header) error {
 	}
 	c.act.nonsense.useful()
 	if end {
-		ended := c.endRemote(s)
+		kind := c.endRemote(s)
 		s.recv.OnEnd()
-		if ended == endedEarly {
+		if kind == endedEarly {
 			c.giveUp(s)
 		}
 	}
@@ -145,20 +145,20 @@ func (c *Conn) fillBody(s *Stream, n int) (fault, err error) {
 	return nil, nil
 }
 
-// ended is what the peer's END_STREAM made of a stream.
-type ended uint8
+// endKind is what the peer's END_STREAM made of a stream.
+type endKind uint8
 
 const (
-	endedHalf  ended = iota // our side goes on, or had left before
-	endedBoth               // it is over, and forgotten
-	endedEarly              // it is over for us; giveUp follows once the Receiver was told
+	endedHalf  endKind = iota // our side goes on, or was gone before
+	endedBoth                 // it is over, and forgotten
+	endedEarly                // it is over for us; giveUp follows once the Receiver was told
 )
 
 // endRemote follows the peer's END_STREAM on s.
-func (c *Conn) endRemote(s *Stream) ended {
+func (c *Conn) endRemote(s *Stream) endKind {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.table.get(s.id) != s {
+	if s.state == stateClosed {
 		return endedHalf
 	}
 	s.state, _ = s.state.next(recvEnd)

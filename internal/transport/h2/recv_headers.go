@@ -113,19 +113,19 @@ func (c *Conn) onMoreHeaders(s *Stream, b *HeaderBlock, end bool, void error) er
 		return c.streamFault(s, frame.StreamError(s.id, frame.EnhanceYourCalm, "header list larger than announced"))
 	}
 	c.act.nonsense.useful()
-	ended := endedHalf
+	kind := endedHalf
 	if end {
-		ended = c.endRemote(s)
+		kind = c.endRemote(s)
 	}
 	err := s.recv.OnHeaders(b, end)
 	switch {
-	case err != nil && ended == endedBoth:
+	case err != nil && kind == endedBoth:
 		// There is no stream left to reset, but its Receiver doesn't know.
 		fe := faultOf(err)
 		s.recv.OnAbort(&StreamError{Code: fe.Code, Reason: fe.Reason})
 	case err != nil:
 		return c.streamFault(s, err)
-	case ended == endedEarly:
+	case kind == endedEarly:
 		c.giveUp(s)
 	}
 	return nil
