@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"google.golang.org/grpc/internal/alarm"
 	"google.golang.org/grpc/internal/transport/h2/flow"
 	"google.golang.org/grpc/internal/transport/h2/frame"
 	"google.golang.org/grpc/internal/transport/h2/hpack"
@@ -48,7 +49,7 @@ type Conn struct {
 	// allowance is granted, for those who have not mu.
 	allowance atomic.Uint32
 
-	alarm int32 // the place in farOff, from 1 on; guarded by farOff.mu
+	seat alarm.Seat // of a keepalive that is far off
 
 	// lastRead is when input was last seen, in nanoseconds of the keepalive
 	// clock. Written by the reader, and only where keepalive asks for it.

@@ -21,7 +21,7 @@
 // the token goes to a flusher, a task that ends when it has caught up.
 //
 // Timers: one for keepalive, one for a drain or a parting that takes too long. All
-// keepalives that are minutes away share a timer of the process (alarms.go).
+// keepalives that are minutes away share a timer of the process (package alarm).
 //
 // A reader that found nothing to do for a while stands at a frame boundary, and
 // the system can watch the socket, gives back what only a busy connection needs

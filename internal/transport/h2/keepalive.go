@@ -5,7 +5,9 @@ package h2
 import (
 	"time"
 
+	"google.golang.org/grpc/internal/alarm"
 	"google.golang.org/grpc/internal/transport/h2/frame"
+	"google.golang.org/grpc/internal/transport/warm"
 )
 
 // Keepalive says when to ask a silent peer whether it is still there.
@@ -91,13 +93,23 @@ func (c *Conn) startKeepalive() {
 	c.armKeepalive(c.cfg.Keepalive.Interval)
 }
 
+// farOff reports whether a tick is so far away that it may come somewhat late, and that
+// a timer of its own would be a good part of what the connection costs meanwhile.
+func farOff(d time.Duration) bool { return d >= time.Minute && !warm.InBubble() }
+
+// ticking is the connection as the owner of an alarm.
+type ticking Conn
+
+func (t *ticking) Ring()             { (*Conn)(t).keepaliveTick() }
+func (t *ticking) Seat() *alarm.Seat { return &t.seat }
+
 // armKeepalive makes the next tick come after d. mu is held.
 func (c *Conn) armKeepalive(d time.Duration) {
-	c.stopKeepalive(alarmed(d))
+	c.stopKeepalive(farOff(d))
 	c.watching = true
-	if alarmed(d) {
+	if farOff(d) {
 		c.listed = true
-		farOff.set(c, clock()+int64(d))
+		alarm.Set((*ticking)(c), d)
 		return
 	}
 	if c.timer == nil {
@@ -116,7 +128,7 @@ func (c *Conn) stopKeepalive(far bool) {
 	}
 	if !far && c.listed {
 		c.listed = false
-		farOff.drop(c)
+		alarm.Drop((*ticking)(c))
 	}
 }
 

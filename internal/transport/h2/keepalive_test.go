@@ -6,6 +6,9 @@ import (
 	"bytes"
 	"testing"
 	"time"
+
+	"google.golang.org/grpc/internal/alarm"
+	"google.golang.org/grpc/mem"
 )
 
 func TestKeepaliveVerdicts(t *testing.T) {
@@ -120,4 +123,47 @@ func TestHeldUpIsAlive(t *testing.T) {
 		}
 		p.wantTold("opened 3 :method=POST :path=/x end")
 	})
+}
+
+// Connections whose keepalive is hours away have no timer of their own, and leave
+// nothing behind.
+func TestKeepaliveFarOff(t *testing.T) {
+	nc, ns := socketPair(t, "unix", 0)
+	cfg := &Config{
+		Pool: mem.DefaultBufferPool(), Pooled: true, StaticWindow: true,
+		Keepalive: Keepalive{Interval: 2 * time.Hour, Timeout: 20 * time.Second, WithoutStreams: true},
+	}
+	server, client := newSpinRole(true), newSpinRole(false)
+	s, c := New(ns, Server, cfg, server), New(nc, Client, cfg, client)
+	s.Start()
+	c.Start()
+	until(t, "both to be listed", func() bool { return isFarOff(c) && isFarOff(s) })
+	alarm.Set((*ticking)(c), 0)
+	until(t, "another turn", func() bool {
+		left, _ := alarm.Left((*ticking)(c))
+		return left > time.Hour
+	})
+
+	c.lastRead.Store(clock() - int64(3*time.Hour))
+	alarm.Set((*ticking)(c), 0)
+	until(t, "the answer to a PING", func() bool {
+		return clock()-c.lastRead.Load() < int64(time.Hour)
+	})
+	c.mu.Lock()
+	if c.listed || c.timer == nil {
+		t.Error("the answer's timeout is among the alarms")
+	}
+	c.mu.Unlock()
+	c.Close(nil)
+	s.Close(nil)
+	<-client.closed
+	<-server.closed
+	if isFarOff(c) || isFarOff(s) {
+		t.Error("closed, and still listed")
+	}
+}
+
+func isFarOff(c *Conn) bool {
+	_, set := alarm.Left((*ticking)(c))
+	return set
 }
