@@ -64,8 +64,10 @@ func block(pairs ...string) (b []byte) {
 }
 
 var (
-	requestFields = []string{":method", "POST", ":scheme", "http", ":path", "/test.Echo/Any",
-		":authority", "a", "te", "trailers", "content-type", "application/grpc"}
+	requestFields = []string{
+		":method", "POST", ":scheme", "http", ":path", "/test.Echo/Any",
+		":authority", "a", "te", "trailers", "content-type", "application/grpc",
+	}
 	responseFields = []string{":status", "200", "content-type", "application/grpc"}
 )
 
