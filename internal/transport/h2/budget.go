@@ -32,9 +32,10 @@ func (c *Conn) crowded() bool {
 }
 
 // waitForBudget lets what the peer caused drain away before reading goes on.
-// Where the peer is opening stream id, not 0, it also waits, for a moment, for a
-// handler to return if there are too many, and refuses the stream if none does:
-// the handlers may wait for what is still to be read.
+// Where the peer is opening stream id, not 0, it also waits for a handler to return
+// if there are too many. While other streams are open it does so for a moment only,
+// and refuses the stream if none returns: their handlers may wait for what is still
+// to be read.
 func (c *Conn) waitForBudget(id uint32) error {
 	opening := id != 0
 	c.endBatch()
@@ -46,15 +47,17 @@ func (c *Conn) waitForBudget(id uint32) error {
 			return c.end.cause
 		}
 		crowded := opening && c.crowded()
-		if !c.overBudgetLocked(opening) && (!crowded || c.hopeless) {
+		alone := c.table.peer == 0
+		if !c.overBudgetLocked(opening) && (!crowded || c.hopeless && !alone) {
 			c.mu.Unlock()
 			c.resume()
 			if crowded {
+				c.act.nonsense.useful() // that it is refused is our doing
 				return frame.StreamError(id, frame.RefusedStream, "too many handlers still run")
 			}
 			return nil
 		}
-		if crowded && late == nil && !c.hopeless {
+		if crowded && late == nil && !c.hopeless && !alone {
 			t := time.NewTimer(handlerPatience)
 			defer t.Stop()
 			late = t.C
@@ -71,7 +74,7 @@ func (c *Conn) waitForBudget(id uint32) error {
 			late = nil
 			c.mu.Lock()
 			if c.blocked {
-				c.blocked, c.hopeless = false, true
+				c.blocked, c.hopeless = false, c.crowded()
 			} else {
 				<-w // somebody was faster
 			}

@@ -275,17 +275,19 @@ func TestRepliesNotRead(t *testing.T) {
 	})
 }
 
-// Handlers that do not return keep the peer from opening streams, and from
-// nothing else: after a moment in which one might return reading goes on, so
-// that the other handlers hear what they wait for.
+// Handlers that do not return keep the peer from opening streams, and where others
+// are open from nothing else: after a moment in which one might return reading goes
+// on, so that the other handlers hear what they wait for.
 func TestStuckHandlers(t *testing.T) {
-	for limit, stuck := range map[uint32]int{0: maxZombies + 1, 10: 10} {
+	for limit, stuck := range map[uint32]int{0: maxZombies + 1, 10: 9} {
 		bubble(t, func(t *testing.T) {
 			p := newPeer(t, Server, peerConfig{Config: Config{MaxStreams: limit}})
 			id := uint32(1)
 			request := func() []byte { return p.request(id, true) }
 			opened := func() string { return fmt.Sprintf("opened %d :method=POST :path=/x end", id) }
 			refused := func() string { return fmt.Sprintf("RST %d REFUSED_STREAM", id) }
+			p.send(p.request(id, false)) // stays open
+			id += 2
 			for range stuck {
 				p.send(request(), rst(id, 8))
 				id += 2
@@ -295,7 +297,7 @@ func TestStuckHandlers(t *testing.T) {
 			p.send(request())
 			p.wantTold()
 			time.Sleep(handlerPatience / 2)
-			p.role.done(p.role.stream(1))
+			p.role.done(p.role.stream(3))
 			p.wantTold(opened())
 			p.send(rst(id, 8))
 			p.role.take()
@@ -310,13 +312,28 @@ func TestStuckHandlers(t *testing.T) {
 			p.send(request(), ping("12345678")) // nobody has returned since
 			p.want(refused(), "PING ack 12345678")
 
-			p.role.done(p.role.stream(3))
+			p.role.done(p.role.stream(5))
 			id += 2
 			p.send(request())
 			p.wantTold(opened())
 			p.want()
 		})
 	}
+}
+
+// While no other stream is open the next one waits for as long as it takes.
+func TestOnlyStuckHandlers(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPeer(t, Server, peerConfig{Config: Config{MaxStreams: 1}})
+		p.send(p.request(1, true), rst(1, 8))
+		p.role.take()
+		p.send(p.request(3, true))
+		time.Sleep(10 * handlerPatience)
+		p.wantTold()
+		p.role.done(p.role.stream(1))
+		p.wantTold("opened 3 :method=POST :path=/x end")
+		p.want()
+	})
 }
 
 // TestSlowAttackers: many connections that each send a part of something hold

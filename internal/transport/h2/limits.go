@@ -39,7 +39,7 @@ const (
 	// return. Most are about to: a reply may be read, and followed by the next
 	// request, before the handler that sent it is gone. After a wait in vain
 	// there is no other until a handler has returned.
-	maxZombies      = 256
+	maxZombies      = 1000
 	handlerPatience = 500 * time.Millisecond
 
 	// maxSettings is how many settings one frame may hold: RFC 9113 has six.
