@@ -156,6 +156,7 @@ func (o *observedCall) Finish(st *status.Status) error {
 	if errors.Is(o.ctx.Err(), context.Canceled) {
 		o.canceled()
 	}
+	o.cancelTold.Store(true) // a receive that is still under way is cut off by the end, not by the client
 	err := o.serverCall.Finish(st)
 	o.sentHeader()
 	if err == nil {

@@ -122,6 +122,23 @@ func TestServerBinaryLog(t *testing.T) {
 		t.Errorf("trailer = %v", tr)
 	}
 
+	received := make(chan struct{})
+	bidi := e.stream
+	e.stream = func(ss ServerStream) error {
+		go func() { // is cut off when the handler returns, which is no cancellation
+			defer close(received)
+			_ = ss.RecvMsg(new(text))
+		}()
+		return nil
+	}
+	r = c.open(ctx, transport.Call{Method: "/test.Echo/Bidi"})
+	r.wantEnd(codes.OK, "")
+	within(t, received, "the receive")
+	e.stream = bidi
+	if _, types := sink.take(t); types != "CLIENT_HEADER SERVER_TRAILER" {
+		t.Errorf("entries = %s", types)
+	}
+
 	ctx, cancel := context.WithCancel(ctx)
 	r = c.open(ctx, transport.Call{Method: "/test.Echo/Bidi"})
 	r.send("a")
