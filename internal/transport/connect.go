@@ -19,7 +19,8 @@ import (
 )
 
 // DialFunc opens a connection to addr, which is as the resolver gave it. A unix
-// socket's address has its scheme in front: "unix:path", "unix-abstract:name".
+// socket's address has its scheme in front: "unix:///absolute/path",
+// "unix:relative/path", "unix-abstract:name".
 type DialFunc func(ctx context.Context, addr string) (net.Conn, error)
 
 // ConnectError says what kept a connection from coming up.
@@ -123,19 +124,28 @@ func temporary(err error) bool {
 func dial(ctx context.Context, addr resolver.Address, by DialFunc) (net.Conn, error) {
 	network, known := networktype.Get(addr)
 	if by != nil {
-		a := addr.Addr
 		// A dialer of the user's gets no network: the address says it.
-		if known && network == "unix" && !strings.HasPrefix(a, "\x00") {
-			a = "unix:" + a
-		} else if known && network == "unix" {
-			a = "unix-abstract:" + a[1:]
+		if network == "unix" {
+			addr.Addr = withScheme(addr.Addr)
 		}
-		return by(ctx, a)
+		return by(ctx, addr.Addr)
 	}
 	if !known {
 		network, addr.Addr = networkOf(addr.Addr)
 	}
 	return systemDialer.DialContext(ctx, network, addr.Addr)
+}
+
+// withScheme is the inverse of networkOf for the address of a unix socket. Programs cut
+// "unix://" off absolute paths, so it has to be there.
+func withScheme(addr string) string {
+	switch {
+	case strings.HasPrefix(addr, "@"), strings.HasPrefix(addr, "\x00"):
+		return "unix-abstract:" + addr[1:]
+	case strings.HasPrefix(addr, "/"):
+		return "unix://" + addr
+	}
+	return "unix:" + addr
 }
 
 // networkOf tells the unix addresses that carry their scheme from the others.

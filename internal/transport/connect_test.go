@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transport
+
+import (
+	"context"
+	"errors"
+	"net"
+	"testing"
+
+	"google.golang.org/grpc/internal/resolver/networktype"
+	"google.golang.org/grpc/resolver"
+)
+
+// TestDialerAddress checks what a dialer of the program's gets for an address, and that
+// the system's dialer finds the same socket by it.
+func TestDialerAddress(t *testing.T) {
+	for _, tt := range []struct {
+		network, addr string
+		want          string
+		socket        string // by the name that package net has for it
+	}{
+		{"unix", "/run/x.sock", "unix:///run/x.sock", "/run/x.sock"},
+		{"unix", "//run/x.sock", "unix:////run/x.sock", "//run/x.sock"},
+		{"unix", "run/x.sock", "unix:run/x.sock", "run/x.sock"},
+		{"unix", "./x.sock", "unix:./x.sock", "./x.sock"},
+		{"unix", "@name", "unix-abstract:name", "\x00name"},
+		{"unix", "@/a/b", "unix-abstract:/a/b", "\x00/a/b"},
+		{"unix", "\x00name", "unix-abstract:name", "\x00name"},
+		{"", "host:1", "host:1", ""},
+		{"", "unix:///run/x.sock", "unix:///run/x.sock", "/run/x.sock"}, // of passthrough
+	} {
+		addr := resolver.Address{Addr: tt.addr}
+		if tt.network != "" {
+			addr = networktype.Set(addr, tt.network)
+		}
+		var got string
+		_, _ = dial(context.Background(), addr, func(_ context.Context, a string) (net.Conn, error) {
+			got = a
+			return nil, errors.New("only asked")
+		})
+		if got != tt.want {
+			t.Errorf("%s %q: the dialer got %q, want %q", tt.network, tt.addr, got, tt.want)
+		}
+		if network, socket := networkOf(got); tt.socket != "" && (network != "unix" || socket != tt.socket) {
+			t.Errorf("%q is %s %q, want unix %q", got, network, socket, tt.socket)
+		}
+	}
+}
