@@ -65,6 +65,10 @@ var (
 	// GRPC_GO_IGNORE_TXT_ERRORS, true unless "false".
 	IgnoreTXTErrors = boolean(os.Getenv("GRPC_GO_IGNORE_TXT_ERRORS"), true)
 
+	// EnableTXTServiceConfig says whether the dns resolver looks for a service config,
+	// which is a TXT record. GRPC_ENABLE_TXT_SERVICE_CONFIG, true unless "false".
+	EnableTXTServiceConfig = boolean(os.Getenv("GRPC_ENABLE_TXT_SERVICE_CONFIG"), true)
+
 	// DefaultPortForProxyTarget says whether a target that goes through an HTTP
 	// CONNECT proxy and names no port gets port 443.
 	// GRPC_EXPERIMENTAL_ENABLE_DEFAULT_PORT_FOR_PROXY_TARGET, true unless "false".

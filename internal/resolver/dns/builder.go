@@ -40,6 +40,8 @@ type Builder struct {
 	// IgnoreTXTErrors says that a failed TXT lookup means no service config, rather
 	// than an invalid one.
 	IgnoreTXTErrors bool
+	// NoTXT says that no service config is looked for.
+	NoTXT bool
 	// Backoff is the pause before the next lookup after the given number of
 	// failures in a row, less one.
 	Backoff backoffFunc
@@ -52,6 +54,7 @@ func NewBuilder() *Builder {
 		Percent:         func() int { return 1 + rand.IntN(100) },
 		Hostname:        os.Hostname,
 		IgnoreTXTErrors: envconfig.IgnoreTXTErrors,
+		NoTXT:           !envconfig.EnableTXTServiceConfig,
 		Backoff:         backoff.Default.Backoff,
 	}
 }
@@ -79,7 +82,7 @@ func (b *Builder) Build(target resolver.Target, cc resolver.ClientConn, opts res
 			Builder:  b,
 			server:   srv,
 			host:     host,
-			noConfig: opts.DisableServiceConfig,
+			noConfig: opts.DisableServiceConfig || b.NoTXT,
 		},
 	}
 	r.ResolveNow(resolver.ResolveNowOptions{})

@@ -178,6 +178,7 @@ func TestServiceConfig(t *testing.T) {
 		err     error
 		strict  bool
 		off     bool
+		noTXT   bool
 		want    string // none, error or the JSON
 	}{
 		{what: "none", want: "none"},
@@ -187,11 +188,13 @@ func TestServiceConfig(t *testing.T) {
 		{what: "error", err: broken, strict: true, want: "error"},
 		{what: "not found", strict: true, want: "none"},
 		{what: "switched off", records: []string{"grpc_config=x"}, off: true, want: "none"},
+		{what: "switched off for all", records: []string{"grpc_config=x"}, noTXT: true, want: "none"},
 	} {
 		t.Run(tt.what, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := newFixture()
 				f.builder.IgnoreTXTErrors = !tt.strict
+				f.builder.NoTXT = tt.noTXT
 				f.dns.txtErr = tt.err
 				if tt.records != nil {
 					f.dns.txt = map[string][]string{"_grpc_config.host": tt.records}
