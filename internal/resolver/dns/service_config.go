@@ -27,6 +27,11 @@ type choice struct {
 	ServiceConfig  json.RawMessage `json:"serviceConfig"`
 }
 
+// hasConfig says whether there is something to choose.
+func (c choice) hasConfig() bool {
+	return len(c.ServiceConfig) > 0 && string(c.ServiceConfig) != "null"
+}
+
 // chooseConfig returns the JSON of the first service config that is for this client,
 // empty when there is none. Package net has joined the strings of each record.
 func (b *Builder) chooseConfig(records []string) (string, error) {
@@ -40,7 +45,7 @@ func (b *Builder) chooseConfig(records []string) (string, error) {
 			return "", fmt.Errorf("dns: the service config of the TXT record: %w", err)
 		}
 		for _, c := range choices {
-			if b.applies(c) {
+			if c.hasConfig() && b.applies(c) {
 				return string(c.ServiceConfig), nil
 			}
 		}

@@ -28,6 +28,8 @@ func TestChooseConfig(t *testing.T) {
 		{"among others", []string{"v=spf1", `grpc_config=[{"serviceConfig":{"a":1}}]`}, `{"a":1}`, false},
 		{"empty list", []string{"grpc_config=[]"}, "", false},
 		{"no config", []string{"grpc_config=[{}]"}, "", false},
+		{"null", []string{`grpc_config=[{"serviceConfig":null}]`}, "", false},
+		{"the first with a config", []string{`grpc_config=[{},{"serviceConfig": null},{"serviceConfig":{"a":1}}]`}, `{"a":1}`, false},
 		{"our language", []string{`grpc_config=[{"clientLanguage":["java","GO"],"serviceConfig":{}}]`}, "{}", false},
 		{"no language", []string{`grpc_config=[{"clientLanguage":[],"serviceConfig":{}}]`}, "{}", false},
 		{"their language", []string{`grpc_config=[{"clientLanguage":["java"],"serviceConfig":{}}]`}, "", false},
