@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"google.golang.org/grpc/internal/envconfig"
 	"google.golang.org/grpc/serviceconfig"
 )
 
@@ -15,8 +16,6 @@ const (
 	defaultMaxSize = 8 << 20
 	// largest is what a configuration may say.
 	largest = 8 << 20
-	// sizeCap bounds rings whatever their configuration says.
-	sizeCap = 4096
 )
 
 // config is the policy's configuration (gRFC A42, A76).
@@ -29,6 +28,15 @@ type config struct {
 
 // ParseConfig returns a *config.
 func (builder) ParseConfig(js json.RawMessage) (serviceconfig.LoadBalancingConfig, error) {
+	c, err := parseConfig(js)
+	if err != nil {
+		return nil, err
+	}
+	c.limit(envconfig.RingHashCap)
+	return c, nil
+}
+
+func parseConfig(js json.RawMessage) (*config, error) {
 	raw := struct {
 		MinRingSize       uint64 `json:"minRingSize"`
 		MaxRingSize       uint64 `json:"maxRingSize"`
@@ -53,8 +61,12 @@ func (builder) ParseConfig(js json.RawMessage) (serviceconfig.LoadBalancingConfi
 	if !isTextHeader(c.header) {
 		return nil, fmt.Errorf("%s: requestHashHeader %q is not the name of a header with text", Name, raw.RequestHashHeader)
 	}
-	c.minSize, c.maxSize = min(c.minSize, sizeCap), min(c.maxSize, sizeCap)
 	return c, nil
+}
+
+// limit bounds the ring whatever its configuration says.
+func (c *config) limit(size uint64) {
+	c.minSize, c.maxSize = min(c.minSize, size), min(c.maxSize, size)
 }
 
 // isTextHeader also accepts the empty name.

@@ -46,6 +46,29 @@ func TestParseConfig(t *testing.T) {
 	}
 }
 
+func TestSizeCap(t *testing.T) {
+	for _, tt := range []struct {
+		js            string
+		size          uint64
+		wantMin, want uint64
+	}{
+		{`{}`, 1, 1, 1},
+		{`{}`, 2000, 1024, 2000},
+		{`{"minRingSize": 10, "maxRingSize": 20}`, 4096, 10, 20},
+		{`{"minRingSize": 5000}`, 6000, 5000, 6000},
+		{`{"minRingSize": 5000}`, 8 << 20, 5000, 8 << 20},
+	} {
+		c, err := parseConfig([]byte(tt.js))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.limit(tt.size)
+		if c.minSize != tt.wantMin || c.maxSize != tt.want {
+			t.Errorf("%s, limited to %d: %d to %d entries, want %d to %d", tt.js, tt.size, c.minSize, c.maxSize, tt.wantMin, tt.want)
+		}
+	}
+}
+
 func TestRingSize(t *testing.T) {
 	for _, tt := range []struct {
 		min, max uint64

@@ -74,6 +74,10 @@ var (
 	// GRPC_EXPERIMENTAL_ENABLE_DEFAULT_PORT_FOR_PROXY_TARGET, true unless "false".
 	DefaultPortForProxyTarget = boolean(os.Getenv("GRPC_EXPERIMENTAL_ENABLE_DEFAULT_PORT_FOR_PROXY_TARGET"), true)
 
+	// RingHashCap bounds the rings of ring_hash, whatever their configuration says.
+	// GRPC_RING_HASH_CAP, 1 to 8,388,608 entries, 4,096 by default.
+	RingHashCap = number(os.Getenv("GRPC_RING_HASH_CAP"), bounds{def: 4096, min: 1, max: 8 << 20})
+
 	// CaseSensitiveBalancerRegistries says whether balancer names that differ only
 	// in letter case are different balancers.
 	// GRPC_GO_EXPERIMENTAL_CASE_SENSITIVE_BALANCER_REGISTRIES, true unless "false".
