@@ -16,7 +16,11 @@ import (
 type Resolver struct {
 	scheme string
 
-	mu   sync.Mutex
+	// delivery is held while the channel gets a state, so that an older one does not
+	// reach it after a newer one. It is locked before mu.
+	delivery sync.Mutex
+
+	mu   sync.Mutex // never held while the channel or a callback runs
 	cc   resolver.ClientConn
 	last *resolver.State // what the next Build begins with; nil for nothing
 
@@ -26,7 +30,8 @@ type Resolver struct {
 	CloseCallback func()
 	// ResolveNowCallback is called by ResolveNow.
 	ResolveNowCallback func(resolver.ResolveNowOptions)
-	// UpdateStateCallback is called with the channel's answer to each state.
+	// UpdateStateCallback is called with the channel's answer to each state. Build starts a
+	// goroutine for it, as the channel holds a lock until Build returns.
 	UpdateStateCallback func(err error)
 }
 
@@ -54,14 +59,24 @@ func (r *Resolver) InitialState(s resolver.State) {
 // channel that leaves idleness builds its resolver again.
 func (r *Resolver) Build(target resolver.Target, cc resolver.ClientConn, opts resolver.BuildOptions) (resolver.Resolver, error) {
 	r.BuildCallback(target, cc, opts)
+	if told, err := r.begin(cc); told {
+		go r.UpdateStateCallback(err)
+	}
+	return r, nil
+}
+
+// begin makes cc the channel, and tells it the last state if there is one.
+func (r *Resolver) begin(cc resolver.ClientConn) (told bool, err error) {
+	r.delivery.Lock()
+	defer r.delivery.Unlock()
 	r.mu.Lock()
 	r.cc = cc
 	last := r.last
 	r.mu.Unlock()
-	if last != nil {
-		r.UpdateStateCallback(cc.UpdateState(*last))
+	if last == nil {
+		return false, nil
 	}
-	return r, nil
+	return true, cc.UpdateState(*last)
 }
 
 // Scheme returns the scheme that the resolver was made for.
@@ -74,16 +89,26 @@ func (r *Resolver) ResolveNow(o resolver.ResolveNowOptions) { r.ResolveNowCallba
 func (r *Resolver) Close() { r.CloseCallback() }
 
 // UpdateState tells the channel the state, and the next one that is built for. Before
-// Build it is the same as InitialState.
+// Build it is the same as InitialState. What the channel calls while it takes a state,
+// such as its balancer, must not call UpdateState; ResolveNowCallback may.
 func (r *Resolver) UpdateState(s resolver.State) {
+	if told, err := r.tell(s); told {
+		r.UpdateStateCallback(err)
+	}
+}
+
+// tell makes s the last state, and tells the channel if there is one.
+func (r *Resolver) tell(s resolver.State) (told bool, err error) {
+	r.delivery.Lock()
+	defer r.delivery.Unlock()
 	r.mu.Lock()
 	r.last = &s
 	cc := r.cc
 	r.mu.Unlock()
-	if cc != nil {
-		// Outside the lock: the channel may call back.
-		r.UpdateStateCallback(cc.UpdateState(s))
+	if cc == nil {
+		return false, nil
 	}
+	return true, cc.UpdateState(s)
 }
 
 // CC returns the channel that the resolver was built for last. It panics before Build,
