@@ -72,6 +72,7 @@ func (c *Conn) sampleBDP(n uint32) {
 		b := flow.NewBDP(c.window)
 		c.bdp = &b
 	}
+	c.bdp.Streams(c.table.open(), uint64(c.table.nextLocal)+uint64(c.table.lastPeer), c.act.now)
 	if c.bdp.Received(n, c.act.now) {
 		c.appendPing(bdpPing)
 	}

@@ -22,9 +22,13 @@ const (
 	// quarter, so that a sample of two thirds of a window is a full one.
 	worthwhile = 1.25
 	// leastTrip is what a round trip counts as at least: on a path shorter
-	// than that it is the two ends that take the time, to be scheduled, and to
-	// decode a large message while the next ones arrive.
-	leastTrip = 4 * time.Millisecond
+	// than that it is the two ends' scheduling that takes the time.
+	leastTrip = 700 * time.Microsecond
+	// aloneTrip takes its place while a stream has had the connection to itself
+	// for aloneAfter: with room for the next large messages while one is decoded
+	// it is a third faster, but what else there was would wait behind them.
+	aloneTrip  = 4 * time.Millisecond
+	aloneAfter = 100 * time.Millisecond
 	// leastTick keeps a clock that is coarse, or was set back, from dividing by
 	// zero.
 	leastTick = time.Microsecond
@@ -57,6 +61,9 @@ type BDP struct {
 	bestAt  time.Time
 	short   time.Duration // the shortest round trip
 	shortAt time.Time
+
+	opened uint64 // as Streams was told last
+	shared time.Time
 }
 
 // NewBDP returns an estimator for a window of initial bytes; 0 stands for
@@ -114,6 +121,13 @@ func (b *BDP) Acked(now time.Time) (window uint32, grown bool) {
 	return b.window, true
 }
 
+// Streams says how many streams are open, and a number that changes when one is opened.
+func (b *BDP) Streams(open int, opened uint64, now time.Time) {
+	if open > 1 || opened != b.opened {
+		b.opened, b.shared = opened, now
+	}
+}
+
 // product is the bandwidth-delay product in bytes, after the sample that ends
 // now.
 func (b *BDP) product(now time.Time) float64 {
@@ -122,7 +136,11 @@ func (b *BDP) product(now time.Time) float64 {
 	if b.short == 0 || rtt <= b.short || now.Sub(b.shortAt) > bdpMemory {
 		b.short, b.shortAt = rtt, now
 	}
-	return b.best * max(b.short, leastTrip).Seconds()
+	least := leastTrip
+	if now.Sub(b.shared) > aloneAfter {
+		least = aloneTrip
+	}
+	return b.best * max(b.short, least).Seconds()
 }
 
 // noteRate remembers the rate at which n bytes came since the PING.

@@ -245,3 +245,34 @@ func TestBDPDoesNotAllocate(t *testing.T) {
 		t.Errorf("%v allocations, want none", got)
 	}
 }
+
+// A stream that has the connection to itself gets a window for large messages, and one
+// that shares it does not.
+func TestBDPAlone(t *testing.T) {
+	now := time.Now()
+	grow := func(b *BDP, open int, opened func() uint64) uint32 {
+		for range 200 {
+			now = now.Add(time.Millisecond)
+			b.Streams(open, opened(), now)
+			if b.Received(1<<20, now) {
+				now = now.Add(50 * time.Microsecond)
+				b.Acked(now)
+			}
+		}
+		return b.Window()
+	}
+	n := uint64(0)
+	same := func() uint64 { return 1 }
+	others := func() uint64 { n++; return n }
+	alone, two, calls := NewBDP(0), NewBDP(0), NewBDP(0)
+	if w := grow(&alone, 1, same); w < 4<<20 || w == MaxBDPWindow {
+		t.Errorf("alone: a window of %d bytes", w)
+	}
+	for name, w := range map[string]uint32{
+		"two streams": grow(&two, 2, same), "other calls": grow(&calls, 1, others),
+	} {
+		if w > alone.Window()/2 {
+			t.Errorf("%s: a window of %d bytes, alone %d", name, w, alone.Window())
+		}
+	}
+}
