@@ -28,9 +28,9 @@
 //
 // A socket that somebody closes below its connection, because they kept it, leaves
 // the kernel's set without an event. A slow walk finds these and wakes them as the
-// poller does: while anyone is parked it looks once a second at a part of them, so
-// that each is looked at within half a minute, and within a second or so where they
-// are few. It is one timer, which stops with the poller.
+// poller does: while anyone is parked it looks every five seconds at a part of them,
+// so that each is looked at within two and a half minutes, and within five seconds
+// where they are few. It is one timer, which stops with the poller.
 //
 // # Systems
 //

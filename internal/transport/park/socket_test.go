@@ -271,6 +271,13 @@ func TestSocketClosedBeforePark(t *testing.T) {
 // Somebody who kept the socket closes it below a parked connection: the kernel says
 // nothing, the walk finds it.
 func TestSocketClosedWhileParked(t *testing.T) {
+	setPace := func(pace time.Duration) {
+		process.mu.Lock()
+		defer process.mu.Unlock()
+		process.pace = pace
+	}
+	setPace(10 * time.Millisecond)
+	t.Cleanup(func() { setPace(walkPace) })
 	forEachNetwork(t, func(t *testing.T, l listener) {
 		self, _ := l.pair(t)
 		s := newSockConn(t, self)

@@ -10,10 +10,10 @@ import "time"
 // table, and wakes those whose descriptor is closed.
 const (
 	// walkPace is the time between two steps of the walk.
-	walkPace = time.Second
+	walkPace = 5 * time.Second
 	// walkSteps is how many steps at most it takes to come round. Of up to batch
-	// connections each step looks at all. A look takes some tens of nanoseconds, and
-	// so 10,000 connections take some tens of microseconds in a second.
+	// connections each step looks at all. What a step costs is mostly that a process
+	// wakes for it which has slept, about a millisecond.
 	walkSteps = 30
 )
 
