@@ -4,6 +4,7 @@ package grpc
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"google.golang.org/grpc/balancer"
@@ -14,14 +15,15 @@ import (
 // producerSet is what lives on a subchannel beside RPCs.
 type producerSet struct {
 	mu  sync.Mutex
-	all map[balancer.ProducerBuilder]*producer
+	all []*producer
 }
 
 // producer is shared by those who asked for it.
 type producer struct {
-	value balancer.Producer
-	end   func()
-	users int
+	builder balancer.ProducerBuilder
+	value   balancer.Producer
+	end     func()
+	users   int
 }
 
 // GetOrBuildProducer implements balancer.SubConn.
@@ -29,26 +31,35 @@ func (ac *addrConn) GetOrBuildProducer(b balancer.ProducerBuilder) (balancer.Pro
 	set := &ac.producers
 	set.mu.Lock()
 	defer set.mu.Unlock()
-	p := set.all[b]
+	p := set.of(b)
 	if p == nil {
-		p = &producer{}
+		p = &producer{builder: b}
 		p.value, p.end = b.Build(subConnCalls{ac})
-		if set.all == nil {
-			set.all = make(map[balancer.ProducerBuilder]*producer)
-		}
-		set.all[b] = p
+		set.all = append(set.all, p)
 	}
 	p.users++
 	var once sync.Once
-	return p.value, func() { once.Do(func() { set.release(b, p) }) }
+	return p.value, func() { once.Do(func() { set.release(p) }) }
 }
 
-func (s *producerSet) release(b balancer.ProducerBuilder, p *producer) {
+// of returns the producer that b made. A builder that can't be compared makes one for
+// each who asks.
+func (s *producerSet) of(b balancer.ProducerBuilder) *producer {
+	for _, p := range s.all {
+		if sameValue(p.builder, b) {
+			return p
+		}
+	}
+	return nil
+}
+
+func (s *producerSet) release(p *producer) {
 	s.mu.Lock()
 	p.users--
-	last := p.users == 0 && s.all[b] == p
+	at := slices.Index(s.all, p)
+	last := p.users == 0 && at >= 0
 	if last {
-		delete(s.all, b)
+		s.all = slices.Delete(s.all, at, at+1)
 	}
 	s.mu.Unlock()
 	if last {

@@ -4,7 +4,6 @@ package grpc
 
 import (
 	"errors"
-	"net"
 	"reflect"
 	"runtime"
 	"strconv"
@@ -36,10 +35,10 @@ type Server struct {
 	mu        sync.Mutex // guards what follows; nothing that can wait happens under it
 	empty     sync.Cond  // signalled when the last of conns goes
 	state     serverState
-	served    bool // Serve or ServeHTTP was called
-	listeners map[net.Listener]*channelz.Socket
+	begun     bool // Serve or ServeHTTP was called
+	listeners map[*served]struct{}
 	// handshakes are the connections that are not among conns yet.
-	handshakes map[net.Conn]struct{}
+	handshakes map[*handshake]struct{}
 	conns      connSet
 	starting   map[*transport.Server]struct{} // those of conns whose Start has not returned
 	httpCalls  map[*transport.HandlerStream]struct{}
@@ -68,8 +67,8 @@ func NewServer(opt ...ServerOption) *Server {
 		opts:       opts,
 		services:   make(map[string]*serviceInfo),
 		methods:    make(map[string]*method),
-		listeners:  make(map[net.Listener]*channelz.Socket),
-		handshakes: make(map[net.Conn]struct{}),
+		listeners:  make(map[*served]struct{}),
+		handshakes: make(map[*handshake]struct{}),
 		starting:   make(map[*transport.Server]struct{}),
 		httpCalls:  make(map[*transport.HandlerStream]struct{}),
 		stopped:    make(chan struct{}),
@@ -112,7 +111,7 @@ func (s *Server) RegisterService(desc *ServiceDesc, impl any) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.served {
+	if s.begun {
 		logger.Fatalf("grpc: RegisterService after Serve, for service %s", desc.ServiceName)
 	}
 	if _, twice := s.services[desc.ServiceName]; twice {

@@ -31,18 +31,19 @@ const (
 // TCP connections keep the settings that the listener gave them; Go's own turn on
 // keepalive probes of the operating system, which [net.ListenConfig] can change.
 func (s *Server) Serve(lis net.Listener) error {
-	if !s.addListener(lis) {
+	l := s.addListener(lis)
+	if l == nil {
 		_ = lis.Close() // nobody will use it
 		return ErrServerStopped
 	}
-	defer s.removeListener(lis)
+	defer s.removeListener(l)
 	var delay time.Duration
 	for {
 		raw, err := lis.Accept()
 		if err == nil {
 			delay = 0
-			if s.addHandshake(raw) {
-				go s.handshake(raw)
+			if h := s.addHandshake(raw); h != nil {
+				go s.handshake(h)
 			} else {
 				_ = raw.Close() // nothing was said on it
 			}
@@ -75,46 +76,65 @@ func (s *Server) stateNow() serverState {
 	return s.state
 }
 
-func (s *Server) addListener(lis net.Listener) bool {
+// served is a listener that Serve was called with, and handshake a connection that is
+// not one of RPCs yet. Their addresses identify them: what they hold is the program's,
+// of a type that need not be comparable.
+type (
+	served struct {
+		lis    net.Listener
+		socket *channelz.Socket
+	}
+	handshake struct{ raw net.Conn }
+)
+
+// addListener returns nil if the server is stopped.
+func (s *Server) addListener(lis net.Listener) *served {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.served = true
+	s.begun = true
 	if s.state != serverRunning {
-		return false
+		return nil
 	}
-	s.listeners[lis] = channelz.NewSocket(s.channelz, channelz.Listener, listenSource{lis.Addr()})
-	return true
+	l := &served{lis, channelz.NewSocket(s.channelz, channelz.Listener, listenSource{lis.Addr()})}
+	s.listeners[l] = struct{}{}
+	return l
 }
 
-// removeListener closes lis, unless the server did when it was stopped.
-func (s *Server) removeListener(lis net.Listener) {
+// removeListener closes l, unless the server did when it was stopped.
+func (s *Server) removeListener(l *served) {
 	s.mu.Lock()
-	socket, ours := s.listeners[lis]
-	delete(s.listeners, lis)
+	_, ours := s.listeners[l]
+	delete(s.listeners, l)
 	s.mu.Unlock()
 	if ours {
-		socket.Close()
-		_ = lis.Close() // it failed already
+		l.close() // it failed already
 	}
 }
 
-// addHandshake takes a new connection, unless the server is stopped.
-func (s *Server) addHandshake(raw net.Conn) bool {
+func (l *served) close() {
+	l.socket.Close()
+	_ = l.lis.Close() // of no use any more, whatever Close says
+}
+
+// addHandshake takes a new connection, unless the server is stopped: then it returns nil.
+func (s *Server) addHandshake(raw net.Conn) *handshake {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.state != serverRunning {
-		return false
+		return nil
 	}
-	s.handshakes[raw] = struct{}{}
-	return true
+	h := &handshake{raw}
+	s.handshakes[h] = struct{}{}
+	return h
 }
 
-// handshake makes raw a connection that serves RPCs. After it, the connection has
-// no goroutine but what it needs for itself.
-func (s *Server) handshake(raw net.Conn) {
+// handshake makes a connection one that serves RPCs. After it, the connection has no
+// goroutine but what it needs for itself.
+func (s *Server) handshake(h *handshake) {
+	raw := h.raw
 	nc, auth, err := s.secure(raw)
 	if err != nil {
-		s.forgetHandshake(raw)
+		s.forgetHandshake(h)
 		if errors.Is(err, credentials.ErrConnDispatched) {
 			return // somebody else has it now
 		}
@@ -131,7 +151,7 @@ func (s *Server) handshake(raw net.Conn) {
 	if s.channelz != nil {
 		c.Watch()
 	}
-	if !s.addConn(raw, c) {
+	if !s.addConn(h, c) {
 		c.Close(errStopping)
 		s.endConn(ctx)
 		return
@@ -160,18 +180,18 @@ func (s *Server) secure(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	return nc, auth, nil
 }
 
-func (s *Server) forgetHandshake(raw net.Conn) {
+func (s *Server) forgetHandshake(h *handshake) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.handshakes, raw)
+	delete(s.handshakes, h)
 }
 
 // addConn makes a connection one of the server's, unless that was stopped during
 // the handshake.
-func (s *Server) addConn(raw net.Conn, c *transport.Server) bool {
+func (s *Server) addConn(h *handshake, c *transport.Server) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.handshakes, raw)
+	delete(s.handshakes, h)
 	if s.state != serverRunning {
 		return false
 	}

@@ -35,7 +35,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *Server) addHTTP(st *transport.HandlerStream) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.served = true
+	s.begun = true
 	if s.state != serverRunning {
 		return false
 	}

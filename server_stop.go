@@ -4,7 +4,6 @@ package grpc
 
 import (
 	"errors"
-	"net"
 	"sync"
 	"sync/atomic"
 
@@ -74,15 +73,14 @@ func (s *Server) enter(state serverState) []*transport.Server {
 		}
 	}
 	listeners, handshakes := s.listeners, s.handshakes
-	s.listeners = make(map[net.Listener]*channelz.Socket)
-	s.handshakes = make(map[net.Conn]struct{})
+	s.listeners = make(map[*served]struct{})
+	s.handshakes = make(map[*handshake]struct{})
 	s.mu.Unlock()
-	for l, socket := range listeners {
-		socket.Close()
-		_ = l.Close() // of no use any more, whatever Close says
+	for l := range listeners {
+		l.close()
 	}
-	for c := range handshakes {
-		_ = c.Close()
+	for h := range handshakes {
+		_ = h.raw.Close()
 	}
 	return conns
 }

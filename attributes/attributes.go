@@ -49,8 +49,8 @@ func (a *Attributes) Value(key any) any {
 }
 
 // Equal reports whether both sets have the same keys with equal values. Values with
-// a method Equal(any) bool are compared by it, others with ==: a value whose type
-// is not comparable (a map, a slice) needs that method.
+// a method Equal(any) bool are compared by it, others with ==, or with
+// [reflect.DeepEqual] where they can't be (a map, a slice): such values must not change.
 func (a *Attributes) Equal(o *Attributes) bool {
 	if a == o {
 		return true
@@ -111,6 +111,9 @@ func (a *Attributes) hides(old *Attributes) bool {
 func equalValues(x, y any) bool {
 	if e, ok := x.(interface{ Equal(any) bool }); ok {
 		return e.Equal(y)
+	}
+	if !reflect.ValueOf(x).Comparable() {
+		return reflect.DeepEqual(x, y)
 	}
 	return x == y
 }

@@ -83,6 +83,20 @@ func TestEqual(t *testing.T) {
 	}
 }
 
+// Values that can't be compared with == are compared by what they hold.
+func TestEqualIncomparable(t *testing.T) {
+	of := func(v any) *attributes.Attributes { return attributes.New("k", v) }
+	if !of([]string{"a"}).Equal(of([]string{"a"})) || of([]string{"a"}).Equal(of([]string{"b"})) {
+		t.Error("slices compare wrongly")
+	}
+	if f := func() {}; of(f).Equal(of(f)) {
+		t.Error("a func equals another")
+	}
+	if of(map[string]int{"a": 1}).Equal(of(1)) {
+		t.Error("a map equals a number")
+	}
+}
+
 func TestText(t *testing.T) {
 	a := attributes.New(keyA{}, `quoted "text"`).WithValue("b", keyA{}).WithValue("c", 1).WithValue("c", nil)
 	want := `{"b":"key A","key A":"quoted \"text\""}`

@@ -4,6 +4,7 @@ package resolver
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 
 	"google.golang.org/grpc/attributes"
@@ -25,7 +26,8 @@ type Address struct {
 	//
 	// Deprecated: use the Attributes of Endpoint.
 	BalancerAttributes *attributes.Attributes
-	// Metadata is data of any kind, for the balancer. Its type must be comparable.
+	// Metadata is data of any kind, for the balancer. What can't be compared with == is
+	// never equal to another address's.
 	//
 	// Deprecated: use Attributes.
 	Metadata any
@@ -37,7 +39,12 @@ func (a Address) Equal(o Address) bool {
 	return a.Addr == o.Addr && a.ServerName == o.ServerName &&
 		a.Attributes.Equal(o.Attributes) &&
 		a.BalancerAttributes.Equal(o.BalancerAttributes) &&
-		a.Metadata == o.Metadata
+		sameMetadata(a.Metadata, o.Metadata)
+}
+
+// sameMetadata compares with ==; what can't be compared is never the same.
+func sameMetadata(x, y any) bool {
+	return x == nil && y == nil || reflect.ValueOf(x).Comparable() && x == y
 }
 
 // String returns the fields that are set, for people.

@@ -134,3 +134,14 @@ func TestDefaultScheme(t *testing.T) {
 		t.Errorf("default scheme %q", got)
 	}
 }
+
+func TestAddressEqualIncomparable(t *testing.T) {
+	a := resolver.Address{Addr: "a", Metadata: []string{"x"}}
+	if a.Equal(a) {
+		t.Error("metadata that can't be compared is equal")
+	}
+	a.Metadata = "x"
+	if b := a; !a.Equal(b) {
+		t.Error("equal addresses are not")
+	}
+}

@@ -66,8 +66,11 @@ func parseResponse(b *h2.HeaderBlock) *response {
 			return r
 		}
 	}
-	if r.hasStatus = st.HasStatus(); r.hasStatus && (st.Code != "0" || st.Message != "" || st.Details != "") {
-		r.status = st.Status(r.httpStatus)
+	if r.hasStatus = st.HasStatus(); r.hasStatus && st.Code != "0" {
+		// An OK is an OK, however it is spelt, and whatever comes with it.
+		if s := st.Status(r.httpStatus); s.Code() != codes.OK {
+			r.status = s
+		}
 	}
 	var err error
 	if r.fields, err = keepFields(b); err != nil {

@@ -103,7 +103,9 @@ func TestServerRules(t *testing.T) {
 		{name: "6.5 SETTINGS on a stream", send: func(*testPeer) []byte { return raw(fSettings, 0, 1, nil) }, want: broken("0", "PROTOCOL_ERROR")},
 		{name: "6.5 SETTINGS of a wrong length", send: func(*testPeer) []byte { return raw(fSettings, 0, 0, make([]byte, 5)) }, want: broken("0", "FRAME_SIZE_ERROR")},
 		{name: "6.5 acknowledgement with a payload", send: func(*testPeer) []byte { return raw(fSettings, 1, 0, make([]byte, 6)) }, want: broken("0", "FRAME_SIZE_ERROR")},
-		{name: "6.5 acknowledgement of nothing", send: func(*testPeer) []byte { return raw(fSettings, 1, 0, nil) }, want: broken("0", "PROTOCOL_ERROR")},
+		{name: "6.5 acknowledgement of nothing is ignored", send: func(*testPeer) []byte {
+			return join(raw(fSettings, 1, 0, nil), raw(fSettings, 1, 0, nil), ping("12345678"))
+		}, want: []string{"PING ack 12345678"}},
 		{name: "6.5.2 ENABLE_PUSH 2", send: func(*testPeer) []byte { return settings(2, 2) }, want: broken("0", "PROTOCOL_ERROR")},
 		{name: "6.5.2 ENABLE_PUSH 1", send: func(*testPeer) []byte { return settings(2, 1) }, want: []string{"SETTINGS ack"}},
 		{name: "6.5.2 INITIAL_WINDOW_SIZE 2^31", send: func(*testPeer) []byte { return settings(4, 1<<31) }, want: broken("0", "FLOW_CONTROL_ERROR")},

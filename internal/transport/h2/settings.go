@@ -106,7 +106,9 @@ func (c *Conn) onSettingsAck() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.acksDue == 0 {
-		return frame.ConnError(frame.ProtocolError, "acknowledgement of SETTINGS that were not sent")
+		// RFC 9113 has no rule for it. Something that shares the port, such as cmux, may
+		// have sent SETTINGS before us, which the peer rightly acknowledges.
+		return c.useless()
 	}
 	c.acksDue--
 	if c.granted > c.window {

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package grpc
+
+import (
+	"context"
+	"net"
+	"testing"
+
+	"google.golang.org/grpc/balancer"
+	"google.golang.org/grpc/stats"
+)
+
+// What follows are types of programs that can't be compared: to use them as keys, or
+// with ==, panics.
+
+type funcListener struct {
+	net.Listener
+	wrap func(net.Conn) net.Conn
+}
+
+func (l funcListener) Accept() (net.Conn, error) {
+	nc, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return l.wrap(nc), nil
+}
+
+func (l funcListener) Addr() net.Addr { return sliceAddr{l.Listener.Addr(), []string{"x"}} }
+
+type funcConn struct {
+	net.Conn
+	closed func()
+}
+
+func (c funcConn) RemoteAddr() net.Addr { return sliceAddr{c.Conn.RemoteAddr(), nil} }
+func (c funcConn) LocalAddr() net.Addr  { return sliceAddr{c.Conn.LocalAddr(), nil} }
+
+type sliceAddr struct {
+	net.Addr
+	notes []string
+}
+
+type sliceStats struct{ notes []string }
+
+func (sliceStats) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context   { return ctx }
+func (sliceStats) HandleRPC(context.Context, stats.RPCStats)                         {}
+func (sliceStats) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
+func (sliceStats) HandleConn(context.Context, stats.ConnStats)                       {}
+
+// TestServeIncomparable: listeners, connections, addresses and handlers of a program are
+// values to hold, never keys.
+func TestServeIncomparable(t *testing.T) {
+	s := NewServer(StatsHandler(sliceStats{[]string{"x"}}))
+	s.RegisterService(&echoDesc, newEcho())
+	served := make(chan error, 2)
+	for range 2 {
+		lis, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := funcListener{lis, func(nc net.Conn) net.Conn { return funcConn{nc, func() {}} }}
+		go func() { served <- s.Serve(l) }()
+		ts := &testServer{s, lis.Addr().String(), nil}
+		connect(t, ts).unary(t.Context(), "hello").want(t, "hello")
+	}
+	s.Stop()
+	for range 2 {
+		if err := within(t, served, "Serve"); err != nil {
+			t.Errorf("Serve: %v", err)
+		}
+	}
+}
+
+// sliceBuilder counts what it builds and what of that has ended.
+type sliceBuilder struct{ built, ended []int }
+
+func (b sliceBuilder) Build(any) (balancer.Producer, func()) {
+	b.built[0]++
+	return nil, func() { b.ended[0]++ }
+}
+
+func TestProducerIncomparable(t *testing.T) {
+	b := sliceBuilder{make([]int, 1), make([]int, 1)}
+	ac := &addrConn{}
+	_, end1 := ac.GetOrBuildProducer(b)
+	_, end2 := ac.GetOrBuildProducer(b)
+	end1()
+	end2()
+	if b.built[0] != b.ended[0] {
+		t.Errorf("%d were built, %d ended", b.built[0], b.ended[0])
+	}
+	_, _ = ac.GetOrBuildProducer(b)
+	ac.producers.close()
+	if b.built[0] != b.ended[0] {
+		t.Errorf("%d were built, %d ended", b.built[0], b.ended[0])
+	}
+}
