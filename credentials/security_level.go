@@ -54,7 +54,7 @@ func (c CommonAuthInfo) GetCommonAuthInfo() CommonAuthInfo { return c }
 // Experimental: this API may change in a later release.
 func CheckSecurityLevel(ai AuthInfo, level SecurityLevel) error {
 	if ai == nil {
-		return errors.New("credentials: AuthInfo is nil")
+		return errors.New("AuthInfo is nil")
 	}
 	common, ok := ai.(interface{ GetCommonAuthInfo() CommonAuthInfo })
 	if !ok {
@@ -64,5 +64,5 @@ func CheckSecurityLevel(ai AuthInfo, level SecurityLevel) error {
 	if has == InvalidSecurityLevel || has >= level {
 		return nil
 	}
-	return fmt.Errorf("credentials: security level %v is needed, the connection has %v", level, has)
+	return fmt.Errorf("requires SecurityLevel %v; connection has %v", level, has)
 }
