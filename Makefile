@@ -32,7 +32,7 @@ FOREIGN := darwin/arm64 windows/amd64 freebsd/amd64 linux/386
 
 BIN := $(CURDIR)/bin
 .DEFAULT_GOAL := all
-.PHONY: all help demo test race lint fmt fuzz bench bench-smoke apicheck interop thirdparty proto tidy tidy-check vet-all clean
+.PHONY: all help demo test race lint fmt fuzz bench bench-smoke apicheck interop parity thirdparty proto tidy tidy-check vet-all clean
 
 all: test lint ## run test and lint (what plain `make` does)
 
@@ -71,6 +71,9 @@ apicheck: $(BIN)/apidiff ## compare the API with the published module's (ALL=1: 
 
 interop: ## run the interoperability cases against the published module, both ways
 	go run ./interop/matrix
+
+parity: ## run the probes with this module and the published one, and compare what they print
+	cd parity && go run . $(ARGS)
 
 thirdparty: ## run other projects' tests against this module (ARGS=-race, ARGS=-published, ...)
 	go run ./thirdparty/suites $(ARGS)

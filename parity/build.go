@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"google.golang.org/grpc/parity/internal/probe"
+)
+
+// The two builds.
+const (
+	ours = iota
+	published
+	sides
+)
+
+// build is the program of probes, built with one of the modules.
+type build struct {
+	path string
+}
+
+// buildBoth builds the probes with this module and with the published one.
+func buildBoth(ctx context.Context, dir string) ([sides]build, error) {
+	var (
+		builds [sides]build
+		errs   [sides]error
+		wg     sync.WaitGroup
+	)
+	for side, args := range [sides][]string{nil, {"-modfile=published.mod"}} {
+		builds[side].path = filepath.Join(dir, fmt.Sprintf("probes%d", side))
+		wg.Go(func() {
+			all := append([]string{"build", "-o", builds[side].path}, args...)
+			out, err := exec.CommandContext(ctx, "go", append(all, "./probes")...).CombinedOutput()
+			if err != nil {
+				errs[side] = fmt.Errorf("go %s: %w\n%s", strings.Join(all, " "), err, out)
+			}
+		})
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return builds, err
+		}
+	}
+	return builds, nil
+}
+
+// entries asks the program which probes it has.
+func (b build) entries(ctx context.Context) ([]probe.Entry, error) {
+	out, err := exec.CommandContext(ctx, b.path, "-list").Output()
+	if err != nil {
+		return nil, err
+	}
+	return probe.Decode[probe.Entry](bytes.NewReader(out))
+}
+
+// run runs probes in one process and returns what it got. A process that dies has not
+// reported all of them; dead is the line that says why it died.
+func (b build) run(ctx context.Context, names, env []string) (results []probe.Result, dead string) {
+	cmd := exec.CommandContext(ctx, b.path)
+	cmd.Env = append(environ(), env...)
+	cmd.Stdin = strings.NewReader(strings.Join(names, "\n") + "\n")
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	results, _ = probe.Decode[probe.Result](&stdout)
+	if err == nil {
+		return results, ""
+	}
+	return results, causeOfDeath(stderr.String(), err)
+}
+
+// environ is the environment without what would steer one module, or both.
+func environ() []string {
+	var env []string
+	for _, e := range os.Environ() {
+		name, _, _ := strings.Cut(e, "=")
+		upper := strings.ToUpper(name)
+		if !strings.HasPrefix(upper, "GRPC_") && !strings.HasSuffix(upper, "_PROXY") {
+			env = append(env, e)
+		}
+	}
+	return env
+}
+
+// causeOfDeath is the line of a Go program's last words that names the reason.
+func causeOfDeath(stderr string, err error) string {
+	for line := range strings.Lines(stderr) {
+		if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") {
+			return strings.TrimSpace(line)
+		}
+	}
+	return err.Error()
+}

@@ -1,0 +1,16 @@
+module google.golang.org/grpc/parity
+
+go 1.26.0
+
+require (
+	golang.org/x/net v0.62.0
+	google.golang.org/grpc v1.85.0
+	google.golang.org/protobuf v1.36.12
+)
+
+require (
+	golang.org/x/text v0.43.0 // indirect
+	google.golang.org/genproto/googleapis/rpc v0.0.0-20261019180522-ce908d29299b // indirect
+)
+
+replace google.golang.org/grpc => ../

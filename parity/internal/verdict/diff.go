@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package verdict
+
+// Diff returns the lines of both, each with a mark in front: "  " in both, "- " only in
+// theirs, "+ " only in ours.
+func Diff(theirs, ours []string) []string {
+	common := commonSuffixes(theirs, ours)
+	var out []string
+	i, j := 0, 0
+	for i < len(theirs) || j < len(ours) {
+		switch {
+		case i < len(theirs) && j < len(ours) && theirs[i] == ours[j]:
+			out = append(out, "  "+theirs[i])
+			i++
+			j++
+		case j == len(ours) || i < len(theirs) && common[i+1][j] >= common[i][j+1]:
+			out = append(out, "- "+theirs[i])
+			i++
+		default:
+			out = append(out, "+ "+ours[j])
+			j++
+		}
+	}
+	return out
+}
+
+// commonSuffixes has at [i][j] the length of the longest common subsequence of a[i:] and b[j:].
+func commonSuffixes(a, b []string) [][]int {
+	n := make([][]int, len(a)+1)
+	for i := range n {
+		n[i] = make([]int, len(b)+1)
+	}
+	for i := len(a) - 1; i >= 0; i-- {
+		for j := len(b) - 1; j >= 0; j-- {
+			if a[i] == b[j] {
+				n[i][j] = n[i+1][j+1] + 1
+			} else {
+				n[i][j] = max(n[i+1][j], n[i][j+1])
+			}
+		}
+	}
+	return n
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Command parity shows what a program notices when it moves between the published
+// google.golang.org/grpc and this module.
+//
+// It builds the program in ./probes twice from the same source, once with this module and
+// once with the published one, runs every probe in both, and compares their lines. Each
+// difference has to be listed in differences.txt with its reason, and each that is listed
+// has to be there: the list can neither fall short nor grow old.
+//
+//	go run . [-run regexp] [-v] [-list]
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"regexp"
+	"time"
+
+	"google.golang.org/grpc/parity/internal/verdict"
+)
+
+func main() {
+	var o options
+	pattern := flag.String("run", "", "only probes whose names match this `regexp`")
+	flag.BoolVar(&o.verbose, "v", false, "print the lines of every probe, not only where they differ")
+	flag.BoolVar(&o.list, "list", false, "print the names of the probes, and end")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	ok, err := func() (bool, error) {
+		var err error
+		if o.pattern, err = regexp.Compile(*pattern); err != nil {
+			return false, err
+		}
+		return compare(ctx, o)
+	}()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "parity:", err)
+	}
+	if !ok {
+		stop()
+		os.Exit(1)
+	}
+}
+
+type options struct {
+	pattern       *regexp.Regexp
+	verbose, list bool
+}
+
+// compare says whether the differences are those that are listed.
+func compare(ctx context.Context, o options) (bool, error) {
+	start := time.Now()
+	kept, err := readKept()
+	if err != nil {
+		return false, err
+	}
+	dir, err := os.MkdirTemp("", "parity")
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	builds, err := buildBoth(ctx, dir)
+	if err != nil {
+		return false, err
+	}
+	entries, err := builds[ours].entries(ctx)
+	if err != nil {
+		return false, err
+	}
+	c := newCampaign(builds, entries, o)
+	if o.list {
+		for _, e := range c.chosen {
+			fmt.Println(e.Name)
+		}
+		return true, nil
+	}
+	c.run(ctx)
+	report := verdict.Judge(names(c.chosen), names(entries), c.lines[ours], c.lines[published], kept)
+	c.print(report, kept)
+	fmt.Printf("%d probes: %d same, %d differ as listed, %d differ, %d listed in vain; %.0f s\n",
+		len(c.chosen), report.Same, len(report.Kept), len(report.Different),
+		len(report.Stale)+len(report.Unknown), time.Since(start).Seconds())
+	return !report.Failed(), ctx.Err()
+}
+
+func readKept() (verdict.Kept, error) {
+	const name = "differences.txt"
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	kept, err := verdict.ParseKept(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return kept, nil
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"errors"
+	"regexp"
+	"slices"
+	"testing"
+
+	"google.golang.org/grpc/parity/internal/probe"
+)
+
+func TestCauseOfDeath(t *testing.T) {
+	err := errors.New("exit status 2")
+	for _, c := range []struct{ stderr, want string }{
+		{"", "exit status 2"},
+		{"a log line\npanic: no\n\ngoroutine 1 [running]:\n", "panic: no"},
+		{"fatal error: all goroutines are asleep\n", "fatal error: all goroutines are asleep"},
+	} {
+		if got := causeOfDeath(c.stderr, err); got != c.want {
+			t.Errorf("causeOfDeath(%q) = %q, want %q", c.stderr, got, c.want)
+		}
+	}
+}
+
+func TestEnvironHidesSettings(t *testing.T) {
+	t.Setenv("GRPC_GO_LOG_SEVERITY_LEVEL", "info")
+	t.Setenv("https_proxy", "http://localhost:1")
+	t.Setenv("PARITY_KEEP", "1")
+	env := environ()
+	if slices.Contains(env, "GRPC_GO_LOG_SEVERITY_LEVEL=info") || slices.Contains(env, "https_proxy=http://localhost:1") {
+		t.Errorf("probes see variables that steer the modules: %q", env)
+	}
+	if !slices.Contains(env, "PARITY_KEEP=1") {
+		t.Error("probes don't see the rest of the environment")
+	}
+}
+
+func TestCampaignDifferent(t *testing.T) {
+	entries := []probe.Entry{{Name: "same"}, {Name: "other"}, {Name: "died"}, {Name: "not chosen"}}
+	c := newCampaign([sides]build{}, entries, options{pattern: regexp.MustCompile("^(same|other|died)$")})
+	for side, word := range []string{"1", "2"} {
+		c.lines[side]["same"] = []string{"0"}
+		c.lines[side]["other"] = []string{word}
+	}
+	c.lines[ours]["died"] = []string{"0"}
+	if got, want := names(c.different()), []string{"other", "died"}; !slices.Equal(got, want) {
+		t.Errorf("different: %q, want %q", got, want)
+	}
+}

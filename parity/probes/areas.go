@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"slices"
+
+	"google.golang.org/grpc/parity/internal/probe"
+)
+
+// area is the probes of one file, or of a few.
+type area struct {
+	name   string
+	probes []probe.Probe
+}
+
+// areas are all of them.
+var areas = []area{
+	{"options", slices.Concat(serverOptionProbes(), dialOptionProbes(), callOptionProbes())},
+	{"config", serviceConfigProbes()},
+	{"status", slices.Concat(statusProbes, answerProbes())},
+	{"metadata", metadataProbes},
+	{"wire", requestProbes()},
+}
