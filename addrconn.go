@@ -37,8 +37,9 @@ type addrConn struct {
 	// ready is the connection that RPCs use; nil unless the state is Ready.
 	ready atomic.Pointer[link]
 
-	wantsHealth bool // immutable: the state is to follow the server's health
-	silent      bool // Shutdown was reported; belongs to owner.calls
+	creds       *subConnCreds // immutable; nil: the channel's
+	wantsHealth bool          // immutable: the state is to follow the server's health
+	silent      bool          // Shutdown was reported; belongs to owner.calls
 	producers   producerSet
 
 	mu      sync.Mutex
@@ -53,6 +54,10 @@ type addrConn struct {
 
 func newAddrConn(b *balancerWrapper, addrs []resolver.Address, opts balancer.NewSubConnOptions) *addrConn {
 	ac := &addrConn{cc: b.cc, owner: b, listener: opts.StateListener, wantsHealth: opts.HealthCheckEnabled, addrs: addrs}
+	//lint:ignore SA1019 balancers may still set it
+	if bundle := opts.CredsBundle; bundle != nil {
+		ac.creds = &subConnCreds{bundle.TransportCredentials(), bundle.PerRPCCredentials()}
+	}
 	if channelz.IsOn() {
 		ac.node = channelz.NewNode(b.cc.node, channelz.Subchannel, addressList(addrs))
 	}
@@ -138,7 +143,12 @@ func (ac *addrConn) connect(ctx context.Context, addrs []resolver.Address, retri
 
 var errSuperseded = errors.New("grpc: the subchannel was shut down, or its addresses changed")
 
+var errNoAddress = errors.New("grpc: the subchannel has no address")
+
 func (ac *addrConn) tryAll(ctx context.Context, addrs []resolver.Address) (*link, error) {
+	if len(addrs) == 0 {
+		return nil, errNoAddress
+	}
 	var first error
 	for i := range addrs {
 		addr := &addrs[i]
@@ -166,11 +176,16 @@ func (ac *addrConn) dial(ctx context.Context, addr *resolver.Address) (*link, er
 	if ac.cc.named {
 		to.ServerName = ""
 	}
-	client, err := transport.Connect(ctx, to, ac.cc.authority, transport.ConnectParams{
+	p := transport.ConnectParams{
 		Config: ac.cc.transport.Load(),
 		Events: l,
 		Watch:  ac.node != nil,
-	})
+		Secret: ac.needsSecrecy(),
+	}
+	if ac.creds != nil {
+		p.Creds = ac.creds.transport
+	}
+	client, err := transport.Connect(ctx, to, ac.cc.authority, p)
 	if err != nil {
 		return nil, err
 	}

@@ -241,12 +241,7 @@ func (r *clientCall) choose(a *attempt) error {
 		return err
 	}
 	a.link, a.done = p.link, p.result.Done
-	r.call.Auth = r.call.Auth[:0]
-	for k, values := range p.result.Metadata {
-		for _, v := range values {
-			r.call.Auth = append(r.call.Auth, strings.ToLower(k), v)
-		}
-	}
+	r.addPicked(p.result.Metadata)
 	if node := a.link.ac.node; node != nil {
 		node.CallStarted()
 		a.counted = true
@@ -254,16 +249,33 @@ func (r *clientCall) choose(a *attempt) error {
 	return nil
 }
 
+// addPicked has the attempt carry the picker's metadata. An :authority in it is whom the
+// attempt is for.
+func (r *clientCall) addPicked(md metadata.MD) {
+	r.call.Auth = r.call.Auth[:0]
+	r.call.Authority = ""
+	for k, values := range md {
+		if k == grpcwire.HeaderAuthority {
+			if len(values) > 0 {
+				r.call.Authority = values[0]
+			}
+			continue
+		}
+		for _, v := range values {
+			r.call.Auth = append(r.call.Auth, k, v)
+		}
+	}
+}
+
 // address settles whom the RPC is for, and adds its credentials.
 func (r *clientCall) address(a *attempt) error {
-	r.call.Authority = ""
 	if name := r.info.authority; name != "" {
 		if err := mayStandFor(a.link.client.AuthInfo(), name); err != nil {
 			return err
 		}
 		r.call.Authority = name
 	}
-	if len(r.cc.opts.perRPC) == 0 && r.info.creds == nil {
+	if len(r.cc.opts.perRPC) == 0 && r.info.creds == nil && a.link.ac.bundled() == nil {
 		return nil
 	}
 	return r.addCredentials(a)
@@ -285,14 +297,25 @@ func (r *clientCall) addCredentials(a *attempt) error {
 	ctx := credentials.NewContextWithRequestInfo(a.ctx, credentials.RequestInfo{Method: r.call.Method, AuthInfo: info})
 	uri := audience(r.authority(a), r.call.Method)
 	for _, c := range r.cc.opts.perRPC {
-		if err := r.addCredential(ctx, c, info, uri); err != nil {
+		if err := r.addCredential(ctx, c, uri); err != nil {
 			return credentialError(err, codes.Unauthenticated)
 		}
 	}
-	if r.info.creds != nil {
-		if err := r.addCredential(ctx, r.info.creds, info, uri); err != nil {
-			return credentialError(err, codes.Internal)
+	if c := a.link.ac.bundled(); c != nil {
+		if err := r.addCredential(ctx, c, uri); err != nil {
+			return credentialError(err, codes.Unauthenticated)
 		}
+	}
+	c := r.info.creds
+	if c == nil {
+		return nil
+	}
+	// Those of the channel were looked at when the connection was made.
+	if c.RequireTransportSecurity() && credentials.CheckSecurityLevel(info, credentials.PrivacyAndIntegrity) != nil {
+		return status.Error(codes.Unauthenticated, "transport: cannot send secure credentials on an insecure connection")
+	}
+	if err := r.addCredential(ctx, c, uri); err != nil {
+		return credentialError(err, codes.Internal)
 	}
 	return nil
 }
@@ -300,18 +323,13 @@ func (r *clientCall) addCredentials(a *attempt) error {
 // credentialError gives an error of credentials that is not a status the code: that is
 // Unauthenticated for a channel's and Internal for a call's, as programs have come to expect.
 func credentialError(err error, code codes.Code) error {
-	if s, ok := status.FromError(err); ok {
-		return controlPlaneError(s)
+	if _, ok := status.FromError(err); ok {
+		return controlPlaneError("transport: received per-RPC creds error", err)
 	}
 	return status.Errorf(code, "transport: per-RPC creds failed due to error: %v", err)
 }
 
-func (r *clientCall) addCredential(ctx context.Context, c credentials.PerRPCCredentials, info credentials.AuthInfo, uri string) error {
-	if c.RequireTransportSecurity() {
-		if err := credentials.CheckSecurityLevel(info, credentials.PrivacyAndIntegrity); err != nil {
-			return status.Errorf(codes.Unauthenticated, "grpc: cannot send secure credentials on an insecure connection: %v", err)
-		}
-	}
+func (r *clientCall) addCredential(ctx context.Context, c credentials.PerRPCCredentials, uri string) error {
 	md, err := c.GetRequestMetadata(ctx, uri)
 	if err != nil {
 		return err

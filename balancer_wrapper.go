@@ -48,7 +48,7 @@ func (b *balancerWrapper) BuildOptions() balancer.BuildOptions {
 		CredsBundle:     cc.opts.bundle,
 		Dialer:          cc.opts.dialer,
 		Authority:       cc.authority,
-		CustomUserAgent: cc.opts.userAgent,
+		CustomUserAgent: cc.opts.transport.UserAgent,
 		ChannelzParent:  cc.node,
 		Target:          cc.parsed(),
 	}
@@ -110,7 +110,7 @@ func (b *balancerWrapper) isClosed() bool {
 // NewSubConn implements balancer.ClientConn.
 func (b *balancerWrapper) NewSubConn(addrs []resolver.Address, opts balancer.NewSubConnOptions) (balancer.SubConn, error) {
 	if len(addrs) == 0 {
-		return nil, errors.New("grpc: NewSubConn needs an address")
+		return nil, errors.New("grpc: cannot create SubConn with empty address list")
 	}
 	ac := newAddrConn(b, slices.Clone(addrs), opts)
 	if !b.cc.addSubConn(b, ac) {
@@ -121,10 +121,17 @@ func (b *balancerWrapper) NewSubConn(addrs []resolver.Address, opts balancer.New
 }
 
 // RemoveSubConn implements balancer.ClientConn.
-func (b *balancerWrapper) RemoveSubConn(sc balancer.SubConn) { sc.Shutdown() }
+func (b *balancerWrapper) RemoveSubConn(sc balancer.SubConn) {
+	if sc != nil {
+		sc.Shutdown()
+	}
+}
 
 // UpdateAddresses implements balancer.ClientConn.
 func (b *balancerWrapper) UpdateAddresses(sc balancer.SubConn, addrs []resolver.Address) {
+	if sc == nil {
+		return
+	}
 	//lint:ignore SA1019 balancers may still use it
 	sc.UpdateAddresses(addrs)
 }

@@ -38,6 +38,7 @@ type channelOptions struct {
 	creds     credentials.TransportCredentials
 	bundle    credentials.Bundle
 	perRPC    []credentials.PerRPCCredentials
+	bundled   credentials.PerRPCCredentials // those of bundle; nil for none
 	userAgent string
 	dialer    transport.DialFunc // nil: the system's, through a proxy if there is one
 
@@ -121,9 +122,13 @@ type EmptyDialOption struct{}
 
 func (EmptyDialOption) apply(*dialOptions) {}
 
-type dialOption func(*dialOptions)
+// optionFunc is a DialOption that calls a function. Programs compare options, and have
+// them as keys of maps, so it is used by its address.
+type optionFunc struct{ f func(*dialOptions) }
 
-func (f dialOption) apply(o *dialOptions) { f(o) }
+func (o *optionFunc) apply(to *dialOptions) { o.f(to) }
+
+func dialOption(f func(*dialOptions)) DialOption { return &optionFunc{f} }
 
 // WithTransportCredentials sets what secures the connections: TLS, for example, or
 // package insecure's. A channel needs this or WithCredentialsBundle.
@@ -305,11 +310,11 @@ func WithMaxCallAttempts(n int) DialOption {
 }
 
 // WithConnectParams sets the pauses between attempts to connect, and how long one may
-// at least take. connection-backoff.md has the defaults.
+// at least take; see [ConnectParams].
 func WithConnectParams(p ConnectParams) DialOption {
 	return dialOption(func(o *dialOptions) {
-		o.minConnectTimeout = p.MinConnectTimeout
-		o.backoff = &ibackoff.Exponential{Config: p.Backoff}
+		o.minConnectTimeout = p.minConnectTimeout()
+		o.backoff = &ibackoff.Exponential{Config: ibackoff.Sane(p.Backoff)}
 	})
 }
 
@@ -326,7 +331,7 @@ func WithBackoffMaxDelay(md time.Duration) DialOption {
 func WithBackoffConfig(b BackoffConfig) DialOption {
 	c := backoff.DefaultConfig
 	c.MaxDelay = b.MaxDelay
-	return dialOption(func(o *dialOptions) { o.backoff = &ibackoff.Exponential{Config: c} })
+	return dialOption(func(o *dialOptions) { o.backoff = &ibackoff.Exponential{Config: ibackoff.Sane(c)} })
 }
 
 // WithIdleTimeout sets after how long without an RPC the channel goes idle: it closes

@@ -92,6 +92,7 @@ func (o *channelOptions) sameAs(p *channelOptions) bool {
 		o.noRetry == p.noRetry &&
 		sameValue(o.creds, p.creds) &&
 		sameValue(o.bundle, p.bundle) &&
+		sameValue(o.bundled, p.bundled) &&
 		sameValue(o.compressor, p.compressor) &&
 		sameValue(o.decompressor, p.decompressor) &&
 		sameBackoff(o.backoff, p.backoff) &&

@@ -100,16 +100,12 @@ func (g *pickerGate) pick(info balancer.PickInfo, wait bool) (p picked, err erro
 			result, err := turn.picker.Pick(info)
 			switch {
 			case err == nil:
-				l, err := readyLink(result)
-				if err != nil {
-					return p, err
-				}
-				if l != nil {
+				if l := readyLink(result); l != nil {
 					p.link, p.result = l, result
 					return p, nil
 				}
 				// The subchannel has just been lost: another picker is on its way.
-			case errors.Is(err, balancer.ErrNoSubConnAvailable):
+			case err == balancer.ErrNoSubConnAvailable: //nolint:errorlint // what wraps it says more, and counts as a failure
 			default:
 				var final error
 				if p.dropped, final = pickError(err, wait); final != nil {
@@ -127,24 +123,26 @@ func (g *pickerGate) pick(info balancer.PickInfo, wait bool) (p picked, err erro
 	}
 }
 
-// readyLink returns the connection that was picked, nil if it is not there any more.
-func readyLink(r balancer.PickResult) (*link, error) {
+// readyLink returns the connection that was picked, nil if it is not there any more, or
+// never was: the RPC then waits for the next picker.
+func readyLink(r balancer.PickResult) *link {
 	ac, ok := r.SubConn.(*addrConn)
 	if !ok {
-		return nil, status.Errorf(codes.Internal, "grpc: the balancer picked a %T, which is not a SubConn of this channel", r.SubConn)
+		channelLog.Errorf("the balancer picked a %T, which is not a SubConn of this channel", r.SubConn)
+		return nil
 	}
 	l := ac.ready.Load()
 	if l == nil && r.Done != nil {
 		r.Done(balancer.DoneInfo{})
 	}
-	return l, nil
+	return l
 }
 
 // pickError returns what the RPC is to fail with, nil if it waits for the next picker. An
 // error that has a status drops the RPC.
 func pickError(err error, wait bool) (dropped bool, final error) {
-	if s, ok := status.FromError(err); ok {
-		return true, controlPlaneError(s)
+	if _, ok := status.FromError(err); ok {
+		return true, controlPlaneError("received picker error", err)
 	}
 	if wait {
 		return false, nil
@@ -167,11 +165,12 @@ func pickTimeout(ctx context.Context, last error) error {
 // controlPlaneError makes of a status that a part of the control plane gave (a picker,
 // credentials) the error of an RPC: codes that only a server's application may use
 // become Internal (gRFC A54).
-func controlPlaneError(s *status.Status) error {
+func controlPlaneError(from string, err error) error {
+	s, _ := status.FromError(err)
 	switch s.Code() {
 	case codes.OK, codes.InvalidArgument, codes.NotFound, codes.AlreadyExists, codes.FailedPrecondition,
 		codes.Aborted, codes.OutOfRange, codes.DataLoss:
-		return status.Errorf(codes.Internal, "the control plane returned a status whose code it may not use: %v", s.String())
+		return status.Errorf(codes.Internal, "%s with illegal status: %v", from, err)
 	}
-	return s.Err()
+	return err
 }

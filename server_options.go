@@ -74,10 +74,13 @@ func (o *serverOptions) finish() {
 	o.transport.Prepare()
 }
 
-// serverOption is a ServerOption of this package.
-type serverOption func(*serverOptions)
+// serverOptionFunc is a ServerOption that calls a function. Programs compare options, and
+// have them as keys of maps, so it is used by its address.
+type serverOptionFunc struct{ f func(*serverOptions) }
 
-func (f serverOption) apply(o *serverOptions) { f(o) }
+func (o *serverOptionFunc) apply(to *serverOptions) { o.f(to) }
+
+func serverOption(f func(*serverOptions)) ServerOption { return &serverOptionFunc{f} }
 
 // EmptyServerOption is a ServerOption that sets nothing. Other packages embed it to
 // make options of their own.

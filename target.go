@@ -127,16 +127,12 @@ func (o *dialOptions) checkCredentials() error {
 		if o.creds = o.bundle.TransportCredentials(); o.creds == nil {
 			return errors.New("grpc: credentials.Bundle must return non-nil transport credentials")
 		}
+		o.bundled = o.bundle.PerRPCCredentials()
 	}
-	perRPC := o.perRPC
-	if o.bundle != nil && o.bundle.PerRPCCredentials() != nil {
-		perRPC = append(perRPC[:len(perRPC):len(perRPC)], o.bundle.PerRPCCredentials())
-	}
-	o.perRPC = perRPC
 	if o.creds.Info().SecurityProtocol != "insecure" {
 		return nil
 	}
-	for _, c := range perRPC {
+	for _, c := range o.perRPC {
 		if c.RequireTransportSecurity() {
 			return errors.New("grpc: the credentials require transport level security (use grpc.WithTransportCredentials() to set)")
 		}

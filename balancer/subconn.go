@@ -40,7 +40,9 @@ type SubConn interface {
 
 // NewSubConnOptions says how a new SubConn is to be.
 type NewSubConnOptions struct {
-	// CredsBundle is ignored.
+	// CredsBundle stands in for the credentials of the channel: its transport
+	// credentials for the channel's, unless they are nil, and its per-RPC credentials
+	// for those of the channel's bundle.
 	//
 	// Deprecated: put the credentials into the Attributes of the address.
 	CredsBundle credentials.Bundle

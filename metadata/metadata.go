@@ -12,8 +12,6 @@ package metadata
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 )
 
@@ -48,33 +46,48 @@ func Pairs(kv ...string) MD {
 }
 
 // Join puts several MDs together. The values of a key that more than one has come
-// in the order of the arguments. The result shares nothing with them.
+// in the order of the arguments. Keys stay as they are. The result shares nothing with the
+// arguments.
 func Join(mds ...MD) MD {
 	joined := MD{}
 	for _, md := range mds {
 		for k, values := range md {
-			k = strings.ToLower(k)
 			joined[k] = append(joined[k], values...)
 		}
 	}
 	return joined
 }
 
-// String shows keys and values, binary ones included.
+// String shows the keys and values of fields that are known to hold no secret, and how
+// many others there are: metadata gets into logs, and tokens travel in it.
 func (md MD) String() string {
-	var b strings.Builder
-	b.WriteString("MD{")
-	for i, k := range slices.Sorted(maps.Keys(md)) {
-		if i > 0 {
-			b.WriteString(", ")
+	shown := make(map[string][]string, len(md))
+	for k, values := range md {
+		if isHarmless(k) {
+			shown[k] = values
 		}
-		b.WriteString(k)
-		b.WriteString("=[")
-		b.WriteString(strings.Join(md[k], ", "))
-		b.WriteByte(']')
 	}
-	b.WriteByte('}')
-	return b.String()
+	s := fmt.Sprint(shown)
+	hidden := len(md) - len(shown)
+	if hidden == 0 {
+		return s
+	}
+	s = s[:len(s)-1]
+	if len(shown) > 0 {
+		s += " "
+	}
+	return fmt.Sprintf("%s<%d redacted>]", s, hidden)
+}
+
+// isHarmless says that a field's value is no secret of the application.
+func isHarmless(key string) bool {
+	switch strings.ToLower(key) {
+	case "content-type", "user-agent", "te", "grpc-timeout", "grpc-encoding",
+		"grpc-accept-encoding", "grpc-status", "grpc-previous-rpc-attempts",
+		"grpc-retry-pushback-ms", "grpc-message-type":
+		return true
+	}
+	return false
 }
 
 // Len returns the number of keys.

@@ -25,6 +25,33 @@ type Exponential struct {
 	Random func() float64
 }
 
+const (
+	unsetBaseDelay = 100 * time.Millisecond
+	minPause       = time.Millisecond
+)
+
+// Sane completes a Config that a program left unset in part: taken as it is, it would have
+// a channel dial a server that is down as fast as the machine can.
+func Sane(c backoff.Config) backoff.Config {
+	if c.BaseDelay <= 0 {
+		c.BaseDelay = unsetBaseDelay
+	}
+	if c.MaxDelay <= 0 {
+		c.MaxDelay = c.BaseDelay
+	}
+	switch {
+	case c.Multiplier <= 0 || math.IsNaN(c.Multiplier):
+		c.Multiplier = backoff.DefaultConfig.Multiplier
+	case c.Multiplier < 1:
+		c.Multiplier = 1
+	}
+	if c.Jitter < 0 || math.IsNaN(c.Jitter) {
+		c.Jitter = 0
+	}
+	c.BaseDelay, c.MaxDelay = max(c.BaseDelay, minPause), max(c.MaxDelay, minPause)
+	return c
+}
+
 // Default is Exponential with backoff.DefaultConfig.
 var Default = Exponential{Config: backoff.DefaultConfig}
 

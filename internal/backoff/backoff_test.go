@@ -49,6 +49,33 @@ func TestDefault(t *testing.T) {
 	}
 }
 
+func TestSane(t *testing.T) {
+	const ms = time.Millisecond
+	for _, tt := range []struct {
+		config backoff.Config
+		want   [4]time.Duration
+	}{
+		{backoff.Config{}, [4]time.Duration{100 * ms, 100 * ms, 100 * ms, 100 * ms}},
+		{backoff.Config{BaseDelay: 100 * ms, MaxDelay: 300 * ms}, [4]time.Duration{100 * ms, 160 * ms, 256 * ms, 300 * ms}},
+		{backoff.Config{BaseDelay: 100 * ms, Multiplier: 2}, [4]time.Duration{100 * ms, 100 * ms, 100 * ms, 100 * ms}},
+		{backoff.Config{BaseDelay: 100 * ms, Multiplier: 0.1, MaxDelay: time.Hour}, [4]time.Duration{100 * ms, 100 * ms, 100 * ms, 100 * ms}},
+		{backoff.Config{MaxDelay: time.Second, Multiplier: 2}, [4]time.Duration{100 * ms, 200 * ms, 400 * ms, 800 * ms}},
+		{backoff.Config{BaseDelay: 1, MaxDelay: 1, Multiplier: math.NaN(), Jitter: math.NaN()}, [4]time.Duration{ms, ms, ms, ms}},
+		{backoff.Config{BaseDelay: -1, MaxDelay: -1, Multiplier: -1, Jitter: -1}, [4]time.Duration{100 * ms, 100 * ms, 100 * ms, 100 * ms}},
+		{backoff.Config{BaseDelay: 5 * ms, MaxDelay: time.Second, Multiplier: 3}, [4]time.Duration{5 * ms, 15 * ms, 45 * ms, 135 * ms}},
+	} {
+		e := internal.Exponential{Config: internal.Sane(tt.config)}
+		for i, want := range tt.want {
+			if got := e.Backoff(i).Round(ms); got != want {
+				t.Errorf("%+v, %d retries: %v, want %v", tt.config, i, got, want)
+			}
+		}
+	}
+	if d := internal.Sane(backoff.DefaultConfig); d != backoff.DefaultConfig {
+		t.Errorf("the default becomes %+v", d)
+	}
+}
+
 func TestNonsense(t *testing.T) {
 	for _, c := range []backoff.Config{
 		{},

@@ -32,6 +32,9 @@ type ConnectError struct {
 }
 
 func (e *ConnectError) Error() string {
+	if e.Err == nil {
+		return fmt.Sprintf("connection error: desc = \"transport: %s\"", e.Step)
+	}
 	return fmt.Sprintf("connection error: desc = \"transport: %s: %v\"", e.Step, e.Err)
 }
 func (e *ConnectError) Unwrap() error { return e.Err }
@@ -42,6 +45,7 @@ const (
 	stepDial      = "Error while dialing"
 	stepHandshake = "authentication handshake failed"
 	stepPreface   = "error reading server preface"
+	stepSecure    = "cannot send secure credentials on an insecure connection"
 )
 
 // Connect dials addr, runs the handshake of the credentials and waits until the
@@ -62,11 +66,19 @@ func Connect(ctx context.Context, addr resolver.Address, authority string, p Con
 		c.events = &watchedClient{ClientEvents: p.Events}
 	}
 	c.peer = peer.Peer{Addr: nc.RemoteAddr(), LocalAddr: nc.LocalAddr()}
-	if cfg.Creds != nil {
-		c.secure = cfg.Creds.Info().SecurityProtocol == "tls"
-		if nc, err = c.handshake(ctx, addr, nc); err != nil {
+	creds := cfg.Creds
+	if p.Creds != nil {
+		creds = p.Creds
+	}
+	if creds != nil {
+		c.secure = creds.Info().SecurityProtocol == "tls"
+		if nc, err = c.handshake(ctx, creds, addr, nc); err != nil {
 			return nil, err
 		}
+	}
+	if p.Secret && credentials.CheckSecurityLevel(c.peer.AuthInfo, credentials.PrivacyAndIntegrity) != nil {
+		nc.Close()
+		return nil, &ConnectError{Step: stepSecure}
 	}
 	if err := newClient(ctx, nc, c); err != nil {
 		if below, ok := errors.AsType[*h2.IOError](err); ok && below.Op == "read" {
@@ -84,9 +96,14 @@ type ConnectParams struct {
 	Events ClientEvents
 	// Watch has the connection count what it carries: see ConnStats.
 	Watch bool
+	// Creds are used in place of the Config's if they are not nil.
+	Creds credentials.TransportCredentials
+	// Secret has a connection given up that is not private: each RPC would send
+	// what nobody else is to see.
+	Secret bool
 }
 
-func (c *Client) handshake(ctx context.Context, addr resolver.Address, raw net.Conn) (net.Conn, error) {
+func (c *Client) handshake(ctx context.Context, creds credentials.TransportCredentials, addr resolver.Address, raw net.Conn) (net.Conn, error) {
 	info := credentials.ClientHandshakeInfo{Attributes: addr.Attributes}
 	hctx := context.WithValue(ctx, ctxkey.ClientHandshakeInfo{}, info)
 	if d, ok := ctx.Deadline(); ok {
@@ -95,7 +112,7 @@ func (c *Client) handshake(ctx context.Context, addr resolver.Address, raw net.C
 			return nil, &ConnectError{Step: stepHandshake, Err: err}
 		}
 	}
-	nc, auth, err := c.cfg.Creds.ClientHandshake(hctx, c.authority, raw)
+	nc, auth, err := creds.ClientHandshake(hctx, c.authority, raw)
 	if err != nil {
 		raw.Close()
 		return nil, &ConnectError{Step: stepHandshake, Err: err, Permanent: !temporary(err)}

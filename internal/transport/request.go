@@ -41,6 +41,7 @@ type requestParser struct {
 	httpMethod  []byte
 	host        []byte
 	scheme      bool
+	addressed   bool // :authority is there, be it empty
 	contentType []byte
 	regular     bool // a regular field was seen
 	badTimeout  error
@@ -103,9 +104,10 @@ func (p *requestParser) field(b *h2.HeaderBlock, i int) error {
 		}
 		p.method = string(v)
 	case kindAuthority:
-		if p.authority != "" {
+		if p.addressed {
 			return malformed("a second :authority")
 		}
+		p.addressed = true
 		p.authority = string(v)
 	case kindStatus, kindUnknownPseudo, kindMalformed, kindConnection:
 		return malformed("header field " + strconv.Quote(string(b.Name(i))) + " in a request")
@@ -148,7 +150,9 @@ func (p *requestParser) refuse(laxPath bool) *refusal {
 		return &refusal{itoa(http.StatusMethodNotAllowed), status.Newf(codes.Internal,
 			"malformed request: :method is %q and must be POST", p.httpMethod)}
 	}
-	if p.authority == "" {
+	if !p.addressed && len(p.host) == 0 {
+		// An empty :authority is that of a client which has no name for what it
+		// talks to: a connection in memory, a socket that its dialer knows.
 		return &refusal{itoa(http.StatusBadRequest), status.New(codes.Internal,
 			"malformed request: neither :authority nor host")}
 	}

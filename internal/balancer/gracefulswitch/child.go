@@ -107,11 +107,11 @@ func (c *child) MetricsRecorder() stats.MetricsRecorder { return c.parent.cc.Met
 
 // RemoveSubConn implements balancer.ClientConn.
 func (c *child) RemoveSubConn(sc balancer.SubConn) {
-	sc.Shutdown()
+	c.parent.cc.RemoveSubConn(sc)
 }
 
 // UpdateAddresses implements balancer.ClientConn.
 func (c *child) UpdateAddresses(sc balancer.SubConn, addrs []resolver.Address) {
 	//lint:ignore SA1019 a policy may still use it
-	sc.UpdateAddresses(addrs)
+	c.parent.cc.UpdateAddresses(sc, addrs)
 }

@@ -16,7 +16,7 @@ func ValidateKey(key string) error {
 	}
 	for i := range len(key) {
 		if !isKeyByte(key[i]) {
-			return fmt.Errorf("metadata key %q: %q is not allowed, only 0-9 a-z _ - . are", clip(key), key[i])
+			return fmt.Errorf("header key %q contains illegal characters not in [0-9a-z-_.]", clip(key))
 		}
 	}
 	return nil
@@ -31,7 +31,7 @@ func ValidateValue(key, value string) error {
 	}
 	for i := range len(value) {
 		if c := value[i]; c < 0x20 || c > 0x7e {
-			return fmt.Errorf("metadata key %q: its value has byte %#02x at %d, only printable ASCII is allowed (name the key with -bin to send bytes)", clip(key), c, i)
+			return fmt.Errorf("header key %q contains value with non-printable ASCII characters: byte %#02x at %d (name the key with -bin to send bytes)", clip(key), c, i)
 		}
 	}
 	return nil

@@ -27,7 +27,7 @@ func TestCheckPair(t *testing.T) {
 		{"a b", "v", false, `"a b"`},
 		{"k\u00e9", "v", false, "k\u00e9"},
 		{"a:b", "v", false, `"a:b"`},
-		{"k", "a\nb", false, `"k": its value has byte 0x0a at 1`},
+		{"k", "a\nb", false, `"k" contains value with non-printable ASCII characters: byte 0x0a at 1`},
 		{"k", "a\tb", false, "0x09"},
 		{"k", "\x7f", false, "0x7f"},
 		{"k", "caf\u00e9", false, "0xc3"},
