@@ -17,31 +17,23 @@ type body struct {
 	asm     grpcwire.Assembler
 	inbox   inbox
 	wake    waker
-	filling bool // the reader writes into the assembler's space
-	closed  bool // nothing is taken any more
+	filling bool  // the reader writes into the assembler's space
+	closed  bool  // nothing is taken any more
+	owed    int32 // bytes of held, of which the connection was not told that they are free
+	held    int   // bytes of memory, as the connection was told
 }
 
-// space is where the reader puts the next at most n bytes.
-func (b *body) space(n int) []byte {
+// space is where the reader puts the next at most n bytes, if it may reserve ahead bytes
+// for it.
+func (b *body) space(n, ahead int) []byte {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
 		return make([]byte, min(n, 4<<10)) // closed in the middle of a frame
 	}
-	b.filling = true
-	return b.asm.Space(n)
-}
-
-// maxUpFront is how long a message may be, in bytes, to get its memory before
-// its bytes are there, however large the window is.
-const maxUpFront = 4 << 20
-
-// allowUpFront lets a message that fits the window have all of its memory at
-// once, so that it need not be copied as it grows. mu is held.
-func (b *body) allowUpFront(window int) {
-	if window > grpcwire.DefaultUpFront {
-		b.asm.SetUpFront(min(window, maxUpFront))
-	}
+	p := b.asm.Space(n, ahead)
+	b.filling = len(p) > 0
+	return p
 }
 
 // filled follows each space. expect is how many bytes the window should be
@@ -57,7 +49,9 @@ func (b *body) filled(n int, t *traffic) (expect int, err error) {
 	case err != nil:
 		return 0, err
 	case complete:
-		b.inbox.push(m)
+		if b.inbox.push(m) {
+			b.asm.Reuse(m)
+		}
 		t.messageReceived()
 		b.wake.signal(wakeMessage, b.inbox.len())
 	}
@@ -73,8 +67,8 @@ func (b *body) expect() int {
 	switch {
 	case b.asm.InMessage():
 		return b.asm.Missing()
-	case b.inbox.size() > minWindow/2:
-		// Who waits for the end leaves this message where it is. It may have used
+	case b.inbox.first.Len > minWindow/2:
+		// Who waits for the end leaves this message, the only one, where it is. It may have used
 		// up the window, and a second one would end the wait.
 		return grpcwire.PrefixLen
 	}
@@ -97,11 +91,29 @@ func (b *body) close() {
 	}
 }
 
-func (b *body) init(pool mem.BufferPool, limit int) { b.asm.Init(pool, limit, 0) }
+func (b *body) init(pool mem.BufferPool, limit int) { b.asm.Init(pool, limit) }
 
-// size is the memory, in bytes, of what has arrived and was not taken.
-func (b *body) size() int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.asm.Held() + b.inbox.size()
+// change is by how many bytes the memory grew, or shrank, in which lies what has arrived
+// and was not taken, since the last time. mu is held.
+func (b *body) change() int {
+	held := b.asm.Held() + b.inbox.held()
+	d := held - b.held
+	b.held = held
+	return d
+}
+
+// maxOwed is how many bytes of memory a stream that has ended may have freed without its
+// connection knowing: there is nothing else to say any more, and no lock to take.
+const maxOwed = 16 << 10
+
+// taken is what of freed bytes the connection of a stream that has ended is to be told
+// now. It is for the one who receives.
+func (b *body) taken(freed int) int {
+	owed := int(b.owed) + freed
+	if owed >= maxOwed {
+		b.owed = 0
+		return owed
+	}
+	b.owed = int32(owed)
+	return 0
 }

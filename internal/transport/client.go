@@ -115,7 +115,7 @@ func (p *Payload) frames() (f h2.Frames) {
 // what is wrong with the call. In no case did the peer see anything of it.
 func (c *Client) NewStream(ctx context.Context, call *Call, first *Payload, last bool) (*ClientStream, error) {
 	s := &ClientStream{client: c, ctx: ctx, call: call}
-	s.h2.Init((*clientReceiver)(s))
+	s.h2.Init((*clientReceiver)(s), 0)
 	s.body.init(c.cfg.BufferPool, call.MaxRecvMsgSize)
 	if err := s.call.prepare(ctx); err != nil {
 		if first != nil {

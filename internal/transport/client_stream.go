@@ -105,10 +105,10 @@ func (s *ClientStream) Recv() (grpcwire.Message, error) {
 	s.mu.Lock()
 	for {
 		if m, ok := s.inbox.pop(); ok {
-			over := s.over
+			over, freed := s.over, -s.change()
 			s.mu.Unlock()
 			if !over {
-				s.h2.Consume(grpcwire.PrefixLen + m.Len)
+				s.h2.Consume(grpcwire.PrefixLen+m.Len, freed)
 			}
 			return m, nil
 		}
@@ -336,27 +336,27 @@ func (r *clientReceiver) OnHeaders(b *h2.HeaderBlock, end bool) error {
 }
 
 // Space implements h2.Receiver.
-func (r *clientReceiver) Space(n int) []byte { return r.space(n) }
+func (r *clientReceiver) Space(n, ahead int) []byte { return r.space(n, ahead) }
 
 // Filled implements h2.Receiver.
-func (r *clientReceiver) Filled(n int) error {
+func (r *clientReceiver) Filled(n int) (grew int, err error) {
 	s := (*ClientStream)(r)
 	s.mu.Lock()
 	if s.headers == nil && !s.over {
 		s.filling = false
 		s.mu.Unlock()
-		return frame.Error{Code: frame.ProtocolError, Reason: "DATA before HEADERS"}
+		return 0, frame.Error{Code: frame.ProtocolError, Reason: "DATA before HEADERS"}
 	}
-	s.allowUpFront(s.h2.Window())
 	expect, err := s.filled(n, s.client.traffic())
 	if err != nil {
 		s.endLocked(nil, status.Convert(err), lostMaybeSeen)
 		s.mu.Unlock()
-		return frame.Error{Code: frame.Cancel, Reason: err.Error()}
+		return 0, frame.Error{Code: frame.Cancel, Reason: err.Error()}
 	}
+	grew = s.change()
 	s.mu.Unlock()
 	s.h2.Expect(expect)
-	return nil
+	return grew, nil
 }
 
 // OnEnd implements h2.Receiver: a body that ends without trailers.

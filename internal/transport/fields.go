@@ -157,6 +157,15 @@ func keepFields(b *h2.HeaderBlock) (f fields, err error) {
 	return f, err
 }
 
+// memory is how many bytes of it f takes.
+func (f fields) memory() int {
+	n := cap(f.list) * int(unsafe.Sizeof(field{}))
+	for i := range f.list {
+		n += len(f.list[i].name) + len(f.list[i].value)
+	}
+	return n
+}
+
 func visible(b *h2.HeaderBlock, i int) bool {
 	switch b.Kind(i) {
 	case kindOther, kindAuthority, kindContentType, kindUserAgent, kindAcceptEncoding, kindStatusDetails:

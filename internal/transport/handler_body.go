@@ -25,6 +25,10 @@ type handlerBody struct {
 // maxRead bounds one read of a body; the message that is being read does too.
 const maxRead = 1 << 20
 
+// minReserve is the memory, in bytes, that a message begins with: what has arrived of it
+// net/http doesn't tell.
+const minReserve = 4 << 10
+
 // handlerMessage is a message, or why there is none.
 type handlerMessage struct {
 	grpcwire.Message
@@ -33,7 +37,7 @@ type handlerMessage struct {
 
 func (b *handlerBody) init(s *HandlerStream, cfg *ServerConfig) {
 	b.stream = s
-	b.asm.Init(cfg.BufferPool, cfg.MaxRecvMsgSize, 0)
+	b.asm.Init(cfg.BufferPool, cfg.MaxRecvMsgSize)
 }
 
 func (b *handlerBody) recv() (grpcwire.Message, error) {
@@ -77,7 +81,7 @@ func (b *handlerBody) read() {
 // next reads one message.
 func (b *handlerBody) next() (grpcwire.Message, error) {
 	for {
-		n, readErr := b.stream.r.Body.Read(b.asm.Space(maxRead))
+		n, readErr := b.stream.r.Body.Read(b.asm.Space(maxRead, minReserve))
 		m, complete, err := b.asm.Filled(n)
 		switch {
 		case err != nil:

@@ -2,28 +2,68 @@
 
 package transport
 
-import "google.golang.org/grpc/internal/transport/grpcwire"
+import (
+	"unsafe"
 
-// inbox is the queue of messages that arrived on a stream. Most streams have
-// one at a time, which needs no memory of its own.
+	"google.golang.org/grpc/internal/transport/grpcwire"
+)
+
+// inbox is the queue of messages that arrived on a stream. Most streams have one at a
+// time, which needs no memory of its own.
 type inbox struct {
 	first grpcwire.Message // the oldest, if it has data
-	rest  []grpcwire.Message
+	rest  *backlog         // nil if there are no others
 }
 
+// backlog is the messages behind the first. Small ones lie together: else a peer that
+// sends many could make us hold a multiple of their size.
+type backlog struct {
+	list   []queued // not empty
+	places int      // of the array that list lies in
+	n      int      // messages
+	memory int      // bytes that all of it takes
+}
+
+// queued is a message, or a run of small ones.
+type queued struct {
+	grpcwire.Message
+	run *grpcwire.Run
+}
+
+const (
+	queuedSize  = int(unsafe.Sizeof(queued{}))
+	backlogSize = int(unsafe.Sizeof(backlog{}))
+)
+
+// len is how many there are.
 func (q *inbox) len() int {
-	if q.first.Data == nil {
+	switch {
+	case q.first.Data == nil:
 		return 0
+	case q.rest == nil:
+		return 1
 	}
-	return 1 + len(q.rest)
+	return 1 + q.rest.n
 }
 
-func (q *inbox) push(m grpcwire.Message) {
+// held is how many bytes of memory they take.
+func (q *inbox) held() int {
+	if q.rest == nil {
+		return int(q.first.Held)
+	}
+	return int(q.first.Held) + q.rest.memory
+}
+
+// push adds m. It reports whether that was copied, so that its own memory is free.
+func (q *inbox) push(m grpcwire.Message) (copied bool) {
 	if q.first.Data == nil {
 		q.first = m
-		return
+		return false
 	}
-	q.rest = append(q.rest, m)
+	if q.rest == nil {
+		q.rest = &backlog{memory: backlogSize}
+	}
+	return q.rest.push(m)
 }
 
 func (q *inbox) pop() (grpcwire.Message, bool) {
@@ -32,29 +72,74 @@ func (q *inbox) pop() (grpcwire.Message, bool) {
 		return m, false
 	}
 	q.first = grpcwire.Message{}
-	if len(q.rest) > 0 {
-		q.first = q.rest[0]
-		q.rest[0] = grpcwire.Message{}
-		if q.rest = q.rest[1:]; len(q.rest) == 0 {
+	if q.rest != nil {
+		q.first = q.rest.pop()
+		if q.rest.n == 0 {
 			q.rest = nil
 		}
 	}
 	return m, true
 }
 
-// size is how many bytes the messages have.
-func (q *inbox) size() int {
-	n := q.first.Len
-	for i := range q.rest {
-		n += q.rest[i].Len
-	}
-	return n
-}
-
 func (q *inbox) drop() {
 	for m, ok := q.pop(); ok; m, ok = q.pop() {
 		m.Data.Free()
 	}
+}
+
+func (b *backlog) push(m grpcwire.Message) (copied bool) {
+	b.n++
+	if b.pack(m) {
+		return true
+	}
+	b.add(queued{Message: m})
+	b.memory += int(m.Held)
+	return false
+}
+
+// pack puts a small message to the last ones.
+func (b *backlog) pack(m grpcwire.Message) bool {
+	if k := len(b.list); k > 0 && b.list[k-1].run != nil {
+		r := b.list[k-1].run
+		held := r.Held()
+		if r.Add(m) {
+			b.memory += r.Held() - held
+			return true
+		}
+	}
+	if !grpcwire.IsSmall(m) {
+		return false
+	}
+	r := new(grpcwire.Run)
+	r.Add(m)
+	b.add(queued{run: r})
+	b.memory += r.Held()
+	return true
+}
+
+func (b *backlog) add(e queued) {
+	grows := len(b.list) == cap(b.list)
+	b.list = append(b.list, e)
+	if grows {
+		b.memory += (cap(b.list) - b.places) * queuedSize
+		b.places = cap(b.list)
+	}
+}
+
+func (b *backlog) pop() grpcwire.Message {
+	b.n--
+	e := &b.list[0]
+	m := e.Message
+	if e.run == nil {
+		b.memory -= int(m.Held)
+	} else if m = e.run.Next(); !e.run.Empty() {
+		return m
+	} else {
+		b.memory -= e.run.Held()
+	}
+	*e = queued{}
+	b.list = b.list[1:]
+	return m
 }
 
 // wakeReason is what the one who receives waits for.

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+	"unsafe"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/internal/transport/grpcwire"
@@ -27,6 +28,7 @@ type request struct {
 	fields         fields
 	size           int
 	refusal        *refusal // why the call is answered without a handler; nil: it is not
+	held           h2.Shared
 }
 
 // refusal answers a request that is no gRPC call.
@@ -72,8 +74,15 @@ func parseRequest(b *h2.HeaderBlock, laxPath bool) (*request, error) {
 		p.fields.list = append(p.fields.list, field{grpcwire.HeaderAuthority, p.authority})
 	}
 	p.refusal = p.refuse(laxPath)
-	b.SetMemo(p.request)
+	p.held = h2.NewShared(p.memory())
+	b.SetMemo(p.request, &p.held)
 	return p.request, nil
+}
+
+// memory is how many bytes of it r takes.
+func (r *request) memory() int {
+	return int(unsafe.Sizeof(*r)) + len(r.method) + len(r.authority) + len(r.subtype) + len(r.encoding) +
+		len(r.acceptEncoding) + r.fields.memory()
 }
 
 func malformed(reason string) error {

@@ -4,6 +4,7 @@ package transport
 
 import (
 	"strconv"
+	"unsafe"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/internal/transport/grpcwire"
@@ -25,6 +26,7 @@ type response struct {
 	size        int
 	fault       string         // what makes the block malformed, or ""
 	unreadable  *status.Status // what is wrong with its metadata; nil: nothing
+	held        h2.Shared
 }
 
 func parseResponse(b *h2.HeaderBlock) *response {
@@ -76,7 +78,8 @@ func parseResponse(b *h2.HeaderBlock) *response {
 	if r.fields, err = keepFields(b); err != nil {
 		r.unreadable = status.Newf(codes.Internal, "malformed response: %v", err)
 	}
-	b.SetMemo(r)
+	r.held = h2.NewShared(int(unsafe.Sizeof(*r)) + len(r.contentType) + len(r.encoding) + r.fields.memory())
+	b.SetMemo(r, &r.held)
 	return r
 }
 

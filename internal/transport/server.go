@@ -152,12 +152,19 @@ func (h *serverHandler) Closed(err error) {
 	h.handler.ConnClosed((*Server)(h), err)
 }
 
-// start runs the handler, once.
+// start runs the handler, once. A request that has none is answered by the reader:
+// a goroutine for each would be what a flood of them wants.
 func (s *ServerStream) start() {
-	if !s.started {
-		s.started = true
+	switch {
+	case s.started:
+		return
+	case s.req.refusal != nil:
+		s.refuse()
+		s.h2.Done()
+	default:
 		warm.Go(s)
 	}
+	s.started = true
 }
 
 // Run implements warm.Task: it serves the call.
@@ -166,8 +173,6 @@ func (s *ServerStream) Run() {
 	switch {
 	case s.ctxErr() != nil: // reset before it was started
 		s.release(false)
-	case s.req.refusal != nil:
-		s.refuse()
 	default:
 		s.server.handler.HandleStream(s)
 	}

@@ -45,6 +45,10 @@ type ServerStream struct {
 	out          outcome
 }
 
+// serverStreamSize is the memory, in bytes, of a call that its handler has not begun to
+// serve, with a place in the table of streams and one among the running handlers.
+const serverStreamSize = int(unsafe.Sizeof(ServerStream{})) + 64
+
 // headerState is how far the response headers are.
 type headerState uint8
 
@@ -63,7 +67,7 @@ type outcome struct {
 
 func newServerStream(c *Server, req *request, end bool) *ServerStream {
 	s := &ServerStream{server: c, req: req, ended: end}
-	s.h2.Init((*serverReceiver)(s))
+	s.h2.Init((*serverReceiver)(s), serverStreamSize)
 	s.body.init(c.cfg.BufferPool, c.cfg.MaxRecvMsgSize)
 	s.callContext.stream = s
 	c.traffic().streamBegan()
@@ -113,10 +117,12 @@ func (s *ServerStream) Recv() (grpcwire.Message, error) {
 	s.mu.Lock()
 	for {
 		if m, ok := s.inbox.pop(); ok {
-			ended := s.ended
+			ended, freed := s.ended, -s.change()
 			s.mu.Unlock()
 			if !ended {
-				s.h2.Consume(grpcwire.PrefixLen + m.Len)
+				s.h2.Consume(grpcwire.PrefixLen+m.Len, freed)
+			} else if freed = s.taken(freed); freed > 0 {
+				s.h2.Refund(freed)
 			}
 			return m, nil
 		}
@@ -416,12 +422,13 @@ func (s *ServerStream) Finish(st *status.Status) error {
 	return err
 }
 
-// refuse answers a request that is no gRPC call.
+// refuse answers a request that is no gRPC call. It is for the reader, which sends the
+// answer at the end of its batch.
 func (s *ServerStream) refuse() {
 	var f h2.Frames
 	if s.finish(s.req.refusal.status, &f) {
 		s.out.httpStatus = s.req.refusal.httpStatus
-		_ = s.send(f) // nobody to tell
+		_ = s.h2.Queue(f) // nobody to tell
 	}
 	s.release(true)
 }
@@ -465,6 +472,7 @@ func (s *ServerStream) release(well bool) {
 	s.ended = true
 	s.close()
 	s.mu.Unlock()
+	// Done follows, and refunds all.
 }
 
 // Abort ends the call without a status: the client sees code.
@@ -528,22 +536,22 @@ func (r *serverReceiver) OnHeaders(_ *h2.HeaderBlock, end bool) error {
 }
 
 // Space implements h2.Receiver.
-func (r *serverReceiver) Space(n int) []byte { return r.space(n) }
+func (r *serverReceiver) Space(n, ahead int) []byte { return r.space(n, ahead) }
 
 // Filled implements h2.Receiver.
-func (r *serverReceiver) Filled(n int) error {
+func (r *serverReceiver) Filled(n int) (grew int, err error) {
 	s := (*ServerStream)(r)
 	s.mu.Lock()
-	s.allowUpFront(s.h2.Window())
 	expect, err := s.filled(n, s.server.traffic())
 	if err != nil {
 		// The handler answers with the status; the assembler gives scratch
 		// space for the rest of the body.
 		s.endBody(err)
 	}
+	grew = s.change()
 	s.mu.Unlock()
 	s.h2.Expect(expect)
-	return nil
+	return grew, nil
 }
 
 // OnEnd implements h2.Receiver.
@@ -570,5 +578,7 @@ func (r *serverReceiver) OnAbort(*h2.StreamError) {
 	s.callContext.cancel(context.Canceled)
 	s.mu.Lock()
 	s.close()
+	freed := -s.change()
 	s.mu.Unlock()
+	s.h2.Refund(freed)
 }

@@ -125,17 +125,8 @@ type ConnStats struct {
 
 func statsOf(c *h2.Conn, t *traffic) ConnStats {
 	s := c.Stats()
-	held := s.Queued + s.Reserved
-	for _, r := range c.Receivers() {
-		switch r := r.(type) {
-		case *clientReceiver:
-			held += r.body.size()
-		case *serverReceiver:
-			held += r.body.size()
-		}
-	}
 	return ConnStats{
-		Parked: s.Parked, Streams: s.Streams, Held: held,
+		Parked: s.Parked, Streams: s.Streams, Held: s.Held + s.Queued + s.Reserved,
 		SendWindow: s.SendWindow, RecvWindow: s.RecvWindow,
 		TrafficStats: t.stats(),
 	}

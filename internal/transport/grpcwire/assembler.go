@@ -9,31 +9,27 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-const (
-	// DefaultUpFront is the length up to which a message gets its whole buffer as soon
-	// as its first byte is there.
-	DefaultUpFront = 256 << 10
-
-	// minStep is the first buffer of a message that is longer than a tiny upFront.
-	minStep = 4 << 10
-)
+// minStep is how long the first buffer of a message is, unless the message is shorter.
+const minStep = 256
 
 // A Message is one Length-Prefixed-Message as it was received.
 type Message struct {
 	// Data is one contiguous buffer, never nil; the receiver owns it and frees it once.
 	// That of an empty message is a shared value for which Free does nothing.
 	Data       mem.Buffer
-	Compressed bool // the Compressed-Flag
-	Len        int  // the Message-Length: size on the wire, without the prefix
+	Compressed bool   // the Compressed-Flag
+	Held       uint32 // the memory that Data takes, in bytes
+	Len        int    // the Message-Length: size on the wire, without the prefix
 }
 
 // An Assembler puts the messages of one stream together from the payloads of its DATA
 // frames. The reader of the connection asks for Space, puts bytes there, and says with
 // Filled how many; [Assembler.Feed] does that for bytes that are in memory already.
 //
-// It holds a buffer only while a message is incomplete and at least one byte of its body
-// was announced by a frame. That buffer is never larger than the greater of upFront and
-// four times what has arrived, whatever length the peer declared.
+// It holds a buffer only while a message is incomplete. That buffer, but for what the pool
+// rounds its size up by, is never longer than 256 bytes, twice what has arrived, and
+// what has arrived and the reader allowed to be reserved ahead of it, whichever is most,
+// whatever length the peer declared.
 //
 // It is meant to be embedded by value. One goroutine uses it at a time.
 type Assembler struct {
@@ -41,36 +37,27 @@ type Assembler struct {
 	buf  *[]byte // of the message in assembly; nil in front of its body
 	err  error   // what Filled returned; nothing is accepted after it
 
-	limit   uint32
-	upFront uint32
-	need    uint32 // declared length, once the prefix is complete
-	have    uint32 // bytes of the body that are in buf
+	limit uint32
+	need  uint32 // declared length, once the prefix is complete
+	have  uint32 // bytes of the body that are in buf
 
 	prefix  [PrefixLen]byte
 	nPrefix uint8 // bytes of the prefix that are there
 }
 
 // Init prepares the zero Assembler. Messages longer than limit are refused (a negative
-// limit is 0). The buffer of a message not longer than upFront bytes is allocated at
-// once, that of a longer one grows as bytes arrive; upFront <= 0 is [DefaultUpFront].
-func (a *Assembler) Init(pool mem.BufferPool, limit, upFront int) {
+// limit is 0).
+func (a *Assembler) Init(pool mem.BufferPool, limit int) {
 	*a = Assembler{pool: pool, limit: clampLen(limit)}
-	a.SetUpFront(upFront)
-}
-
-// SetUpFront changes the length up to which a message is allocated at once, for example to
-// a stream window that has grown; it holds from the next buffer on.
-func (a *Assembler) SetUpFront(n int) {
-	if n <= 0 {
-		n = DefaultUpFront
-	}
-	a.upFront = max(clampLen(n), minStep)
 }
 
 // Space returns where the next bytes of the stream go: at most n of them, n being what
-// is left of the DATA payload. It is empty only for n <= 0. Each call replaces the one
-// before; the slice must not be used after Filled or Abort.
-func (a *Assembler) Space(n int) []byte {
+// is left of the DATA payload. ahead is how many bytes may be reserved for what has not
+// been put there yet: a few times what has arrived already, or more for a peer that
+// deserves it. Without any, Space may be empty in front of a message's body, and is to
+// be asked again when some of it is there; else it is empty only for n <= 0. Each call
+// replaces the one before; the slice must not be used after Filled or Abort.
+func (a *Assembler) Space(n, ahead int) []byte {
 	var free []byte
 	switch {
 	case a.err != nil:
@@ -78,7 +65,9 @@ func (a *Assembler) Space(n int) []byte {
 	case a.nPrefix < PrefixLen:
 		free = a.prefix[a.nPrefix:]
 	default:
-		a.reserve()
+		if !a.reserve(ahead) {
+			return nil
+		}
 		free = (*a.buf)[a.have:]
 	}
 	return free[:max(0, min(n, len(free)))]
@@ -114,11 +103,19 @@ func (a *Assembler) Filled(n int) (m Message, complete bool, err error) {
 	return a.finish(), true, nil
 }
 
+// Reuse takes the memory of m, a small message that was copied, for the next one. m is not
+// to be used afterwards.
+func (a *Assembler) Reuse(m Message) {
+	if b, ok := m.Data.(*mem.SliceBuffer); ok && a.buf == nil {
+		a.buf = (*[]byte)(b)
+	}
+}
+
 // Feed copies bytes of p into the message in assembly, up to its end, and returns how
 // many it took: all of p unless complete or an error says otherwise.
 func (a *Assembler) Feed(p []byte) (n int, m Message, complete bool, err error) {
 	for n < len(p) && !complete && err == nil {
-		k := copy(a.Space(len(p)-n), p[n:])
+		k := copy(a.Space(len(p)-n, 2*(len(p)-n)), p[n:])
 		n += k
 		m, complete, err = a.Filled(k)
 	}
@@ -141,12 +138,15 @@ func (a *Assembler) Missing() int {
 // InMessage reports whether a message has begun and is incomplete.
 func (a *Assembler) InMessage() bool { return a.nPrefix > 0 }
 
-// Held returns the size, in bytes, of the buffer of the message in assembly.
+// Held returns the memory, in bytes, of the message in assembly.
 func (a *Assembler) Held() int {
-	if a.buf == nil {
+	switch {
+	case a.buf == nil:
 		return 0
+	case cap(*a.buf) <= smallMax:
+		return smallSize(cap(*a.buf))
 	}
-	return cap(*a.buf)
+	return cap(*a.buf) + bufferSize
 }
 
 // End is to be called at END_STREAM: it returns [ErrUnexpectedEnd] in the middle of a
@@ -176,6 +176,13 @@ func (a *Assembler) begin() error {
 	if a.need > a.limit {
 		return &SizeError{Size: a.need, Limit: a.limit}
 	}
+	if a.buf != nil { // left by Reuse
+		if a.need > 0 && int(a.need) <= cap(*a.buf) {
+			*a.buf = (*a.buf)[:a.need]
+		} else {
+			a.buf = nil
+		}
+	}
 	return nil
 }
 
@@ -190,42 +197,36 @@ func (a *Assembler) free() int {
 	return len(*a.buf) - int(a.have)
 }
 
-// reserve makes room behind the bytes that are there, so that buf is longer than have.
-func (a *Assembler) reserve() {
-	if a.buf == nil {
-		a.buf = a.get(min(a.need, a.upFront))
-		return
+// reserve makes room behind the bytes that are there, so that buf is longer than have, or
+// reports that it may not.
+func (a *Assembler) reserve(ahead int) bool {
+	switch {
+	case a.buf == nil && ahead <= 0:
+		return false
+	case a.buf == nil && a.need <= smallMax:
+		a.buf = newSmall(int(a.need))
+	case a.buf == nil:
+		a.buf = a.get(max(uint64(ahead), minStep))
+	case int(a.have) == len(*a.buf):
+		grown := a.get(uint64(a.have) + max(uint64(max(ahead, 0)), uint64(a.have)))
+		copy(*grown, *a.buf)
+		a.pool.Put(a.buf)
+		a.buf = grown
 	}
-	if int(a.have) < len(*a.buf) {
-		return
-	}
-	// The buffer is full, so have is its length. A quarter of the message is credit
-	// enough for the rest; this spares the largest copies.
-	size := a.need
-	if a.need/4 > a.have {
-		size = 2 * a.have
-	}
-	grown := a.pool.Get(int(size))
-	*grown = (*grown)[:size]
-	copy(*grown, *a.buf)
-	a.pool.Put(a.buf)
-	a.buf = grown
+	return true
 }
 
-// get returns n > 0 bytes for the first buffer of a message. A message up to smallMax
-// always has it all at once, as n is then its length.
-func (a *Assembler) get(n uint32) *[]byte {
-	if a.need <= smallMax {
-		return newSmall(int(n))
-	}
-	b := a.pool.Get(int(n))
-	*b = (*b)[:n]
+// get returns a buffer of n bytes and what the pool gives beyond that, but never of more
+// than the message needs.
+func (a *Assembler) get(n uint64) *[]byte {
+	b := a.pool.Get(int(min(n, uint64(a.need))))
+	*b = (*b)[:min(cap(*b), int(a.need))]
 	return b
 }
 
 // finish hands the message over and leaves the Assembler between messages.
 func (a *Assembler) finish() Message {
-	m := Message{Data: emptyData, Compressed: a.prefix[0] == 1, Len: int(a.need)}
+	m := Message{Data: emptyData, Compressed: a.prefix[0] == 1, Len: int(a.need), Held: uint32(a.Held())}
 	switch {
 	case a.buf == nil: // an empty message
 	case a.need <= smallMax:
@@ -244,11 +245,7 @@ func (a *Assembler) fail(err error) error {
 	return err
 }
 
-var (
-	emptyData mem.Buffer = mem.SliceBuffer(nil)
-
-	errOverfilled = errors.New("grpcwire: Filled with more than Space returned")
-)
+var errOverfilled = errors.New("grpcwire: Filled with more than Space returned")
 
 // clampLen makes a length of the application one that compares with a Message-Length.
 func clampLen(n int) uint32 {

@@ -74,12 +74,13 @@ func (l *ledger) total() (n int) {
 
 // drive feeds wire to a in DATA payloads of the sizes that next returns, through Space
 // and Filled, each Space filled in pieces of at most gulp bytes.
-func drive(t testing.TB, a *Assembler, wire []byte, gulp int, next func() int) (messages []plain, err error) {
+func drive(t testing.TB, a *Assembler, wire []byte, gulp int, next func() (payload, ahead int)) (messages []plain, err error) {
 	t.Helper()
 	for len(wire) > 0 {
-		payload := min(max(next(), 1), len(wire))
+		payload, ahead := next()
+		payload = min(max(payload, 1), len(wire))
 		for payload > 0 {
-			space := a.Space(payload)
+			space := a.Space(payload, max(ahead, 1))
 			if len(space) == 0 || len(space) > payload {
 				t.Fatalf("Space(%d) has %d bytes", payload, len(space))
 			}
@@ -148,14 +149,14 @@ func TestAssemblerEverySplit(t *testing.T) {
 		for second := first; second < len(wire); second++ {
 			cuts := []int{first, second - first, len(wire)}
 			var a Assembler
-			a.Init(pool, 1000, 0)
-			got, err := drive(t, &a, wire, math.MaxInt, func() int {
+			a.Init(pool, 1000)
+			got, err := drive(t, &a, wire, math.MaxInt, func() (int, int) {
 				n := cuts[0]
 				cuts = cuts[1:]
 				if n == 0 {
 					n, cuts = cuts[0], cuts[1:]
 				}
-				return n
+				return n, n
 			})
 			if err != nil || a.InMessage() || a.End() != nil {
 				t.Fatalf("cut at %d and %d: %v", first, second, err)
@@ -184,8 +185,8 @@ func TestAssemblerSizes(t *testing.T) {
 				}
 				pool := newLedger(t)
 				var a Assembler
-				a.Init(pool, math.MaxInt, upFront)
-				got, err := drive(t, &a, wire, gulp, func() int { return payload })
+				a.Init(pool, math.MaxInt)
+				got, err := drive(t, &a, wire, gulp, func() (int, int) { return payload, upFront })
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -198,13 +199,14 @@ func TestAssemblerSizes(t *testing.T) {
 	}
 }
 
-// What is allocated is bounded by what arrived, not by what is declared.
+// What is allocated is bounded by what arrived, not by what is declared, and by what the
+// reader allowed beyond that.
 func TestAssemblerAllocatesWhatArrived(t *testing.T) {
 	const declared = 1 << 30
-	for _, upFront := range []int{1, 16 << 10, 256 << 10} {
+	for _, ahead := range []int{0, 1, 16 << 10, 256 << 10} {
 		pool := newLedger(t)
 		var a Assembler
-		a.Init(pool, math.MaxInt32, upFront)
+		a.Init(pool, math.MaxInt32)
 		prefix := Prefix(false, declared)
 		if _, _, _, err := a.Feed(prefix[:]); err != nil {
 			t.Fatal(err)
@@ -214,11 +216,16 @@ func TestAssemblerAllocatesWhatArrived(t *testing.T) {
 		}
 		payload := make([]byte, 10_000)
 		for arrived := len(payload); arrived <= 4<<20; arrived += len(payload) {
-			if n, _, complete, err := a.Feed(payload); n != len(payload) || complete || err != nil {
-				t.Fatal(n, complete, err)
+			for left := payload; len(left) > 0; {
+				space := a.Space(len(left), max(ahead, 2*len(left)))
+				n := copy(space, left)
+				if _, complete, err := a.Filled(n); n == 0 || complete || err != nil {
+					t.Fatal(n, complete, err)
+				}
+				left = left[n:]
 			}
-			if bound := max(upFront, minStep, 4*arrived); pool.total() > bound {
-				t.Fatalf("upFront %d: %d bytes are held after %d arrived", upFront, pool.total(), arrived)
+			if bound := max(minStep, 2*arrived, arrived+ahead); pool.total() > bound {
+				t.Fatalf("ahead %d: %d bytes are held after %d arrived", ahead, pool.total(), arrived)
 			}
 		}
 		a.Abort()
@@ -229,16 +236,29 @@ func TestAssemblerAllocatesWhatArrived(t *testing.T) {
 	}
 }
 
-func TestAssemblerUpFront(t *testing.T) {
+// Nothing is taken for a message of which nothing is there, and all of it at once for who
+// may have it.
+func TestAssemblerAhead(t *testing.T) {
 	pool := newLedger(t)
 	var a Assembler
-	a.Init(pool, math.MaxInt32, 8<<10)
-	a.SetUpFront(1 << 20)
+	a.Init(pool, math.MaxInt32)
 	wire := appendMessage(nil, false, 1<<20)
 	if _, _, _, err := a.Feed(wire[:PrefixLen]); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(a.Space(1 << 30)); n != 1<<20 {
+	if n := len(a.Space(1<<30, 0)); n != 0 || a.Held() != 0 {
+		t.Errorf("Space has %d bytes before there are any", n)
+	}
+	if n := len(a.Space(1<<30, 1)); n < minStep || n > 2*minStep { // the pool rounds up
+		t.Errorf("Space has %d bytes for one", n)
+	}
+	if a.Abort(); len(pool.lent) != 0 {
+		t.Error("leaked")
+	}
+	if _, _, _, err := a.Feed(wire[:PrefixLen]); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(a.Space(1<<30, 4<<20)); n != 1<<20 {
 		t.Errorf("Space has %d bytes", n)
 	}
 	a.Abort()
@@ -246,7 +266,7 @@ func TestAssemblerUpFront(t *testing.T) {
 
 func TestAssemblerMissing(t *testing.T) {
 	var a Assembler
-	a.Init(newLedger(t), 100, 0)
+	a.Init(newLedger(t), 100)
 	wire := appendMessage(nil, false, 3)
 	for i, want := range []int{0, 4, 3, 2, 1, 3, 2, 1} {
 		if got := a.Missing(); got != want {
@@ -266,10 +286,10 @@ func TestAssemblerMissing(t *testing.T) {
 	if a.Missing() != 0 || a.InMessage() || a.End() != nil {
 		t.Error("not between messages at the end")
 	}
-	if n := len(a.Space(0)); n != 0 {
+	if n := len(a.Space(0, 1)); n != 0 {
 		t.Errorf("Space(0) has %d bytes", n)
 	}
-	if n := len(a.Space(-1)); n != 0 {
+	if n := len(a.Space(-1, 1)); n != 0 {
 		t.Errorf("Space(-1) has %d bytes", n)
 	}
 	if _, complete, err := a.Filled(0); complete || err != nil {
@@ -296,7 +316,7 @@ func TestAssemblerErrors(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			pool := newLedger(t)
 			var a Assembler
-			a.Init(pool, tt.limit, 0)
+			a.Init(pool, tt.limit)
 			n, _, complete, err := a.Feed([]byte(tt.wire + "more"))
 			if err == nil || complete || n != PrefixLen {
 				t.Fatalf("Feed = %d, %v, %v", n, complete, err)
@@ -311,7 +331,7 @@ func TestAssemblerErrors(t *testing.T) {
 			}
 			// It is final, takes further bytes without looking at them, and holds nothing.
 			for range 3 {
-				space := a.Space(100)
+				space := a.Space(100, 1)
 				if len(space) == 0 {
 					t.Fatal("no Space after an error: a reader would spin")
 				}
@@ -328,7 +348,7 @@ func TestAssemblerErrors(t *testing.T) {
 
 func TestAssemblerLimitIsInclusive(t *testing.T) {
 	var a Assembler
-	a.Init(newLedger(t), 5, 0)
+	a.Init(newLedger(t), 5)
 	_, m, complete, err := a.Feed(appendMessage(nil, true, 5))
 	if err != nil || !complete || m.Len != 5 || !m.Compressed {
 		t.Errorf("got %+v, %v, %v", m, complete, err)
@@ -341,17 +361,17 @@ func TestAssemblerOverfilled(t *testing.T) {
 	for _, fill := range []func(a *Assembler) int{
 		func(*Assembler) int { return PrefixLen + 1 },
 		func(*Assembler) int { return -1 },
-		func(a *Assembler) int { return len(a.Space(1<<20)) + 1 },
+		func(a *Assembler) int { return len(a.Space(1<<20, 1)) + 1 },
 	} {
 		var a Assembler
-		a.Init(pool, 1<<20, 0)
+		a.Init(pool, 1<<20)
 		n := fill(&a)
 		if _, complete, err := a.Filled(n); complete || err == nil {
 			t.Errorf("Filled(%d) = %v, %v", n, complete, err)
 		}
 	}
 	var a Assembler
-	a.Init(pool, 1<<20, 0)
+	a.Init(pool, 1<<20)
 	if _, _, _, err := a.Feed(appendMessage(nil, false, 5000)[:100]); err != nil {
 		t.Fatal(err)
 	}
@@ -378,7 +398,7 @@ func TestUnexpectedEnd(t *testing.T) {
 // A small message behaves like any Buffer in the operations of package mem.
 func TestSmallMessageIsABuffer(t *testing.T) {
 	var a Assembler
-	a.Init(mem.NopBufferPool{}, 100, 0)
+	a.Init(mem.NopBufferPool{}, 100)
 	next := func() mem.Buffer {
 		_, m, _, err := a.Feed(append(AppendPrefix(nil, false, 6), "abcdef"...))
 		if err != nil {
@@ -420,8 +440,8 @@ func TestAssemblerRandom(t *testing.T) {
 		wire = wire[:len(wire)-rng.IntN(10)]
 		want, rest, _ := naive(wire, math.MaxUint32)
 		var a Assembler
-		a.Init(pool, 1<<20, 1<<rng.IntN(20))
-		got, err := drive(t, &a, wire, 1+rng.IntN(20000), func() int { return rng.IntN(20000) })
+		a.Init(pool, 1<<20)
+		got, err := drive(t, &a, wire, 1+rng.IntN(20000), func() (int, int) { return rng.IntN(20000), 1 << rng.IntN(20) })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -447,8 +467,8 @@ func FuzzAssembler(f *testing.F) {
 		rng := rand.New(rand.NewPCG(seed, 0))
 		pool := newLedger(t)
 		var a Assembler
-		a.Init(pool, int(limit), 1+rng.IntN(10_000))
-		got, err := drive(t, &a, wire, 1+rng.IntN(100), func() int { return 1 + rng.IntN(50) })
+		a.Init(pool, int(limit))
+		got, err := drive(t, &a, wire, 1+rng.IntN(100), func() (int, int) { return 1 + rng.IntN(50), rng.IntN(10_000) })
 		same(t, got, want)
 		if (err != nil) != bad {
 			t.Fatalf("error %v", err)
@@ -461,7 +481,7 @@ func FuzzAssembler(f *testing.F) {
 			t.Fatalf("%d buffers leaked", len(pool.lent))
 		}
 		// Feed agrees.
-		a.Init(pool, int(limit), 0)
+		a.Init(pool, int(limit))
 		var fed []plain
 		for p := wire; len(p) > 0; {
 			n, m, complete, err := a.Feed(p)
@@ -492,7 +512,7 @@ func TestAssemblerAllocs(t *testing.T) {
 	}{{0, 0}, {16, 1}, {104, 1}, {128, 0.5}, {1024, 0.5}, {8 << 10, 0.5}, {64 << 10, 0.5}} {
 		wire := appendMessage(nil, false, tt.size)
 		var a Assembler
-		a.Init(mem.DefaultBufferPool(), 1<<20, 0)
+		a.Init(mem.DefaultBufferPool(), 1<<20)
 		atMostAllocs(t, tt.limit, func() {
 			_, m, complete, err := a.Feed(wire)
 			if !complete || err != nil {
@@ -511,7 +531,7 @@ func BenchmarkAssembler(b *testing.B) {
 		b.Run(bb.name, func(b *testing.B) {
 			wire := appendMessage(nil, false, bb.size)
 			var a Assembler
-			a.Init(mem.DefaultBufferPool(), 4<<20, 0)
+			a.Init(mem.DefaultBufferPool(), 4<<20)
 			b.ReportAllocs()
 			b.SetBytes(int64(bb.size))
 			for b.Loop() {

@@ -2,12 +2,22 @@
 
 package grpcwire
 
-import "google.golang.org/grpc/mem"
+import (
+	"unsafe"
 
-// smallMax is the length up to which a message does not come from the pool. One allocation
-// of just its size is as fast there, and a peer that sends tiny messages to a slow
-// receiver cannot make each of them hold a buffer many times as large.
-const smallMax = 104
+	"google.golang.org/grpc/mem"
+)
+
+const (
+	// smallMax is the length up to which a message does not come from the pool. One
+	// allocation of just its size is as fast there, and a peer that sends tiny messages to
+	// a slow receiver cannot make each of them hold a buffer many times as large.
+	smallMax = 104
+
+	// bufferSize is the memory, in bytes, of a mem.Buffer around a slice of the pool's,
+	// with the slice's header.
+	bufferSize = 96
+)
 
 // A small buffer is one allocation that holds the bytes and, in front of them, the slice
 // header which the message's Buffer points to. On 64-bit systems they are 64 and 128
@@ -28,10 +38,73 @@ type (
 func newSmall(n int) *[]byte {
 	if n <= len(small40{}.data) {
 		s := new(small40)
-		s.header = s.data[:n:n]
+		s.header = s.data[:n]
 		return (*[]byte)(&s.header)
 	}
 	s := new(small104)
-	s.header = s.data[:n:n]
+	s.header = s.data[:n]
 	return (*[]byte)(&s.header)
 }
+
+// smallSize is the memory, in bytes, that newSmall(n) takes.
+func smallSize(n int) int {
+	if n <= len(small40{}.data) {
+		return int(unsafe.Sizeof(small40{}))
+	}
+	return int(unsafe.Sizeof(small104{}))
+}
+
+// NewSmall is a message with a copy of body, of at most 104 bytes, that takes little more
+// memory than that.
+func NewSmall(body []byte, compressed bool) Message {
+	m := Message{Data: emptyData, Compressed: compressed, Len: len(body)}
+	if len(body) > 0 {
+		b := newSmall(len(body))
+		copy(*b, body)
+		m.Data, m.Held = (*mem.SliceBuffer)(b), uint32(smallSize(len(body)))
+	}
+	return m
+}
+
+var emptyData mem.Buffer = mem.SliceBuffer(nil)
+
+// Run is a number of small messages in about the memory of their bytes. The zero value
+// is empty.
+type Run struct {
+	b   []byte // for each its length and flag in one byte, and its body
+	off int    // where the oldest begins
+}
+
+// maxRun bounds a Run: a longer one would be copied too often as it grows.
+const maxRun = 4 << 10
+
+// IsSmall reports whether m can be part of a Run.
+func IsSmall(m Message) bool { return m.Len <= smallMax }
+
+// Add copies m, and reports whether it could: one that is not small it can't, nor any
+// when r is full. m is still the caller's.
+func (r *Run) Add(m Message) bool {
+	if !IsSmall(m) || len(r.b)+1+m.Len > maxRun {
+		return false
+	}
+	head := byte(m.Len) << 1
+	if m.Compressed {
+		head |= 1
+	}
+	r.b = append(append(r.b, head), m.Data.ReadOnlyData()...)
+	return true
+}
+
+// Next takes the oldest message out. There must be one.
+func (r *Run) Next() Message {
+	head := r.b[r.off]
+	at := r.off + 1
+	r.off = at + int(head>>1)
+	return NewSmall(r.b[at:r.off], head&1 != 0)
+}
+
+// Empty reports whether there is none.
+func (r *Run) Empty() bool { return r.off == len(r.b) }
+
+// Held is the memory, in bytes, that r takes.
+func (r *Run) Held() int { return int(unsafe.Sizeof(*r)) + cap(r.b) }

@@ -20,6 +20,7 @@ type spin struct {
 }
 
 type spinRole struct {
+	held   Shared
 	server bool
 	data   mem.BufferSlice // of the reply
 	closed chan struct{}
@@ -39,12 +40,12 @@ func newSpinRole(server bool) *spinRole {
 func (r *spinRole) stream() *spin {
 	s := r.pool.Get().(*spin)
 	s.Stream = Stream{}
-	s.Init(s)
+	s.Init(s, 0)
 	return s
 }
 
 func (r *spinRole) Accept(b *HeaderBlock, _ bool) (*Stream, error) {
-	b.SetMemo(r)
+	b.SetMemo(r, &r.held)
 	return &r.stream().Stream, nil
 }
 func (r *spinRole) Opened(*Stream, bool)         {}
@@ -55,14 +56,14 @@ func (r *spinRole) GoAway(frame.ErrCode, string) {}
 func (r *spinRole) Closed(error)                 { close(r.closed) }
 
 func (s *spin) OnHeaders(b *HeaderBlock, end bool) error {
-	b.SetMemo(s.role)
+	b.SetMemo(s.role, &s.role.held)
 	if end {
 		s.done <- struct{}{}
 	}
 	return nil
 }
-func (s *spin) Space(n int) []byte { return s.buf[:min(n, len(s.buf))] }
-func (s *spin) Filled(n int) error { return nil }
+func (s *spin) Space(n, _ int) []byte     { return s.buf[:min(n, len(s.buf))] }
+func (s *spin) Filled(n int) (int, error) { return 0, nil }
 
 // Static field sources, as a role has them for what never changes.
 var spinRequest, spinResponse, spinTrailers FieldSource = &request, &response, &trailers

@@ -33,9 +33,9 @@ func (c *Conn) crowded() bool {
 
 // waitForBudget lets what the peer caused drain away before reading goes on.
 // Where the peer is opening stream id, not 0, it also waits for a handler to return
-// if there are too many. While other streams are open it does so for a moment only,
-// and refuses the stream if none returns: their handlers may wait for what is still
-// to be read.
+// if there are too many: for a moment only, once until one does, and it refuses the
+// stream if none does. Handlers may wait for what is still to be read, and a PING
+// behind it asks whether we live.
 func (c *Conn) waitForBudget(id uint32) error {
 	opening := id != 0
 	c.endBatch()
@@ -47,8 +47,7 @@ func (c *Conn) waitForBudget(id uint32) error {
 			return c.end.cause
 		}
 		crowded := opening && c.crowded()
-		alone := c.table.peer == 0
-		if !c.overBudgetLocked(opening) && (!crowded || c.hopeless && !alone) {
+		if !c.overBudgetLocked(opening) && (!crowded || c.hopeless) {
 			c.mu.Unlock()
 			c.resume()
 			if crowded {
@@ -57,7 +56,7 @@ func (c *Conn) waitForBudget(id uint32) error {
 			}
 			return nil
 		}
-		if crowded && late == nil && !c.hopeless && !alone {
+		if crowded && late == nil && !c.hopeless {
 			t := time.NewTimer(handlerPatience)
 			defer t.Stop()
 			late = t.C

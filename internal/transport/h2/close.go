@@ -102,7 +102,7 @@ func (c *Conn) stopReading(err error) {
 	c.dropOutput() // what was added to it since
 	c.dropEncoder()
 	c.mu.Unlock()
-	c.act.release()
+	c.act.release(c.cfg.Pool)
 	c.act = nil
 }
 

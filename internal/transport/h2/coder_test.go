@@ -24,7 +24,7 @@ func (l lateCall) OnEnd() { l.role.calls <- l.spin }
 
 func (r *lateRole) Accept(*HeaderBlock, bool) (*Stream, error) {
 	s := r.stream()
-	s.Init(lateCall{s, r})
+	s.Init(lateCall{s, r}, 0)
 	return &s.Stream, nil
 }
 

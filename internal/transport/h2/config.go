@@ -43,6 +43,10 @@ type Config struct {
 	// MaxHeaderList bounds the header list of one block that the peer sends,
 	// as RFC 9113 section 6.5.2 counts it; 0 stands for 16 MiB.
 	MaxHeaderList uint32
+	// MaxHeld bounds what the peer makes a connection hold, in bytes of memory: past
+	// it no stream is accepted, past twice as much the connection ends. 0 stands for
+	// 256 MiB.
+	MaxHeld int64
 	// HeaderTable is SETTINGS_HEADER_TABLE_SIZE as announced; nil stands for
 	// the protocol's 4,096.
 	HeaderTable *uint32
@@ -57,7 +61,17 @@ type Config struct {
 	Keepalive Keepalive
 }
 
-const defaultMaxHeaderList = 16 << 20
+const (
+	defaultMaxHeaderList = 16 << 20
+	defaultMaxHeld       = 256 << 20
+)
+
+func (c *Config) maxHeld() int64 {
+	if c.MaxHeld == 0 {
+		return defaultMaxHeld
+	}
+	return c.MaxHeld
+}
 
 func (c *Config) maxHeaderList() uint32 {
 	if c.MaxHeaderList == 0 {

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/internal/transport/park"
 	"google.golang.org/grpc/internal/transport/readyreader"
 	"google.golang.org/grpc/internal/transport/warm"
+	"google.golang.org/grpc/mem"
 )
 
 // Conn is one HTTP/2 connection, of either side. See the package comment for
@@ -45,9 +46,6 @@ type Conn struct {
 
 	// heard is set for each batch, for part.
 	heard atomic.Bool
-
-	// allowance is granted, for those who have not mu.
-	allowance atomic.Uint32
 
 	seat alarm.Seat // of a keepalive that is far off
 
@@ -100,6 +98,8 @@ type Conn struct {
 	hopeless bool
 	zombies  int32 // handlers that still run though their stream is gone
 
+	account account // what the peer makes us hold
+
 	readBy    int64 // the read deadline by the clock, apart from the sweeper's; 0: none
 	idleSince int64 // when the last stream ended; only with TrackIdle
 	ka        keepaliveState
@@ -140,7 +140,10 @@ type active struct {
 	memos   memos
 	frags   fragments
 	batch   bool      // frames were read since the last BatchEnd
+	broke   bool      // more than twice the bound is held, or was a moment ago
 	now     time.Time // when the batch began
+	ledger  ledger    // what is to be charged
+	credit  int       // what may be reserved for the DATA frame at hand, whether or not it has come
 }
 
 // lasting is what of active is kept while a connection is idle.
@@ -172,27 +175,22 @@ func (c *Conn) readOptions() readyreader.Options {
 }
 
 // release gives a back, less what grew large.
-func (a *active) release() {
+func (a *active) release(pool mem.BufferPool) {
 	park.ProcessSweeper().Remove(&a.entry)
 	a.rd.Release()
 	a.rd = nil
 	if a.dec.Cap() > maxPooledTable {
 		a.dec = hpack.Decoder{}
 	}
-	if cap(a.frags.buf) > 16<<10 {
-		a.frags.buf = nil
-	}
 	a.headers.list.Reset(0)
 	a.headers.list.Release()
-	a.headers.slot, a.headers.memo = nil, nil
-	// A connection may end in the middle of a field block.
-	a.frags.id, a.frags.void = 0, nil
+	a.headers.slot, a.headers.memo, a.headers.held = nil, nil, nil
+	a.ledger = ledger{}
+	a.broke = false
+	a.frags.drop(pool) // a connection may end in the middle of a field block
 	a.batch, a.caused = false, false
 	a.wait = nil // a channel may belong to a synctest bubble
-	for i := range a.memos.slot {
-		s := &a.memos.slot[i]
-		s.block, s.memo, s.gen = s.block[:0], nil, 0
-	}
+	a.memos.clear()
 	actives.Put(a)
 }
 
@@ -211,7 +209,6 @@ func New(nc net.Conn, side Side, cfg *Config, h Handler) *Conn {
 		granted: max(cfg.streamWindow(), flow.DefaultWindow),
 		remote:  initialRemote,
 	}
-	c.allowance.Store(c.granted)
 	if w, ok := readyreader.NewWriter(nc); ok {
 		c.try = w
 	}

@@ -321,17 +321,23 @@ func TestStuckHandlers(t *testing.T) {
 	}
 }
 
-// While no other stream is open the next one waits for as long as it takes.
+// Also where no other stream is open the wait has an end: a connection that waited for
+// handlers which never return would answer nothing, and its peer give it up.
 func TestOnlyStuckHandlers(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPeer(t, Server, peerConfig{Config: Config{MaxStreams: 1}})
 		p.send(p.request(1, true), rst(1, 8))
 		p.role.take()
-		p.send(p.request(3, true))
-		time.Sleep(10 * handlerPatience)
+		p.send(p.request(3, true), ping("12345678"))
+		p.want()
+		time.Sleep(handlerPatience)
 		p.wantTold()
+		p.want("RST 3 REFUSED_STREAM", "PING ack 12345678")
+		p.send(p.request(5, true), ping("12345678")) // nobody has returned since
+		p.want("RST 5 REFUSED_STREAM", "PING ack 12345678")
 		p.role.done(p.role.stream(1))
-		p.wantTold("opened 3 :method=POST :path=/x end")
+		p.send(p.request(7, true))
+		p.wantTold("opened 7 :method=POST :path=/x end")
 		p.want()
 	})
 }

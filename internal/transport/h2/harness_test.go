@@ -84,7 +84,7 @@ type testRole struct {
 
 func (r *testRole) Accept(b *HeaderBlock, end bool) (*Stream, error) {
 	s := &testStream{role: r}
-	s.Init(s)
+	s.Init(s, 0)
 	s.fields = fieldsOf(b)
 	if r.accept != nil {
 		if err := r.accept(s, b); err != nil {
@@ -173,7 +173,7 @@ type testStream struct {
 
 func newTestStream(r *testRole) *testStream {
 	s := &testStream{role: r}
-	s.Init(s)
+	s.Init(s, 0)
 	return s
 }
 
@@ -196,7 +196,7 @@ func (s *testStream) OnHeaders(b *HeaderBlock, end bool) error {
 	return nil
 }
 
-func (s *testStream) Space(n int) []byte {
+func (s *testStream) Space(n, _ int) []byte {
 	if len(s.buf) == 0 {
 		s.buf = make([]byte, 4096)
 	}
@@ -204,19 +204,19 @@ func (s *testStream) Space(n int) []byte {
 	return s.space
 }
 
-func (s *testStream) Filled(n int) error {
+func (s *testStream) Filled(n int) (grew int, err error) {
 	s.mu.Lock()
 	s.body = append(s.body, s.space[:n]...)
 	s.mu.Unlock()
 	if s.filled != nil {
 		if err := s.filled(n); err != nil {
-			return err
+			return 0, err
 		}
 	}
 	if s.role.greedy && !s.keep {
-		s.Consume(n)
+		s.Consume(n, 0)
 	}
-	return nil
+	return 0, nil
 }
 
 func (s *testStream) OnEnd() {

@@ -14,8 +14,9 @@ import (
 // HeaderBlock is one decoded field block, valid during the call that brings it.
 type HeaderBlock struct {
 	list hpack.List
-	slot *any
+	slot *memoSlot // where a memo of it goes; nil: nowhere
 	memo any
+	held *Shared // what the memo takes, or what was made of the block
 }
 
 // Memo is what an earlier call left with SetMemo for a block that was the same
@@ -23,11 +24,14 @@ type HeaderBlock struct {
 // memo the fields themselves are not decoded: Len is 0.
 func (b *HeaderBlock) Memo() any { return b.memo }
 
-// SetMemo keeps v, which must not refer to the block, for the next block like
-// this one. It is forgotten when the connection goes idle.
-func (b *HeaderBlock) SetMemo(v any) {
-	if b.slot != nil {
-		*b.slot = v
+// SetMemo says that the stream holds v, which was made of the block and must not refer
+// to it, and that held is the memory this takes. It is charged for as long as the
+// stream, and with a server its handler, goes on. A small one is kept for the next
+// block like this one, too, and forgotten when the connection goes idle.
+func (b *HeaderBlock) SetMemo(v any, held *Shared) {
+	b.held = held
+	if b.slot != nil && held.size <= memoMaxHeld {
+		b.slot.memo, b.slot.shared = v, held
 	}
 }
 
@@ -53,39 +57,14 @@ func (b *HeaderBlock) Size() int { return b.list.Size() }
 // fields are then missing.
 func (b *HeaderBlock) TooLarge() bool { return b.list.TooLarge() }
 
-// fragments gathers one field block out of HEADERS and CONTINUATION frames.
-// Owned by the reader.
-type fragments struct {
-	id     uint32 // the stream whose block is open, 0 if none is
-	end    bool   // END_STREAM came with the HEADERS frame
-	void   error  // a stream error that the HEADERS frame already deserved
-	buf    []byte
-	frames int
-}
-
-func (f *fragments) begin(id uint32, end bool, void error) {
-	f.id, f.end, f.void, f.frames = id, end, void, 0
-	f.buf = f.buf[:0]
-}
-
-// add appends one frame's part. limit is the header list limit: compressed, a
-// list can't usefully be larger. A little more is let through all the same, for
-// the stream alone to fail.
-func (f *fragments) add(p []byte, limit uint32) error {
-	f.frames++
-	if uint64(len(f.buf)+len(p)) > uint64(limit)+fragmentSlack {
-		return frame.ConnError(frame.EnhanceYourCalm, "field block larger than the header list limit")
-	}
-	if f.frames > maxFragments+len(f.buf)>>10 {
-		return frame.ConnError(frame.EnhanceYourCalm, "field block in too many CONTINUATION frames")
-	}
-	f.buf = append(f.buf, p...)
-	return nil
-}
-
 const (
 	memoSlots   = 8
-	memoMaxSize = 512 // of a block in bytes
+	memoMaxSize = 512     // of a block in bytes
+	memoMaxHeld = 2 << 10 // of what is made of it: a byte of a block can stand for thousands
+
+	// maxKeptList is how much memory the connection's field list keeps from one block
+	// to the next, in bytes.
+	maxKeptList = 8 << 10
 )
 
 // memos remembers the last few field blocks that changed nothing in the HPACK
@@ -97,9 +76,10 @@ type memos struct {
 }
 
 type memoSlot struct {
-	block []byte
-	gen   uint64 // of the HPACK table the block was read with
-	memo  any
+	block  []byte
+	gen    uint64 // of the HPACK table the block was read with
+	memo   any
+	shared *Shared // what memo takes
 }
 
 func (m *memos) find(block []byte, gen uint64) *memoSlot {
@@ -113,13 +93,22 @@ func (m *memos) find(block []byte, gen uint64) *memoSlot {
 }
 
 // claim returns a slot for block, the oldest one.
-func (m *memos) claim(block []byte, gen uint64) *memoSlot {
+func (m *memos) claim(block []byte, gen uint64, l *ledger) *memoSlot {
 	s := &m.slot[m.turn]
 	m.turn = (m.turn + 1) % memoSlots
 	s.block = append(s.block[:0], block...)
 	s.gen = gen
-	s.memo = nil
+	l.lost = s.shared
+	s.memo, s.shared = nil, nil
 	return s
+}
+
+// clear forgets them all.
+func (m *memos) clear() {
+	for i := range m.slot {
+		s := &m.slot[i]
+		s.block, s.memo, s.shared, s.gen = s.block[:0], nil, nil, 0
+	}
 }
 
 // decode reads a whole field block into the connection's HeaderBlock.
@@ -129,20 +118,35 @@ func (c *Conn) decode(block []byte) (*HeaderBlock, error) {
 	gen := a.dec.Generation()
 	if s := a.memos.find(block, gen); s != nil {
 		b.list.Reset(0)
-		b.slot, b.memo = nil, s.memo
+		b.slot, b.memo, b.held = nil, s.memo, s.shared
 		return b, nil
 	}
-	b.slot, b.memo = nil, nil
+	b.slot, b.memo, b.held = nil, nil, nil
 	b.list.Reset(c.cfg.maxHeaderList())
 	if err := a.dec.Decode(block, &b.list); err != nil {
 		// "A decoding error in a field block MUST be treated as a connection
 		// error of type COMPRESSION_ERROR", section 4.3.
-		return nil, frame.ConnError(frame.CompressionError, err.Error())
+		return b, frame.ConnError(frame.CompressionError, err.Error())
 	}
 	if a.dec.Generation() == gen && len(block) <= memoMaxSize && !b.list.TooLarge() {
-		b.slot = &a.memos.claim(block, gen).memo
+		b.slot = a.memos.claim(block, gen, &a.ledger)
 	}
 	return b, nil
+}
+
+// gained is what a memo of b takes that was kept just now.
+func (b *HeaderBlock) gained() *Shared {
+	if b.slot == nil {
+		return nil
+	}
+	return b.slot.shared
+}
+
+// slim gives the list's memory back if a block made it large.
+func (b *HeaderBlock) slim() {
+	if b.list.Cap() > maxKeptList {
+		b.list.Release()
+	}
 }
 
 // FieldWriter takes the fields of a header block that is being sent.

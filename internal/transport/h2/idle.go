@@ -145,7 +145,8 @@ func (c *Conn) park() error {
 func (c *Conn) slim() {
 	c.freezeDecoder()
 	c.lasting = c.act.lasting
-	c.act.release()
+	c.forgetMemos()
+	c.act.release(c.cfg.Pool)
 	c.act = nil
 	if r, ok := c.nc.(releaser); ok {
 		r.ReleaseIdle()

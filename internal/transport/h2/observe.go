@@ -9,6 +9,8 @@ type Stats struct {
 	Parked  bool // it has neither a goroutine nor a read buffer
 	Streams int  // that are open
 
+	// Held is the memory, in bytes, of what came from the peer: see account.
+	Held int
 	// Queued is the memory, in bytes, of what waits to be sent, and what is sent
 	// but for the batch that the system is being given.
 	Queued int
@@ -31,7 +33,7 @@ func (c *Conn) Stats() Stats {
 	if c.dead {
 		return Stats{}
 	}
-	s.Streams = c.table.open()
+	s.Streams, s.Held = c.table.open(), int(c.account.held)
 	s.SendWindow, s.RecvWindow = c.outflow.Window(), c.inflow.Window()
 	s.Queued = cap(c.out.b)
 	for _, st := range c.table.byID {
@@ -40,15 +42,4 @@ func (c *Conn) Stats() Stats {
 		}
 	}
 	return s
-}
-
-// Receivers returns those of the open streams.
-func (c *Conn) Receivers() []Receiver {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	list := make([]Receiver, 0, c.table.open())
-	for _, st := range c.table.byID {
-		list = append(list, st.recv)
-	}
-	return list
 }

@@ -37,6 +37,11 @@ func (c *Conn) read() error {
 				return err
 			}
 		}
+		if c.act.broke {
+			if err := c.bankruptcy(); err != nil {
+				return c.violation(err)
+			}
+		}
 		if c.act.caused {
 			c.act.caused = false
 			if c.overBudget(false) {
@@ -83,6 +88,7 @@ func (c *Conn) endBatch() {
 	c.act.batch = false
 	c.handler.BatchEnd()
 	c.mu.Lock()
+	c.enter()
 	if c.mute {
 		c.dropOutput()
 	}

@@ -46,7 +46,7 @@ func (c *Conn) onData(h frame.Header) error {
 	}
 	end := h.Flags.Has(frame.FlagEndStream)
 	if extra := h.Length - data; extra > 0 && !end {
-		s.Consume(int(extra))
+		s.Consume(int(extra), 0)
 	}
 	if data == 0 && !end {
 		return c.useless()
@@ -81,6 +81,8 @@ func (c *Conn) readPadding(h frame.Header) (data, pad uint32, err error) {
 func (c *Conn) receive(h frame.Header) (*Stream, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.enter()
+	c.act.credit = c.account.ahead()
 	if err := c.countDataLocked(h.Length); err != nil {
 		return nil, err
 	}
@@ -117,6 +119,7 @@ func (c *Conn) countDataLocked(n uint32) error {
 	if err := c.inflow.Receive(n); err != nil {
 		return frame.ConnError(frame.FlowControlError, err.Error())
 	}
+	c.account.arrived(n)
 	if inc := c.inflow.Consume(n); inc > 0 {
 		c.appendWindowUpdate(0, inc)
 		c.act.caused = true
@@ -125,14 +128,24 @@ func (c *Conn) countDataLocked(n uint32) error {
 }
 
 // fillBody reads n bytes to where the stream wants them. fault is the stream's
-// objection; the rest is then skipped.
+// objection; the rest is then skipped. What the stream holds for it is charged later.
 func (c *Conn) fillBody(s *Stream, n int) (fault, err error) {
 	for n > 0 {
-		if c.act.rd.Buffered() == 0 {
+		arrived := min(c.act.rd.Buffered(), n)
+		if arrived == 0 {
 			c.endBatch()
 		}
-		k, err := c.act.rd.Read(s.recv.Space(n))
-		fault := s.recv.Filled(k)
+		p := s.recv.Space(n, max(2*arrived, c.act.credit))
+		if len(p) == 0 {
+			if _, err := c.await(1); err != nil {
+				return nil, unexpectedEOF(err)
+			}
+			continue
+		}
+		k, err := c.act.rd.Read(p)
+		grew, fault := s.recv.Filled(k)
+		c.act.ledger.stream = s
+		c.act.ledger.body += grew
 		c.resume()
 		if err != nil && !c.wasQuiet(err) {
 			return nil, unexpectedEOF(err)
@@ -158,6 +171,7 @@ const (
 func (c *Conn) endRemote(s *Stream) endKind {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.enter()
 	if s.state == stateClosed {
 		return endedHalf
 	}

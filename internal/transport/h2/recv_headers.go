@@ -17,7 +17,7 @@ func (c *Conn) onHeaders(h frame.Header, p []byte) error {
 		return c.onBlock(h.StreamID, f.EndStream, f.Fragment, err)
 	}
 	c.act.frags.begin(h.StreamID, f.EndStream, err)
-	return c.act.frags.add(f.Fragment, c.cfg.maxHeaderList())
+	return c.addFragment(f.Fragment)
 }
 
 func isStreamError(err error) bool {
@@ -31,22 +31,37 @@ func (c *Conn) onContinuation(h frame.Header, p []byte) error {
 		return err
 	}
 	a := &c.act.frags
-	if err := a.add(f.Fragment, c.cfg.maxHeaderList()); err != nil || !f.EndHeaders {
+	if err := c.addFragment(f.Fragment); err != nil || !f.EndHeaders {
 		return err
 	}
-	id := a.id
-	a.id = 0
-	return c.onBlock(id, a.end, a.buf, a.void)
+	defer c.dropFragments()
+	return c.onBlock(a.id, a.end, a.join(c.cfg.Pool), a.void)
+}
+
+func (c *Conn) addFragment(p []byte) error {
+	a := c.act
+	held := a.frags.held
+	err := a.frags.add(p, c.cfg.maxHeaderList(), c.cfg.Pool)
+	a.ledger.loose += a.frags.held - held
+	a.frags.charged += a.frags.held - held
+	return err
+}
+
+func (c *Conn) dropFragments() {
+	c.act.ledger.loose -= c.act.frags.charged
+	c.act.frags.drop(c.cfg.Pool)
 }
 
 // onBlock takes a whole field block. void is a stream error its frames already
 // deserve; the block is decoded all the same, to keep the table in step.
 func (c *Conn) onBlock(id uint32, end bool, block []byte, void error) error {
 	b, err := c.decode(block)
+	defer b.slim()
 	if err != nil {
 		return err
 	}
 	c.mu.Lock()
+	c.enter()
 	s := c.table.get(id)
 	if s != nil {
 		ev := recvHeaders
@@ -73,6 +88,7 @@ func (c *Conn) onBlock(id uint32, end bool, block []byte, void error) error {
 	// A GOAWAY that is said from here on names id.
 	c.admitting = true
 	full := c.table.peer >= c.table.maxPeer
+	strained := c.account.standing(c.cfg.maxHeld()) != solvent
 	wait := c.overBudgetLocked(true) || c.crowded()
 	c.mu.Unlock()
 	switch {
@@ -82,6 +98,8 @@ func (c *Conn) onBlock(id uint32, end bool, block []byte, void error) error {
 		err = frame.StreamError(id, frame.RefusedStream, "too many concurrent streams")
 	case b.TooLarge():
 		err = frame.StreamError(id, frame.EnhanceYourCalm, "header list larger than announced")
+	case strained:
+		err = frame.StreamError(id, frame.EnhanceYourCalm, "the connection holds more than its bound of what its peer sent")
 	case wait:
 		err = c.waitForBudget(id)
 	}
@@ -118,6 +136,10 @@ func (c *Conn) onMoreHeaders(s *Stream, b *HeaderBlock, end bool, void error) er
 		kind = c.endRemote(s)
 	}
 	err := s.recv.OnHeaders(b, end)
+	if s.opener == c.side {
+		l := &c.act.ledger
+		l.stream, l.block, l.gained = s, b.held, b.gained()
+	}
 	switch {
 	case err != nil && kind == endedBoth:
 		// There is no stream left to reset, but its Receiver doesn't know.
@@ -143,9 +165,13 @@ func (c *Conn) accept(id uint32, b *HeaderBlock, end bool) error {
 		return frame.StreamError(id, frame.InternalError, err.Error())
 	}
 	c.act.nonsense.useful()
+	c.act.ledger.gained = b.gained()
 	c.mu.Lock()
 	c.admitting = false
 	c.register(s, id, c.side.other())
+	c.account.charge(s.held)
+	c.share(s, b.held)
+	c.enter()
 	s.state = stateOpen
 	if end {
 		s.state = stateHalfClosedRemote

@@ -197,7 +197,6 @@ func (c *Conn) growWindows(n uint32) {
 	}
 	delta := int64(n) - int64(c.granted)
 	c.window, c.granted = n, max(n, c.granted)
-	c.allowance.Store(c.granted)
 	c.out.reserve(2*frame.HeaderLen+6+4, c.cfg.Pool)
 	c.out.b = frame.AppendSettings(c.out.b, frame.Setting{ID: frame.InitialWindowSize, Value: n})
 	c.acksDue++

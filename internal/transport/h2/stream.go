@@ -25,18 +25,22 @@ type Stream struct {
 	// Guarded by conn.mu.
 	state   streamState
 	handled bool // Done was called
+	settled bool // nothing is charged for it any more
 	counted bool // stands among the handlers whose stream is gone
 	out     flow.Outflow
 	in      flow.Inflow
 	pending *sendQueue    // what the windows have not let through yet
 	space   chan struct{} // a sender waits for room; closed when there is some
+	held    int           // bytes that the account was charged for it, but for shared
+	shared  *Shared       // what was made of the header block that it began with
 
 	// The scheduler's ring; guarded by conn.mu.
 	next, prev *Stream
 }
 
-// Init prepares a stream whose events go to recv.
-func (s *Stream) Init(recv Receiver) { s.recv = recv }
+// Init prepares a stream whose events go to recv. Where the peer opens it, cost is the
+// memory, in bytes, that it takes.
+func (s *Stream) Init(recv Receiver, cost int) { s.recv, s.held = recv, cost }
 
 // ID is the stream's identifier, 0 before it is open.
 func (s *Stream) ID() uint32 { return s.id }
@@ -65,14 +69,26 @@ func (f *Frames) ends() bool { return f.End || f.Trailers != nil }
 func (s *Stream) Send(f Frames) error {
 	c := s.conn
 	c.mu.Lock()
-	if !s.state.canSend() || c.dead || s.pending != nil && s.pending.end {
-		c.mu.Unlock()
+	err := s.queue(&f)
+	c.unlockAndFlush()
+	return err
+}
+
+// Queue is Send for the reader, within a call of its Handler or Receiver: what is
+// queued is written when the batch ends.
+func (s *Stream) Queue(f Frames) error {
+	s.conn.mu.Lock()
+	defer s.conn.mu.Unlock()
+	return s.queue(&f)
+}
+
+// queue takes f, unless the stream can't send it any more. mu is held.
+func (s *Stream) queue(f *Frames) error {
+	if !s.state.canSend() || s.conn.dead || s.pending != nil && s.pending.end {
 		f.Data.Free()
 		return ErrStreamDone
 	}
-	err := c.appendFrames(s, &f)
-	c.unlockAndFlush()
-	return err
+	return s.conn.appendFrames(s, f)
 }
 
 // Room returns nil if the stream takes another message, else a channel that is
@@ -89,23 +105,38 @@ func (s *Stream) Room() <-chan struct{} {
 	return s.space
 }
 
-// Window is how many bytes of a body the peer may send before any are consumed.
-func (s *Stream) Window() int { return int(s.conn.allowance.Load()) }
-
-// Consume says that n bytes of the body need no more memory, so that the peer
-// may send as many again.
-func (s *Stream) Consume(n int) { s.grant((*flow.Inflow).Consume, n) }
+// Consume says that n bytes of the body were taken, so that the peer may send as many
+// again, and that freed bytes of the memory they were in are not held for it any
+// more.
+func (s *Stream) Consume(n, freed int) { s.grant((*flow.Inflow).Consume, n, freed) }
 
 // Expect says that the application waits for n bytes of the body that have not
 // arrived, and that the window must not be what keeps them.
-func (s *Stream) Expect(n int) { s.grant((*flow.Inflow).Expect, n) }
+func (s *Stream) Expect(n int) { s.grant((*flow.Inflow).Expect, n, 0) }
 
-func (s *Stream) grant(by func(*flow.Inflow, uint32) uint32, n int) {
+// Refund says that freed bytes of memory are not held for the peer any more.
+func (s *Stream) Refund(freed int) {
+	c := s.conn
+	c.mu.Lock()
+	c.refund(s, freed)
+	c.mu.Unlock()
+}
+
+// refund takes n bytes off what is held for s. mu is held.
+func (c *Conn) refund(s *Stream, n int) {
+	if !s.settled {
+		s.held -= n
+		c.account.refund(n)
+	}
+}
+
+func (s *Stream) grant(by func(*flow.Inflow, uint32) uint32, n, freed int) {
 	c := s.conn
 	if n <= 0 {
 		return
 	}
 	c.mu.Lock()
+	c.refund(s, freed)
 	if !s.state.canRecv() || c.dead {
 		c.mu.Unlock()
 		return
@@ -141,6 +172,7 @@ func (s *Stream) Done() {
 	s.handled = true
 	if s.counted {
 		s.counted = false
+		c.settle(s)
 		c.zombies--
 		c.hopeless = false
 		c.wakeReaderLocked()

@@ -29,7 +29,7 @@ func TestClientCall(t *testing.T) {
 			t.Errorf("received %q, %d streams open", s.received(), p.conn.Streams())
 		}
 		s.Reset(frame.Cancel) // too late for anyone
-		s.Consume(4)
+		s.Consume(4, 0)
 		p.want()
 	})
 }

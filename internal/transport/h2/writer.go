@@ -383,11 +383,13 @@ func (c *Conn) finish(s *Stream) {
 	if !c.table.remove(s) {
 		return
 	}
+	if s.opener != c.side && !s.handled {
+		s.counted = true
+		c.zombies++
+	} else {
+		c.settle(s)
+	}
 	if s.opener != c.side {
-		if !s.handled {
-			s.counted = true
-			c.zombies++
-		}
 		c.wakeReaderLocked() // there may be a place now
 	}
 	if c.table.open() == 0 {

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package h2
+
+import (
+	"fmt"
+
+	"google.golang.org/grpc/internal/transport/h2/frame"
+)
+
+// account is what the peer makes a connection hold, in bytes of memory. Pure; guarded
+// by Conn.mu.
+//
+// It is charged when memory is taken for something that came from the peer, with what
+// that costs, and refunded when the memory is given back or is the application's. The
+// bound on it is a last resort: nothing that is charged is more than about four times
+// what the peer has spent for it.
+type account struct {
+	held   int64
+	earned uint32 // bytes of DATA that arrived, as far as they count
+}
+
+// maxAhead bounds what is reserved for messages that have not arrived, in bytes.
+const maxAhead = 4 << 20
+
+// charge adds n bytes, and refund takes them off again. Between the two that are about
+// the same memory, and run on two goroutines, the account may be short of it.
+func (a *account) charge(n int) { a.held += int64(n) }
+func (a *account) refund(n int) { a.held -= int64(n) }
+
+// arrived counts n bytes of DATA.
+func (a *account) arrived(n uint32) { a.earned = min(a.earned+min(n, maxAhead), maxAhead) }
+
+// ahead is how many bytes may be reserved for a message that has not arrived: as much
+// as the peer has sent before, less what is held already. A message that has all of
+// its memory at once need not be copied as it grows.
+func (a *account) ahead() int { return int(max(int64(a.earned)-a.held, 0)) }
+
+// standing is what follows from what a connection holds.
+type standing uint8
+
+const (
+	solvent  standing = iota
+	strained          // past the bound: no new streams
+	bankrupt          // past twice the bound: the connection ends
+)
+
+func (a *account) standing(bound int64) standing {
+	switch {
+	case a.held <= bound:
+		return solvent
+	case a.held/2 <= bound:
+		return strained
+	}
+	return bankrupt
+}
+
+// Shared is memory that is charged once, however many streams, and perhaps a memo,
+// hold it. It belongs to one connection. Guarded by Conn.mu, but for size, which does
+// not change.
+type Shared struct {
+	size    int
+	holders int
+}
+
+// NewShared is size bytes that nobody holds yet.
+func NewShared(size int) Shared { return Shared{size: size} }
+
+// hold and drop say that there is one more holder of s, or one less. A nil s is nothing.
+func (a *account) hold(s *Shared) {
+	if s == nil {
+		return
+	}
+	if s.holders++; s.holders == 1 {
+		a.charge(s.size)
+	}
+}
+
+func (a *account) drop(s *Shared) {
+	if s == nil {
+		return
+	}
+	if s.holders--; s.holders == 0 {
+		a.refund(s.size)
+	}
+}
+
+// ledger is what the reader has taken and not charged yet. It charges it when it takes
+// Conn.mu anyway, at the end of its batch at the latest. Owned by the reader.
+type ledger struct {
+	stream *Stream // who holds the bytes of body and the block that follow
+	body   int
+	block  *Shared
+	loose  int     // bytes that the connection holds for itself
+	gained *Shared // by a memo
+	lost   *Shared
+}
+
+// enter charges what the ledger has. mu is held.
+func (c *Conn) enter() {
+	l := &c.act.ledger
+	if s := l.stream; s != nil {
+		if !s.settled {
+			s.held += l.body
+			c.account.charge(l.body)
+			c.share(s, l.block)
+		}
+		l.stream, l.body, l.block = nil, 0, nil
+	}
+	if l.loose != 0 {
+		c.account.charge(l.loose)
+		l.loose = 0
+	}
+	if l.gained != nil || l.lost != nil {
+		c.account.hold(l.gained)
+		c.account.drop(l.lost)
+		l.gained, l.lost = nil, nil
+	}
+	c.act.broke = c.account.standing(c.cfg.maxHeld()) == bankrupt
+}
+
+// share makes s a holder of b. mu is held.
+func (c *Conn) share(s *Stream, b *Shared) {
+	if b != nil {
+		c.account.hold(b)
+		c.account.drop(s.shared)
+		s.shared = b
+	}
+}
+
+// forgetMemos is for a reader that is about to go.
+func (c *Conn) forgetMemos() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.enter()
+	for i := range c.act.memos.slot {
+		c.account.drop(c.act.memos.slot[i].shared)
+	}
+	c.act.memos.clear()
+}
+
+// settle ends the charges for s: what is left of it is the application's. mu is held.
+func (c *Conn) settle(s *Stream) {
+	if s.settled {
+		return
+	}
+	s.settled = true
+	c.account.refund(s.held)
+	c.account.drop(s.shared)
+	s.held, s.shared = 0, nil
+}
+
+// bankruptcy ends a connection that holds too much.
+func (c *Conn) bankruptcy() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.enter()
+	if c.account.standing(c.cfg.maxHeld()) != bankrupt {
+		return nil
+	}
+	return frame.ConnError(frame.EnhanceYourCalm, fmt.Sprintf(
+		"the connection holds %d bytes of what its peer sent, more than twice the bound of %d", c.account.held, c.cfg.maxHeld()))
+}

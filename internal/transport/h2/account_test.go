@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package h2
+
+import (
+	"math/rand/v2"
+	"testing"
+)
+
+func TestAccountStanding(t *testing.T) {
+	for _, tt := range []struct {
+		held, bound int64
+		want        standing
+	}{
+		{0, 0, solvent},
+		{-5, 0, solvent}, // a refund that came before its charge
+		{1, 0, strained},
+		{2, 0, bankrupt},
+		{100, 100, solvent},
+		{101, 100, strained},
+		{201, 100, strained},
+		{202, 100, bankrupt},
+		{1 << 40, 1<<63 - 1, solvent}, // no bound
+	} {
+		a := account{held: tt.held}
+		if got := a.standing(tt.bound); got != tt.want {
+			t.Errorf("%d held, bound %d: %d, want %d", tt.held, tt.bound, got, tt.want)
+		}
+	}
+}
+
+func TestAccountAhead(t *testing.T) {
+	var a account
+	if a.ahead() != 0 {
+		t.Error("credit for a peer that has sent nothing")
+	}
+	a.arrived(1000)
+	if got := a.ahead(); got != 1000 {
+		t.Errorf("%d ahead after 1000 bytes", got)
+	}
+	a.charge(600)
+	if got := a.ahead(); got != 400 {
+		t.Errorf("%d ahead with 600 of 1000 bytes held", got)
+	}
+	a.charge(600)
+	if a.ahead() != 0 {
+		t.Error("credit beyond what was sent")
+	}
+	a.refund(1200)
+	for range 3 {
+		a.arrived(1<<32 - 1)
+	}
+	if got := a.ahead(); got != maxAhead {
+		t.Errorf("%d ahead after many bytes", got)
+	}
+}
+
+// TestAccountModel: whatever happens in whatever order, the account is the sum of what is
+// held, each piece of shared memory once, and nothing in the end.
+func TestAccountModel(t *testing.T) {
+	for seed := range uint64(50) {
+		rnd := rand.New(rand.NewPCG(1, seed))
+		var c Conn
+		c.cfg = &Config{}
+		c.act = &active{}
+		var streams []*Stream
+		body := map[*Stream]int{}
+		shares := map[*Stream]*Shared{}
+		var memo, pending *Shared
+		loose := 0
+		for range 300 {
+			switch rnd.IntN(8) {
+			case 0: // a stream opens, with a block of its own or the memo's
+				s := &Stream{held: 600}
+				block := memo
+				if memo == nil || rnd.IntN(2) == 0 {
+					n := NewShared(rnd.IntN(1000))
+					block = &n
+				}
+				c.account.charge(s.held)
+				c.share(s, block)
+				streams, body[s], shares[s] = append(streams, s), 600, block
+			case 1, 2: // something arrives
+				if len(streams) == 0 {
+					continue
+				}
+				s, n := streams[rnd.IntN(len(streams))], rnd.IntN(5000)
+				c.act.ledger.stream, c.act.ledger.body = s, n
+				body[s] += n
+				c.enter()
+			case 3: // something is taken
+				if len(streams) == 0 {
+					continue
+				}
+				s := streams[rnd.IntN(len(streams))]
+				n := rnd.IntN(body[s] + 1)
+				c.refund(s, n)
+				body[s] -= n
+			case 4: // a stream ends; what comes later changes nothing
+				if len(streams) == 0 {
+					continue
+				}
+				i := rnd.IntN(len(streams))
+				s := streams[i]
+				c.settle(s)
+				c.settle(s)
+				c.refund(s, 77)
+				c.act.ledger.stream, c.act.ledger.body = s, 99
+				c.enter()
+				streams = append(streams[:i], streams[i+1:]...)
+				delete(body, s)
+				delete(shares, s)
+			case 5: // another memo
+				c.act.ledger.lost, pending = memo, nil
+				if len(streams) > 0 {
+					pending = shares[streams[rnd.IntN(len(streams))]]
+				}
+				c.act.ledger.gained = pending
+				memo = pending
+				c.enter()
+			case 6:
+				n := rnd.IntN(2000) - min(loose, 1000)
+				c.act.ledger.loose += n
+				loose += n
+				c.enter()
+			}
+			want, seen := loose, map[*Shared]bool{nil: true}
+			for _, s := range streams {
+				want += body[s]
+				if b := shares[s]; !seen[b] {
+					seen[b] = true
+					want += b.size
+				}
+			}
+			if !seen[memo] {
+				want += memo.size
+			}
+			if c.account.held != int64(want) {
+				t.Fatalf("seed %d: %d bytes are charged, %d held", seed, c.account.held, want)
+			}
+		}
+		for _, s := range streams {
+			c.settle(s)
+		}
+		c.act.ledger.lost, c.act.ledger.loose = memo, -loose
+		c.enter()
+		if c.account.held != 0 {
+			t.Fatalf("seed %d: %d bytes are left", seed, c.account.held)
+		}
+	}
+}

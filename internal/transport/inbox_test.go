@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transport
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc/internal/transport/grpcwire"
+	"google.golang.org/grpc/mem"
+)
+
+func testMessage(n int, compressed bool) grpcwire.Message {
+	body := []byte(strings.Repeat(string(rune('a'+n%26)), n))
+	m := grpcwire.NewSmall(body[:min(n, 104)], compressed)
+	if n > 104 {
+		m.Data, m.Len, m.Held = mem.SliceBuffer(body), n, uint32(n+96)
+	}
+	return m
+}
+
+// TestInbox: messages come out as they went in, and what they take is counted to the byte
+// that it began with.
+func TestInbox(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		var q inbox
+		var want []grpcwire.Message
+		for range 300 {
+			if rnd.IntN(5) < 3 {
+				n := []int{0, 1, 40, 41, 104, 105, 3000}[rnd.IntN(7)]
+				m := testMessage(n, rnd.IntN(2) == 0)
+				want = append(want, m)
+				if q.push(m) != (len(want) > 1 && m.Len <= 104) {
+					t.Fatalf("message %d of %d bytes: copied or not", len(want), m.Len)
+				}
+			} else if m, ok := q.pop(); ok != (len(want) > 0) {
+				t.Fatalf("pop says %v with %d messages", ok, len(want))
+			} else if ok {
+				w := want[0]
+				want = want[1:]
+				if m.Len != w.Len || m.Compressed != w.Compressed || m.Held != w.Held ||
+					string(m.Data.ReadOnlyData()) != string(w.Data.ReadOnlyData()) {
+					t.Fatalf("got %+v, want %+v", m, w)
+				}
+			}
+			if q.len() != len(want) {
+				t.Fatalf("len %d, want %d", q.len(), len(want))
+			}
+			if len(want) == 0 && q.held() != 0 {
+				t.Fatalf("empty, it holds %d bytes", q.held())
+			}
+		}
+		q.drop()
+		if q.held() != 0 || q.len() != 0 {
+			t.Fatalf("dropped, it holds %d bytes", q.held())
+		}
+	}
+}
+
+// TestInboxIsCompact: messages that wait take no more than four times their size on the
+// wire, but for a few.
+func TestInboxIsCompact(t *testing.T) {
+	const few = 600
+	for _, n := range []int{0, 1, 2, 10, 40, 41, 104, 105, 130, 255, 257, 513, 5000} {
+		var a grpcwire.Assembler
+		a.Init(mem.DefaultBufferPool(), 1<<20)
+		var q inbox
+		wire := grpcwire.AppendPrefix(nil, false, uint32(n))
+		wire = append(wire, make([]byte, n)...)
+		for sent := len(wire); sent < 1<<16; sent += len(wire) {
+			_, m, complete, err := a.Feed(wire)
+			if !complete || err != nil {
+				t.Fatal(complete, err)
+			}
+			if q.push(m) {
+				a.Reuse(m)
+			}
+			if held := q.held() + a.Held(); held > 4*sent+few {
+				t.Fatalf("messages of %d bytes, %d bytes sent: %d are held", n, sent, held)
+			}
+		}
+		a.Abort()
+		q.drop()
+	}
+}
