@@ -21,6 +21,30 @@ type body struct {
 	closed  bool  // nothing is taken any more
 	owed    int32 // bytes of held, of which the connection was not told that they are free
 	held    int   // bytes of memory, as the connection was told
+	length  int64 // what content-length says is to come, in bytes; negative: it says nothing
+}
+
+// count takes n bytes that came off what content-length has announced. mu is held.
+//
+// RFC 9113 section 8.1.1: "A request or response is also malformed if the value of a
+// Content-Length header field does not equal the sum of the DATA frame payload lengths
+// that form the content".
+func (b *body) count(n int) error {
+	if b.length < 0 {
+		return nil
+	}
+	if b.length -= int64(n); b.length < 0 {
+		return malformed("more than content-length says")
+	}
+	return nil
+}
+
+// counted follows the end. mu is held.
+func (b *body) counted() error {
+	if b.length > 0 {
+		return malformed("less than content-length says")
+	}
+	return nil
 }
 
 // space is where the reader puts the next at most n bytes, if it may reserve ahead bytes
@@ -91,7 +115,10 @@ func (b *body) close() {
 	}
 }
 
-func (b *body) init(pool mem.BufferPool, limit int) { b.asm.Init(pool, limit) }
+func (b *body) init(pool mem.BufferPool, limit int) {
+	b.asm.Init(pool, limit)
+	b.length = -1
+}
 
 // change is by how many bytes the memory grew, or shrank, in which lies what has arrived
 // and was not taken, since the last time. mu is held.

@@ -310,6 +310,14 @@ func (r *clientReceiver) OnHeaders(b *h2.HeaderBlock, end bool) error {
 	if s.over {
 		return nil
 	}
+	// "For HTTP/2 responses, a single ':status' pseudo-header field is defined", section
+	// 8.3.2, and "Trailers MUST NOT include pseudo-header fields", section 8.1.
+	switch {
+	case s.headers == nil && resp.httpStatus == 0:
+		return malformed("the response has no :status")
+	case s.headers != nil && resp.httpStatus != 0 && end:
+		return malformed(":status in trailers")
+	}
 	switch {
 	case s.headers == nil && !end && resp.informational():
 		return nil
@@ -322,10 +330,14 @@ func (r *clientReceiver) OnHeaders(b *h2.HeaderBlock, end bool) error {
 		return frame.Error{Code: frame.Cancel, Reason: resp.unreadable.Message()}
 	case s.headers == nil && !end:
 		s.headers = resp
+		s.body.length = resp.length
 		s.headersKnown()
 		return nil
 	case !end:
-		return frame.Error{Code: frame.ProtocolError, Reason: "field block in the middle of a body"}
+		return malformed("field block in the middle of a body")
+	}
+	if err := s.counted(); err != nil {
+		return err
 	}
 	st := resp.verdict(s.headers)
 	if err := s.end(); err != nil && st == nil {
@@ -347,6 +359,11 @@ func (r *clientReceiver) Filled(n int) (grew int, err error) {
 		s.mu.Unlock()
 		return 0, frame.Error{Code: frame.ProtocolError, Reason: "DATA before HEADERS"}
 	}
+	if err := s.count(n); err != nil {
+		s.filling = false
+		s.mu.Unlock()
+		return 0, err
+	}
 	expect, err := s.filled(n, s.client.traffic())
 	if err != nil {
 		s.endLocked(nil, status.Convert(err), lostMaybeSeen)
@@ -360,12 +377,16 @@ func (r *clientReceiver) Filled(n int) (grew int, err error) {
 }
 
 // OnEnd implements h2.Receiver: a body that ends without trailers.
-func (r *clientReceiver) OnEnd() {
+func (r *clientReceiver) OnEnd() error {
 	s := (*ClientStream)(r)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if err := s.counted(); err != nil {
+		return err
+	}
 	_ = s.end() // whether or not a message was cut short, the trailers are missing
 	s.endLocked(nil, status.New(codes.Internal, "server closed the stream without sending trailers"), lostMaybeSeen)
+	return nil
 }
 
 // OnAbort implements h2.Receiver.

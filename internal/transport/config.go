@@ -89,7 +89,7 @@ func (t *Tuning) fill(c *h2.Config) {
 	}
 	c.StaticWindow = t.StaticWindow
 	if t.MaxHeaderListSize != nil {
-		c.MaxHeaderList = *t.MaxHeaderListSize
+		c.MaxHeaderList, c.NoHeaderList = *t.MaxHeaderListSize, *t.MaxHeaderListSize == 0
 	}
 	c.MaxFrame = maxFrame
 	c.Kinds = kinds

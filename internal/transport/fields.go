@@ -27,6 +27,7 @@ const (
 	kindTE
 	kindConnection // fields that are about an HTTP/1 connection
 	kindContentType
+	kindContentLength
 	kindUserAgent
 	kindTimeout
 	kindEncoding
@@ -59,6 +60,8 @@ func kindOf(name []byte) fieldKind {
 		return kindConnection
 	case grpcwire.HeaderContentType:
 		return kindContentType
+	case "content-length":
+		return kindContentLength
 	case grpcwire.HeaderUserAgent:
 		return kindUserAgent
 	case grpcwire.HeaderTimeout:
@@ -96,13 +99,33 @@ func kindOfUnnamed(name []byte) fieldKind {
 
 func isPseudo(k fieldKind) bool { return k >= kindMethod && k <= kindUnknownPseudo }
 
-// badValue reports whether v can't be the value of any field, RFC 9113 section
-// 8.2.1: NUL, CR, LF, or white space at either end.
+// badValue reports whether v can't be the value of any field: NUL, CR and LF by RFC 9113
+// section 8.2.1, and the other control characters but the tab by RFC 9110 section 5.5.
 func badValue(v []byte) bool {
 	for _, b := range v {
-		if b == 0 || b == '\r' || b == '\n' {
+		if b < ' ' && b != '\t' || b == 0x7f {
 			return true
 		}
+	}
+	return false
+}
+
+// padded reports white space at either end of a value.
+func padded(v []byte) bool {
+	if len(v) == 0 {
+		return false
+	}
+	first, last := v[0], v[len(v)-1]
+	return first == ' ' || first == '\t' || last == ' ' || last == '\t'
+}
+
+// isFree tells the fields that the applications fill, whose values may be padded: see the
+// package comment.
+func isFree(kind fieldKind) bool {
+	switch kind {
+	case kindOther, kindUserAgent, kindGRPCMessage, kindStatusDetails,
+		kindContentType, kindTimeout, kindEncoding, kindAcceptEncoding: // or that are parsed with care
+		return true
 	}
 	return false
 }
@@ -168,7 +191,7 @@ func (f fields) memory() int {
 
 func visible(b *h2.HeaderBlock, i int) bool {
 	switch b.Kind(i) {
-	case kindOther, kindAuthority, kindContentType, kindUserAgent, kindAcceptEncoding, kindStatusDetails:
+	case kindOther, kindAuthority, kindContentType, kindContentLength, kindUserAgent, kindAcceptEncoding, kindStatusDetails:
 		return !grpcwire.IsHidden(unsafeString(b.Name(i)))
 	}
 	return false

@@ -17,9 +17,10 @@ const rawPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
 // rawPeer is the other end of a connection, which speaks frames.
 type rawPeer struct {
-	t  *testing.T
-	nc net.Conn
-	rd *bufio.Reader
+	t   *testing.T
+	nc  net.Conn
+	rd  *bufio.Reader
+	dec hpack.Decoder
 }
 
 // rawClient connects to s, and says what a client says first.
@@ -28,7 +29,7 @@ func rawClient(t *testing.T, s *testServer) *rawPeer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &rawPeer{t, nc, bufio.NewReader(nc)}
+	p := &rawPeer{t: t, nc: nc, rd: bufio.NewReader(nc)}
 	t.Cleanup(func() { nc.Close() })
 	p.write(append([]byte(rawPreface), frame.AppendSettings(nil)...))
 	return p
@@ -81,9 +82,6 @@ func headers(end bool, pairs ...[]string) []byte {
 
 // reply reads until a field block and returns its fields.
 func (p *rawPeer) reply() map[string]string {
-	var d hpack.Decoder
-	var l hpack.List
-	l.Reset(1 << 20)
 	for {
 		h, b, ok := p.read()
 		if !ok {
@@ -93,15 +91,22 @@ func (p *rawPeer) reply() map[string]string {
 		if h.Type != frame.Headers {
 			continue
 		}
-		if err := d.Decode(b, &l); err != nil {
-			p.t.Error(err)
-		}
-		fields := map[string]string{}
-		for i := range l.Len() {
-			fields[string(l.Name(i))] = string(l.Value(i))
-		}
-		return fields
+		return p.decode(b)
 	}
+}
+
+// decode reads the next field block.
+func (p *rawPeer) decode(b []byte) map[string]string {
+	var l hpack.List
+	l.Reset(1 << 20)
+	if err := p.dec.Decode(b, &l); err != nil {
+		p.t.Error(err)
+	}
+	fields := map[string]string{}
+	for i := range l.Len() {
+		fields[string(l.Name(i))] = string(l.Value(i))
+	}
+	return fields
 }
 
 // rawServer answers the one call of a client, which is returned, with frames.
@@ -114,7 +119,7 @@ func rawServer(t *testing.T, answer []byte) *Client {
 		if err != nil {
 			return
 		}
-		p := &rawPeer{t, nc, bufio.NewReader(nc)}
+		p := &rawPeer{t: t, nc: nc, rd: bufio.NewReader(nc)}
 		defer nc.Close()
 		_, _ = p.rd.Discard(len(rawPreface))
 		p.write(frame.AppendSettings(nil))

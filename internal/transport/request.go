@@ -3,16 +3,14 @@
 package transport
 
 import (
-	"net/http"
+	"bytes"
 	"strconv"
 	"time"
 	"unsafe"
 
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/internal/transport/grpcwire"
 	"google.golang.org/grpc/internal/transport/h2"
 	"google.golang.org/grpc/internal/transport/h2/frame"
-	"google.golang.org/grpc/status"
 )
 
 // request is a field block with which a client opens a stream, parsed. It is
@@ -24,17 +22,11 @@ type request struct {
 	acceptEncoding string
 	timeout        time.Duration
 	hasTimeout     bool
-	authority      string
 	fields         fields
+	length         int64 // content-length, -1 without
 	size           int
 	refusal        *refusal // why the call is answered without a handler; nil: it is not
 	held           h2.Shared
-}
-
-// refusal answers a request that is no gRPC call.
-type refusal struct {
-	httpStatus string
-	status     *status.Status
 }
 
 // requestParser is what is only of interest while a block is read.
@@ -42,8 +34,8 @@ type requestParser struct {
 	*request
 	httpMethod  []byte
 	host        []byte
-	scheme      bool
-	addressed   bool // :authority is there, be it empty
+	authority   []byte
+	scheme      []byte
 	contentType []byte
 	regular     bool // a regular field was seen
 	badTimeout  error
@@ -56,22 +48,21 @@ func parseRequest(b *h2.HeaderBlock, laxPath bool) (*request, error) {
 	if r, ok := b.Memo().(*request); ok {
 		return r, nil
 	}
-	p := requestParser{request: &request{size: b.Size()}}
+	p := requestParser{request: &request{size: b.Size(), length: -1}}
 	for i := range b.Len() {
 		if err := p.field(b, i); err != nil {
 			return nil, err
 		}
 	}
-	if p.httpMethod == nil || p.method == "" || !p.scheme {
+	if b.TooLarge() {
+		return p.tooLarge(b), nil
+	}
+	if p.httpMethod == nil || p.method == "" || p.scheme == nil {
 		return nil, malformed("a mandatory pseudo-header is missing")
 	}
 	p.fields, p.badFields = keepFields(b)
-	if p.authority == "" && p.host != nil {
-		// "A server SHOULD treat a request as malformed if it contains a Host
-		// header field that identifies an entity that differs from :authority";
-		// alone it stands in for it.
-		p.authority = string(p.host)
-		p.fields.list = append(p.fields.list, field{grpcwire.HeaderAuthority, p.authority})
+	if p.authority == nil && p.host != nil {
+		p.fields.list = append(p.fields.list, field{grpcwire.HeaderAuthority, string(p.host)})
 	}
 	p.refusal = p.refuse(laxPath)
 	p.held = h2.NewShared(p.memory())
@@ -81,7 +72,7 @@ func parseRequest(b *h2.HeaderBlock, laxPath bool) (*request, error) {
 
 // memory is how many bytes of it r takes.
 func (r *request) memory() int {
-	return int(unsafe.Sizeof(*r)) + len(r.method) + len(r.authority) + len(r.subtype) + len(r.encoding) +
+	return int(unsafe.Sizeof(*r)) + len(r.method) + len(r.subtype) + len(r.encoding) +
 		len(r.acceptEncoding) + r.fields.memory()
 }
 
@@ -92,7 +83,7 @@ func malformed(reason string) error {
 func (p *requestParser) field(b *h2.HeaderBlock, i int) error {
 	v := b.Value(i)
 	kind := b.Kind(i)
-	if badValue(v) {
+	if badValue(v) || padded(v) && !isFree(kind) {
 		return malformed("malformed value of header field " + strconv.Quote(string(b.Name(i))))
 	}
 	if isPseudo(kind) && p.regular {
@@ -103,32 +94,24 @@ func (p *requestParser) field(b *h2.HeaderBlock, i int) error {
 	case kindMethod:
 		return once(&p.httpMethod, v, "a second :method")
 	case kindScheme:
-		if p.scheme {
-			return malformed("a second :scheme")
-		}
-		p.scheme = true
+		return once(&p.scheme, v, "a second :scheme")
 	case kindPath:
 		if p.method != "" || len(v) == 0 {
 			return malformed("an empty or a second :path")
 		}
 		p.method = string(v)
 	case kindAuthority:
-		if p.addressed {
-			return malformed("a second :authority")
-		}
-		p.addressed = true
-		p.authority = string(v)
+		return once(&p.authority, v, "a second :authority")
 	case kindStatus, kindUnknownPseudo, kindMalformed, kindConnection:
 		return malformed("header field " + strconv.Quote(string(b.Name(i))) + " in a request")
 	case kindTE:
-		if string(v) != grpcwire.TETrailers {
+		if !bytes.EqualFold(v, []byte(grpcwire.TETrailers)) {
 			return malformed("te is not \"trailers\"")
 		}
 	case kindHost:
-		if p.host != nil {
-			return malformed("a second host")
-		}
-		p.host = v
+		return once(&p.host, v, "a second host")
+	case kindContentLength:
+		return parseLength(&p.length, v)
 	case kindContentType:
 		p.contentType = v
 	case kindEncoding:
@@ -149,37 +132,19 @@ func once(dst *[]byte, v []byte, fault string) error {
 	if *dst != nil {
 		return malformed(fault)
 	}
-	*dst = v
+	*dst = v[:len(v):len(v)]
+	if v == nil {
+		*dst = []byte{}
+	}
 	return nil
 }
 
-// refuse says why a well-formed request is no call for a handler.
-func (p *requestParser) refuse(laxPath bool) *refusal {
-	if string(p.httpMethod) != grpcwire.MethodPost {
-		return &refusal{itoa(http.StatusMethodNotAllowed), status.Newf(codes.Internal,
-			"malformed request: :method is %q and must be POST", p.httpMethod)}
+// parseLength reads a content-length. A second one must be the same (RFC 9110 section 8.6).
+func parseLength(dst *int64, v []byte) error {
+	n, err := strconv.ParseUint(string(v), 10, 63)
+	if err != nil || *dst >= 0 && *dst != int64(n) {
+		return malformed("malformed content-length")
 	}
-	if !p.addressed && len(p.host) == 0 {
-		// An empty :authority is that of a client which has no name for what it
-		// talks to: a connection in memory, a socket that its dialer knows.
-		return &refusal{itoa(http.StatusBadRequest), status.New(codes.Internal,
-			"malformed request: neither :authority nor host")}
-	}
-	subtype, ok := grpcwire.ParseContentType(p.contentType)
-	if !ok {
-		return &refusal{itoa(http.StatusUnsupportedMediaType), status.Newf(codes.InvalidArgument,
-			"invalid gRPC request content-type %q", p.contentType)}
-	}
-	p.subtype = subtype
-	if p.badTimeout != nil {
-		return &refusal{itoa(http.StatusBadRequest), status.Newf(codes.Internal,
-			"malformed grpc-timeout: %v", p.badTimeout)}
-	}
-	if p.badFields != nil {
-		return &refusal{itoa(http.StatusBadRequest), status.Newf(codes.Internal, "malformed request: %v", p.badFields)}
-	}
-	if _, _, ok := grpcwire.SplitPath(p.method); !ok && (!laxPath || p.method[0] == '/') {
-		return &refusal{itoa(http.StatusOK), status.Newf(codes.Unimplemented, "malformed method name: %q", p.method)}
-	}
+	*dst = int64(n)
 	return nil
 }

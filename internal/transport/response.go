@@ -24,6 +24,7 @@ type response struct {
 	status      *status.Status // nil: OK
 	fields      fields
 	size        int
+	length      int64          // content-length, -1 without
 	fault       string         // what makes the block malformed, or ""
 	unreadable  *status.Status // what is wrong with its metadata; nil: nothing
 	held        h2.Shared
@@ -33,7 +34,7 @@ func parseResponse(b *h2.HeaderBlock) *response {
 	if r, ok := b.Memo().(*response); ok {
 		return r
 	}
-	r := &response{size: b.Size()}
+	r := &response{size: b.Size(), length: -1}
 	var st grpcwire.StatusFields
 	regular := false
 	for i := range b.Len() {
@@ -62,8 +63,13 @@ func parseResponse(b *h2.HeaderBlock) *response {
 		case kindMalformed, kindConnection:
 			r.fault = "malformed header field " + strconv.Quote(string(b.Name(i)))
 			return r
+		case kindContentLength:
+			if parseLength(&r.length, v) != nil {
+				r.fault = "malformed content-length"
+				return r
+			}
 		}
-		if badValue(v) {
+		if badValue(v) || padded(v) && !isFree(kind) {
 			r.fault = "malformed value of header field " + string(b.Name(i))
 			return r
 		}

@@ -91,12 +91,16 @@ func (h *serverHandler) Accept(b *h2.HeaderBlock, end bool) (*h2.Stream, error) 
 	if err != nil {
 		return nil, err
 	}
+	if end && req.length > 0 {
+		return nil, malformed("less than content-length says")
+	}
 	return &newServerStream((*Server)(h), req, end).h2, nil
 }
 
 // Opened implements h2.Handler. A call is started when its message is complete
 // or the batch ends, whichever is first: most unary handlers then find their
-// message there, and one that was reset within the batch is never started.
+// message there, and one that was reset within the batch is never started, unless
+// something of its body has come.
 func (h *serverHandler) Opened(st *h2.Stream, end bool) {
 	s := streamOf(st)
 	if end {
@@ -155,24 +159,33 @@ func (h *serverHandler) Closed(err error) {
 // start runs the handler, once. A request that has none is answered by the reader:
 // a goroutine for each would be what a flood of them wants.
 func (s *ServerStream) start() {
-	switch {
-	case s.started:
+	if s.started {
 		return
-	case s.req.refusal != nil:
-		s.refuse()
-		s.h2.Done()
-	default:
-		warm.Go(s)
 	}
 	s.started = true
+	r := s.req.refusal
+	if r == nil && s.callContext.lateAtOnce() {
+		r = expiredRefusal
+	}
+	if r == nil {
+		warm.Go(s)
+		return
+	}
+	s.refuse(r)
+	s.h2.Done()
 }
 
 // Run implements warm.Task: it serves the call.
 func (s *ServerStream) Run() {
 	defer s.h2.Done()
 	switch {
-	case s.ctxErr() != nil: // reset before it was started
+	case s.callContext.ended() && !s.fed: // reset before it was started
 		s.release(false)
+	case s.callContext.lateAtOnce():
+		if f, ok := s.refusalFrames(expiredRefusal); ok {
+			_ = s.send(f) // nobody to tell
+		}
+		s.release(true)
 	default:
 		s.server.handler.HandleStream(s)
 	}

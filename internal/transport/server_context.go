@@ -76,6 +76,14 @@ func (c *callContext) errLocked() error { return c.err }
 // passed reports whether the deadline is over, for which no timer may run.
 func (c *callContext) passed() bool { return !c.deadline.IsZero() && !time.Now().Before(c.deadline) }
 
+// lateAtOnce reports whether the deadline has passed before anybody knows of the context,
+// which nothing else has ended.
+func (c *callContext) lateAtOnce() bool {
+	c.ctxMu.Lock()
+	defer c.ctxMu.Unlock()
+	return c.err == nil && c.passed()
+}
+
 // Value implements context.Context.
 func (c *callContext) Value(key any) any {
 	switch key.(type) {

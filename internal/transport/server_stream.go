@@ -34,6 +34,7 @@ type ServerStream struct {
 	callContext
 
 	body               // its mu guards what follows
+	fed          bool  // something of it has come
 	ended        bool  // the client has said all
 	bodyErr      error // what was wrong with what it said
 	header       metadata.MD
@@ -60,18 +61,20 @@ const (
 
 // outcome is how a call ends, encoded before the connection's lock is taken.
 type outcome struct {
-	httpStatus string
-	bare       bool // there are no headers: the trailers are all
-	status     grpcwire.StatusFields
+	httpStatus  string
+	contentType string // where it is not that of the call
+	bare        bool   // there are no headers: the trailers are all
+	status      grpcwire.StatusFields
 }
 
 func newServerStream(c *Server, req *request, end bool) *ServerStream {
 	s := &ServerStream{server: c, req: req, ended: end}
 	s.h2.Init((*serverReceiver)(s), serverStreamSize)
 	s.body.init(c.cfg.BufferPool, c.cfg.MaxRecvMsgSize)
+	s.body.length = req.length
 	s.callContext.stream = s
 	c.traffic().streamBegan()
-	if req.hasTimeout {
+	if req.hasTimeout && req.refusal == nil {
 		s.callContext.setDeadline(req.timeout)
 	}
 	return s
@@ -422,17 +425,6 @@ func (s *ServerStream) Finish(st *status.Status) error {
 	return err
 }
 
-// refuse answers a request that is no gRPC call. It is for the reader, which sends the
-// answer at the end of its batch.
-func (s *ServerStream) refuse() {
-	var f h2.Frames
-	if s.finish(s.req.refusal.status, &f) {
-		s.out.httpStatus = s.req.refusal.httpStatus
-		_ = s.h2.Queue(f) // nobody to tell
-	}
-	s.release(true)
-}
-
 // finish settles how the call ends, once, and adds what says so to f. From then on nobody
 // else takes the headers.
 func (s *ServerStream) finish(st *status.Status, f *h2.Frames) bool {
@@ -502,7 +494,11 @@ type replyTrailers ServerStream
 func (s *replyTrailers) AppendFields(w *h2.FieldWriter) {
 	if s.out.bare {
 		w.Field(grpcwire.HeaderStatus, s.out.httpStatus)
-		w.Field(grpcwire.HeaderContentType, grpcwire.ContentType(s.req.subtype))
+		if s.out.contentType != "" {
+			w.Field(grpcwire.HeaderContentType, s.out.contentType)
+		} else {
+			w.Field(grpcwire.HeaderContentType, grpcwire.ContentType(s.req.subtype))
+		}
 	}
 	st := &s.out.status
 	w.Field(grpcwire.HeaderGRPCStatus, st.Code)
@@ -526,13 +522,15 @@ func (s *replyTrailers) AppendFields(w *h2.FieldWriter) {
 type serverReceiver ServerStream
 
 // OnHeaders implements h2.Receiver: trailers of a client, which gRPC has no use
-// for.
-func (r *serverReceiver) OnHeaders(_ *h2.HeaderBlock, end bool) error {
+// for. They are held to the rules all the same.
+func (r *serverReceiver) OnHeaders(b *h2.HeaderBlock, end bool) error {
 	if !end {
-		return frame.Error{Code: frame.ProtocolError, Reason: "field block in the middle of a body"}
+		return malformed("field block in the middle of a body")
 	}
-	r.OnEnd()
-	return nil
+	if err := checkTrailers(b); err != nil {
+		return err
+	}
+	return r.OnEnd()
 }
 
 // Space implements h2.Receiver.
@@ -542,6 +540,12 @@ func (r *serverReceiver) Space(n, ahead int) []byte { return r.space(n, ahead) }
 func (r *serverReceiver) Filled(n int) (grew int, err error) {
 	s := (*ServerStream)(r)
 	s.mu.Lock()
+	s.fed = true
+	if err := s.count(n); err != nil {
+		s.filling = false
+		s.mu.Unlock()
+		return 0, err
+	}
 	expect, err := s.filled(n, s.server.traffic())
 	if err != nil {
 		// The handler answers with the status; the assembler gives scratch
@@ -555,12 +559,17 @@ func (r *serverReceiver) Filled(n int) (grew int, err error) {
 }
 
 // OnEnd implements h2.Receiver.
-func (r *serverReceiver) OnEnd() {
+func (r *serverReceiver) OnEnd() error {
 	s := (*ServerStream)(r)
 	s.mu.Lock()
+	if err := s.counted(); err != nil {
+		s.mu.Unlock()
+		return err
+	}
 	s.endBody(s.end())
 	s.mu.Unlock()
 	s.start()
+	return nil
 }
 
 // endBody settles that no message follows, and why. mu is held.

@@ -46,21 +46,26 @@ func AppendTimeout(dst []byte, d time.Duration) []byte {
 
 // ParseTimeout reads the value of a grpc-timeout field: 1 to 8 digits and a unit. A
 // timeout longer than a Duration can hold becomes the longest Duration. Zero is
-// accepted and means that the deadline has passed already.
+// accepted and means that the deadline has passed already. The texts of the errors are
+// those of the published module, which are what a client with a fault is told.
 func ParseTimeout[T Text](v T) (time.Duration, error) {
 	digits := len(v) - 1
-	if digits < 1 || digits > 8 {
-		return 0, timeoutError(v, "want 1 to 8 digits and a unit")
+	if digits < 1 {
+		return 0, fmt.Errorf("transport: timeout string is too short: %q", clip(v))
+	}
+	if digits > 8 {
+		return 0, fmt.Errorf("transport: timeout string is too long: %q", clip(v))
 	}
 	unit := unitSize(v[digits])
 	if unit == 0 {
-		return 0, timeoutError(v, "its unit is none of H M S m u n")
+		return 0, fmt.Errorf("transport: timeout unit is not recognized: %q", clip(v))
 	}
 	var count time.Duration
 	for i := range digits {
 		c := v[i]
 		if c < '0' || c > '9' {
-			return 0, timeoutError(v, "its count is not decimal")
+			_, err := strconv.ParseUint(string(v[:digits]), 10, 64)
+			return 0, err
 		}
 		count = count*10 + time.Duration(c-'0')
 	}
@@ -86,10 +91,6 @@ func unitSize(name byte) time.Duration {
 		return time.Nanosecond
 	}
 	return 0
-}
-
-func timeoutError[T Text](v T, why string) error {
-	return fmt.Errorf("malformed %s %q: %s", HeaderTimeout, clip(v), why)
 }
 
 // clip keeps what a peer sent from making an error message of any length.

@@ -55,17 +55,17 @@ func TestParseTimeout(t *testing.T) {
 		{"2562047H", 2562047 * time.Hour, ""},
 		{"2562048H", math.MaxInt64, ""},
 		{"99999999H", math.MaxInt64, ""},
-		{"", 0, `"": want 1 to 8 digits`},
-		{"S", 0, "want 1 to 8 digits"},
-		{"123456789S", 0, "want 1 to 8 digits"},
-		{"1", 0, "want 1 to 8 digits"},
-		{"11", 0, "unit"},
+		{"", 0, `transport: timeout string is too short: ""`},
+		{"S", 0, "too short"},
+		{"123456789S", 0, "too long"},
+		{"1", 0, "too short"},
+		{"11", 0, "unit is not recognized"},
 		{"1s", 0, "unit"},
 		{"1h", 0, "unit"},
-		{"-1S", 0, "not decimal"},
-		{"+1S", 0, "not decimal"},
-		{" 1S", 0, "not decimal"},
-		{"1.5S", 0, "not decimal"},
+		{"-1S", 0, "invalid syntax"},
+		{"+1S", 0, "invalid syntax"},
+		{" 1S", 0, "invalid syntax"},
+		{"1.5S", 0, "invalid syntax"},
 		{strings.Repeat("1", 100), 0, "..."},
 	}
 	for _, tt := range tests {
@@ -73,8 +73,8 @@ func TestParseTimeout(t *testing.T) {
 		if got != tt.want || (err == nil) != (tt.err == "") {
 			t.Errorf("ParseTimeout(%q) = %v, %v; want %v, error %q", tt.v, got, err, tt.want, tt.err)
 		}
-		if err != nil && (!strings.Contains(err.Error(), tt.err) || !strings.Contains(err.Error(), HeaderTimeout)) {
-			t.Errorf("ParseTimeout(%q): error %q lacks %q or the field's name", tt.v, err, tt.err)
+		if err != nil && !strings.Contains(err.Error(), tt.err) {
+			t.Errorf("ParseTimeout(%q): error %q lacks %q", tt.v, err, tt.err)
 		}
 	}
 }

@@ -68,13 +68,14 @@ func (s *spin) Filled(n int) (int, error) { return 0, nil }
 // Static field sources, as a role has them for what never changes.
 var spinRequest, spinResponse, spinTrailers FieldSource = &request, &response, &trailers
 
-func (s *spin) OnEnd() {
+func (s *spin) OnEnd() error {
 	if !s.role.server {
-		return
+		return nil
 	}
 	s.Done()
 	_ = s.Send(Frames{Headers: spinResponse, HasData: true, Data: s.role.data, Trailers: spinTrailers})
 	s.role.pool.Put(s)
+	return nil
 }
 
 func (s *spin) OnAbort(*StreamError) {

@@ -20,7 +20,10 @@ type lateCall struct {
 	role *lateRole
 }
 
-func (l lateCall) OnEnd() { l.role.calls <- l.spin }
+func (l lateCall) OnEnd() error {
+	l.role.calls <- l.spin
+	return nil
+}
 
 func (r *lateRole) Accept(*HeaderBlock, bool) (*Stream, error) {
 	s := r.stream()

@@ -43,6 +43,7 @@ type Config struct {
 	// MaxHeaderList bounds the header list of one block that the peer sends,
 	// as RFC 9113 section 6.5.2 counts it; 0 stands for 16 MiB.
 	MaxHeaderList uint32
+	NoHeaderList  bool // the bound is 0 itself: no field is taken
 	// MaxHeld bounds what the peer makes a connection hold, in bytes of memory: past
 	// it no stream is accepted, past twice as much the connection ends. 0 stands for
 	// 256 MiB.
@@ -74,7 +75,7 @@ func (c *Config) maxHeld() int64 {
 }
 
 func (c *Config) maxHeaderList() uint32 {
-	if c.MaxHeaderList == 0 {
+	if c.MaxHeaderList == 0 && !c.NoHeaderList {
 		return defaultMaxHeaderList
 	}
 	return c.MaxHeaderList

@@ -83,6 +83,9 @@ type testRole struct {
 }
 
 func (r *testRole) Accept(b *HeaderBlock, end bool) (*Stream, error) {
+	if b.TooLarge() {
+		return nil, frame.Error{Code: frame.EnhanceYourCalm}
+	}
 	s := &testStream{role: r}
 	s.Init(s, 0)
 	s.fields = fieldsOf(b)
@@ -219,9 +222,10 @@ func (s *testStream) Filled(n int) (grew int, err error) {
 	return 0, nil
 }
 
-func (s *testStream) OnEnd() {
+func (s *testStream) OnEnd() error {
 	s.note("end %d", s.ID())
 	s.finished()
+	return nil
 }
 
 func (s *testStream) OnAbort(err *StreamError) {

@@ -54,10 +54,22 @@ func (c *Conn) onData(h frame.Header) error {
 	c.act.nonsense.useful()
 	if end {
 		kind := c.endRemote(s)
-		s.recv.OnEnd()
-		if kind == endedEarly {
-			c.giveUp(s)
-		}
+		return c.remoteEnded(s, kind, s.recv.OnEnd())
+	}
+	return nil
+}
+
+// remoteEnded follows what the Receiver says to the end of s.
+func (c *Conn) remoteEnded(s *Stream, kind endKind, err error) error {
+	switch {
+	case err != nil && kind == endedBoth:
+		// There is no stream left to reset, but its Receiver doesn't know.
+		fe := faultOf(err)
+		s.recv.OnAbort(&StreamError{Code: fe.Code, Reason: fe.Reason})
+	case err != nil:
+		return c.streamFault(s, err)
+	case kind == endedEarly:
+		c.giveUp(s)
 	}
 	return nil
 }

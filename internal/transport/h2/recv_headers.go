@@ -96,8 +96,6 @@ func (c *Conn) onBlock(id uint32, end bool, block []byte, void error) error {
 		err = void
 	case full:
 		err = frame.StreamError(id, frame.RefusedStream, "too many concurrent streams")
-	case b.TooLarge():
-		err = frame.StreamError(id, frame.EnhanceYourCalm, "header list larger than announced")
 	case strained:
 		err = frame.StreamError(id, frame.EnhanceYourCalm, "the connection holds more than its bound of what its peer sent")
 	case wait:
@@ -140,17 +138,7 @@ func (c *Conn) onMoreHeaders(s *Stream, b *HeaderBlock, end bool, void error) er
 		l := &c.act.ledger
 		l.stream, l.block, l.gained = s, b.held, b.gained()
 	}
-	switch {
-	case err != nil && kind == endedBoth:
-		// There is no stream left to reset, but its Receiver doesn't know.
-		fe := faultOf(err)
-		s.recv.OnAbort(&StreamError{Code: fe.Code, Reason: fe.Reason})
-	case err != nil:
-		return c.streamFault(s, err)
-	case kind == endedEarly:
-		c.giveUp(s)
-	}
-	return nil
+	return c.remoteEnded(s, kind, err)
 }
 
 // accept sets up a stream that the peer opened.

@@ -50,7 +50,8 @@ type Handler interface {
 	// Accept returns the stream for a field block with which the peer opens a
 	// stream. The stream is set up with Init and not yet known to the
 	// connection: nothing can be sent on it until Opened. An error refuses it
-	// as the error says. Only servers are asked.
+	// as the error says. Only servers are asked. b may be TooLarge: fields are then
+	// missing.
 	Accept(b *HeaderBlock, end bool) (*Stream, error)
 	// Opened follows each Accept that succeeded, once frames can be sent.
 	Opened(s *Stream, end bool)
@@ -90,8 +91,8 @@ type Receiver interface {
 	Space(n, ahead int) []byte
 	Filled(n int) (grew int, err error)
 	// OnEnd says that the peer ended the stream with a DATA frame, or that a
-	// stream was opened and ended by the same HEADERS.
-	OnEnd()
+	// stream was opened and ended by the same HEADERS. An error is as that of OnHeaders.
+	OnEnd() error
 	// OnAbort says that the stream is over for any other reason than the end
 	// of both sides. It is called at most once, and nothing after it.
 	OnAbort(err *StreamError)

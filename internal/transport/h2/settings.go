@@ -57,7 +57,7 @@ func (c *Conn) appendLocalSettings() {
 	if m := c.cfg.maxFrame(); m != frame.MinMaxFrameSize {
 		add(frame.MaxFrameSize, m)
 	}
-	if c.cfg.MaxHeaderList != 0 {
+	if c.cfg.MaxHeaderList != 0 || c.cfg.NoHeaderList {
 		add(frame.MaxHeaderListSize, c.cfg.MaxHeaderList)
 	}
 	if c.cfg.HeaderTable != nil {

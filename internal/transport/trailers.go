@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transport
+
+import (
+	"strconv"
+
+	"google.golang.org/grpc/internal/transport/h2"
+)
+
+// checkTrailers holds the trailers of a request to the rules for all field blocks, and to
+// their own: "Trailers MUST NOT include pseudo-header fields", RFC 9113 section 8.1.
+func checkTrailers(b *h2.HeaderBlock) error {
+	if b.Memo() != nil {
+		return malformed("the trailers are headers of a request")
+	}
+	for i := range b.Len() {
+		kind := b.Kind(i)
+		if isPseudo(kind) || kind == kindMalformed || kind == kindConnection || badValue(b.Value(i)) {
+			return malformed("header field " + strconv.Quote(string(b.Name(i))) + " in trailers")
+		}
+	}
+	return nil
+}
