@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package google
+
+import (
+	"context"
+	"errors"
+
+	"google.golang.org/grpc/credentials"
+)
+
+// dualCreds authenticate RPCs on ALTS connections in one way, and others in another.
+type dualCreds struct {
+	others credentials.PerRPCCredentials // may be nil
+	alts   credentials.PerRPCCredentials
+}
+
+func (d dualCreds) GetRequestMetadata(ctx context.Context, uri ...string) (map[string]string, error) {
+	ri, ok := credentials.RequestInfoFromContext(ctx)
+	switch {
+	case !ok:
+		return nil, errors.New("request info not found from context")
+	case ri.AuthInfo != nil && ri.AuthInfo.AuthType() == "alts":
+		return d.alts.GetRequestMetadata(ctx, uri...)
+	case d.others == nil:
+		return nil, nil
+	}
+	return d.others.GetRequestMetadata(ctx, uri...)
+}
+
+// RequireTransportSecurity says yes if either does: which of them is used is not known before
+// there is a connection.
+func (d dualCreds) RequireTransportSecurity() bool {
+	return d.alts.RequireTransportSecurity() || d.others != nil && d.others.RequireTransportSecurity()
+}
