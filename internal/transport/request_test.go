@@ -195,7 +195,7 @@ func TestRequestRules(t *testing.T) {
 				}
 				wantType := "application/grpc"
 				if tt.body != "" || tt.name == "HEAD" {
-					wantType = textPlain
+					wantType = "text/plain; charset=utf-8"
 				}
 				if len(tt.want) > 0 && got.fields["content-type"] != wantType {
 					t.Errorf("the content type is %q", got.fields["content-type"])

@@ -30,14 +30,17 @@ func TestDrain(t *testing.T) {
 		p.want("GOAWAY 2147483647 NO_ERROR", "PING drain")
 		p.send(p.request(3, true)) // it was on its way
 		p.send(raw(fPing, 1, 0, []byte("drain\x00\x00\x00")))
-		p.want("GOAWAY 3 NO_ERROR")
-		p.send(p.request(5, false), data(5, "x", true), ping("12345678")) // it was not
+		p.send(p.request(5, true)) // said by who has seen the PING, and not yet acted upon the GOAWAY
+		p.want()
+		time.Sleep(drainGrace)
+		p.want("GOAWAY 5 NO_ERROR")
+		p.send(p.request(7, false), data(7, "x", true), ping("12345678")) // it was not
 		p.want("PING ack 12345678")
-		p.wantTold("opened 1 :method=POST :path=/x end", "opened 3 :method=POST :path=/x end")
-		for _, id := range []uint32{1, 3} {
+		p.wantTold("opened 1 :method=POST :path=/x end", "opened 3 :method=POST :path=/x end", "opened 5 :method=POST :path=/x end")
+		for _, id := range []uint32{1, 3, 5} {
 			p.role.stream(id).Send(Frames{Headers: response, End: true})
 		}
-		p.want("HEADERS 1 end :status=200", "HEADERS 3 end :status=200", "EOF")
+		p.want("HEADERS 1 end :status=200", "HEADERS 3 end :status=200", "HEADERS 5 end :status=200", "EOF")
 		p.wantTold() // until the client has hung up
 		p.send(window(0, 10), ping("12345678"))
 		p.nc.CloseWrite()
@@ -91,6 +94,7 @@ func TestGoAwayDoesNotRise(t *testing.T) {
 			p.send(p.request(1, true))
 			p.conn.Drain(frame.NoError, "")
 			p.send(raw(fPing, 1, 0, []byte("drain\x00\x00\x00")))
+			time.Sleep(drainGrace)
 			p.want("GOAWAY 2147483647 NO_ERROR", "PING drain", "GOAWAY 1 NO_ERROR")
 			p.send(p.request(3, true), window(0, 0))
 			p.want("GOAWAY 1 PROTOCOL_ERROR", "EOF")
@@ -128,9 +132,8 @@ func TestDrainLate(t *testing.T) {
 func TestPartingExtended(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPeer(t, Server, peerConfig{})
-		p.send(goAway(0, 0, ""))
+		p.conn.Retire()
 		p.want("GOAWAY 0 NO_ERROR", "EOF")
-		p.wantTold(`goaway NO_ERROR ""`)
 		for range partingPatience {
 			p.send(window(0, 1))
 			time.Sleep(lastFlush)
@@ -140,6 +143,26 @@ func TestPartingExtended(t *testing.T) {
 		time.Sleep(lastFlush)
 		p.wantTold("closed: " + ErrDrained.Error())
 	})
+}
+
+// A client that takes no streams of the server's may still open its own: GOAWAY is about
+// streams that its receiver opens, RFC 9113 section 6.8.
+func TestGoAwayOfClient(t *testing.T) {
+	for _, code := range []http2.ErrCode{http2.ErrCodeNo, http2.ErrCodeEnhanceYourCalm} {
+		bubble(t, func(t *testing.T) {
+			p := newPeer(t, Server, peerConfig{accept: func(s *testStream, _ *HeaderBlock) error {
+				s.opened = func(bool) { s.Send(Frames{Headers: response, End: true}) }
+				return nil
+			}})
+			p.send(goAway(0, code, ""))
+			p.send(p.request(1, true))
+			p.want("HEADERS 1 end :status=200")
+			p.send(p.request(3, true))
+			p.want("HEADERS 3 end :status=200")
+			p.nc.CloseWrite()
+			p.want("EOF")
+		})
+	}
 }
 
 func TestRetire(t *testing.T) {

@@ -76,7 +76,7 @@
 //     started, terminate does it.
 //   - A write error makes the connection mute. The reader has a second to find
 //     the peer's reason in the socket, such as a GOAWAY.
-//   - Leave is taken in peace by Drain, by Retire, or when the peer said GOAWAY:
+//   - Leave is taken in peace by Drain, by Retire, or when the server said GOAWAY:
 //     once the last stream has ended and all is written, tryPart says the last
 //     GOAWAY, the writer falls silent, and part closes. A server waits for the
 //     client to hang up first.

@@ -30,8 +30,13 @@ type drainReason struct {
 	debug string
 }
 
-// drainPatience is how long the PING between the two steps may take.
-const drainPatience = 5 * time.Second
+// drainPatience is how long the PING between the two steps may take, and drainGrace
+// how long after its answer a stream may still come: some clients say first that they
+// have seen the PING, and then what they had to say when they saw it.
+const (
+	drainPatience = 5 * time.Second
+	drainGrace    = 5 * time.Millisecond
+)
 
 // Drain takes leave of the peer in two steps: streams that are open, or on
 // their way, are served to their end, then the connection closes. code and
@@ -62,7 +67,7 @@ func (c *Conn) Retire() {
 	c.unlockAndFlush()
 }
 
-// drainLate goes on with the second step where the peer does not answer.
+// drainLate goes on with the second step, when the peer has answered or does not.
 func (c *Conn) drainLate() {
 	c.mu.Lock()
 	if c.dead || c.draining != drainAnnounced {
@@ -195,8 +200,12 @@ func (c *Conn) onGoAway(h frame.Header, p []byte) error {
 	if f.Code != frame.NoError {
 		c.end.goAwayCause = &ConnError{Code: f.Code, Reason: debug, Remote: true}
 	}
-	c.leaving = true
-	c.table.wakeAll()
+	if c.side == Client {
+		// "Receivers of a GOAWAY frame MUST NOT open additional streams on the connection",
+		// section 6.8. A server opens none anyway, and its client still may.
+		c.leaving = true
+		c.table.wakeAll()
+	}
 	var lost []*Stream
 	for id, s := range c.table.byID {
 		if c.side.opens(id) && id > f.LastStreamID {

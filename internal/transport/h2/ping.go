@@ -52,7 +52,7 @@ func (c *Conn) onPingAck(data [8]byte) {
 		}
 	case drainPing:
 		if c.draining == drainAnnounced {
-			c.finishDrain()
+			time.AfterFunc(drainGrace, c.drainLate)
 		}
 	}
 	// An answer to keepalive's PING is input like any other: see stampRead.

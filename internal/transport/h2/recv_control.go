@@ -23,6 +23,7 @@ func (c *Conn) onReset(h frame.Header, p []byte) error {
 		}
 		return c.late()
 	}
+	s.state, _ = s.state.next(recvReset)
 	c.finish(s)
 	c.mu.Unlock()
 	s.recv.OnAbort(&StreamError{Code: code, Remote: true, Unprocessed: code == frame.RefusedStream})

@@ -104,7 +104,7 @@ func (c *Conn) receive(h frame.Header) (*Stream, error) {
 		if c.table.idle(h.StreamID, c.side) {
 			return nil, frame.ConnError(frame.ProtocolError, "DATA on an idle stream")
 		}
-		return nil, nil
+		return nil, c.table.checkClosed(h.StreamID)
 	}
 	// "If a DATA frame is received whose stream is not in the 'open' or
 	// 'half-closed (local)' state, the recipient MUST respond with a stream

@@ -82,6 +82,7 @@ func (c *Conn) onBlock(id uint32, end bool, block []byte, void error) error {
 	}
 	err = c.table.admit(id, c.side)
 	if err != nil || c.takesNone() {
+		c.table.cutOff.grow(id)
 		c.mu.Unlock()
 		return err
 	}
@@ -116,6 +117,7 @@ func (c *Conn) notAdmitted(err error) error {
 	err = c.violation(err)
 	c.mu.Lock()
 	c.admitting = false
+	c.table.cutOff.grow(c.table.lastPeer)
 	c.tryPart()
 	c.mu.Unlock()
 	return err

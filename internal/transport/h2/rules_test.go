@@ -26,6 +26,15 @@ const (
 // broken is what follows a connection error.
 func broken(last, code string) []string { return []string{"GOAWAY " + last + " " + code, "EOF"} }
 
+// replied is send after a call was made and has ended.
+func replied(send func(p *testPeer) []byte) func(p *testPeer) []byte {
+	return func(p *testPeer) []byte {
+		p.send(p.request(1, true))
+		p.role.stream(1).Send(Frames{Headers: response, End: true})
+		return send(p)
+	}
+}
+
 // TestServerRules: what a client must not do, and what a server answers. Each
 // case is sent in one piece, and byte by byte.
 func TestServerRules(t *testing.T) {
@@ -66,8 +75,22 @@ func TestServerRules(t *testing.T) {
 			return join(p.request(1, true), window(1, 1), rst(1, 8), window(1, 1), rst(1, 8))
 		}},
 		{name: "5.1 frames on a stream that was reset", send: func(p *testPeer) []byte {
-			return join(p.request(1, false), rst(1, 8), data(1, "x", false), window(1, 5), p.headers(1, true, "a", "b"), ping("12345678"))
-		}, want: []string{"PING ack 12345678"}},
+			return join(p.request(1, false), rst(1, 8), data(1, "x", false), window(1, 5), rst(1, 8), ping("12345678"))
+		}, want: []string{"RST 1 STREAM_CLOSED", "PING ack 12345678"}},
+		{name: "5.1.1 HEADERS on a stream that was reset", send: func(p *testPeer) []byte {
+			return join(p.request(1, false), rst(1, 8), p.headers(1, true, "a", "b"), ping("12345678"))
+		}, want: broken("1", "PROTOCOL_ERROR")},
+		{name: "5.1.1 HEADERS on a stream that has ended", send: replied(func(p *testPeer) []byte {
+			return p.headers(1, true, "a", "b")
+		}), want: append([]string{"HEADERS 1 end :status=200"}, broken("1", "PROTOCOL_ERROR")...)},
+		{name: "5.1 DATA on a stream that has ended", send: replied(func(p *testPeer) []byte {
+			return join(data(1, "x", true), ping("12345678"))
+		}), want: []string{"HEADERS 1 end :status=200", "RST 1 STREAM_CLOSED", "PING ack 12345678"}},
+		{name: "5.1 frames on a stream that we have reset", send: func(p *testPeer) []byte {
+			p.send(p.request(1, false))
+			p.role.stream(1).Reset(8)
+			return join(data(1, "x", false), window(1, 5), p.headers(1, true, "a", "b"), ping("12345678"))
+		}, want: []string{"RST 1 CANCEL", "PING ack 12345678"}},
 		{name: "5.1.1 even id", send: func(p *testPeer) []byte { return p.request(2, true) }, want: broken("0", "PROTOCOL_ERROR")},
 		{name: "5.1.1 lower id than before", send: func(p *testPeer) []byte {
 			return join(p.request(5, true), p.request(3, true))
@@ -200,7 +223,7 @@ func TestClientRules(t *testing.T) {
 		{name: "5.1 RST_STREAM on an idle stream", send: func(*testPeer) []byte { return rst(2, 0) }, want: broken("0", "PROTOCOL_ERROR")},
 		{name: "5.1 DATA after END_STREAM", send: func(p *testPeer) []byte {
 			return join(p.headers(1, true, response...), data(1, "x", false))
-		}, want: []string{"RST 1 NO_ERROR"}, told: []string{"headers 1 :status=200 end"}},
+		}, want: []string{"RST 1 NO_ERROR", "RST 1 STREAM_CLOSED"}, told: []string{"headers 1 :status=200 end"}},
 		{name: "6.5.2 ENABLE_PUSH 1", send: func(*testPeer) []byte { return settings(2, 1) }, want: broken("0", "PROTOCOL_ERROR")},
 		{name: "6.5.2 ENABLE_PUSH 0", send: func(*testPeer) []byte { return settings(2, 0) }, want: []string{"SETTINGS ack"}},
 		{name: "6.6 PUSH_PROMISE", send: func(*testPeer) []byte {

@@ -16,6 +16,7 @@ type streamTable struct {
 	nextLocal uint32  // the id of the next stream we open
 	lastPeer  uint32  // the highest id the peer has opened
 	skipped   idRange // ids below that it passed over
+	cutOff    idRange // where the ids are of streams that we ended before the peer did
 	local     uint32  // open streams that we opened
 	peer      uint32  // open streams that the peer opened
 	maxLocal  uint32  // how many we may have open: the peer's setting
@@ -29,6 +30,16 @@ type streamTable struct {
 // idRange is what lies between two ids, both included; the zero value is empty,
 // as 0 is the id of no stream.
 type idRange struct{ first, last uint32 }
+
+func (r idRange) has(id uint32) bool { return id >= r.first && id <= r.last && id != 0 }
+
+// grow makes the range reach to id.
+func (r *idRange) grow(id uint32) {
+	if r.first == 0 || id < r.first {
+		r.first = id
+	}
+	r.last = max(r.last, id)
+}
 
 // slotWaiter is woken when a stream of ours may be opened.
 type slotWaiter struct {
@@ -194,16 +205,36 @@ func (t *streamTable) admit(id uint32, side Side) error {
 }
 
 // checkUsed checks the id of HEADERS on a stream that is not open, though not
-// idle either. It may have been, when the peer sent them. But it may also never
-// have been opened, as "the first use of a new stream identifier implicitly
-// closes all streams in the 'idle' state that might have been initiated by that
-// peer with a lower-valued stream identifier", section 5.1.1. The latest such
-// gap is remembered; most peers leave none.
+// idle either. It may have been, when the peer sent them, if it is one that we
+// have cut off. Else the peer has ended it, or passed over it: "the first use of a
+// new stream identifier implicitly closes all streams in the 'idle' state that
+// might have been initiated by that peer with a lower-valued stream identifier",
+// section 5.1.1, and "an endpoint that receives an unexpected stream identifier
+// MUST respond with a connection error of type PROTOCOL_ERROR". Of both kinds only
+// a range is remembered, which may have others in it: they get the benefit of the
+// doubt.
 func (t *streamTable) checkUsed(id uint32, side Side) error {
-	if side.peerMayOpen(id) && id >= t.skipped.first && id <= t.skipped.last {
+	switch {
+	case !side.peerMayOpen(id):
+		return nil
+	case t.skipped.has(id):
 		return frame.ConnError(frame.ProtocolError, "HEADERS on a stream with a lower id than one that was opened")
+	case !t.cutOff.has(id):
+		return frame.ConnError(frame.ProtocolError, "HEADERS on a stream that was ended by who sends them")
 	}
 	return nil
+}
+
+// checkClosed checks the id of DATA on a stream that is not open, though not idle
+// either: see checkUsed.
+func (t *streamTable) checkClosed(id uint32) error {
+	if t.cutOff.has(id) {
+		return nil
+	}
+	// "If a DATA frame is received whose stream is not in the 'open' or 'half-closed
+	// (local)' state, the recipient MUST respond with a stream error of type
+	// STREAM_CLOSED", section 6.1.
+	return frame.StreamError(id, frame.StreamClosed, "DATA on a stream that was ended by who sends it")
 }
 
 // idle reports whether no one has opened id yet. "Receiving any frame other

@@ -377,6 +377,9 @@ func (c *Conn) endLocal(s *Stream) {
 
 // finish forgets s, which is over on both sides.
 func (c *Conn) finish(s *Stream) {
+	if s.state.canRecv() {
+		c.table.cutOff.grow(s.id)
+	}
 	s.state = stateClosed
 	c.dropPending(s)
 	s.signalSpace()
