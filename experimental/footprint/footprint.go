@@ -37,8 +37,9 @@ type Snapshot struct {
 	// Parked connections are idle: they have no goroutine, and no buffer.
 	Parked int64
 	// Active ones are the others. A connection on which nothing arrives parks
-	// within 200 ms; one that can't be parked, as it is no socket or the system
-	// has no poller, is always active.
+	// within 200 ms; one that can't be parked, as it is no socket, or wrapped by
+	// something that does more than embed it, or the system has no poller, is always
+	// active.
 	Active int64
 
 	// BuffersLent is how many buffers are out of the pool of the process: with

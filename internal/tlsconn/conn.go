@@ -51,8 +51,10 @@ type Options struct {
 	Release bool
 }
 
-// New puts TLS over raw and reports whether it can: raw has to be exactly a TCP
-// or unix socket, on a system where sockets can be read without waiting, and
+// New puts TLS over raw and reports whether it can: raw has to be a TCP or unix
+// socket, or a wrapper that leaves reading and writing to one that it embeds (its Close,
+// deadlines and addresses are used), on a system where sockets can be read without
+// waiting, and
 // config must not allow renegotiation, which reads in the middle of a read and
 // has to wait. If not, raw is untouched, and is good for a tls.Conn.
 //
@@ -61,15 +63,14 @@ func New(raw net.Conn, config *tls.Config, opts Options) (*Conn, bool) {
 	if !opts.Server && config.Renegotiation != tls.RenegotiateNever {
 		return nil, false
 	}
-	if !readyreader.IsSocket(raw) {
-		return nil, false
-	}
-	r, _ := readyreader.NewReader(raw)
-	sock, ok := r.(socket)
-	if !ok {
+	if !readyreader.OverSocket(raw) {
 		return nil, false
 	}
 	w, ok := readyreader.NewWriter(raw)
+	if !ok {
+		return nil, false
+	}
+	sock, ok := w.(socket)
 	if !ok {
 		return nil, false
 	}

@@ -141,6 +141,11 @@ func TestState(t *testing.T) {
 	})
 }
 
+// wrapped reads itself.
+type wrapped struct{ net.Conn }
+
+func (w *wrapped) Read(p []byte) (int, error) { return w.Conn.Read(p) }
+
 // What New leaves to tls.Conn.
 func TestNewRefuses(t *testing.T) {
 	a, b := sockets(t, "tcp")
@@ -148,8 +153,7 @@ func TestNewRefuses(t *testing.T) {
 	if _, ok := New(p, testConfig(), Options{}); ok {
 		t.Error("took a pipe")
 	}
-	type wrapped struct{ net.Conn }
-	if _, ok := New(wrapped{a}, testConfig(), Options{}); ok {
+	if _, ok := New(struct{ *wrapped }{&wrapped{a}}, testConfig(), Options{}); ok {
 		t.Error("took a wrapped socket")
 	}
 	config := testConfig().Clone()

@@ -89,12 +89,24 @@ func TestConnStats(t *testing.T) {
 	}
 }
 
+// wrapper reads and writes itself, and hides what is below.
+type wrapper struct{ c net.Conn }
+
+func (w *wrapper) Read(p []byte) (int, error)         { return w.c.Read(p) }
+func (w *wrapper) Write(p []byte) (int, error)        { return w.c.Write(p) }
+func (w *wrapper) Close() error                       { return w.c.Close() }
+func (w *wrapper) LocalAddr() net.Addr                { return w.c.LocalAddr() }
+func (w *wrapper) RemoteAddr() net.Addr               { return w.c.RemoteAddr() }
+func (w *wrapper) SetDeadline(t time.Time) error      { return w.c.SetDeadline(t) }
+func (w *wrapper) SetReadDeadline(t time.Time) error  { return w.c.SetReadDeadline(t) }
+func (w *wrapper) SetWriteDeadline(t time.Time) error { return w.c.SetWriteDeadline(t) }
+
 // A connection that is no socket keeps its read buffer, and never parks.
 func TestReservedBytes(t *testing.T) {
 	s := startServer(t, "tcp", ServerConfig{}, echoUnary)
 	c, _ := s.dial(&ClientConfig{Dial: func(ctx context.Context, addr string) (net.Conn, error) {
 		nc, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
-		return struct{ net.Conn }{nc}, err
+		return &wrapper{nc}, err
 	}})
 	waitFor(t, "the preface to be sent", func() bool { return c.Stats().Held == defaultReadBuffer })
 	if c.Stats().Parked {

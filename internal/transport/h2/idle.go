@@ -150,6 +150,8 @@ func (c *Conn) slim() {
 	c.act = nil
 	if r, ok := c.nc.(releaser); ok {
 		r.ReleaseIdle()
+	} else if r, ok := c.try.(releaser); ok { // the layer is within a wrapper
+		r.ReleaseIdle()
 	}
 	c.mu.Lock()
 	c.slimmed = true

@@ -176,3 +176,6 @@ func (memAddr) String() string  { return "mem" }
 // plainConn is a connection of a kind that nobody knows: it can only be read
 // and written, and waits for both.
 type plainConn struct{ net.Conn }
+
+func (c plainConn) Read(p []byte) (int, error)  { return c.Conn.Read(p) }
+func (c plainConn) Write(p []byte) (int, error) { return c.Conn.Write(p) }

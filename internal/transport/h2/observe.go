@@ -25,8 +25,8 @@ type Stats struct {
 // Stats looks at the connection. It may be called at any time, also after the end.
 func (c *Conn) Stats() Stats {
 	s := Stats{Parked: c.handle.Parked()}
-	if _, ready := readyreader.NewReader(c.nc); !ready || !c.cfg.Pooled {
-		s.Reserved = c.readOptions().Size
+	if opts := c.readOptions(); !readyreader.HoldsNone(c.nc, opts) {
+		s.Reserved = opts.Size
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

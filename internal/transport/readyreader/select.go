@@ -35,6 +35,7 @@ const minSize = 128
 //   - pooled, and the connection implements Reader: through that;
 //   - pooled, and it is exactly a *net.TCPConn or *net.UnixConn: on the
 //     descriptor, where the system allows it;
+//   - pooled, and it embeds one of these and leaves Read to it: likewise;
 //   - everything else: a fixed buffer over conn.Read.
 //
 // The result is a [Pollable] if the connection can also be read without
@@ -63,18 +64,38 @@ func Socket(conn net.Conn, opts Options) (syscall.RawConn, bool) {
 	return r.RawConn(), true
 }
 
-// NewWriter returns the non-blocking write side of conn and whether there is
-// one: conn itself if it implements Writer, else an attempt on the descriptor
-// where New would read from the descriptor.
+// HoldsNone reports whether what New returns holds a buffer only while bytes are in it.
+func HoldsNone(conn net.Conn, opts Options) bool {
+	return opts.Pooled && readerFor(conn, opts.Writer) != nil
+}
+
+// NewWriter returns the non-blocking write side of conn and whether there is one: what
+// conn's Write is that of, if that implements Writer; or an attempt on its descriptor, if
+// it is a socket. It is also the Reader that New would use, if it is one at all.
 func NewWriter(conn net.Conn) (Writer, bool) {
-	if w, ok := conn.(Writer); ok {
-		return w, true
+	end, better := descend(conn, outward)
+	var w Writer
+	switch {
+	case better:
+		w = end.(Writer)
+	case end != nil && IsSocket(end):
+		if raw, ok := newRawWriter(end); ok {
+			w = raw
+		}
 	}
-	if !IsSocket(conn) {
+	if w == nil {
 		return nil, false
 	}
-	return newRawWriter(conn)
+	if _, reads := w.(Reader); reads && end != conn {
+		if in, _ := descend(conn, inward); in != end {
+			return onlyWriter{w}, true
+		}
+	}
+	return w, true
 }
+
+// onlyWriter hides that it can also read: for a wrapper whose reads are its own.
+type onlyWriter struct{ Writer }
 
 // NewReader returns conn's Reader and whether it has one, by the same rules as
 // New, for layers (a TLS or ALTS connection) that do their own buffering.
@@ -83,13 +104,24 @@ func NewReader(conn net.Conn) (Reader, bool) {
 	return r, r != nil
 }
 
+// OverSocket reports whether nothing happens between conn and a socket: it is one, or a
+// wrapper that leaves reading and writing to one that it embeds.
+func OverSocket(conn net.Conn) bool {
+	for _, direction := range []func(shape) way{inward, outward} {
+		if end, better := descend(conn, direction); better || end == nil || !IsSocket(end) {
+			return false
+		}
+	}
+	return true
+}
+
 // IsSocket reports whether conn is no layer but exactly a TCP or unix socket: what its
 // descriptor carries is what its Read returns, and what it took is with the system.
 //
-// It goes by exact type on purpose. A wrapper that embeds a socket (credentials, metering, proxy protocol) has the socket's SyscallConn
-// promoted to its own method set, yet its Read may decrypt or skip a prefix:
-// reading the descriptor would hand out ciphertext as if it were plaintext.
-// Such connections opt in by implementing Reader, or are read through Read.
+// It goes by exact type on purpose. A wrapper that embeds a socket (credentials,
+// metering, proxy protocol) has the socket's SyscallConn promoted to its own method set,
+// yet its Read may decrypt or skip a prefix: reading the descriptor would hand out
+// ciphertext as if it were plaintext. See embed.go for those that do nothing of the kind.
 func IsSocket(conn net.Conn) bool {
 	switch c := conn.(type) {
 	case *net.TCPConn:
@@ -102,14 +134,15 @@ func IsSocket(conn net.Conn) bool {
 }
 
 func readerFor(conn net.Conn, w Writer) Reader {
-	if r, ok := conn.(Reader); ok {
-		return r
-	}
 	if r, ok := w.(Reader); ok {
 		return r
 	}
-	if !IsSocket(conn) {
-		return nil
+	end, better := descend(conn, inward)
+	switch {
+	case better:
+		return end.(Reader)
+	case end != nil && IsSocket(end):
+		return newRawReader(end)
 	}
-	return newRawReader(conn)
+	return nil
 }

@@ -36,10 +36,10 @@ type Config struct {
 // New returns a connection over raw, which it owns from then on.
 //
 // Beside net.Conn it implements readyreader's Reader and a method ReleaseIdle;
-// where raw is a TCP or unix socket, on unix systems, also TryReader, InPlaceReader
+// where raw is a TCP or unix socket, or a wrapper that only embeds one, on unix systems, also TryReader, InPlaceReader
 // and Writer. Over another layer it waits in calls of that.
 func New(raw net.Conn, cfg Config) (net.Conn, error) {
-	return newOver(raw, cfg, readyreader.IsSocket(raw))
+	return newOver(raw, cfg, readyreader.OverSocket(raw))
 }
 
 // newOver is New. try allows to use raw without waiting, if it can be.

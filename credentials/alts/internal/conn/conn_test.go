@@ -362,16 +362,22 @@ func TestClose(t *testing.T) {
 	}
 }
 
+// wrapper reads itself.
+type wrapper struct{ net.Conn }
+
+func (w *wrapper) Read(p []byte) (int, error) { return w.Conn.Read(p) }
+
 func TestInterfaces(t *testing.T) {
 	a, b := rawPair(t, "tcp")
-	c, _ := rawPair(t, "tcp")
+	c, d := rawPair(t, "tcp")
 	for name, tt := range map[string]struct {
 		raw       net.Conn
 		pollable  bool
 		syscallee bool
 	}{
 		"tcp":     {a, true, false},
-		"wrapped": {struct{ net.Conn }{b}, false, false},
+		"wrapped": {&wrapper{Conn: b}, false, false},
+		"embeds":  {struct{ net.Conn }{d}, true, false},
 		"layered": {wrap(t, c, Config{}), false, false},
 	} {
 		if tt.pollable {
