@@ -32,7 +32,7 @@ FOREIGN := darwin/arm64 windows/amd64 freebsd/amd64 linux/386
 
 BIN := $(CURDIR)/bin
 .DEFAULT_GOAL := all
-.PHONY: all help demo test race lint fmt fuzz bench bench-smoke apicheck interop parity thirdparty proto tidy tidy-check vet-all clean
+.PHONY: all help demo test race lint fmt fuzz attack bench bench-smoke apicheck interop parity thirdparty proto tidy tidy-check vet-all clean
 
 all: test lint ## run test and lint (what plain `make` does)
 
@@ -59,6 +59,9 @@ fmt: $(BIN)/golangci-lint ## format the sources
 
 fuzz: ## run every fuzz target for FUZZTIME (10s)
 	tools/fuzz.sh $(FUZZTIME)
+
+attack: ## attack this module and the published one in turn, and compare (ARGS=-short: two minutes)
+	go -C attack run ./cmd/attack $(ARGS)
 
 bench: ## measure this module and the published one in turn, and print ratios
 	go -C benchmark run ./cmd/bench $(ARGS)

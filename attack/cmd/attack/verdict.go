@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import "fmt"
+
+// What this module may do worse than the published one, and what a peer may make it hold.
+const (
+	rssRatio = 1.3
+	rssMore  = 20 << 20 // bytes
+
+	heapRatio   = 4       // of the bytes that were sent
+	heapStream  = 600     // bytes more for each stream
+	heapConn    = 4 << 10 // bytes more for each connection, which sends little
+	heapAllowed = 4 << 20 // bytes more, whatever was sent
+)
+
+// judge says what is worse than it may be.
+func judge(r row) []string {
+	var faults []string
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
+	ours, published := r.Ours, r.Published
+	if !ours.Alive && published.Alive {
+		fault("it did not survive: %s", ours.Error)
+	}
+	if limit := int64(rssRatio*float64(published.RSS)) + rssMore; ours.RSS > limit {
+		fault("%s resident, %s are allowed", megabytes(ours.RSS), megabytes(limit))
+	}
+	if ours.Lost > 0 && published.Lost == 0 && published.Alive {
+		fault("%d legitimate calls lost: %s", ours.Lost, ours.Error)
+	}
+	if limit := heapLimit(ours); ours.Heap > limit {
+		fault("%s held, %s are allowed", megabytes(ours.Heap), megabytes(limit))
+	}
+	return faults
+}
+
+// heapLimit is how much may be held for what an attack has spent.
+func heapLimit(o outcome) int64 {
+	return heapAllowed + heapRatio*o.Sent + heapStream*o.Streams + heapConn*o.Conns
+}

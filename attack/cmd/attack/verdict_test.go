@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestJudge(t *testing.T) {
+	const m = 1 << 20
+	well := outcome{RSS: 20 * m, Alive: true}
+	tests := []struct {
+		name            string
+		ours, published outcome
+		want            string // in the only fault; "" for none
+	}{
+		{"the same", well, well, ""},
+		{"as much as it may", outcome{RSS: 46 * m, Alive: true}, well, ""},
+		{"too much", outcome{RSS: 47 * m, Alive: true}, well, "47 MB resident, 46 MB are allowed"},
+		{"a call lost", outcome{RSS: 20 * m, Alive: true, Lost: 1, Error: "gone"}, well, "1 legitimate calls lost: gone"},
+		{"both lost calls", outcome{RSS: 20 * m, Alive: true, Lost: 2}, outcome{RSS: 20 * m, Alive: true, Lost: 1}, ""},
+		{"dead", outcome{RSS: 20 * m, Error: "panic"}, well, "it did not survive: panic"},
+		{"both dead", outcome{RSS: 20 * m}, outcome{RSS: 20 * m}, ""},
+		{"holds what it may", outcome{RSS: 20 * m, Alive: true, Heap: 8 * m, Sent: m}, well, ""},
+		{"holds too much", outcome{RSS: 20 * m, Alive: true, Heap: 9 * m, Sent: m}, well, "9 MB held, 8 MB are allowed"},
+		{"many streams", outcome{RSS: 20 * m, Alive: true, Heap: 9 * m, Sent: m, Streams: 2000}, well, ""},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			faults := judge(row{Ours: test.ours, Published: test.published})
+			if got := strings.Join(faults, "; "); (test.want == "") != (got == "") || !strings.Contains(got, test.want) || len(faults) > 1 {
+				t.Errorf("faults %q, want %q", got, test.want)
+			}
+		})
+	}
+}

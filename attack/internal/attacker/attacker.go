@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package attacker is what an attack is made with: connections that speak frames, or any
+// bytes, to the victim, bounded in number, bytes and time.
+package attacker
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc/attack/internal/orders"
+)
+
+// Bounds of one attack.
+const (
+	maxBytes = 1 << 30 // sent
+	maxConns = 12_000  // open at a time
+)
+
+// Attacker carries out one attack. Its methods may be called by any number of goroutines.
+type Attacker struct {
+	ctx      context.Context // ends when the attack has to
+	addr     string          // of the server that is attacked
+	security orders.Security
+	lis      net.Listener // where clients come that are attacked
+
+	sent    atomic.Int64
+	streams atomic.Int64
+	opened  atomic.Int64 // connections
+	lost    atomic.Int64 // probes that got no answer in time
+	failure atomic.Pointer[string]
+	goaway  atomic.Pointer[string]
+	slowest atomic.Int64
+
+	mu    sync.Mutex
+	conns map[net.Conn]struct{}
+	over  bool
+}
+
+// Against attacks a server. The attack is to end when ctx does.
+func Against(ctx context.Context, addr string, security orders.Security) *Attacker {
+	return &Attacker{ctx: ctx, addr: addr, security: security, conns: map[net.Conn]struct{}{}}
+}
+
+// Awaiting attacks the clients that come to lis.
+func Awaiting(ctx context.Context, lis net.Listener) *Attacker {
+	return &Attacker{ctx: ctx, lis: lis, conns: map[net.Conn]struct{}{}}
+}
+
+// Spent is what an attack has cost so far.
+type Spent struct {
+	Bytes          int64 // sent, as they are on the wire
+	Streams, Conns int64
+	// Lost is how many probes on connections that attack got no answer in time; Slowest
+	// the longest that one took.
+	Lost    int64
+	Slowest time.Duration
+	Error   string // of the first that was lost
+	GoAway  string // what the victim said when it first ended a connection
+}
+
+// Spent says what the attack has cost so far.
+func (a *Attacker) Spent() Spent {
+	s := Spent{
+		Bytes: a.sent.Load(), Streams: a.streams.Load(), Conns: a.opened.Load(),
+		Lost: a.lost.Load(), Slowest: time.Duration(a.slowest.Load()),
+	}
+	if text := a.failure.Load(); text != nil {
+		s.Error = *text
+	}
+	if text := a.goaway.Load(); text != nil {
+		s.GoAway = *text
+	}
+	return s
+}
+
+// Over tells whether the attack has to end: its time, or its bytes, are used up.
+func (a *Attacker) Over() bool { return a.ctx.Err() != nil || a.sent.Load() > maxBytes }
+
+// Context ends when the attack has to.
+func (a *Attacker) Context() context.Context { return a.ctx }
+
+// Left is how much time there is left.
+func (a *Attacker) Left() time.Duration {
+	end, ok := a.ctx.Deadline()
+	if !ok {
+		return 0
+	}
+	return max(time.Until(end), 0)
+}
+
+// Sleep waits, and tells whether there is time left.
+func (a *Attacker) Sleep(d time.Duration) bool {
+	select {
+	case <-a.ctx.Done():
+		return false
+	case <-time.After(d):
+		return !a.Over()
+	}
+}
+
+// Probed counts a call, or a PING, on a connection that attacks but has a right to an
+// answer all the same.
+func (a *Attacker) Probed(took time.Duration, err error) {
+	for {
+		old := a.slowest.Load()
+		if int64(took) <= old || a.slowest.CompareAndSwap(old, int64(took)) {
+			break
+		}
+	}
+	if err != nil {
+		a.lost.Add(1)
+		text := err.Error()
+		a.failure.CompareAndSwap(nil, &text)
+	}
+}
+
+// errOver says that the attack is over.
+var errOver = errors.New("the attack is over")
+
+// Dial opens a bare connection to the server that is attacked. It stays open until Close.
+func (a *Attacker) Dial() (net.Conn, error) {
+	var d net.Dialer
+	nc, err := d.DialContext(a.ctx, "tcp", a.addr)
+	if err != nil {
+		return nil, err
+	}
+	return a.keep(nc)
+}
+
+// keep counts a connection and what is sent over it.
+func (a *Attacker) keep(nc net.Conn) (net.Conn, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.over || len(a.conns) >= maxConns {
+		nc.Close()
+		return nil, errOver
+	}
+	a.opened.Add(1)
+	k := &counted{Conn: nc, a: a}
+	a.conns[k] = struct{}{}
+	if end, ok := a.ctx.Deadline(); ok {
+		nc.SetDeadline(end)
+	}
+	return k, nil
+}
+
+// secure does the handshake that the victim's security asks for.
+func (a *Attacker) secure(nc net.Conn) (net.Conn, error) {
+	if a.security != orders.TLS {
+		return nc, nil
+	}
+	tc := tls.Client(nc, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})
+	return tc, tc.HandshakeContext(a.ctx)
+}
+
+// Close closes all connections: what the victim holds was measured.
+func (a *Attacker) Close() {
+	a.mu.Lock()
+	a.over = true
+	conns := a.conns
+	a.conns = nil
+	a.mu.Unlock()
+	for nc := range conns {
+		nc.(*counted).Conn.Close()
+	}
+	if a.lis != nil {
+		a.lis.Close()
+	}
+}
+
+// counted is a connection whose bytes count.
+type counted struct {
+	net.Conn
+	a *Attacker
+}
+
+func (c *counted) Write(b []byte) (int, error) {
+	n, err := c.Conn.Write(b)
+	c.a.sent.Add(int64(n))
+	return n, err
+}
+
+func (c *counted) Close() error {
+	c.a.mu.Lock()
+	delete(c.a.conns, c)
+	c.a.mu.Unlock()
+	return c.Conn.Close()
+}
+
+// Reset closes a connection with an RST where TCP lets it.
+func Reset(nc net.Conn) {
+	if k, ok := nc.(*counted); ok {
+		if tc, ok := k.Conn.(*net.TCPConn); ok {
+			_ = tc.SetLinger(0) // it is closed at once, then
+		}
+	}
+	nc.Close()
+}
+
+// Each runs attack on n connections at once, each with its number, until all have
+// returned. What the victim does against it is no error.
+func (a *Attacker) Each(n int, attack func(i int)) {
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() { attack(i) })
+	}
+	wg.Wait()
+}
+
+// Conns runs attack over n connections to the server at once. A connection that the victim
+// ends is replaced by a new one, until the attack is over or returns without an error; then
+// its connection stays open.
+func (a *Attacker) Conns(n int, attack func(*Conn) error) error {
+	return a.repeat(n, func() error {
+		c, err := a.Open()
+		if err != nil {
+			return err
+		}
+		return a.use(c, attack)
+	})
+}
+
+// Bare is Conns for attacks that send any bytes, before there is TLS or HTTP/2.
+func (a *Attacker) Bare(n int, attack func(net.Conn) error) error {
+	return a.repeat(n, func() error {
+		nc, err := a.Dial()
+		if err != nil {
+			return err
+		}
+		if err := attack(nc); err != nil {
+			nc.Close()
+			return err
+		}
+		return nil
+	})
+}
+
+func (a *Attacker) repeat(n int, once func() error) error {
+	a.Each(n, func(int) {
+		for !a.Over() && once() != nil {
+			a.Sleep(5 * time.Millisecond)
+		}
+	})
+	if a.opened.Load() == 0 {
+		return fmt.Errorf("no connection could be opened to %s", a.addr)
+	}
+	return nil
+}
+
+// use runs attack over c. A connection stays as it is when the attack ran out of time.
+func (a *Attacker) use(c *Conn, attack func(*Conn) error) error {
+	err := attack(c)
+	if err != nil && !a.Over() {
+		c.Close()
+	}
+	return err
+}
+
+// Serve attacks each client that comes, until the attack is over.
+func (a *Attacker) Serve(attack func(*Conn) error) error {
+	return a.Accept(func(nc net.Conn) error {
+		c := a.server(nc)
+		if err := c.readPreface(); err != nil {
+			c.Close()
+			return nil
+		}
+		if err := a.use(c, attack); err != nil && !a.Over() {
+			c.Close()
+		}
+		return nil
+	})
+}
+
+// Accept is Serve for attacks that send any bytes.
+func (a *Attacker) Accept(attack func(net.Conn) error) error {
+	stop := context.AfterFunc(a.ctx, func() { a.lis.Close() })
+	defer stop()
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	for {
+		nc, err := a.lis.Accept()
+		if err != nil {
+			if a.opened.Load() == 0 {
+				return errors.New("no client came")
+			}
+			return nil
+		}
+		kept, err := a.keep(nc)
+		if err != nil {
+			return nil
+		}
+		wg.Go(func() {
+			if attack(kept) != nil {
+				kept.Close()
+			}
+		})
+	}
+}

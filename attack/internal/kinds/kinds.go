@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package kinds holds every kind of attack, one file for each family.
+package kinds
+
+import (
+	"slices"
+	"time"
+
+	"google.golang.org/grpc/attack/internal/attacker"
+	"google.golang.org/grpc/attack/internal/orders"
+)
+
+// Kind is a kind of attack.
+type Kind struct {
+	Name  string // side/family/what
+	About string // what it does, and where that is known from
+	// Serve is how the victim is started if it is a server; Work what the victim calls if
+	// it is a client.
+	Serve orders.Serve
+	Work  *orders.Work
+	// Time is how long the attack takes at most, 2 s if it is 0.
+	Time  time.Duration
+	Short bool // belongs to the short form
+	// Attack is the attack. It returns when the victim holds all that it can be made to
+	// hold, or when time is up; its connections stay open until that was measured. An
+	// error says that it could not be carried out.
+	Attack func(*attacker.Attacker) error
+}
+
+// OnClient tells whether it is a client that is attacked.
+func (k Kind) OnClient() bool { return k.Work != nil }
+
+// All returns all kinds, those against servers first.
+func All() []Kind {
+	return slices.Concat(
+		settingsKinds, pingKinds, resetKinds, headerKinds, requestKinds, dataKinds, windowKinds,
+		frameKinds, connectionKinds, tlsKinds,
+		clientControlKinds, clientStreamKinds, clientHeaderKinds, clientDataKinds, clientConnectionKinds,
+	)
+}
+
+// callers is work of callers that want answers.
+func callers(n int) *orders.Work {
+	return &orders.Work{Method: orders.Echo, Callers: n, Deadline: 2 * time.Second}
+}
+
+// streams is work of callers of a method whose calls last.
+func streams(method string, n int) *orders.Work {
+	return &orders.Work{Method: method, Callers: n, Deadline: time.Minute}
+}
+
+// usual is how long an attack takes at most, and brief how long in the short form.
+const (
+	usual = 2 * time.Second
+	brief = time.Second
+)
+
+// For is the kind with the time it takes settled.
+func (k Kind) For(asked time.Duration, short bool) Kind {
+	switch {
+	case asked > 0:
+		k.Time = asked
+	case short && k.Time == 0:
+		k.Time = brief
+	case k.Time == 0:
+		k.Time = usual
+	}
+	return k
+}

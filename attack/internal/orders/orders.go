@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package orders holds what the runner tells its workers to do, and what they answer.
+// Neither needs gRPC.
+package orders
+
+import "time"
+
+// The operations of a worker.
+const (
+	OpServe  = "serve"  // Serve: start a server; answers Served
+	OpCall   = "call"   // Call: begin calls at a steady rate
+	OpReset  = "reset"  // forget the calls so far
+	OpTally  = "tally"  // answers Tally
+	OpWork   = "work"   // Work: call an attacker
+	OpSample = "sample" // answers Sample
+	OpFresh  = "fresh"  // Call: one call on a new channel
+)
+
+// The methods of the service that the workers serve.
+const (
+	Service = "attack.Victim"
+	Echo    = "/" + Service + "/Echo"  // unary: answers what it got
+	Stuck   = "/" + Service + "/Stuck" // unary: never answers, whatever happens to the call
+	Deaf    = "/" + Service + "/Deaf"  // bidirectional: reads nothing until the call is over
+	Sink    = "/" + Service + "/Sink"  // bidirectional: reads everything
+	Pour    = "/" + Service + "/Pour"  // bidirectional: sends messages of 64 KiB without end
+	Slow    = "/" + Service + "/Slow"  // unary: answers after 50 ms
+)
+
+// Security is what connections are secured with.
+type Security string
+
+// What there is.
+const (
+	Plain Security = ""
+	TLS   Security = "tls"
+	ALTS  Security = "alts"
+)
+
+// Serve is how a server is to be started; the rest is as a program has it that sets
+// nothing.
+type Serve struct {
+	MaxStreams uint32 // 0: no limit
+	Security   Security
+	Handshaker string // address of the ALTS handshaker service
+}
+
+// Served is where it listens.
+type Served struct{ Addr string }
+
+// Call is whom to call, Rate times a second.
+type Call struct {
+	Addr       string
+	Security   Security
+	Handshaker string
+	Rate       int
+}
+
+// Work is what a client does with a server that attacks it.
+type Work struct {
+	Addr     string
+	Security Security
+	// Method says what kind of call it is, over and over: Echo with a deadline, or a
+	// stream that is read (Pour), written to (Sink), or only open (Deaf).
+	Method   string
+	Callers  int
+	Channels int // 1 if it is 0
+	Deadline time.Duration
+	Wait     bool // for the connection to be ready
+}
+
+// Tally is how the calls at a steady rate fared.
+type Tally struct {
+	Calls, Failed int
+	P99, Max      time.Duration
+	Error         string // the first
+}
+
+// Sample is what a process holds and has used.
+type Sample struct {
+	Heap       int64 // bytes that live after a collection
+	Goroutines int   // now
+	MaxGo      int   // the most since it began
+	CPU        time.Duration
+}
