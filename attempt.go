@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/internal/binarylog"
 	"google.golang.org/grpc/internal/ctxkey"
+	"google.golang.org/grpc/internal/envconfig"
 	"google.golang.org/grpc/internal/loadreport"
 	"google.golang.org/grpc/internal/transport"
 	"google.golang.org/grpc/internal/transport/grpcwire"
@@ -50,6 +51,12 @@ func (r *clientCall) begin(ctx context.Context, cc *ClientConn, method string, o
 	r.stats = cc.opts.transport.StatsHandlers
 	r.info.reset()
 	r.call.Method = method
+	if err := ctx.Err(); err != nil {
+		return status.FromContextError(err).Err()
+	}
+	if err := r.call.Check(ctx); err != nil {
+		return err
+	}
 	var config MethodConfig
 	if r.fixed == nil {
 		cc.idle.begin()
@@ -58,6 +65,9 @@ func (r *clientCall) begin(ctx context.Context, cc *ClientConn, method string, o
 		c, waited, err := cc.awaitConfig(ctx)
 		if err != nil {
 			return err
+		}
+		if cc.picks.turn().closed {
+			return ErrClientConnClosing
 		}
 		r.waited = waited
 		config = c.method(method)
@@ -110,6 +120,7 @@ func (r *clientCall) settle(config *MethodConfig) error {
 		if c := r.cc.opts.compressor; c != nil {
 			r.writer.compressor = compressorFrom(c)
 			r.call.SendCompressor = c.Type()
+			r.acceptOwn(c.Type())
 		}
 	case encoding.Identity:
 		r.call.SendCompressor = name
@@ -120,6 +131,17 @@ func (r *clientCall) settle(config *MethodConfig) error {
 		r.call.SendCompressor = name
 	}
 	return nil
+}
+
+// acceptOwn says that the channel reads what its own compressor makes, registered or not.
+func (r *clientCall) acceptOwn(name string) {
+	switch list := r.call.AcceptCompressors; {
+	case r.info.accept != nil || !envconfig.AdvertiseCompressors || grpcwire.AcceptsEncoding(list, name):
+	case list == "":
+		r.call.AcceptCompressors = name
+	default:
+		r.call.AcceptCompressors = list + "," + name
+	}
 }
 
 // sizeLimit is the smaller of what the service config and the program say.
@@ -466,6 +488,7 @@ func (r *clientCall) tellBegin(a *attempt) {
 
 func (r *clientCall) tellOutHeader(a *attempt) {
 	md := metadata.MD(ctxkey.OutgoingFrom(a.ctx).CopyMD())
+	md.Set(grpcwire.HeaderUserAgent, r.cc.opts.transport.UserAgent)
 	for i := 0; i+1 < len(r.call.Auth); i += 2 {
 		md.Append(r.call.Auth[i], r.call.Auth[i+1])
 	}

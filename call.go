@@ -103,7 +103,7 @@ func (u *unaryCall) run(req, reply any) error {
 		}
 		u.end(&u.attempt, err)
 		if !again.retry {
-			return err
+			return again.explain(err)
 		}
 		if err := u.pause(again.delay); err != nil {
 			return err

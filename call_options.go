@@ -47,7 +47,7 @@ func (c *callInfo) settle() error {
 		return nil
 	}
 	if c.codec = codecFor(c.subtype); c.codec == nil {
-		return status.Errorf(codes.Internal, "grpc: no codec registered for content-subtype %s", c.subtype)
+		return status.Errorf(codes.Internal, "no codec registered for content-subtype %s", c.subtype)
 	}
 	return nil
 }

@@ -244,12 +244,38 @@ func TestSendAfterClose(t *testing.T) {
 	}
 	_ = st.CloseSend()
 	wantCode(t, "SendMsg after CloseSend", st.SendMsg(new(text)), codes.Internal)
-	if err := st.RecvMsg(new(text)); !errors.Is(err, io.EOF) {
-		t.Errorf("%v", err)
+	for range 2 {
+		wantCode(t, "RecvMsg after that", st.RecvMsg(new(text)), codes.Internal, "SendMsg called after CloseSend")
 	}
 	if err := st.CloseSend(); err != nil {
 		t.Errorf("CloseSend at the end: %v", err)
 	}
+}
+
+// TestSecondMessageOfUnarySide has a program send two messages where the method takes one: the
+// server learns at once that nobody waits for its reply.
+func TestSecondMessageOfUnarySide(t *testing.T) {
+	e := newEcho()
+	ended := make(chan error, 1)
+	e.stream = func(ss ServerStream) error {
+		_ = ss.RecvMsg(new(text))
+		<-ss.Context().Done()
+		ended <- ss.Context().Err()
+		return nil
+	}
+	cc := newTestClient(t, serve(t, e).addr)
+	st, err := cc.NewStream(testContext(t), &StreamDesc{ServerStreams: true}, "/test.Echo/Down")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := st.SendMsg(new(text)); err != nil {
+		t.Fatal(err)
+	}
+	wantCode(t, "second SendMsg", st.SendMsg(new(text)), codes.Internal, "SendMsg called after CloseSend")
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("the handler's context ended with %v", err)
+	}
+	wantCode(t, "RecvMsg", st.RecvMsg(new(text)), codes.Internal, "SendMsg called after CloseSend")
 }
 
 func TestPreparedMsgOnClient(t *testing.T) {

@@ -130,7 +130,7 @@ func TestRetryStreamLost(t *testing.T) {
 		text   string
 	}{
 		{"refused", retryConfig, func(context.Context, func()) error { return errors.New("nobody there") }, codes.Unavailable, "nobody there"},
-		{"the deadline passes", retryConfig, never, codes.DeadlineExceeded, "waiting for a connection"},
+		{"the deadline passes", retryConfig, never, codes.DeadlineExceeded, "context deadline exceeded while waiting for connections to become ready"},
 		{"cancelled", retryConfig, func(ctx context.Context, cancel func()) error {
 			cancel()
 			return never(ctx, nil)

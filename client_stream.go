@@ -143,7 +143,7 @@ func (cs *clientStream) firstAttempt() error {
 		v := cs.judge(cs.attempt, err)
 		cs.end(cs.attempt, err)
 		if !v.retry {
-			return err
+			return v.explain(err)
 		}
 		if err := cs.pause(v.delay); err != nil {
 			return err
@@ -232,6 +232,10 @@ func (cs *clientStream) tryAgain(a *attempt, err error) error {
 	v := cs.judge(a, err)
 	if !v.retry {
 		cs.commitLocked()
+		if v.exhausted > 0 {
+			cs.lost = v.explain(err)
+			return cs.lost
+		}
 		return err
 	}
 	for v.retry {
@@ -246,6 +250,7 @@ func (cs *clientStream) tryAgain(a *attempt, err error) error {
 		}
 		v = cs.judge(a, err)
 	}
+	err = v.explain(err)
 	cs.end(a, err)
 	cs.lost = err
 	cs.commitLocked()
@@ -270,10 +275,13 @@ func (cs *clientStream) replaceLocked(a *attempt) {
 	}
 }
 
+var errSentLast = status.Error(codes.Internal, "SendMsg called after CloseSend")
+
 // SendMsg implements ClientStream.
 func (cs *clientStream) SendMsg(m any) error {
 	if cs.sentLast {
-		return status.Error(codes.Internal, "SendMsg called after CloseSend")
+		cs.finish(errSentLast) // the server need not go on
+		return errSentLast
 	}
 	out, err := cs.writer.write(m)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/balancer/base"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
@@ -35,7 +36,7 @@ var (
 	ErrClientConnTimeout = errors.New("grpc: timed out when dialing")
 )
 
-var channelLog = grpclog.Component("channel")
+var channelLog = grpclog.Component("core")
 
 // ClientConnInterface is what generated clients need. [ClientConn] is one.
 type ClientConnInterface interface {
@@ -261,10 +262,9 @@ func (cc *ClientConn) leaveIdle() error {
 	cc.state.set(connectivity.Connecting)
 	cc.node.Trace(channelz.Info, "leaving idle mode", nil)
 	if err := r.start(); err != nil {
-		err = fmt.Errorf("failed to build resolver: %w", err)
-		channelLog.Warningf("%s: %v", cc.target, err)
+		channelLog.Warningf("%s: failed to start resolver: %v", cc.target, err)
 		cc.resolverFailed(r, err)
-		return err
+		return fmt.Errorf("failed to exit idle mode: failed to start resolver: %w", err)
 	}
 	return nil
 }
@@ -308,19 +308,18 @@ func (cc *ClientConn) resolverUpdate(r *resolverWrapper, s resolver.State) error
 	}
 	if c := cc.config.Load(); c != nil {
 		// A21: an invalid config does not replace one that is in use.
+		channelLog.Warningf("%s: the resolver brought an invalid service config: %v", cc.target, err)
 		_ = b.update(s, c.balancerConfig())
-		return fmt.Errorf("%w: %w", errBadConfig, err)
+		return balancer.ErrBadResolverState
 	}
 	b.UpdateState(failing(status.Errorf(codes.Unavailable, "error parsing service config: %v", err)))
 	cc.answered()
-	return fmt.Errorf("%w: %w", errBadConfig, err)
+	return balancer.ErrBadResolverState
 }
 
 // emptyConfig is that of channels without a service config, and what RPCs go by that
 // were begun before the first valid one.
 var emptyConfig = newChannelConfig(noServiceConfig)
-
-var errBadConfig = errors.New("grpc: the resolver brought an invalid service config")
 
 // useConfig makes sc the channel's service config, if it is not.
 func (cc *ClientConn) useConfig(sc *ServiceConfig) *channelConfig {

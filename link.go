@@ -66,9 +66,9 @@ func (l *link) beginLocked() {
 // Draining implements transport.ClientEvents.
 func (l *link) Draining(code frame.ErrCode, debug string) {
 	if code == frame.EnhanceYourCalm && debug == "too_many_pings" {
+		channelLog.Errorf("Client received GoAway with error code %v and debug data equal to ASCII %q.", code, debug)
 		l.ac.cc.pingLess()
-	}
-	if code != frame.NoError {
+	} else if code != frame.NoError {
 		channelLog.Warningf("%s: %s sent GOAWAY: %v, %q", l.ac.cc.target, l.addr.Addr, code, debug)
 	}
 	l.unusable()

@@ -151,9 +151,9 @@ func pickError(err error, wait bool) (dropped bool, final error) {
 }
 
 func pickTimeout(ctx context.Context, last error) error {
-	text := fmt.Sprintf("waiting for a connection: %v", ctx.Err())
+	text := fmt.Sprintf("%v while waiting for connections to become ready", ctx.Err())
 	if last != nil {
-		text = fmt.Sprintf("%s; latest balancer error: %v", text, last)
+		text = fmt.Sprintf("latest balancer error: %v", last)
 	}
 	code := codes.Canceled
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {

@@ -3,6 +3,7 @@
 package grpc
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"strconv"
@@ -85,6 +86,15 @@ type verdict struct {
 	retry       bool
 	transparent bool // the application of no server has seen the attempt
 	delay       time.Duration
+	exhausted   int // how many attempts there were, if the policy allows no more
+}
+
+// explain says of the error of an RPC that it was tried as often as may be.
+func (v verdict) explain(err error) error {
+	if v.exhausted == 0 {
+		return err
+	}
+	return fmt.Errorf("max retries exhausted: failed after %d attempts: %w", v.exhausted, err)
 }
 
 // failure is what the decision depends on.
@@ -117,8 +127,11 @@ func (s *retryState) decide(f failure) verdict {
 	}
 	// "the token_count is decremented [...] for RPCs that fail with a retryable code or
 	// for which the server forbade retries by pushback."
-	if s.throttle.failed() || !retryable || f.pushback.never || s.made+1 >= s.attempts {
+	if s.throttle.failed() || !retryable || f.pushback.never {
 		return verdict{}
+	}
+	if s.made+1 >= s.attempts {
+		return verdict{exhausted: s.made + 1}
 	}
 	s.made++
 	if f.pushback.said {

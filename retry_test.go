@@ -79,7 +79,7 @@ func TestRetryDecision(t *testing.T) {
 		throttle *serviceconfig.RetryThrottling
 		steps    []step
 	}{
-		{"back-off and the bound", false, nil, []step{fail(after(time.Second)), fail(after(2 * time.Second)), fail(verdict{})}},
+		{"back-off and the bound", false, nil, []step{fail(after(time.Second)), fail(after(2 * time.Second)), fail(verdict{exhausted: 3})}},
 		{"another code", false, nil, []step{{failure{status: internal}, verdict{}}}},
 		{"headers came, or the balancer dropped it", false, nil, []step{{failure{status: unavailable, final: true}, verdict{}}}},
 		{"no policy", true, nil, []step{fail(verdict{})}},

@@ -42,7 +42,7 @@ func TestWriters(t *testing.T) {
 		"warning": {warning.String(), "WARNING:w1 WARNING:w 2 WARNING:w3 ERROR:e1 ERROR:e 2 ERROR:e3"},
 		"error":   {errs.String(), "ERROR:e1 ERROR:e 2 ERROR:e3"},
 	} {
-		got := regexp.MustCompile(`: \d{4}/\d\d/\d\d \d\d:\d\d:\d\d `).ReplaceAllString(tt.got, ":")
+		got := regexp.MustCompile(`(?m)^\d{4}/\d\d/\d\d \d\d:\d\d:\d\d ([A-Z]+): `).ReplaceAllString(tt.got, "$1:")
 		if got = strings.Join(strings.Split(strings.TrimSuffix(got, "\n"), "\n"), " "); got != tt.want {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}
@@ -205,7 +205,7 @@ func TestEnvironment(t *testing.T) {
 		if cmd.ProcessState.ExitCode() != 1 {
 			t.Errorf("%s: %v, want exit code 1", tt.env, err)
 		}
-		got := regexp.MustCompile(`: \d{4}/\S+ \S+ `).ReplaceAllString(b.String(), ":")
+		got := regexp.MustCompile(`(?m)^\d{4}/\S+ \S+ ([A-Z]+): `).ReplaceAllString(b.String(), "$1:")
 		if got = strings.Join(strings.Split(strings.TrimSuffix(got, "\n"), "\n"), " "); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.env, got, tt.want)
 		}

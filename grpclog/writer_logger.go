@@ -68,7 +68,7 @@ type writerLogger struct {
 
 func newWriterLogger(w [3]io.Writer, verbosity int, asJSON bool) *writerLogger {
 	l := &writerLogger{verbosity: verbosity, json: asJSON}
-	flags := log.LstdFlags
+	flags := log.LstdFlags | log.Lmsgprefix
 	if asJSON {
 		flags = 0
 	}

@@ -35,7 +35,7 @@ func New(m map[string]string) MD {
 // Pairs makes an MD of keys and values in turn. It panics if their number is odd.
 func Pairs(kv ...string) MD {
 	if len(kv)%2 == 1 {
-		panic(fmt.Sprintf("metadata: Pairs got an odd number of arguments: %d", len(kv)))
+		panic(fmt.Sprintf("metadata: Pairs got the odd number of input pairs for metadata: %d", len(kv)))
 	}
 	md := make(MD, len(kv)/2)
 	for i := 1; i < len(kv); i += 2 {

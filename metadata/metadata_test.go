@@ -257,7 +257,7 @@ func TestOutgoingRange(t *testing.T) {
 			got = append(got, k+v)
 			return len(got) <= limit
 		})
-		want := []string{"k1", "k2", "k3", "l4"}[:min(limit+1, 4)]
+		want := []string{"K1", "K2", "k3", "l4"}[:min(limit+1, 4)]
 		if !slices.Equal(got, want) || whole != (limit >= 4) {
 			t.Errorf("stopping after %d: %q %v", limit, got, whole)
 		}

@@ -9,8 +9,8 @@ import (
 )
 
 // EndpointMap maps endpoints to values. Two endpoints are the same key when they hold
-// the same set of Addr strings; order, repetition and all attributes do not count. It
-// is not safe for concurrent use. NewEndpointMap makes one.
+// the same Addr strings, each as often; order and all attributes do not count. It is
+// not safe for concurrent use. NewEndpointMap makes one.
 type EndpointMap[T any] struct {
 	entries map[string]endpointEntry[T]
 }
@@ -72,8 +72,8 @@ func (em *EndpointMap[T]) Values() []T {
 	return values(em.All(), len(em.entries))
 }
 
-// endpointKey writes the endpoint's set of addresses as one string. Each carries its
-// length, so that no two different sets give the same string.
+// endpointKey writes the endpoint's addresses as one string. Each carries its length, so
+// that no two different lists give the same string.
 func endpointKey(e Endpoint) string {
 	addrs := make([]string, len(e.Addresses))
 	for i, a := range e.Addresses {
@@ -81,7 +81,7 @@ func endpointKey(e Endpoint) string {
 	}
 	slices.Sort(addrs)
 	var key []byte
-	for _, addr := range slices.Compact(addrs) {
+	for _, addr := range addrs {
 		key = binary.AppendUvarint(key, uint64(len(addr)))
 		key = append(key, addr...)
 	}

@@ -99,7 +99,7 @@ func TestEndpointMap(t *testing.T) {
 	}{
 		{endpoint("a", "b"), true},
 		{endpoint("b", "a"), true},
-		{endpoint("b", "a", "b"), true},
+		{endpoint("b", "a", "b"), false},
 		{endpoint("a"), false},
 		{endpoint("ab"), false},
 		{endpoint("a", "b", "c"), false},

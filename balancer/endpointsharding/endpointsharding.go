@@ -22,7 +22,7 @@ import (
 var (
 	logger = grpclog.Component("endpointsharding")
 
-	errNoEndpoints = errors.New("there are no endpoints")
+	errNoEndpoints = errors.New("no children to pick from")
 )
 
 // ChildBuilderFunc makes the child of one endpoint. It is like the Build of a
@@ -82,7 +82,8 @@ type sharding struct {
 }
 
 // UpdateClientConnState gives each endpoint its child and closes those that are left
-// over. The error joins those of the children.
+// over. The error joins those of the children; without any it is
+// balancer.ErrBadResolverState.
 func (b *sharding) UpdateClientConnState(s balancer.ClientConnState) error {
 	b.hold()
 	defer b.release()
@@ -104,6 +105,9 @@ func (b *sharding) UpdateClientConnState(s balancer.ClientConnState) error {
 		own.ResolverState.Endpoints = []resolver.Endpoint{c.endpoint}
 		own.ResolverState.Addresses = c.endpoint.Addresses
 		errs = append(errs, c.UpdateClientConnState(own))
+	}
+	if len(wanted) == 0 {
+		return balancer.ErrBadResolverState
 	}
 	return errors.Join(errs...)
 }

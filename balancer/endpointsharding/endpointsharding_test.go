@@ -131,7 +131,7 @@ func (f *fixture) want(s connectivity.State, texts ...string) {
 
 func TestEachEndpointHasAChild(t *testing.T) {
 	f := newFixture(t, endpointsharding.Options{})
-	s := state("a,b", "", "c", "b,a,b")
+	s := state("a,b", "", "c", "b,a")
 	s.BalancerConfig = struct {
 		serviceconfig.LoadBalancingConfig
 	}{}
@@ -193,11 +193,13 @@ func TestEndpointsChange(t *testing.T) {
 	if _, after := f.cc.State(); after != before {
 		t.Error("a child that is gone still counts")
 	}
-	f.resolve()
+	if err := f.lb.UpdateClientConnState(state()); !errors.Is(err, balancer.ErrBadResolverState) {
+		t.Errorf("no endpoints: %v", err)
+	}
 	if !b.closed {
 		t.Error("b lives without its endpoint")
 	}
-	f.want(connectivity.TransientFailure, "there are no endpoints")
+	f.want(connectivity.TransientFailure, "no children to pick from")
 }
 
 func TestErrors(t *testing.T) {

@@ -24,8 +24,8 @@ type Target struct {
 	// Weight is the child's share of RPCs, in relation to the sum of those that can
 	// take some. In JSON "weight".
 	Weight uint32 `json:"weight,omitempty"`
-	// ChildPolicy is the child's policy. It must be set. In JSON "childPolicy", a
-	// list of which the first that is known is taken.
+	// ChildPolicy is the child's policy. In JSON "childPolicy", a list of which the
+	// first that is known is taken. A target without one takes no RPCs.
 	ChildPolicy *iserviceconfig.BalancerConfig `json:"childPolicy,omitempty"`
 }
 
@@ -43,7 +43,8 @@ func (builder) ParseConfig(js json.RawMessage) (serviceconfig.LoadBalancingConfi
 	config := &LBConfig{Targets: make(map[string]Target)}
 	for name, t := range raw.Targets {
 		if len(t.ChildPolicy) == 0 {
-			return nil, fmt.Errorf("%s: target %q has no childPolicy", Name, name)
+			config.Targets[name] = Target{Weight: t.Weight}
+			continue
 		}
 		child, err := iserviceconfig.SelectBalancer(t.ChildPolicy, lookup)
 		if err != nil {

@@ -222,7 +222,6 @@ func TestBadConfigs(t *testing.T) {
 	for _, js := range []string{
 		`[]`,
 		`{"targets": []}`,
-		`{"targets": {"a": {"weight": 1}}}`,
 		`{"targets": {"a": {"weight": 1, "childPolicy": []}}}`,
 		`{"targets": {"a": {"weight": 1, "childPolicy": [{"unknown": {}}]}}}`,
 		`{"targets": {"a": {"weight": -1, "childPolicy": [{"leaf": {}}]}}}`,

@@ -12,7 +12,7 @@ import (
 // each other's additions.
 type Outgoing struct {
 	parent *Outgoing
-	md     map[string][]string // the user's map: read only; keys in any case
+	md     map[string][]string // the user's map: read only; keys as they are
 	kv     []string            // our own copy; keys in lower case
 }
 
@@ -33,9 +33,9 @@ func AppendOutgoing(ctx context.Context, kv []string) context.Context {
 	return &outgoingContext{Context: ctx, layer: Outgoing{parent: OutgoingFrom(ctx), kv: kv}}
 }
 
-// Range calls yield with each key, in lower case, and value, without copying
-// anything: first what NewOutgoingContext set, in map order, then what was
-// appended, oldest first. It stops when yield returns false, and tells whether it
+// Range calls yield with each key and value, without copying anything: first what
+// NewOutgoingContext set, in map order, with keys as they are, then what was appended,
+// oldest first, with keys in lower case. It stops when yield returns false, and tells whether it
 // came to the end. A nil o is empty.
 func (o *Outgoing) Range(yield func(key, value string) bool) bool {
 	if o == nil {
@@ -45,7 +45,6 @@ func (o *Outgoing) Range(yield func(key, value string) bool) bool {
 		return false
 	}
 	for k, values := range o.md {
-		k = strings.ToLower(k)
 		for _, v := range values {
 			if !yield(k, v) {
 				return false

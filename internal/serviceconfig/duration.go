@@ -58,6 +58,9 @@ func parseDuration(text string) (Duration, error) {
 		return 0, bad
 	}
 	number, negative := strings.CutPrefix(number, "-")
+	if !negative {
+		number, _ = strings.CutPrefix(number, "+")
+	}
 	whole, decimals, _ := strings.Cut(number, ".")
 	if whole == "" && decimals == "" || len(decimals) > 9 || !digits(whole) || !digits(decimals) {
 		return 0, bad

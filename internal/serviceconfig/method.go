@@ -23,7 +23,7 @@ type MethodConfig struct {
 	// Timeout bounds the RPC; the sooner of it and the context's deadline counts.
 	Timeout *time.Duration
 	// MaxReqSize and MaxRespSize bound a message, in bytes before compression; the
-	// smaller of it and the call option counts.
+	// smaller of it and the call option counts. A negative one lets no message pass.
 	MaxReqSize  *int
 	MaxRespSize *int
 	// RetryPolicy is nil for methods that are not retried.
@@ -132,9 +132,9 @@ func (c *byteCount) UnmarshalJSON(b []byte) error {
 		}
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || n < 0 {
+	if err != nil {
 		return fmt.Errorf("%s is not a number of bytes", b)
 	}
-	*c = byteCount(min(n, math.MaxInt))
+	*c = byteCount(max(min(n, math.MaxInt), -1))
 	return nil
 }

@@ -33,7 +33,8 @@ type RetryThrottling struct {
 }
 
 // Parse reads a service config in JSON. It fails on one that the specification calls
-// invalid, naming the field; it skips fields that it doesn't know.
+// invalid, naming the field; it skips fields that it doesn't know, and the throttling of retries
+// where no method is configured.
 func Parse(js []byte) (*Parsed, error) {
 	var in struct {
 		LoadBalancingPolicy string
@@ -56,6 +57,9 @@ func Parse(js []byte) (*Parsed, error) {
 	}
 	if in.HealthCheckConfig != nil {
 		out.HealthCheckService = in.HealthCheckConfig.ServiceName
+	}
+	if in.MethodConfig == nil {
+		out.Throttling = nil // there is nothing to retry, so what it says is of no interest
 	}
 	if t := out.Throttling; t != nil && (t.MaxTokens <= 0 || t.MaxTokens > 1000 || t.TokenRatio <= 0) {
 		return nil, errors.New("service config: retryThrottling: maxTokens must be above 0 and at most 1000, tokenRatio above 0")

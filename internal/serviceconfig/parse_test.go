@@ -121,7 +121,6 @@ func TestParseErrors(t *testing.T) {
 		{`{"methodConfig": [{"name": [{"service": "S"}, {"service": "S"}]}]}`, "twice"},
 		{`{"methodConfig": [{"name": [{}]}, {"name": [{}]}]}`, "twice"},
 		{`{"methodConfig": [{"timeout": "1"}]}`, "duration"},
-		{`{"methodConfig": [{"maxRequestMessageBytes": -1}]}`, "bytes"},
 		{`{"methodConfig": [{"maxRequestMessageBytes": "x"}]}`, "bytes"},
 		{retry(`{"maxAttempts": 1}`), "maxAttempts"},
 		{retry(`{"maxAttempts": 2.5}`), "axAttempts"},
@@ -130,13 +129,35 @@ func TestParseErrors(t *testing.T) {
 		{retry(`{"backoffMultiplier": 0}`), "backoffMultiplier"},
 		{retry(`{"retryableStatusCodes": []}`), "retryableStatusCodes"},
 		{retry(`{"retryableStatusCodes": ["NONSENSE"]}`), "NONSENSE"},
-		{`{"retryThrottling": {"maxTokens": 0, "tokenRatio": 1}}`, "maxTokens"},
-		{`{"retryThrottling": {"maxTokens": 1001, "tokenRatio": 1}}`, "maxTokens"},
-		{`{"retryThrottling": {"maxTokens": 1, "tokenRatio": 0}}`, "tokenRatio"},
+		{`{"methodConfig": [], "retryThrottling": {"maxTokens": 0, "tokenRatio": 1}}`, "maxTokens"},
+		{`{"methodConfig": [], "retryThrottling": {"maxTokens": 1001, "tokenRatio": 1}}`, "maxTokens"},
+		{`{"methodConfig": [], "retryThrottling": {"maxTokens": 1, "tokenRatio": 0}}`, "tokenRatio"},
+		{`{"methodConfig": [], "retryThrottling": {"maxTokens": 1, "tokenRatio": -1}}`, "tokenRatio"},
 	} {
 		if _, err := Parse([]byte(tt.js)); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, want something about %q", tt.js, err, tt.want)
 		}
+	}
+}
+
+// TestParseLeniently has service configs that other implementations take.
+func TestParseLeniently(t *testing.T) {
+	for _, js := range []string{
+		`{"retryThrottling": {"maxTokens": 0, "tokenRatio": 1}}`,
+		`{"retryThrottling": {"maxTokens": 1001, "tokenRatio": 1}}`,
+		`{"retryThrottling": {"maxTokens": 1, "tokenRatio": -1}}`,
+		`{"retryThrottling": {}}`,
+	} {
+		if p, err := Parse([]byte(js)); err != nil || p.Throttling != nil {
+			t.Errorf("%s: %+v, %v", js, p, err)
+		}
+	}
+	p, err := Parse([]byte(`{"methodConfig": [{"name": [{}], "maxResponseMessageBytes": -1, "timeout": "+1s"}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := p.Methods[""]; *c.MaxRespSize != -1 || *c.Timeout != time.Second {
+		t.Errorf("%+v", c)
 	}
 }
 

@@ -95,7 +95,7 @@ func (s *Status) Err() error {
 // code of s is OK, or if a detail can't be encoded.
 func (s *Status) WithDetails(details ...protoadapt.MessageV1) (*Status, error) {
 	if s.Code() == codes.OK {
-		return nil, errors.New("status: a status with code OK cannot have details")
+		return nil, errors.New("no error details for status with code OK")
 	}
 	p := s.Proto()
 	for _, d := range details {

@@ -30,21 +30,40 @@ type Call struct {
 	Auth []string
 
 	outgoing   *ctxkey.Outgoing
+	checked    bool // outgoing may be sent
 	timeoutBuf [12]byte
 	timeout    string
 }
 
-// prepare checks what the application wants to send and settles the timeout,
-// so that writing the fields can't fail and always has the same result.
-func (c *Call) prepare(ctx context.Context) error {
-	c.outgoing = ctxkey.OutgoingFrom(ctx)
+// Check looks at what the application wants to send, as attempts do again only where a
+// context has other metadata. The error has a status.
+func (c *Call) Check(ctx context.Context) error {
+	outgoing := ctxkey.OutgoingFrom(ctx)
+	if c.checked && outgoing == c.outgoing {
+		return nil
+	}
+	c.outgoing = outgoing
 	var bad error
-	if c.outgoing != nil {
-		c.outgoing.Range(func(k, v string) bool {
+	if outgoing != nil {
+		outgoing.Range(func(k, v string) bool {
 			_, bad = grpcwire.CheckPair(k, v)
 			return bad == nil
 		})
 	}
+	if bad != nil {
+		return status.Error(codes.Internal, bad.Error())
+	}
+	c.checked = true
+	return nil
+}
+
+// prepare checks what is to be sent and settles the timeout, so that writing the fields
+// can't fail and always has the same result.
+func (c *Call) prepare(ctx context.Context) error {
+	if err := c.Check(ctx); err != nil {
+		return err
+	}
+	var bad error
 	for i := 0; i+1 < len(c.Auth) && bad == nil; i += 2 {
 		_, bad = grpcwire.CheckPair(c.Auth[i], c.Auth[i+1])
 	}

@@ -42,7 +42,15 @@ type Client struct {
 	secure    bool
 	peer      peer.Peer
 
+	leave atomic.Pointer[goAway] // why the peer takes leave; nil if it does not
+
 	wait atomic.Pointer[preface] // nil once the peer has spoken HTTP/2, or never will
+}
+
+// goAway is a GOAWAY of the peer.
+type goAway struct {
+	code  frame.ErrCode
+	debug string
 }
 
 // preface is the wait for the peer to show that it speaks HTTP/2.
@@ -172,7 +180,10 @@ func (h *clientHandler) BatchEnd()                    {}
 func (h *clientHandler) Ready()                       { h.settle(true) }
 func (h *clientHandler) PingReceived(int, bool) error { return nil }
 
-func (h *clientHandler) GoAway(code frame.ErrCode, debug string) { h.events.Draining(code, debug) }
+func (h *clientHandler) GoAway(code frame.ErrCode, debug string) {
+	h.leave.Store(&goAway{code, debug})
+	h.events.Draining(code, debug)
+}
 
 func (h *clientHandler) Closed(err error) {
 	openConns.Add(-1)

@@ -404,13 +404,24 @@ func (r *clientReceiver) OnAbort(err *h2.StreamError) {
 	s.closed = true // what has arrived whole can still be taken
 }
 
-// lostText tells why the connection was lost. Programs look for the first text, which is
-// that of the published module.
-func lostText(cause error) string {
+// lostText tells why the connection was lost, and what the peer said before. Programs look
+// for these texts, which are those of the published module.
+func (c *Client) lostText(cause error) string {
+	text := cause.Error()
 	if below, ok := errors.AsType[*h2.IOError](cause); ok && below.Op == "read" {
-		return "error reading from server: " + below.Err.Error()
+		text = "error reading from server: " + below.Err.Error()
+	} else if rule, ok := errors.AsType[*h2.ConnError](cause); ok && rule.Remote {
+		text = "error reading from server: EOF" // what it said is said below
 	}
-	return cause.Error()
+	said := c.leave.Load()
+	if said == nil {
+		return text
+	}
+	text = fmt.Sprintf("closing transport due to: connection error: desc = %q, received prior goaway: code: %v", text, said.code)
+	if said.debug != "" {
+		text += fmt.Sprintf(", debug data: %q", said.debug)
+	}
+	return text
 }
 
 func (s *ClientStream) abortStatus(err *h2.StreamError) *status.Status {
@@ -421,7 +432,7 @@ func (s *ClientStream) abortStatus(err *h2.StreamError) *status.Status {
 		if st, ok := status.FromError(err.Cause); ok {
 			return st // of our own, given to Close
 		}
-		return status.New(codes.Unavailable, lostText(err.Cause))
+		return status.New(codes.Unavailable, s.client.lostText(err.Cause))
 	case !err.Remote:
 		return status.New(codes.Internal, err.Error())
 	}

@@ -150,7 +150,7 @@ func (b *Balancer) UpdateClientConnState(state balancer.ClientConnState) error {
 }
 
 // ResolverError passes the error to the latest child; before there is one it makes the
-// channel fail RPCs with its text: a status in it is not theirs.
+// channel fail RPCs with it.
 func (b *Balancer) ResolverError(err error) {
 	if c := b.latest(); c != nil {
 		c.call(func(policy balancer.Balancer) { policy.ResolverError(err) })
@@ -158,7 +158,7 @@ func (b *Balancer) ResolverError(err error) {
 	}
 	b.cc.UpdateState(balancer.State{
 		ConnectivityState: connectivity.TransientFailure,
-		Picker:            base.NewErrPicker(errors.New(err.Error())),
+		Picker:            base.NewErrPicker(err),
 	})
 }
 

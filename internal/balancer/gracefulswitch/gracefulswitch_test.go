@@ -322,8 +322,8 @@ func TestBeforeAndAfter(t *testing.T) {
 	}
 	if _, err := s.Picker.Pick(balancer.PickInfo{}); err == nil {
 		t.Error("Pick: no error")
-	} else if _, ok := status.FromError(err); ok {
-		t.Errorf("Pick: %v, which has a status", err)
+	} else if status.Code(err) != codes.NotFound {
+		t.Errorf("Pick: %v, want the resolver's status", err)
 	}
 	if err := lb.UpdateClientConnState(balancer.ClientConnState{}); err == nil {
 		t.Error("an update without a policy")

@@ -63,7 +63,7 @@ type sub struct {
 	err    error
 }
 
-var errNoAddresses = errors.New("the resolver found no addresses")
+var errNoAddresses = errors.New("name resolver error: produced zero addresses")
 
 // UpdateClientConnState implements balancer.Balancer.
 func (b *pickFirst) UpdateClientConnState(s balancer.ClientConnState) error {
@@ -145,9 +145,9 @@ func (b *pickFirst) ResolverError(err error) {
 		return
 	}
 	if len(b.addrs) > 0 && b.lastErr != nil {
-		b.fail(fmt.Errorf("last connection error: %w; name resolver error: %w", b.lastErr, err))
+		b.fail(fmt.Errorf("last connection error: %v; name resolver error: %v", b.lastErr, err))
 	} else {
-		b.fail(fmt.Errorf("name resolver error: %w", err))
+		b.fail(fmt.Errorf("name resolver error: %v", err))
 	}
 }
 
@@ -372,7 +372,7 @@ func (b *pickFirst) healthChanged(s *sub, h balancer.SubConnState) {
 	case connectivity.Ready:
 		b.report(connectivity.Ready, &picker{s.SubConn})
 	case connectivity.TransientFailure:
-		b.fail(fmt.Errorf("the server is not healthy: %w", h.ConnectionError))
+		b.fail(fmt.Errorf("the server is not healthy: %v", h.ConnectionError))
 	default:
 		b.report(connectivity.Connecting, base.NewErrPicker(balancer.ErrNoSubConnAvailable))
 	}
@@ -395,13 +395,13 @@ func (b *pickFirst) goIdle() {
 	b.report(connectivity.Idle, &idlePicker{exit: b.ExitIdle})
 }
 
-// fail has RPCs fail with the text of err alone: a status in it is not theirs.
+// fail has RPCs fail with err. A dialer, or credentials, may have put a status into it, whose
+// code the RPCs then have.
 func (b *pickFirst) fail(err error) {
-	text := "no connection could be made"
-	if err != nil {
-		text = err.Error()
+	if err == nil {
+		err = errors.New("no connection could be made")
 	}
-	b.report(connectivity.TransientFailure, base.NewErrPicker(errors.New(text)))
+	b.report(connectivity.TransientFailure, base.NewErrPicker(err))
 }
 
 func (b *pickFirst) is(s connectivity.State) bool { return b.state == int32(s) }

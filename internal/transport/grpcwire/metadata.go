@@ -12,7 +12,7 @@ import (
 // [CheckPair].
 func ValidateKey(key string) error {
 	if key == "" {
-		return errors.New("metadata key is empty")
+		return errors.New("there is an empty key in the header")
 	}
 	for i := range len(key) {
 		if !isKeyByte(key[i]) {

@@ -43,14 +43,15 @@ const (
 //
 // Beside the fields of the call definition and of the status these are the
 // connection-specific fields, which would make the message malformed (RFC 9113
-// section 8.2.2). Not reserved is grpc-status-details-bin: a server may put a message of
-// its own there, which goes out unless the status has details (see [StatusFields]).
+// section 8.2.2). Not reserved are grpc-accept-encoding, of which there may be several, and
+// grpc-status-details-bin: a server may put a message of its own there, which goes out
+// unless the status has details (see [StatusFields]).
 func IsReserved(name string) bool {
 	if len(name) > 0 && name[0] == ':' {
 		return true
 	}
 	switch name {
-	case HeaderTE, HeaderContentType, HeaderUserAgent, HeaderAcceptEncoding:
+	case HeaderTE, HeaderContentType, HeaderUserAgent:
 		return true
 	case "connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade":
 		return true

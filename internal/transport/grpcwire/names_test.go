@@ -18,7 +18,7 @@ func TestNames(t *testing.T) {
 		{"te", true, true},
 		{"content-type", true, false},
 		{"user-agent", true, false},
-		{"grpc-accept-encoding", true, false},
+		{"grpc-accept-encoding", false, false},
 		{"grpc-timeout", true, true},
 		{"grpc-encoding", true, true},
 		{"grpc-message-type", true, true},
