@@ -3,7 +3,10 @@
 package transport
 
 import (
+	"encoding/binary"
 	"fmt"
+	"math/bits"
+	"slices"
 	"unsafe"
 
 	"google.golang.org/grpc/internal/transport/grpcwire"
@@ -130,63 +133,163 @@ func isFree(kind fieldKind) bool {
 	return false
 }
 
-// fields is the part of a field block that applications see, in one string: a
-// hundred bytes and a slice instead of a map. Values of "-bin" fields are decoded. It is
-// immutable.
+// fields is the part of a field block that applications see, about as small as it was on
+// the wire: else a peer could make us hold many times what it sent. It is immutable.
+//
+// Each field begins with a number: its hpack reference, twice, plus 1 if that is to the
+// whole field. A literal name, and then a literal value, follow, each behind its length.
+// Values of "-bin" fields are encoded, but can be decoded.
 type fields struct {
-	list []field
+	text    string
+	entries []*hpack.Entry // what it refers to
 }
-
-type field struct{ name, value string }
 
 // keepFields copies what an application may see of b. The error names a "-bin" field that
 // can't be decoded.
 func keepFields(b *h2.HeaderBlock) (f fields, err error) {
-	n, size := 0, 0
+	size := 0
 	for i := range b.Len() {
 		if visible(b, i) {
-			n++
-			size += len(b.Name(i)) + len(b.Value(i))
+			size += fieldSize(b, i)
 		}
 	}
-	if n == 0 {
-		return fields{}, nil
+	f.entries = slices.Clone(b.Entries())
+	if size == 0 {
+		return f, nil
 	}
-	f.list = make([]field, 0, n)
 	text := make([]byte, 0, size)
-	// since is what text has from at on.
-	since := func(at int) string { return unsafeString(text[at:]) }
+	var good []bool // the entries whose value can be decoded
 	for i := range b.Len() {
 		if !visible(b, i) {
 			continue
 		}
-		text = append(text, b.Name(i)...)
-		name := since(len(text) - len(b.Name(i)))
-		if !grpcwire.IsBinary(name) {
-			text = append(text, b.Value(i)...)
-			f.list = append(f.list, field{name, since(len(text) - len(b.Value(i)))})
-			continue
+		text = appendField(text, b, i)
+		if !grpcwire.IsBinary(unsafeString(b.Name(i))) || b.Kind(i) == kindStatusDetails {
+			continue // without details a status stands all the same
 		}
-		for v := range grpcwire.BinaryValues(b.Value(i)) {
-			at := len(text)
-			var bad error
-			if text, bad = grpcwire.AppendDecodedBinary(text, v); bad == nil {
-				f.list = append(f.list, field{name, since(at)})
-			} else if b.Kind(i) != kindStatusDetails { // without them a status stands all the same
-				err = fmt.Errorf("malformed binary metadata %q", name)
-			}
+		ref, whole := b.Ref(i)
+		known := whole && ref > hpack.StaticLen
+		if known && good == nil {
+			good = make([]bool, len(f.entries))
+		}
+		switch {
+		case known && good[ref-hpack.StaticLen-1]:
+		case !decodes(b.Value(i)):
+			err = fmt.Errorf("malformed binary metadata %q", b.Name(i))
+		case known:
+			good[ref-hpack.StaticLen-1] = true
 		}
 	}
+	f.text = unsafeString(text)
 	return f, err
 }
 
-// memory is how many bytes of it f takes.
-func (f fields) memory() int {
-	n := cap(f.list) * int(unsafe.Sizeof(field{}))
-	for i := range f.list {
-		n += len(f.list[i].name) + len(f.list[i].value)
+// fieldSize is how many bytes appendField appends.
+func fieldSize(b *h2.HeaderBlock, i int) int {
+	ref, whole := b.Ref(i)
+	n := numberSize(uint64(ref) << 1)
+	if ref == 0 {
+		n += stringSize(b.Name(i))
+	}
+	if !whole {
+		n += stringSize(b.Value(i))
 	}
 	return n
+}
+
+func numberSize(n uint64) int { return (bits.Len64(n|1) + 6) / 7 }
+
+func stringSize(s []byte) int { return numberSize(uint64(len(s))) + len(s) }
+
+func appendField(text []byte, b *h2.HeaderBlock, i int) []byte {
+	ref, whole := b.Ref(i)
+	head := uint64(ref) << 1
+	if whole {
+		head |= 1
+	}
+	text = binary.AppendUvarint(text, head)
+	if ref == 0 {
+		text = appendString(text, b.Name(i))
+	}
+	if !whole {
+		text = appendString(text, b.Value(i))
+	}
+	return text
+}
+
+func appendString[T grpcwire.Text](text []byte, s T) []byte {
+	return append(binary.AppendUvarint(text, uint64(len(s))), s...)
+}
+
+// decodes reports whether the values in a "-bin" field can be decoded.
+func decodes(v []byte) bool {
+	var scratch [256]byte
+	for v := range grpcwire.BinaryValues(v) {
+		if _, err := grpcwire.AppendDecodedBinary(scratch[:0], v); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// with is f and one field more.
+func (f fields) with(name, value string) fields {
+	text := append([]byte(f.text), 0)
+	f.text = unsafeString(appendString(appendString(text, name), value))
+	return f
+}
+
+// memory is how many bytes f takes, but for the entries.
+func (f fields) memory() int { return len(f.text) + 8*cap(f.entries) }
+
+// next takes the first field off f.
+func (f *fields) next() (name, value string, ok bool) {
+	if f.text == "" {
+		return "", "", false
+	}
+	head := f.number()
+	ref := uint32(head >> 1)
+	if ref == 0 {
+		name = f.string()
+	} else {
+		name = unsafeString(hpack.Name(ref, f.entries))
+	}
+	if head&1 != 0 {
+		return name, unsafeString(hpack.Value(ref, f.entries)), true
+	}
+	return name, f.string(), true
+}
+
+func (f *fields) number() (n uint64) {
+	for shift := 0; ; shift += 7 {
+		b := f.text[0]
+		f.text = f.text[1:]
+		n |= uint64(b&0x7f) << shift
+		if b < 0x80 {
+			return n
+		}
+	}
+}
+
+func (f *fields) string() string {
+	n := f.number()
+	s := f.text[:n]
+	f.text = f.text[n:]
+	return s
+}
+
+// appendValues appends what an application is to see as the values of a field: one, but
+// for a "-bin" field, where there may be several in one.
+func appendValues(vs []string, name, value string) []string {
+	if !grpcwire.IsBinary(name) {
+		return append(vs, value)
+	}
+	for v := range grpcwire.BinaryValues(value) {
+		if b, err := grpcwire.AppendDecodedBinary(nil, v); err == nil {
+			vs = append(vs, unsafeString(b))
+		}
+	}
+	return vs
 }
 
 func visible(b *h2.HeaderBlock, i int) bool {
@@ -197,14 +300,24 @@ func visible(b *h2.HeaderBlock, i int) bool {
 	return false
 }
 
+// value is the value of field i as a string: what a table has is not copied.
+func value(b *h2.HeaderBlock, i int) string {
+	if _, whole := b.Ref(i); whole {
+		return unsafeString(b.Value(i))
+	}
+	return string(b.Value(i))
+}
+
 // unsafeString is p as a string, for as long as p does not change.
 func unsafeString(p []byte) string { return unsafe.String(unsafe.SliceData(p), len(p)) }
 
 // md returns the fields as a map that belongs to the caller.
 func (f fields) md() metadata.MD {
-	md := make(metadata.MD, len(f.list))
-	for _, x := range f.list {
-		md[x.name] = append(md[x.name], x.value)
+	md := make(metadata.MD, 8)
+	for name, value, ok := f.next(); ok; name, value, ok = f.next() {
+		if vs := appendValues(md[name], name, value); len(vs) > 0 {
+			md[name] = vs
+		}
 	}
 	return md
 }
@@ -212,9 +325,9 @@ func (f fields) md() metadata.MD {
 // values returns the values of one name, in lower case.
 func (f fields) values(name string) []string {
 	var vs []string
-	for _, x := range f.list {
-		if x.name == name {
-			vs = append(vs, x.value)
+	for n, value, ok := f.next(); ok; n, value, ok = f.next() {
+		if n == name {
+			vs = appendValues(vs, name, value)
 		}
 	}
 	return vs

@@ -73,7 +73,7 @@ func (p *requestParser) tooLarge(b *h2.HeaderBlock) *request {
 	} else {
 		r.refusal = p.unlikeGRPC(http.StatusRequestHeaderFieldsTooLarge, st)
 	}
-	r.held = h2.NewShared(r.memory())
+	r.held = h2.NewShared(r.memory(), nil)
 	b.SetMemo(r, &r.held)
 	return r
 }

@@ -62,10 +62,10 @@ func parseRequest(b *h2.HeaderBlock, laxPath bool) (*request, error) {
 	}
 	p.fields, p.badFields = keepFields(b)
 	if p.authority == nil && p.host != nil {
-		p.fields.list = append(p.fields.list, field{grpcwire.HeaderAuthority, string(p.host)})
+		p.fields = p.fields.with(grpcwire.HeaderAuthority, string(p.host))
 	}
 	p.refusal = p.refuse(laxPath)
-	p.held = h2.NewShared(p.memory())
+	p.held = h2.NewShared(p.memory(), p.fields.entries)
 	b.SetMemo(p.request, &p.held)
 	return p.request, nil
 }
@@ -99,7 +99,7 @@ func (p *requestParser) field(b *h2.HeaderBlock, i int) error {
 		if p.method != "" || len(v) == 0 {
 			return malformed("an empty or a second :path")
 		}
-		p.method = string(v)
+		p.method = value(b, i)
 	case kindAuthority:
 		return once(&p.authority, v, "a second :authority")
 	case kindStatus, kindUnknownPseudo, kindMalformed, kindConnection:
@@ -115,18 +115,23 @@ func (p *requestParser) field(b *h2.HeaderBlock, i int) error {
 	case kindContentType:
 		p.contentType = v
 	case kindEncoding:
-		p.encoding = string(v)
+		p.encoding = value(b, i)
 	case kindAcceptEncoding:
-		if p.acceptEncoding != "" {
-			p.acceptEncoding += ","
+		switch {
+		case p.acceptEncoding == "":
+			p.acceptEncoding = value(b, i)
+		case len(p.acceptEncoding)+len(v) < maxAcceptEncoding:
+			p.acceptEncoding += "," + string(v)
 		}
-		p.acceptEncoding += string(v)
 	case kindTimeout:
 		p.hasTimeout = true
 		p.timeout, p.badTimeout = grpcwire.ParseTimeout(v)
 	}
 	return nil
 }
+
+// maxAcceptEncoding bounds what several fields of a request say together.
+const maxAcceptEncoding = 1 << 10
 
 func once(dst *[]byte, v []byte, fault string) error {
 	if *dst != nil {

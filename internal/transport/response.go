@@ -54,12 +54,12 @@ func parseResponse(b *h2.HeaderBlock) *response {
 			}
 			r.httpStatus = n
 		case kindContentType:
-			r.contentType = string(v)
+			r.contentType = value(b, i)
 			_, r.isGRPC = grpcwire.ParseContentType(v)
 		case kindEncoding:
-			r.encoding = string(v)
+			r.encoding = value(b, i)
 		case kindGRPCStatus, kindGRPCMessage, kindStatusDetails:
-			st.Add(string(b.Name(i)), string(v))
+			st.Add(unsafeString(b.Name(i)), value(b, i))
 		case kindMalformed, kindConnection:
 			r.fault = "malformed header field " + strconv.Quote(string(b.Name(i)))
 			return r
@@ -84,7 +84,7 @@ func parseResponse(b *h2.HeaderBlock) *response {
 	if r.fields, err = keepFields(b); err != nil {
 		r.unreadable = status.Newf(codes.Internal, "malformed response: %v", err)
 	}
-	r.held = h2.NewShared(int(unsafe.Sizeof(*r)) + len(r.contentType) + len(r.encoding) + r.fields.memory())
+	r.held = h2.NewShared(int(unsafe.Sizeof(*r))+len(r.contentType)+len(r.encoding)+r.fields.memory(), r.fields.entries)
 	b.SetMemo(r, &r.held)
 	return r
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"google.golang.org/grpc/internal/transport/h2/frame"
+	"google.golang.org/grpc/internal/transport/h2/hpack"
 )
 
 // account is what the peer makes a connection hold, in bytes of memory. Pure; guarded
@@ -60,19 +61,28 @@ func (a *account) standing(bound int64) standing {
 // not change.
 type Shared struct {
 	size    int
+	entries []*hpack.Entry // held with it, and shared in turn
 	holders int
 }
 
-// NewShared is size bytes that nobody holds yet.
-func NewShared(size int) Shared { return Shared{size: size} }
+// NewShared is size bytes, and the memory of entries, that nobody holds yet.
+func NewShared(size int, entries []*hpack.Entry) Shared {
+	return Shared{size: size, entries: entries}
+}
 
 // hold and drop say that there is one more holder of s, or one less. A nil s is nothing.
 func (a *account) hold(s *Shared) {
 	if s == nil {
 		return
 	}
-	if s.holders++; s.holders == 1 {
-		a.charge(s.size)
+	if s.holders++; s.holders > 1 {
+		return
+	}
+	a.charge(s.size)
+	for _, e := range s.entries {
+		if e.Holders++; e.Holders == 1 {
+			a.charge(e.Size())
+		}
 	}
 }
 
@@ -80,8 +90,14 @@ func (a *account) drop(s *Shared) {
 	if s == nil {
 		return
 	}
-	if s.holders--; s.holders == 0 {
-		a.refund(s.size)
+	if s.holders--; s.holders > 0 {
+		return
+	}
+	a.refund(s.size)
+	for _, e := range s.entries {
+		if e.Holders--; e.Holders == 0 {
+			a.refund(e.Size())
+		}
 	}
 }
 

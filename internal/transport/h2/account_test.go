@@ -74,7 +74,7 @@ func TestAccountModel(t *testing.T) {
 				s := &Stream{held: 600}
 				block := memo
 				if memo == nil || rnd.IntN(2) == 0 {
-					n := NewShared(rnd.IntN(1000))
+					n := NewShared(rnd.IntN(1000), nil)
 					block = &n
 				}
 				c.account.charge(s.held)

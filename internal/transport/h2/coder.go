@@ -86,9 +86,14 @@ func (c *Conn) thawDecoder() {
 		return
 	}
 	c.act.dec.Thaw(c.reading.state.Value(), c.cfg.Kinds)
+	c.act.dec.Restore(c.kept)
+	c.kept = nil
 }
 
 func (c *Conn) freezeDecoder() {
 	var scratch [512]byte
 	c.reading = freeze(c.act.dec.Freeze(scratch[:0]))
+	if c.Streams() > 0 {
+		c.kept = c.act.dec.Keep()
+	}
 }

@@ -30,12 +30,13 @@ type Conn struct {
 
 	// Owned by the reader. What it writes for each frame is in act: whoever else
 	// uses the connection would wait for the cache line.
-	act        *active // what only a connection with input needs
-	reading    frozen  // while there is none: the decoder's state
-	lasting    lasting // and what else must last
-	gotPreface bool    // the peer's first SETTINGS arrived
-	parks      bool    // the connection can be parked: act's rd is a Pollable
-	swept      bool    // the sweeper watches the connection
+	act        *active     // what only a connection with input needs
+	reading    frozen      // while there is none: the decoder's state
+	kept       *hpack.Kept // and what streams hold of it; mostly nil
+	lasting    lasting     // and what else must last
+	gotPreface bool        // the peer's first SETTINGS arrived
+	parks      bool        // the connection can be parked: act's rd is a Pollable
+	swept      bool        // the sweeper watches the connection
 
 	// Where it stands between busy and parked; safe for all. See idle.go.
 	handle park.Handle
@@ -182,6 +183,7 @@ func (a *active) release(pool mem.BufferPool) {
 	if a.dec.Cap() > maxPooledTable {
 		a.dec = hpack.Decoder{}
 	}
+	a.dec.Reset(nil) // others have no use for what was shared
 	a.headers.list.Reset(0)
 	a.headers.list.Release()
 	a.headers.slot, a.headers.memo, a.headers.held = nil, nil, nil

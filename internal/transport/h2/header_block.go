@@ -44,6 +44,13 @@ func (b *HeaderBlock) Name(i int) []byte { return b.list.Name(i) }
 // Value returns the value of field i.
 func (b *HeaderBlock) Value(i int) []byte { return b.list.Value(i) }
 
+// Ref is what field i refers to, as hpack.List says.
+func (b *HeaderBlock) Ref(i int) (ref uint32, whole bool) { return b.list.Ref(i) }
+
+// Entries is what the block's references are to, as hpack.List says. Who keeps them
+// says so with SetMemo.
+func (b *HeaderBlock) Entries() []*hpack.Entry { return b.list.Entries() }
+
 // Kind is what Config.Kinds says of the name of field i.
 func (b *HeaderBlock) Kind(i int) uint8 { return b.list.Kind(i) }
 

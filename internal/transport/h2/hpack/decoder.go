@@ -133,17 +133,15 @@ func (d *Decoder) indexed(r *reader, l *List) error {
 	if err != nil {
 		return err
 	}
-	e, arena, err := d.lookup(i)
+	e, err := d.lookup(i)
 	if err != nil {
 		return err
 	}
-	if !l.count(int(e.nameLen), int(e.valueLen)) {
-		return nil
+	if l.count(int(e.nameLen), int(e.valueLen)) {
+		l.fields = append(l.fields, listField{
+			ref: d.refer(i, l), whole: true, nameLen: e.nameLen, valueLen: e.valueLen, kind: uint8(e.tag),
+		})
 	}
-	l.fields = append(l.fields, listField{
-		off: uint32(len(l.buf)), nameLen: e.nameLen, valueLen: e.valueLen, kind: uint8(e.tag),
-	})
-	l.buf = append(l.buf, arena[e.off:e.off+e.nameLen+e.valueLen]...)
 	return nil
 }
 
@@ -159,79 +157,94 @@ func (d *Decoder) literal(r *reader, l *List, ix Indexing) error {
 		most = max(most, uint64(d.t.max))
 	}
 	start := len(l.buf)
-	nameLen, kind, err := d.name(r, l, i, most)
-	if err != nil {
+	f := listField{off: uint32(start), sensitive: ix == NeverIndexed}
+	if err := d.name(r, l, i, &f, most); err != nil {
 		return err
 	}
 	valueLen, err := l.literal(r, most)
 	if err != nil {
 		return err
 	}
-	stored := l.count(nameLen, valueLen)
+	f.valueLen = uint32(valueLen)
+	stored := l.count(int(f.nameLen), valueLen)
 	if ix == Incremental {
-		d.insert(l.buf[start:], nameLen, valueLen, kind)
+		d.insert(l, &f)
 	}
-	if !stored {
+	if stored {
+		l.fields = append(l.fields, f)
+	} else {
 		l.buf = l.buf[:start]
-		return nil
 	}
-	l.fields = append(l.fields, listField{
-		uint32(start), uint32(nameLen), uint32(valueLen), kind, ix == NeverIndexed,
-	})
 	return nil
 }
 
-// name appends the name of a literal field, which is the one at index i unless 0.
-func (d *Decoder) name(r *reader, l *List, i uint32, most uint64) (n int, kind uint8, err error) {
+// name reads the name of a literal field into f: the one at index i, or one that is
+// appended to the list's buffer if i is 0.
+func (d *Decoder) name(r *reader, l *List, i uint32, f *listField, most uint64) error {
 	if i != 0 {
-		e, arena, err := d.lookup(i)
+		e, err := d.lookup(i)
 		if err != nil {
-			return 0, 0, err
+			return err
 		}
-		l.buf = append(l.buf, arena[e.off:e.off+e.nameLen]...)
-		return int(e.nameLen), uint8(e.tag), nil
+		f.nameLen, f.kind = e.nameLen, uint8(e.tag)
+		if d.copiesName(i, l) {
+			l.buf = append(l.buf, d.t.arena[e.off:][:e.nameLen]...)
+		} else {
+			f.ref = d.refer(i, l)
+		}
+		return nil
 	}
-	start := len(l.buf)
-	n, err = l.literal(r, most)
+	n, err := l.literal(r, most)
 	if err != nil {
-		return 0, 0, err
+		return err
 	}
-	return n, d.kinds.of(l.buf[start:]), nil
+	f.nameLen, f.kind = uint32(n), d.kinds.of(l.buf[f.off:])
+	return nil
+}
+
+// refer gives the reference within l to the entry at index i, which is there.
+func (d *Decoder) refer(i uint32, l *List) uint32 {
+	if i <= staticLen {
+		return i
+	}
+	return l.refer(d.t.share(i - staticLen - 1))
 }
 
 // lookup finds an entry in the one address space of both tables (RFC 7541 section
-// 2.3.3). Its tag is its kind; its octets are in arena.
+// 2.3.3). Its tag is its kind.
 //
 // RFC 7541 section 6.1: "The index value of 0 is not used. It MUST be treated as a
 // decoding error if found in an indexed header field representation." Section 2.3.3:
 // "Indices strictly greater than the sum of the lengths of both tables MUST be
 // treated as a decoding error."
-func (d *Decoder) lookup(i uint32) (e entry, arena []byte, err error) {
+func (d *Decoder) lookup(i uint32) (e entry, err error) {
 	switch {
 	case i == 0:
-		return entry{}, nil, errIndexZero
+		return entry{}, errIndexZero
 	case i <= staticLen:
 		e = staticEntries[i]
 		e.tag = uint32(d.kinds.static[i])
-		return e, staticArena, nil
+		return e, nil
 	case i-staticLen <= d.t.n:
-		return *d.t.at(i - staticLen - 1), d.t.arena, nil
+		return *d.t.at(i - staticLen - 1), nil
 	default:
-		return entry{}, nil, errIndexTooLarge
+		return entry{}, errIndexTooLarge
 	}
 }
 
-// insert enters a field in the table. field is its octets, name first; they are
-// whole unless the field is too large for the table.
+// insert enters f in the table. Its octets are in l, whole unless it is too large
+// for the table.
 //
 // RFC 7541 section 4.4: "an attempt to add an entry larger than the maximum size
 // causes the table to be emptied of all existing entries".
-func (d *Decoder) insert(field []byte, nameLen, valueLen int, kind uint8) {
-	if uint64(nameLen)+uint64(valueLen)+entryOverhead > uint64(d.t.max) {
+func (d *Decoder) insert(l *List, f *listField) {
+	if uint64(f.nameLen)+uint64(f.valueLen)+entryOverhead > uint64(d.t.max) {
 		d.t.evict(0)
 		return
 	}
-	copy(d.t.push(nameLen, valueLen, uint32(kind)), field)
+	place := d.t.push(int(f.nameLen), int(f.valueLen), uint32(f.kind))
+	n := copy(place, l.name(f))
+	copy(place[n:], l.value(f))
 }
 
 // literal appends a string literal (RFC 7541 section 5.2) to the buffer and gives

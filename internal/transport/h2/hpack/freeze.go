@@ -120,10 +120,19 @@ func (t *table) thaw(r *ice) string {
 // emptied is a table without entries in the memory of t. Its generation is none
 // that another one ever had: what was remembered by it can't be taken for new.
 func (t *table) emptied() table {
-	return table{arena: t.arena[:0], ring: t.ring, gen: generations.Add(1) << 32}
+	return table{arena: t.arena[:0], ring: t.ring, gen: generations.Add(1) << 32} // what was shared is another connection's
 }
 
-func (t *table) cap() int { return cap(t.arena) + len(t.ring)*entrySize }
+func (t *table) cap() int {
+	n := cap(t.arena) + len(t.ring)*entrySize
+	for _, e := range t.shared {
+		n += 8
+		if e != nil {
+			n += e.Size()
+		}
+	}
+	return n
+}
 
 // entrySize is unsafe.Sizeof(entry{}), held by a test.
 const entrySize = 16

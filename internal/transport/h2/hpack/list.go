@@ -4,23 +4,27 @@ package hpack
 
 import "math"
 
-// List holds the fields of one decoded block in its own memory: nothing in it
-// aliases the block or a table. Call [List.Reset] before each use.
+// List holds the fields of one decoded block: literals in its own memory, what stands in
+// a table by reference. Nothing in it aliases the block. Call [List.Reset] before each
+// use.
 //
 // Slices that it returns stay as they are until the next Reset or Release.
 type List struct {
-	buf    []byte
-	fields []listField
-	size   uint64
-	limit  uint32
+	buf     []byte
+	fields  []listField
+	entries []*Entry // each once, that fields refer to
+	size    uint64
+	limit   uint32
 }
 
-// listField is a field whose name and value stand in buf without a gap.
+// listField is a field. What is literal of it stands in buf from off on, without a gap.
 type listField struct {
 	off       uint32
 	nameLen   uint32
 	valueLen  uint32
+	ref       uint32 // to the name, and to all of it if whole; 0: both are literal
 	kind      uint8
+	whole     bool
 	sensitive bool
 }
 
@@ -29,7 +33,8 @@ type listField struct {
 // name, value and 32 for each field. Zero allows no field; math.MaxUint32 is as good
 // as no limit.
 func (l *List) Reset(maxBytes uint32) {
-	l.buf, l.fields, l.size, l.limit = l.buf[:0], l.fields[:0], 0, maxBytes
+	clear(l.entries)
+	l.buf, l.fields, l.entries, l.size, l.limit = l.buf[:0], l.fields[:0], l.entries[:0], 0, maxBytes
 }
 
 // Release empties the list and drops its memory, for one that will be idle.
@@ -37,20 +42,42 @@ func (l *List) Release() { *l = List{limit: l.limit} }
 
 // Cap is the memory that the list holds, in octets: for a pool that wants to keep
 // no large one.
-func (l *List) Cap() int { return cap(l.buf) + cap(l.fields)*listFieldSize }
+func (l *List) Cap() int { return cap(l.buf) + cap(l.fields)*listFieldSize + cap(l.entries)*8 }
 
 // Len is the number of fields stored, in the order of the block.
 func (l *List) Len() int { return len(l.fields) }
 
 // Name is the name of field i.
-func (l *List) Name(i int) []byte {
+func (l *List) Name(i int) []byte { return l.name(&l.fields[i]) }
+
+// Value is the value of field i.
+func (l *List) Value(i int) []byte { return l.value(&l.fields[i]) }
+
+// Ref is the reference that field i is made of, for [Name] and [Value]: to a field with
+// its name, and, if whole, with its value. It is 0 if both are literal.
+func (l *List) Ref(i int) (ref uint32, whole bool) {
 	f := &l.fields[i]
+	return f.ref, f.whole
+}
+
+// Entries is what references above the static table's refer to. It changes with the next
+// Reset, the entries themselves never.
+func (l *List) Entries() []*Entry { return l.entries }
+
+func (l *List) name(f *listField) []byte {
+	if f.ref != 0 {
+		return Name(f.ref, l.entries)
+	}
 	return l.buf[f.off:][:f.nameLen:f.nameLen]
 }
 
-// Value is the value of field i.
-func (l *List) Value(i int) []byte {
-	f := &l.fields[i]
+func (l *List) value(f *listField) []byte {
+	switch {
+	case f.whole:
+		return Value(f.ref, l.entries)
+	case f.ref != 0:
+		return l.buf[f.off:][:f.valueLen:f.valueLen]
+	}
 	return l.buf[f.off+f.nameLen:][:f.valueLen:f.valueLen]
 }
 
@@ -72,7 +99,7 @@ func (l *List) Size() int { return int(min(l.size, math.MaxInt)) }
 func (l *List) TooLarge() bool { return l.size > uint64(l.limit) }
 
 // listFieldSize is unsafe.Sizeof(listField{}), held by a test.
-const listFieldSize = 16
+const listFieldSize = 20
 
 // count adds a field to the size and reports whether it is to be stored.
 func (l *List) count(nameLen, valueLen int) bool {

@@ -30,19 +30,21 @@ func (e entry) size() uint32 { return e.nameLen + e.valueLen + entryOverhead }
 // gaps, from the oldest's off to len(arena); what evicted entries left before that
 // is reclaimed when the arena's end is reached.
 type table struct {
-	arena []byte
-	ring  []entry
-	gen   uint64
-	head  uint32
-	n     uint32
-	size  uint32 // as section 4.1 counts; never above max
-	max   uint32
+	arena  []byte
+	ring   []entry
+	shared []*Entry // nil, or of the places of the ring: see Entry
+	gen    uint64
+	head   uint32
+	n      uint32
+	size   uint32 // as section 4.1 counts; never above max
+	max    uint32
 }
 
 // at gives the entry inserted age entries before the newest one; age < t.n.
-func (t *table) at(age uint32) *entry {
-	return &t.ring[(t.head+t.n-1-age)&uint32(len(t.ring)-1)]
-}
+func (t *table) at(age uint32) *entry { return &t.ring[t.slot(age)] }
+
+// slot is the place of that entry in the ring.
+func (t *table) slot(age uint32) uint32 { return (t.head + t.n - 1 - age) & uint32(len(t.ring)-1) }
 
 // push adds an entry and returns the place for its name and value octets, which
 // the caller fills before anything else happens to t. The entry must fit t.max.
@@ -68,6 +70,7 @@ func (t *table) push(nameLen, valueLen int, tag uint32) []byte {
 func (t *table) evict(to uint32) {
 	for t.size > to {
 		t.size -= t.ring[t.head].size()
+		t.unshare(t.head)
 		t.head = (t.head + 1) & uint32(len(t.ring)-1)
 		t.n--
 		t.gen++
@@ -135,17 +138,24 @@ func (t *table) move(dst []byte) {
 // resizeRing moves the entries to a ring of n places, a power of two or zero.
 func (t *table) resizeRing(n int) {
 	ring := make([]entry, n)
+	var shared []*Entry
+	if t.shared != nil {
+		shared = make([]*Entry, n)
+	}
 	for age := range t.n {
 		ring[t.n-1-age] = *t.at(age)
+		if shared != nil {
+			shared[t.n-1-age] = t.shared[t.slot(age)]
+		}
 	}
-	t.ring, t.head = ring, 0
+	t.ring, t.shared, t.head = ring, shared, 0
 }
 
 // trim gives back the memory that live entries do not need. References to entries
 // stay good, so t.gen does too.
 func (t *table) trim() {
 	if t.n == 0 {
-		t.arena, t.ring, t.head = nil, nil, 0
+		t.arena, t.ring, t.shared, t.head = nil, nil, nil, 0
 		return
 	}
 	if live := len(t.arena) - t.start(); cap(t.arena)-live >= arenaStep {
