@@ -104,6 +104,9 @@ func newDialOptions(opts []DialOption) dialOptions {
 		if p, ok := opt.(interface{ ChannelBufferPool() mem.BufferPool }); ok {
 			o.transport.BufferPool = p.ChannelBufferPool()
 		}
+		if p, ok := opt.(interface{ ChannelMaxBytesHeld() int64 }); ok {
+			o.transport.MaxBytesHeld = p.ChannelMaxBytesHeld()
+		}
 	}
 	return o
 }

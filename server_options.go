@@ -46,9 +46,12 @@ func defaultServerOptions() serverOptions {
 
 func (o *serverOptions) add(opt ServerOption) {
 	opt.apply(o)
-	// Package experimental has an option of its own that sets this.
+	// Package experimental has options of its own that set these.
 	if p, ok := opt.(interface{ ServerBufferPool() mem.BufferPool }); ok {
 		o.transport.BufferPool = p.ServerBufferPool()
+	}
+	if p, ok := opt.(interface{ ServerMaxBytesHeld() int64 }); ok {
+		o.transport.MaxBytesHeld = p.ServerMaxBytesHeld()
 	}
 	// An option that is two in one, as package orca has.
 	if p, ok := opt.(interface{ NextServerOption() ServerOption }); ok {

@@ -38,6 +38,44 @@ type serverPool struct {
 
 func (o serverPool) ServerBufferPool() mem.BufferPool { return o.pool }
 
+// MaxBytesHeld bounds the memory, in bytes, that a client can make a connection of a
+// server hold: messages that have arrived, in whole or in part, and were not taken,
+// headers, and the calls themselves until their handlers return. Past the bound new
+// calls on the connection are refused with RST_STREAM ENHANCE_YOUR_CALM, which clients see as
+// code ResourceExhausted; past twice the bound the connection ends with a GOAWAY that says so.
+//
+// What a client makes a connection hold is never much more than what it sends, with or without
+// this. The bound is for what well-meaning clients may send at once and a server does not
+// get round to. The default, 256 MiB, is that of the environment variable
+// GRPC_GO_EXPERIMENTAL_MAX_BYTES_HELD; n <= 0 stands for it, and less than 1 MiB for 1 MiB.
+func MaxBytesHeld(n int64) grpc.ServerOption { return serverMaxHeld{held: maxHeld(n)} }
+
+// WithMaxBytesHeld is [MaxBytesHeld] for the connections of a channel: past twice the bound
+// a connection ends, and its calls fail with code Unavailable.
+func WithMaxBytesHeld(n int64) grpc.DialOption { return dialMaxHeld{held: maxHeld(n)} }
+
+func maxHeld(n int64) int64 {
+	if n <= 0 {
+		return 0
+	}
+	return max(n, 1<<20)
+}
+
+// serverMaxHeld and dialMaxHeld are known to package grpc by their methods.
+type (
+	serverMaxHeld struct {
+		grpc.EmptyServerOption
+		held int64
+	}
+	dialMaxHeld struct {
+		grpc.EmptyDialOption
+		held int64
+	}
+)
+
+func (o serverMaxHeld) ServerMaxBytesHeld() int64 { return o.held }
+func (o dialMaxHeld) ChannelMaxBytesHeld() int64  { return o.held }
+
 // SetDefaultBufferPool replaces what mem.DefaultBufferPool returns, for all channels and
 // servers that are made later. It has to be called before gRPC is used, in an init
 // function or at the beginning of main: buffers of the old pool may else end up in the new one.

@@ -11,12 +11,14 @@
 //
 //	grpc.parked        "true" while it is idle, and has neither a goroutine nor a buffer
 //	grpc.streams_open  how many streams are open
-//	grpc.bytes_held    the bytes of messages that arrive or were not taken yet, and of what
-//	                   waits to be sent; plus the read buffer of a connection that keeps
-//	                   one (it is no socket, or pooling is switched off)
+//	grpc.bytes_held    the bytes of memory that are held for what its peer sent (messages
+//	                   that arrive or were not taken yet, headers, calls until their
+//	                   handlers return, parts of TLS and ALTS records), and for what
+//	                   waits to be sent; plus the read buffer of a connection that
+//	                   keeps one (it is no socket, or pooling is switched off)
 //
-// What passes through at the moment is not in grpc.bytes_held, nor is what TLS keeps. Package
-// experimental/footprint has figures for the whole process.
+// What passes through at the moment is not in grpc.bytes_held. Package experimental has
+// options that bound it, experimental/footprint has figures for the whole process.
 package service
 
 import (

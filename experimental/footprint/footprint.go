@@ -48,6 +48,11 @@ type Snapshot struct {
 	BuffersLent int64
 	// BytesLent is the capacity of those, in bytes.
 	BytesLent int64
+	// BytesHeld is the memory, in bytes, that peers make connections hold: messages that
+	// have arrived, in whole or in part, and were not taken; headers; calls, until
+	// their handlers return. Some of it is in BytesLent, too. Package experimental has
+	// options that bound it for each connection.
+	BytesHeld int64
 	// BytesKept is what the pool keeps for reuse, in bytes. A garbage collection
 	// may have freed some of it.
 	BytesKept int64
@@ -66,6 +71,7 @@ func Read() Snapshot {
 		Active:      open - parked,
 		BuffersLent: pool.Buffers,
 		BytesLent:   pool.Bytes,
+		BytesHeld:   transport.BytesHeld(),
 		BytesKept:   pool.Kept,
 	}
 }

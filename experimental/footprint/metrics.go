@@ -25,6 +25,9 @@ var gauges = []gauge{
 	newGauge("grpc.transport.connections_active", "{connection}",
 		"Open connections that are not parked.",
 		func(s *Snapshot) int64 { return s.Active }),
+	newGauge("grpc.transport.bytes_held", "By",
+		"Memory that the peers of connections make them hold.",
+		func(s *Snapshot) int64 { return s.BytesHeld }),
 	newGauge("grpc.mem.buffers_lent", "{buffer}",
 		"Buffers that are out of the buffer pool.",
 		func(s *Snapshot) int64 { return s.BuffersLent }),
@@ -50,6 +53,7 @@ func newGauge(name, unit, description string, value func(*Snapshot) int64) gauge
 //	grpc.transport.connections         Snapshot.Connections
 //	grpc.transport.connections_parked  Snapshot.Parked
 //	grpc.transport.connections_active  Snapshot.Active
+//	grpc.transport.bytes_held          Snapshot.BytesHeld
 //	grpc.mem.buffers_lent              Snapshot.BuffersLent
 //	grpc.mem.bytes_lent                Snapshot.BytesLent
 //	grpc.mem.bytes_kept                Snapshot.BytesKept

@@ -18,6 +18,12 @@ var (
 	// GRPC_GO_EXPERIMENTAL_HTTP_FRAMER_READ_BUFFER_POOLING, true unless "false".
 	HTTPFramerReadBufferPooling = boolean(os.Getenv("GRPC_GO_EXPERIMENTAL_HTTP_FRAMER_READ_BUFFER_POOLING"), true)
 
+	// MaxBytesHeld bounds the memory, in bytes, that the peer of a connection makes it
+	// hold; the options of package experimental come before it. It is far above what
+	// a program meets whose peers mean well.
+	// GRPC_GO_EXPERIMENTAL_MAX_BYTES_HELD, at least 1 MiB, 256 MiB by default.
+	MaxBytesHeld = number(os.Getenv("GRPC_GO_EXPERIMENTAL_MAX_BYTES_HELD"), bounds{def: 256 << 20, min: 1 << 20, max: 1 << 62})
+
 	// AdvertiseCompressors says whether a client lists the compressors that are
 	// registered in grpc-accept-encoding.
 	// GRPC_GO_ADVERTISE_COMPRESSORS, true unless "false".

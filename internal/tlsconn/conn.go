@@ -159,6 +159,20 @@ func (c *Conn) Close() error {
 	return err
 }
 
+// Held is the memory, in bytes, of ciphertext that was read and yields nothing yet, and
+// of records that wait for room. It may be called at any time.
+func (c *Conn) Held() int {
+	c.rmu.Lock()
+	n := 0
+	if b := c.intake.buf; b != nil {
+		n = cap(*b)
+	}
+	c.rmu.Unlock()
+	c.out.mu.Lock()
+	defer c.out.mu.Unlock()
+	return n + cap(c.out.b)
+}
+
 // Underlying returns what TLS runs over if conn is the connection that crypto/tls
 // shows in its callbacks, as ClientHelloInfo.Conn, and else conn.
 func Underlying(conn net.Conn) net.Conn {

@@ -37,6 +37,7 @@ type Tuning struct {
 	ReadBufferSize    int // bytes; 32 KiB by default
 	WriteBufferSize   int // bytes; 256 KiB to 1 MiB
 	MaxHeaderListSize *uint32
+	MaxBytesHeld      int64 // see h2.Config; 0: what the environment says
 	BufferPool        mem.BufferPool
 	StatsHandlers     []stats.Handler
 }
@@ -92,6 +93,10 @@ func (t *Tuning) fill(c *h2.Config) {
 		c.MaxHeaderList, c.NoHeaderList = *t.MaxHeaderListSize, *t.MaxHeaderListSize == 0
 	}
 	c.MaxFrame = maxFrame
+	c.MaxHeld = t.MaxBytesHeld
+	if c.MaxHeld == 0 {
+		c.MaxHeld = int64(envconfig.MaxBytesHeld)
+	}
 	c.Kinds = kinds
 }
 

@@ -2,7 +2,11 @@
 
 package transport
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+
+	"google.golang.org/grpc/internal/transport/h2"
+)
 
 // openConns counts the connections of both sides between their making and the
 // Closed that their owner is told.
@@ -13,3 +17,6 @@ var openConns atomic.Int64
 // ends of one within the process are two. Connections of a net/http server
 // are not ours to count.
 func OpenConns() int64 { return openConns.Load() }
+
+// BytesHeld is what the peers of these connections make them hold, in bytes of memory.
+func BytesHeld() int64 { return h2.BytesHeld() }

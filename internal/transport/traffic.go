@@ -113,10 +113,11 @@ type ConnStats struct {
 	Parked  bool // it has neither a goroutine nor a buffer
 	Streams int  // that are open
 
-	// Held is the memory, in bytes, of what the connection keeps for itself and for
-	// open streams: messages that arrive or wait to be taken, and what waits to
-	// be sent. What passes through at the moment is not in it: bytes that are being
-	// parsed, a batch that is being written, the records of a secure connection.
+	// Held is the memory, in bytes, of what the connection keeps: what came from the
+	// peer, as its account says (messages in whole and in part, header blocks, open
+	// streams and running handlers), what waits to be sent, and parts of records
+	// of a secure connection. What passes through at the moment is not in it: bytes
+	// that are being parsed, a batch that is being written.
 	Held int
 
 	SendWindow, RecvWindow uint32 // bytes, of the connection's own windows
@@ -126,7 +127,7 @@ type ConnStats struct {
 func statsOf(c *h2.Conn, t *traffic) ConnStats {
 	s := c.Stats()
 	return ConnStats{
-		Parked: s.Parked, Streams: s.Streams, Held: s.Held + s.Queued + s.Reserved,
+		Parked: s.Parked, Streams: s.Streams, Held: s.Held + s.Queued + s.Reserved + s.Partial,
 		SendWindow: s.SendWindow, RecvWindow: s.RecvWindow,
 		TrafficStats: t.stats(),
 	}

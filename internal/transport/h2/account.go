@@ -4,6 +4,8 @@ package h2
 
 import (
 	"fmt"
+	"sync/atomic"
+	"unsafe"
 
 	"google.golang.org/grpc/internal/transport/h2/frame"
 	"google.golang.org/grpc/internal/transport/h2/hpack"
@@ -18,6 +20,7 @@ import (
 // what the peer has spent for it.
 type account struct {
 	held   int64
+	shown  int64  // of held, what is in the total of the process
 	earned uint32 // bytes of DATA that arrived, as far as they count
 }
 
@@ -153,6 +156,38 @@ func (c *Conn) forgetMemos() {
 		c.account.drop(c.act.memos.slot[i].shared)
 	}
 	c.act.memos.clear()
+	c.show()
+}
+
+// total is what the accounts of the process hold, in shards: each connection has one by
+// the memory it lies in. It follows the accounts when their connections have nothing
+// better to do.
+var total [64]struct {
+	bytes atomic.Int64
+	_     [56]byte
+}
+
+// BytesHeld is what all connections of the process hold of what their peers sent, in bytes
+// of memory.
+func BytesHeld() int64 {
+	var n int64
+	for i := range total {
+		n += total[i].bytes.Load()
+	}
+	return n
+}
+
+// show brings the total up to date. mu is held.
+func (c *Conn) show() {
+	a := &c.account
+	held := a.held
+	if c.dead {
+		held = 0
+	}
+	if d := held - a.shown; d != 0 {
+		a.shown = held
+		total[uintptr(unsafe.Pointer(c))>>9%uintptr(len(total))].bytes.Add(d)
+	}
 }
 
 // settle ends the charges for s: what is left of it is the application's. mu is held.

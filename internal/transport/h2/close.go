@@ -47,6 +47,7 @@ func (c *Conn) kill(err error) bool {
 		return false
 	}
 	c.dead, c.ending().cause = true, err
+	c.show()
 	for _, s := range c.table.byID {
 		c.dropPending(s)
 		s.signalSpace()

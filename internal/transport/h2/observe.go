@@ -18,6 +18,10 @@ type Stats struct {
 	// One from the pool is held while bytes in it are parsed, and not counted.
 	Reserved int
 
+	// Partial is the memory, in bytes, of what a secure connection has read and can't
+	// open yet, or has made and could not send.
+	Partial int
+
 	SendWindow uint32 // bytes that we may send
 	RecvWindow uint32 // bytes that the peer may send
 }
@@ -27,6 +31,9 @@ func (c *Conn) Stats() Stats {
 	s := Stats{Parked: c.handle.Parked()}
 	if opts := c.readOptions(); !readyreader.HoldsNone(c.nc, opts) {
 		s.Reserved = opts.Size
+	}
+	if l, ok := c.nc.(interface{ Held() int }); ok {
+		s.Partial = l.Held()
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

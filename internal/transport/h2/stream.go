@@ -119,6 +119,7 @@ func (s *Stream) Refund(freed int) {
 	c := s.conn
 	c.mu.Lock()
 	c.refund(s, freed)
+	c.show()
 	c.mu.Unlock()
 }
 
@@ -136,7 +137,10 @@ func (s *Stream) grant(by func(*flow.Inflow, uint32) uint32, n, freed int) {
 		return
 	}
 	c.mu.Lock()
-	c.refund(s, freed)
+	if freed > 0 {
+		c.refund(s, freed)
+		c.show()
+	}
 	if !s.state.canRecv() || c.dead {
 		c.mu.Unlock()
 		return
@@ -173,6 +177,7 @@ func (s *Stream) Done() {
 	if s.counted {
 		s.counted = false
 		c.settle(s)
+		c.show()
 		c.zombies--
 		c.hopeless = false
 		c.wakeReaderLocked()

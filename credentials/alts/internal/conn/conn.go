@@ -128,6 +128,16 @@ func (c *conn) Close() error {
 	return err
 }
 
+// Held is the memory, in bytes, of what was read and is not taken: as a rule a part of a
+// record. It may be called at any time.
+func (c *conn) Held() int {
+	if !c.rmu.TryLock() {
+		return int(atomic.LoadInt32(&c.in.kept))
+	}
+	defer c.unlockRead()
+	return c.in.memory()
+}
+
 // ReleaseIdle is called by the one who reads, before it stops looking at the
 // connection for a while: what is droppable goes.
 func (c *conn) ReleaseIdle() {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"sync/atomic"
 
 	"google.golang.org/grpc/internal/transport/readyreader"
 	"google.golang.org/grpc/mem"
@@ -57,6 +58,9 @@ type reader struct {
 	most  int     // the largest
 	place placing // lends the room behind w
 	err   error   // the protocol was broken: final
+
+	// kept is what a wait holds on to, in bytes of memory, for who can't look.
+	kept int32 // atomic
 }
 
 func (r *reader) init(raw net.Conn, keys *crypter, pool mem.BufferPool) {
@@ -226,7 +230,9 @@ func (r *reader) fetch(wait patience) error {
 		}
 		r.makeRoom(2 * held)
 		r.low.set(r.wanted() - held)
+		atomic.StoreInt32(&r.kept, int32(r.memory()))
 		_, err = r.readMore(mayWait)
+		atomic.StoreInt32(&r.kept, 0)
 	}
 	return r.inputError(err)
 }
@@ -263,6 +269,14 @@ func (r *reader) readMore(wait patience) (int, error) {
 		r.place.keep(n)
 	}
 	return n, err
+}
+
+// memory is how many bytes of it are held, but for the reader's own.
+func (r *reader) memory() int {
+	if r.buf == nil {
+		return 0
+	}
+	return cap(*r.buf)
 }
 
 // wanted is the size of the unfinished record at r, as far as it is known.
