@@ -123,6 +123,7 @@ func (c *ClientConfig) SameAs(o *ClientConfig) bool {
 		c.ReadBufferSize == o.ReadBufferSize &&
 		c.WriteBufferSize == o.WriteBufferSize &&
 		c.MaxHeaderListSize == o.MaxHeaderListSize &&
+		c.MaxBytesHeld == o.MaxBytesHeld &&
 		sameValue(c.BufferPool, o.BufferPool) &&
 		slices.EqualFunc(c.StatsHandlers, o.StatsHandlers, sameValue) &&
 		c.UserAgent == o.UserAgent &&
