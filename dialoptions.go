@@ -39,8 +39,8 @@ type channelOptions struct {
 	bundle    credentials.Bundle
 	perRPC    []credentials.PerRPCCredentials
 	bundled   credentials.PerRPCCredentials // those of bundle; nil for none
-	userAgent string
-	dialer    transport.DialFunc // nil: the system's, through a proxy if there is one
+	userAgent string                        // with a space at its end; "": none
+	dialer    transport.DialFunc            // nil: the system's, through a proxy if there is one
 
 	callOptions  []CallOption
 	compressor   Compressor
@@ -162,9 +162,10 @@ func WithAuthority(a string) DialOption {
 	return dialOption(func(o *dialOptions) { o.authority = a })
 }
 
-// WithUserAgent puts s, and a space, in front of this module's own user-agent.
+// WithUserAgent puts s, and a space, in front of this module's own user-agent, also where
+// s is empty.
 func WithUserAgent(s string) DialOption {
-	return dialOption(func(o *dialOptions) { o.userAgent = s })
+	return dialOption(func(o *dialOptions) { o.userAgent = s + " " })
 }
 
 // WithContextDialer sets who opens connections. f gets a context with a deadline and

@@ -4,6 +4,7 @@ package grpc
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"google.golang.org/grpc/codes"
@@ -117,10 +118,10 @@ func SetSendCompressor(ctx context.Context, name string) error {
 	}
 	if name != encoding.Identity {
 		if encoding.GetCompressor(name) == nil {
-			return status.Errorf(codes.Internal, "grpc: compressor %q is not registered", name)
+			return fmt.Errorf("unable to set send compressor: compressor not registered %q", name)
 		}
 		if !grpcwire.AcceptsEncoding(call.AcceptEncoding(), name) {
-			return status.Errorf(codes.Internal, "grpc: the client does not support compressor %q", name)
+			return fmt.Errorf("unable to set send compressor: client does not support compressor %q", name)
 		}
 	}
 	return call.SetSendCompress(name)

@@ -165,21 +165,30 @@ func (s *Server) tap(st serverCall) (context.Context, error) {
 }
 
 // settleCompression refuses a call whose messages can't be read, and chooses the
-// encoding of the replies: that of the request, unless an option says otherwise.
+// encoding of the replies: that of the request, unless an option says otherwise or the
+// client does not accept it.
 func (s *Server) settleCompression(st serverCall) error {
 	theirs := st.RecvCompress()
 	known := theirs == "" || theirs == encoding.Identity ||
 		s.opts.decompressor != nil && s.opts.decompressor.Name() == theirs
 	if !known && encoding.GetCompressor(theirs) == nil {
-		return grpcwire.UnsupportedEncoding(codes.Unimplemented, theirs, compressornames.AcceptEncoding()).Err()
+		accepted := compressornames.AcceptEncoding()
+		if accepted != "" {
+			_ = st.SetTrailer(metadata.Pairs(grpcwire.HeaderAcceptEncoding, accepted)) // nothing is sent yet
+		}
+		return grpcwire.UnsupportedEncoding(codes.Unimplemented, theirs, accepted).Err()
 	}
 	switch {
 	case s.opts.compressor != nil:
-		return st.SetSendCompress(s.opts.compressor.Name())
-	case theirs != "" && theirs != encoding.Identity && encoding.GetCompressor(theirs) != nil:
-		return st.SetSendCompress(theirs)
+		theirs = s.opts.compressor.Name()
+	case encoding.GetCompressor(theirs) == nil:
+		return nil
 	}
-	return nil
+	// A client that does not say what it accepts is taken to read what it may send.
+	if list := st.AcceptEncoding(); list != "" && !grpcwire.AcceptsEncoding(list, theirs) {
+		return nil
+	}
+	return st.SetSendCompress(theirs)
 }
 
 // codecOf is the codec of a call.

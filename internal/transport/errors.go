@@ -3,14 +3,19 @@
 package transport
 
 import (
+	"errors"
+
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/internal/transport/h2"
 	"google.golang.org/grpc/status"
 )
 
 var (
-	errHeaderSent = status.Error(codes.Internal, "the response headers have been sent already")
+	errHeaderSent = status.Error(codes.Internal, "transport: SendHeader called multiple times")
 	errFinished   = status.Error(codes.Internal, "the call has ended already")
+
+	// Without a status: a handler that returns it ends the call with Unknown.
+	errCompressLate = errors.New("transport: set send compressor called after headers sent or stream done")
 )
 
 func headerListError(e *h2.ErrHeaderListTooLarge) *status.Status {

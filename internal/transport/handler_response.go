@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/internal/transport/grpcwire"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
@@ -16,7 +17,7 @@ func quote(s string) string { return strconv.Quote(s) }
 // SetHeader is as that of ServerStream.
 func (s *HandlerStream) SetHeader(md metadata.MD) error {
 	if err := checkMD(md); err != nil || len(md) == 0 {
-		return err
+		return s.spoil(err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -25,6 +26,16 @@ func (s *HandlerStream) SetHeader(md metadata.MD) error {
 	}
 	s.header = metadata.Join(s.header, md)
 	return nil
+}
+
+// spoil makes the call end with err, if that is not nil, whatever the handler says.
+func (s *HandlerStream) spoil(err error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err != nil && s.spoilt == nil {
+		s.spoilt = status.Convert(err)
+	}
+	return err
 }
 
 // SendHeader is as that of ServerStream.
@@ -37,7 +48,8 @@ func (s *HandlerStream) SendHeader(md metadata.MD) error {
 	if s.headerSent || s.finished {
 		return errHeaderSent
 	}
-	s.writeHeaders()
+	s.setHeaders()
+	s.w.WriteHeader(http.StatusOK)
 	s.flush.Flush()
 	return nil
 }
@@ -45,7 +57,7 @@ func (s *HandlerStream) SendHeader(md metadata.MD) error {
 // SetTrailer is as that of ServerStream.
 func (s *HandlerStream) SetTrailer(md metadata.MD) error {
 	if err := checkMD(md); err != nil || len(md) == 0 {
-		return err
+		return s.spoil(err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -61,7 +73,7 @@ func (s *HandlerStream) SetSendCompress(name string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.headerSent || s.finished {
-		return errHeaderSent
+		return errCompressLate
 	}
 	s.sendCompress = name
 	return nil
@@ -104,6 +116,9 @@ func (s *HandlerStream) Send(p Payload) error {
 	if s.finished {
 		return errFinished
 	}
+	if s.spoilt != nil {
+		return s.spoilt.Err()
+	}
 	return s.write(p)
 }
 
@@ -115,7 +130,7 @@ func (s *HandlerStream) write(p Payload) error {
 		return status.FromContextError(err).Err()
 	}
 	if !s.headerSent {
-		s.writeHeaders()
+		s.setHeaders()
 	}
 	prefix := grpcwire.Prefix(p.Compressed, uint32(p.Data.Len()))
 	if _, err := s.w.Write(prefix[:]); err != nil {
@@ -137,6 +152,10 @@ func (s *HandlerStream) Reply(p Payload) error {
 	defer s.mu.Unlock()
 	if s.finished {
 		return errFinished
+	}
+	if s.spoilt != nil {
+		s.finish(nil)
+		return s.spoilt.Err()
 	}
 	if err := s.write(p); err != nil {
 		s.finish(status.Convert(err))
@@ -161,19 +180,22 @@ func (s *HandlerStream) Finish(st *status.Status) error {
 // held.
 func (s *HandlerStream) finish(st *status.Status) {
 	s.finished = true
+	if s.spoilt != nil && (st == nil || st.Code() == codes.OK) {
+		st = s.spoilt
+	}
 	if !s.headerSent {
-		s.writeHeaders()
+		s.setHeaders()
 	}
 	s.flush.Flush() // what is set from here on goes into the trailers
 	h := s.w.Header()
 	// Details that can't be encoded are left out.
 	f, _ := grpcwire.EncodeStatus(st)
-	h.Set(http.TrailerPrefix+grpcwire.HeaderGRPCStatus, f.Code)
+	h.Set(grpcwire.HeaderGRPCStatus, f.Code)
 	if f.Message != "" {
-		h.Set(http.TrailerPrefix+grpcwire.HeaderGRPCMessage, f.Message)
+		h.Set(grpcwire.HeaderGRPCMessage, f.Message)
 	}
 	if f.Details != "" {
-		h.Set(http.TrailerPrefix+grpcwire.HeaderStatusDetails, f.Details)
+		h.Set(grpcwire.HeaderStatusDetails, f.Details)
 	}
 	for k, vs := range s.trailer {
 		if k != grpcwire.HeaderStatusDetails || f.Details == "" {
@@ -182,10 +204,15 @@ func (s *HandlerStream) finish(st *status.Status) {
 	}
 }
 
-// writeHeaders sends the response headers. mu is held.
-func (s *HandlerStream) writeHeaders() {
+// setHeaders settles the response headers, which net/http sends with the first byte of
+// the body, or when it is flushed. The names of the status are announced there: wrappers,
+// such as that of grpc-web, look for them under these. mu is held.
+func (s *HandlerStream) setHeaders() {
 	s.headerSent = true
 	h := s.w.Header()
+	for _, name := range [...]string{grpcwire.HeaderGRPCStatus, grpcwire.HeaderGRPCMessage, grpcwire.HeaderStatusDetails} {
+		h.Add("Trailer", http.CanonicalHeaderKey(name))
+	}
 	h["Date"] = nil // gRPC has no use for it
 	h.Set(grpcwire.HeaderContentType, grpcwire.ContentType(s.req.subtype))
 	if s.sendCompress != "" {
@@ -194,7 +221,6 @@ func (s *HandlerStream) writeHeaders() {
 	for k, vs := range s.header {
 		addHTTP(h, "", pair{k, vs})
 	}
-	s.w.WriteHeader(http.StatusOK)
 }
 
 // pair is one key of an application's metadata.

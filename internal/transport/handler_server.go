@@ -41,6 +41,7 @@ type HandlerStream struct {
 	mu           sync.Mutex // guards what follows, and the response
 	header       metadata.MD
 	trailer      metadata.MD
+	spoilt       *status.Status // as that of ServerStream
 	headerSent   bool
 	finished     bool
 	sendCompress string
@@ -85,19 +86,19 @@ func (s *HandlerStream) interrupt() {
 func (s *HandlerStream) parse() (code int, reason string) {
 	r := s.r
 	flush, ok := s.w.(http.Flusher)
+	contentType := r.Header.Get(grpcwire.HeaderContentType)
+	subtype, isGRPC := grpcwire.ParseContentType(contentType)
 	switch {
+	case r.Method != http.MethodPost:
+		return http.StatusMethodNotAllowed, "invalid gRPC request method " + quote(r.Method)
+	case !isGRPC:
+		return http.StatusUnsupportedMediaType, "invalid gRPC request content-type " + quote(contentType)
 	case r.ProtoMajor != 2:
 		return http.StatusHTTPVersionNotSupported, "gRPC requires HTTP/2"
-	case r.Method != http.MethodPost:
-		return http.StatusMethodNotAllowed, "gRPC requires the method POST"
 	case !ok:
 		return http.StatusInternalServerError, "gRPC requires a ResponseWriter that is an http.Flusher"
 	}
-	s.flush = flush
-	contentType := r.Header.Get(grpcwire.HeaderContentType)
-	if s.req.subtype, ok = grpcwire.ParseContentType(contentType); !ok {
-		return http.StatusUnsupportedMediaType, "invalid gRPC request content-type " + quote(contentType)
-	}
+	s.flush, s.req.subtype = flush, subtype
 	if v := r.Header.Get(grpcwire.HeaderTimeout); v != "" {
 		d, err := grpcwire.ParseTimeout(v)
 		if err != nil {

@@ -39,6 +39,7 @@ type ServerStream struct {
 	bodyErr      error // what was wrong with what it said
 	header       metadata.MD
 	trailer      metadata.MD
+	spoilt       *status.Status // what the call ends with in any case; nil: the handler says
 	headers      headerState
 	finished     bool
 	headersOut   chan struct{} // closed when headersGoing is over; nil while nobody waits
@@ -198,7 +199,7 @@ func (s *ServerStream) SetHeader(md metadata.MD) error {
 		return nil
 	}
 	if err := checkMD(md); err != nil {
-		return err
+		return s.spoil(err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -231,7 +232,7 @@ func (s *ServerStream) SetTrailer(md metadata.MD) error {
 		return nil
 	}
 	if err := checkMD(md); err != nil {
-		return err
+		return s.spoil(err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -242,15 +243,27 @@ func (s *ServerStream) SetTrailer(md metadata.MD) error {
 	return nil
 }
 
+// checkMD checks what the application wants to send. The setters return the error, and
+// many programs don't look: so the call ends with it too.
 func checkMD(md metadata.MD) error {
 	for k, vs := range md {
 		for _, v := range vs {
-			if _, err := grpcwire.CheckPair(k, v); err != nil {
+			if _, err := grpcwire.CheckReplyPair(k, v); err != nil {
 				return status.Error(codes.Internal, err.Error())
 			}
 		}
 	}
 	return nil
+}
+
+// spoil makes the call end with err, whatever the handler says.
+func (s *ServerStream) spoil(err error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.spoilt == nil {
+		s.spoilt = status.Convert(err)
+	}
+	return err
 }
 
 // SetSendCompress names the encoding of the messages to send. It fails once the
@@ -259,7 +272,7 @@ func (s *ServerStream) SetSendCompress(name string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.headers != headersUnsent || s.finished {
-		return errHeaderSent
+		return errCompressLate
 	}
 	s.sendCompress = name
 	return nil
@@ -315,10 +328,14 @@ func (s *ServerStream) Send(p Payload) error {
 	f := p.frames()
 	s.mu.Lock()
 	s.awaitHeaders()
-	if s.finished {
+	if s.finished || s.spoilt != nil {
+		err := errFinished
+		if s.spoilt != nil {
+			err = s.spoilt.Err()
+		}
 		s.mu.Unlock()
 		p.Data.Free()
-		return errFinished
+		return err
 	}
 	s.takeHeaders(&f)
 	s.mu.Unlock()
@@ -406,10 +423,13 @@ func (s *ServerStream) Reply(p Payload) error {
 		return errFinished
 	}
 	err := s.send(f)
-	if err == nil {
+	if err == nil && s.spoilt == nil {
 		s.server.traffic().messageSent()
 	}
 	s.release(err == nil)
+	if err == nil {
+		err = s.spoilt.Err() // settled: the call is finished
+	}
 	return err
 }
 
@@ -435,6 +455,11 @@ func (s *ServerStream) finish(st *status.Status, f *h2.Frames) bool {
 		return false
 	}
 	s.finished = true
+	if s.spoilt != nil && (st == nil || st.Code() == codes.OK) {
+		st = s.spoilt
+		f.Data.Free()
+		*f = h2.Frames{}
+	}
 	switch {
 	case f.HasData || len(s.header) > 0:
 		s.takeHeaders(f)

@@ -22,6 +22,23 @@ func ValidateKey(key string) error {
 	return nil
 }
 
+// CheckReplyPair is CheckPair for what a server sends, whose values may hold more: all but
+// control characters. The published module sends them, and takes them.
+func CheckReplyPair(key, value string) (send bool, err error) {
+	if IsReserved(key) {
+		return false, nil
+	}
+	if err := ValidateKey(key); err != nil || IsBinary(key) {
+		return err == nil, err
+	}
+	for i := range len(value) {
+		if c := value[i]; c < ' ' && c != '\t' || c == 0x7f {
+			return false, fmt.Errorf("header key %q contains value with control characters: byte %#02x at %d (name the key with -bin to send bytes)", clip(key), c, i)
+		}
+	}
+	return true, nil
+}
+
 // ValidateValue checks what is sent under key: any bytes under a "-bin" key, printable
 // ASCII (0x20 to 0x7e) under others. The error names the key and not the value, which
 // may be a secret.

@@ -2,12 +2,6 @@
 
 package grpcwire
 
-// UserAgent returns the user-agent value: "grpc-go/" and the module's version, with what
-// the application asked for in front of it.
-func UserAgent(custom, version string) string {
-	const library = "grpc-go/"
-	if custom == "" {
-		return library + version
-	}
-	return custom + " " + library + version
-}
+// UserAgent returns the user-agent value: "grpc-go/" and the module's version, behind what
+// the application asked for, which includes the space between them.
+func UserAgent(prefix, version string) string { return prefix + "grpc-go/" + version }
