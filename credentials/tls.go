@@ -117,6 +117,12 @@ func (c *tlsCreds) Clone() TransportCredentials {
 	return &tlsCreds{config: c.config.Clone(), requireALPN: c.requireALPN}
 }
 
+// WithoutALPN returns a copy for peers that need not do ALPN. It is what package
+// experimental/credentials is made of.
+func (c *tlsCreds) WithoutALPN() TransportCredentials {
+	return &tlsCreds{config: c.config.Clone()}
+}
+
 func (c *tlsCreds) OverrideServerName(name string) error {
 	c.config.ServerName = name
 	return nil

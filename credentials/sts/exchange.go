@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sts
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"time"
+)
+
+const (
+	// grantType is section 2.1's.
+	grantType = "urn:ietf:params:oauth:grant-type:token-exchange"
+	// defaultScope holds where Options say nothing.
+	defaultScope = "https://www.googleapis.com/auth/cloud-platform"
+	// exchangeTimeout bounds an exchange for an RPC that has no deadline.
+	exchangeTimeout = time.Minute
+	// maxAnswer bounds what the service may answer.
+	maxAnswer = 1 << 20
+	// maxShown bounds how much of that an error shows.
+	maxShown = 4 << 10
+)
+
+// request is the body of a request, in JSON: services that these credentials are for take it
+// in place of the form that RFC 8693 has.
+type request struct {
+	GrantType          string `json:"grant_type"`
+	Resource           string `json:"resource,omitempty"`
+	Audience           string `json:"audience,omitempty"`
+	Scope              string `json:"scope,omitempty"`
+	RequestedTokenType string `json:"requested_token_type,omitempty"`
+	SubjectToken       string `json:"subject_token"`
+	SubjectTokenType   string `json:"subject_token_type"`
+	ActorToken         string `json:"actor_token,omitempty"`
+	ActorTokenType     string `json:"actor_token_type,omitempty"`
+}
+
+// response is what is of use in the body of a response (section 2.2.1).
+type response struct {
+	AccessToken string `json:"access_token"`
+	TokenType   string `json:"token_type"`
+	ExpiresIn   int64  `json:"expires_in"` // seconds
+}
+
+var client = &http.Client{Timeout: exchangeTimeout}
+
+func newRequest(o Options) (*request, error) {
+	r := &request{
+		GrantType:          grantType,
+		Resource:           o.Resource,
+		Audience:           o.Audience,
+		Scope:              o.Scope,
+		RequestedTokenType: o.RequestedTokenType,
+		SubjectTokenType:   o.SubjectTokenType,
+	}
+	if r.Scope == "" {
+		r.Scope = defaultScope
+	}
+	subject, err := os.ReadFile(o.SubjectTokenPath)
+	if err != nil {
+		return nil, err
+	}
+	r.SubjectToken = string(subject)
+	if o.ActorTokenPath != "" {
+		actor, err := os.ReadFile(o.ActorTokenPath)
+		if err != nil {
+			return nil, err
+		}
+		r.ActorToken, r.ActorTokenType = string(actor), o.ActorTokenType
+	}
+	return r, nil
+}
+
+// exchange asks the service once.
+func exchange(ctx context.Context, o Options) (*response, error) {
+	r, err := newRequest(o)
+	if err != nil {
+		return nil, err
+	}
+	body, err := json.Marshal(r)
+	if err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, o.TokenExchangeServiceURI, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("http status %d, body: %s", resp.StatusCode, answer[:min(len(answer), maxShown)])
+	}
+	return parse(answer)
+}
+
+// parse shows no part of an answer that may have a token in it.
+func parse(answer []byte) (*response, error) {
+	var out response
+	if err := json.Unmarshal(answer, &out); err != nil {
+		return nil, fmt.Errorf("answer of the token exchange service: %w", err)
+	}
+	if out.AccessToken == "" {
+		return nil, fmt.Errorf("empty accessToken in response (%s)", answer[:min(len(answer), maxShown)])
+	}
+	return &out, nil
+}

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package sts has per-RPC credentials that exchange one token for another with a security
+// token service (RFC 8693), and send the one they get.
+//
+// Experimental: this API may change in a later release.
+package sts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc/credentials"
+)
+
+// minLifetime is how long a token has to be good for to be sent again: servers may pass it
+// on, and take their time.
+const minLifetime = 5 * time.Minute
+
+// Options say which token is exchanged for which, and where. The names are those of RFC
+// 8693, section 2.1.
+type Options struct {
+	// TokenExchangeServiceURI is the service's, with the scheme http or https. Required.
+	TokenExchangeServiceURI string
+	// Resource is the URI of the service that the new token is to be used with. Optional.
+	Resource string
+	// Audience is the logical name of that service. Optional.
+	Audience string
+	// Scope is a list, separated by spaces, of what the new token should allow. If it is
+	// empty: https://www.googleapis.com/auth/cloud-platform.
+	Scope string
+	// RequestedTokenType is a token type identifier (section 3). Optional.
+	RequestedTokenType string
+	// SubjectTokenPath is a file with the token of the party that RPCs are made for.
+	// Required.
+	SubjectTokenPath string
+	// SubjectTokenType is its token type identifier. Required.
+	SubjectTokenType string
+	// ActorTokenPath is a file with the token of the party that makes the RPCs. Optional.
+	ActorTokenPath string
+	// ActorTokenType is its token type identifier. Optional.
+	ActorTokenType string
+}
+
+// String returns all options, with a colon between them. There is no token in them.
+func (o Options) String() string {
+	return strings.Join([]string{
+		o.TokenExchangeServiceURI, o.Resource, o.Audience, o.Scope, o.RequestedTokenType,
+		o.SubjectTokenPath, o.SubjectTokenType, o.ActorTokenPath, o.ActorTokenType,
+	}, ":")
+}
+
+func (o Options) check() error {
+	if o.TokenExchangeServiceURI == "" {
+		return errors.New("empty token_exchange_service_uri in options")
+	}
+	u, err := url.Parse(o.TokenExchangeServiceURI)
+	switch {
+	case err != nil:
+		return err
+	case u.Scheme != "http" && u.Scheme != "https":
+		return fmt.Errorf("scheme is not supported: %q. Only http(s) is supported", u.Scheme)
+	case o.SubjectTokenPath == "":
+		return errors.New("required field SubjectTokenPath is not specified")
+	case o.SubjectTokenType == "":
+		return errors.New("required field SubjectTokenType is not specified")
+	}
+	return nil
+}
+
+// NewCredentials returns credentials that exchange tokens as opts say. The files are read
+// for each exchange. One takes place when an RPC needs a token, with the RPC's context, while
+// others wait for it as long as theirs allow; the new token serves all RPCs until five minutes
+// before it expires. An RPC that has to exchange tokens, and can't, fails with the code that
+// errors of credentials have; the next one tries again.
+//
+// Tokens are sent to servers only over connections with privacy and integrity, such as TLS.
+//
+// The error is about opts.
+func NewCredentials(opts Options) (credentials.PerRPCCredentials, error) {
+	if err := opts.check(); err != nil {
+		return nil, err
+	}
+	c := &callCreds{opts: opts, turn: make(chan struct{}, 1)}
+	c.turn <- struct{}{}
+	return c, nil
+}
+
+type callCreds struct {
+	opts Options
+	turn chan struct{} // holds one element; who took it owns what follows
+
+	header string // the last token, with its type
+	expiry time.Time
+}
+
+// GetRequestMetadata implements credentials.PerRPCCredentials.
+func (c *callCreds) GetRequestMetadata(ctx context.Context, _ ...string) (map[string]string, error) {
+	ri, _ := credentials.RequestInfoFromContext(ctx)
+	if err := credentials.CheckSecurityLevel(ri.AuthInfo, credentials.PrivacyAndIntegrity); err != nil {
+		return nil, fmt.Errorf("unable to transfer STS PerRPCCredentials: %w", err)
+	}
+	header, err := c.current(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return map[string]string{"Authorization": header}, nil
+}
+
+// RequireTransportSecurity implements credentials.PerRPCCredentials: it is true.
+func (*callCreds) RequireTransportSecurity() bool { return true }
+
+func (c *callCreds) current(ctx context.Context) (string, error) {
+	select {
+	case <-c.turn:
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+	defer func() { c.turn <- struct{}{} }()
+	if c.header != "" && time.Until(c.expiry) > minLifetime {
+		return c.header, nil
+	}
+	got, err := exchange(ctx, c.opts)
+	if err != nil {
+		return "", err
+	}
+	c.header = got.TokenType + " " + got.AccessToken
+	c.expiry = time.Now().Add(time.Duration(got.ExpiresIn) * time.Second)
+	return c.header, nil
+}
