@@ -3,7 +3,10 @@ module google.golang.org/grpc
 go 1.26.0
 
 require (
+	github.com/cncf/xds/go v0.0.0-20260202195803-dba9d589def2
+	github.com/golang/glog v1.2.5
 	github.com/google/go-cmp v0.7.0
+	github.com/spiffe/go-spiffe/v2 v2.8.1
 	golang.org/x/net v0.62.0
 	golang.org/x/oauth2 v0.36.0
 	golang.org/x/sys v0.49.0
@@ -14,5 +17,7 @@ require (
 
 require (
 	cloud.google.com/go/compute/metadata v0.3.0 // indirect
+	github.com/envoyproxy/protoc-gen-validate v1.3.0 // indirect
+	github.com/go-jose/go-jose/v4 v4.1.5 // indirect
 	golang.org/x/text v0.43.0 // indirect
 )

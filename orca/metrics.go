@@ -5,7 +5,7 @@ package orca
 import (
 	"maps"
 
-	orcapb "google.golang.org/grpc/internal/proto/orca"
+	orcapb "github.com/cncf/xds/go/xds/data/orca/v3"
 )
 
 // ServerMetrics are measurements. A number below zero stands for one that was not made.

@@ -14,9 +14,9 @@
 package orca
 
 import (
+	orcapb "github.com/cncf/xds/go/xds/data/orca/v3"
 	"google.golang.org/grpc/grpclog"
 	"google.golang.org/grpc/internal/loadreport"
-	orcapb "google.golang.org/grpc/internal/proto/orca"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/proto"
 )

@@ -5,9 +5,9 @@ package orca
 import (
 	"testing"
 
+	orcapb "github.com/cncf/xds/go/xds/data/orca/v3"
 	"google.golang.org/grpc/internal/leakcheck"
 	"google.golang.org/grpc/internal/loadreport"
-	orcapb "google.golang.org/grpc/internal/proto/orca"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"

@@ -4,16 +4,19 @@ package orca
 
 import (
 	"context"
+	"io"
 	"maps"
 	"slices"
 	"sync"
 	"time"
 
+	orcapb "github.com/cncf/xds/go/xds/data/orca/v3"
+	orcaservice "github.com/cncf/xds/go/xds/service/orca/v3"
+
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/internal/backoff"
-	orcapb "google.golang.org/grpc/internal/proto/orca"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
 )
@@ -166,7 +169,7 @@ func (p *producer) giveUp(ctx context.Context) {
 func (p *producer) stream(ctx context.Context, interval time.Duration) (heard bool, err error) {
 	ctx, cancel := context.WithCancel(ctx) // frees a stream that was not read to its end
 	defer cancel()
-	reports, err := orcapb.StreamCoreMetrics(ctx, p.cc, &orcapb.OrcaLoadReportRequest{
+	reports, err := streamCoreMetrics(ctx, p.cc, &orcaservice.OrcaLoadReportRequest{
 		ReportInterval: durationpb.New(interval),
 	})
 	if err != nil {
@@ -180,6 +183,20 @@ func (p *producer) stream(ctx context.Context, interval time.Duration) (heard bo
 		heard = true
 		p.deliver(ctx, report)
 	}
+}
+
+// streamCoreMetrics is what the generated client has, but that an io.EOF from SendMsg is no
+// error: the stream has failed then, and Recv says why.
+func streamCoreMetrics(ctx context.Context, cc grpc.ClientConnInterface, request *orcaservice.OrcaLoadReportRequest) (grpc.ServerStreamingClient[orcapb.OrcaLoadReport], error) {
+	stream, err := cc.NewStream(ctx, &orcaservice.OpenRcaService_ServiceDesc.Streams[0], orcaservice.OpenRcaService_StreamCoreMetrics_FullMethodName, grpc.StaticMethod())
+	if err != nil {
+		return nil, err
+	}
+	reports := &grpc.GenericClientStream[orcaservice.OrcaLoadReportRequest, orcapb.OrcaLoadReport]{ClientStream: stream}
+	if err := reports.SendMsg(request); err != nil && err != io.EOF {
+		return nil, err
+	}
+	return reports, reports.CloseSend()
 }
 
 // deliver calls the listeners without the lock, as they may end themselves.

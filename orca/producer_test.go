@@ -10,10 +10,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	orcapb "github.com/cncf/xds/go/xds/data/orca/v3"
+	orcaservice "github.com/cncf/xds/go/xds/service/orca/v3"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/codes"
-	orcapb "google.golang.org/grpc/internal/proto/orca"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 )
@@ -67,12 +68,12 @@ type stream struct {
 	ctx     context.Context
 	method  string
 	began   time.Time
-	request *orcapb.OrcaLoadReportRequest
+	request *orcaservice.OrcaLoadReportRequest
 	answers chan any // *OrcaLoadReport or error
 }
 
 func (s *stream) SendMsg(m any) error {
-	s.request = m.(*orcapb.OrcaLoadReportRequest)
+	s.request = m.(*orcaservice.OrcaLoadReportRequest)
 	return io.EOF // as when the server has answered already
 }
 

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"time"
 
+	orcapb "github.com/cncf/xds/go/xds/data/orca/v3"
+	orcaservice "github.com/cncf/xds/go/xds/service/orca/v3"
+
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	orcapb "google.golang.org/grpc/internal/proto/orca"
 	"google.golang.org/grpc/status"
 )
 
@@ -18,7 +20,7 @@ const leastInterval = 30 * time.Second
 
 // Service sends reports out of band. It implements xds.service.orca.v3.OpenRcaService.
 type Service struct {
-	orcapb.UnimplementedOpenRcaServiceServer
+	orcaservice.UnimplementedOpenRcaServiceServer
 
 	provider ServerMetricsProvider
 	interval time.Duration // lower bound
@@ -51,13 +53,13 @@ func Register(s grpc.ServiceRegistrar, opts ServiceOptions) error {
 	if err != nil {
 		return err
 	}
-	orcapb.RegisterOpenRcaServiceServer(s, service)
+	orcaservice.RegisterOpenRcaServiceServer(s, service)
 	return nil
 }
 
 // StreamCoreMetrics sends a report at once and then from time to time, until the RPC is
 // cancelled or the server stops.
-func (s *Service) StreamCoreMetrics(req *orcapb.OrcaLoadReportRequest, stream orcapb.OpenRcaService_StreamCoreMetricsServer) error {
+func (s *Service) StreamCoreMetrics(req *orcaservice.OrcaLoadReportRequest, stream orcaservice.OpenRcaService_StreamCoreMetricsServer) error {
 	interval := s.interval
 	if d := req.GetReportInterval(); d != nil {
 		if err := d.CheckValid(); err != nil {

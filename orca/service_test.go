@@ -11,9 +11,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	orcapb "github.com/cncf/xds/go/xds/data/orca/v3"
+	orcaservice "github.com/cncf/xds/go/xds/service/orca/v3"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	orcapb "google.golang.org/grpc/internal/proto/orca"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
@@ -71,7 +72,7 @@ func TestServiceInterval(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			out, done := &reports{ctx: ctx}, make(chan error)
 			go func() {
-				done <- s.StreamCoreMetrics(&orcapb.OrcaLoadReportRequest{ReportInterval: tt.requested}, out)
+				done <- s.StreamCoreMetrics(&orcaservice.OrcaLoadReportRequest{ReportInterval: tt.requested}, out)
 			}()
 			synctest.Wait()
 			recorder.SetCPUUtilization(0.25)
@@ -104,7 +105,7 @@ func TestServiceOptions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bad := &orcapb.OrcaLoadReportRequest{ReportInterval: &durationpb.Duration{Seconds: 1, Nanos: -1}}
+	bad := &orcaservice.OrcaLoadReportRequest{ReportInterval: &durationpb.Duration{Seconds: 1, Nanos: -1}}
 	if err := s.StreamCoreMetrics(bad, &reports{ctx: t.Context()}); status.Code(err) != codes.InvalidArgument {
 		t.Errorf("a bad interval: %v", err)
 	}

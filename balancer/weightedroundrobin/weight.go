@@ -7,9 +7,9 @@ import (
 	"sync"
 	"time"
 
+	orcapb "github.com/cncf/xds/go/xds/data/orca/v3"
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/connectivity"
-	orcapb "google.golang.org/grpc/internal/proto/orca"
 	"google.golang.org/grpc/orca"
 )
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	orcapb "google.golang.org/grpc/internal/proto/orca"
+	orcapb "github.com/cncf/xds/go/xds/data/orca/v3"
 )
 
 func TestWeightOf(t *testing.T) {

@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	orcapb "github.com/cncf/xds/go/xds/data/orca/v3"
+	orcaservice "github.com/cncf/xds/go/xds/service/orca/v3"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/balancer/pickfirst"
@@ -18,7 +20,6 @@ import (
 	estats "google.golang.org/grpc/experimental/stats"
 	"google.golang.org/grpc/internal/balancer/lbtest"
 	"google.golang.org/grpc/internal/leakcheck"
-	orcapb "google.golang.org/grpc/internal/proto/orca"
 	"google.golang.org/grpc/resolver"
 )
 
@@ -90,7 +91,7 @@ type stream struct {
 }
 
 func (s *stream) SendMsg(m any) error {
-	s.interval = m.(*orcapb.OrcaLoadReportRequest).GetReportInterval().AsDuration()
+	s.interval = m.(*orcaservice.OrcaLoadReportRequest).GetReportInterval().AsDuration()
 	return nil
 }
 

@@ -48,6 +48,11 @@ var (
 	// GRPC_GO_EXPERIMENTAL_TLS_IDLE_RELEASE, true unless "false".
 	TLSIdleRelease = boolean(os.Getenv("GRPC_GO_EXPERIMENTAL_TLS_IDLE_RELEASE"), true)
 
+	// XDSSPIFFE says whether the configuration of certificate provider file_watcher may
+	// name a SPIFFE bundle map (gRFC A87).
+	// GRPC_EXPERIMENTAL_XDS_MTLS_SPIFFE, false unless "true".
+	XDSSPIFFE = boolean(os.Getenv("GRPC_EXPERIMENTAL_XDS_MTLS_SPIFFE"), false)
+
 	// ALTSMaxConcurrentHandshakes bounds the ALTS handshakes that one process runs
 	// at a time, clients and servers each.
 	// GRPC_ALTS_MAX_CONCURRENT_HANDSHAKES, 1 to 100, 100 by default.

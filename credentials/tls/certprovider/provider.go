@@ -12,6 +12,8 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+
+	"github.com/spiffe/go-spiffe/v2/bundle/spiffebundle"
 )
 
 // errProviderClosed is what KeyMaterial returns after Close.
@@ -23,6 +25,10 @@ type KeyMaterial struct {
 	Certs []tls.Certificate
 	// Roots are the authorities that certificates of the peer have to come from.
 	Roots *x509.CertPool
+	// SPIFFEBundleMap has the authorities of SPIFFE trust domains, by the domain's name (gRFC
+	// A87). If it is not nil it counts, and Roots don't; a domain that is not in it is not
+	// trusted.
+	SPIFFEBundleMap map[string]*spiffebundle.Bundle
 }
 
 // Provider provides key material. Its methods are safe for concurrent use.

@@ -5,9 +5,13 @@ package pemfile
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"google.golang.org/grpc/credentials/tls/certprovider"
+	"google.golang.org/grpc/internal/envconfig"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/types/known/durationpb"
 )
@@ -24,18 +28,18 @@ type builder struct{}
 
 func (builder) Name() string { return PluginName }
 
-// ParseConfig takes the JSON of gRFC A29 as a json.RawMessage.
+// ParseConfig takes the JSON of gRFC A29 as a json.RawMessage. What gRFC A87 adds is not read
+// unless GRPC_EXPERIMENTAL_XDS_MTLS_SPIFFE is "true".
 func (builder) ParseConfig(config any) (*certprovider.BuildableConfig, error) {
 	text, ok := config.(json.RawMessage)
 	if !ok {
 		return nil, fmt.Errorf("pemfile: want a json.RawMessage, got %T", config)
 	}
-	opts, err := parse(text)
+	opts, err := parse(text, envconfig.XDSSPIFFE)
 	if err != nil {
 		return nil, err
 	}
-	canonical := fmt.Sprintf("%q:%q:%q:%v", opts.CertFile, opts.KeyFile, opts.RootFile, opts.RefreshDuration)
-	return certprovider.NewBuildableConfig(PluginName, []byte(canonical), func(certprovider.BuildOptions) certprovider.Provider {
+	return certprovider.NewBuildableConfig(PluginName, []byte(canonical(opts)), func(certprovider.BuildOptions) certprovider.Provider {
 		p, err := NewProvider(opts)
 		if err != nil { // parse has checked the options
 			logger.Errorf("%v", err)
@@ -45,7 +49,19 @@ func (builder) ParseConfig(config any) (*certprovider.BuildableConfig, error) {
 	}), nil
 }
 
-func parse(text []byte) (Options, error) {
+// canonical returns a text that two configurations have in common only if they mean the same.
+func canonical(o Options) string {
+	paths := []string{o.CertFile, o.KeyFile, o.RootFile, o.SPIFFEBundleMapFile}
+	if slices.ContainsFunc(paths, func(p string) bool { return strings.ContainsAny(p, ":\"") }) {
+		for i, p := range paths {
+			paths[i] = strconv.Quote(p)
+		}
+	}
+	return strings.Join(append(paths, o.RefreshDuration.String()), ":")
+}
+
+// parse looks for a SPIFFE bundle map only if spiffe is true.
+func parse(text []byte, spiffe bool) (Options, error) {
 	var in struct {
 		CertificateFile          string          `json:"certificate_file"`
 		PrivateKeyFile           string          `json:"private_key_file"`
@@ -57,11 +73,13 @@ func parse(text []byte) (Options, error) {
 		return Options{}, fmt.Errorf("pemfile: %w", err)
 	}
 	opts := Options{
-		CertFile:            in.CertificateFile,
-		KeyFile:             in.PrivateKeyFile,
-		RootFile:            in.CACertificateFile,
-		SPIFFEBundleMapFile: in.SPIFFETrustBundleMapFile,
-		RefreshDuration:     configRefresh,
+		CertFile:        in.CertificateFile,
+		KeyFile:         in.PrivateKeyFile,
+		RootFile:        in.CACertificateFile,
+		RefreshDuration: configRefresh,
+	}
+	if spiffe {
+		opts.SPIFFEBundleMapFile = in.SPIFFETrustBundleMapFile
 	}
 	if in.RefreshInterval != nil {
 		var d durationpb.Duration

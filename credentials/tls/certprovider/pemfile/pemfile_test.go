@@ -144,7 +144,7 @@ func TestClose(t *testing.T) {
 
 func TestBadOptions(t *testing.T) {
 	for _, o := range []Options{
-		{}, {CertFile: "a"}, {KeyFile: "a"}, {CertFile: "a", RootFile: "b"}, {RootFile: "b", RefreshDuration: -1}, {RootFile: "b", SPIFFEBundleMapFile: "c"},
+		{}, {CertFile: "a"}, {KeyFile: "a"}, {CertFile: "a", RootFile: "b"}, {RootFile: "b", RefreshDuration: -1}, {CertFile: "c", KeyFile: "d/c"},
 	} {
 		if p, err := NewProvider(o); err == nil {
 			p.Close()
@@ -160,13 +160,13 @@ func TestConfig(t *testing.T) {
 			CertFile: "c", KeyFile: "k", RootFile: "r", RefreshDuration: 1500 * time.Millisecond,
 		},
 	} {
-		if got, err := parse([]byte(text)); got != want || err != nil {
+		if got, err := parse([]byte(text), false); got != want || err != nil {
 			t.Errorf("%s: %+v, %v", text, got, err)
 		}
 	}
 	for _, text := range []string{
 		"", "1", "{}", `{"certificate_file": "c"}`, `{"ca_certificate_file": "r", "refresh_interval": "x"}`, `{"ca_certificate_file": 1}`,
-		`{"ca_certificate_file": "r", "refresh_interval": "-1s"}`, `{"ca_certificate_file": "r", "spiffe_trust_bundle_map_file": "s"}`,
+		`{"ca_certificate_file": "r", "refresh_interval": "-1s"}`, `{"spiffe_trust_bundle_map_file": "s"}`,
 	} {
 		if got, err := certprovider.ParseConfig(PluginName, json.RawMessage(text)); err == nil {
 			t.Errorf("%s: %v", text, got)

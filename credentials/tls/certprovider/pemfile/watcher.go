@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -27,16 +28,17 @@ const defaultRefresh = time.Hour
 
 var logger = grpclog.Component("pemfile")
 
-// Options say which files are read, and how often. A program that replaces a certificate
-// and its key should do so by renaming: as long as the two don't fit together the old pair
-// stays in use.
+// Options say which files are read, and how often. Whoever replaces a certificate and its
+// key should do so by renaming: as long as the two don't fit together the old pair stays in
+// use.
 type Options struct {
 	// CertFile and KeyFile have the local certificate, followed by intermediate ones, and its
-	// key. Both or neither are to be set.
+	// key. Both, in one directory, or neither are to be set.
 	CertFile, KeyFile string
 	// RootFile has the certificates of the authorities that are trusted.
 	RootFile string
-	// SPIFFEBundleMapFile is not supported: NewProvider fails if it is set.
+	// SPIFFEBundleMapFile has the authorities of SPIFFE trust domains, in JSON (gRFC A87). With
+	// it, RootFile is not read.
 	SPIFFEBundleMapFile string
 	// RefreshDuration is the time from one reading to the next; an hour if it is 0.
 	RefreshDuration time.Duration
@@ -44,12 +46,12 @@ type Options struct {
 
 func (o Options) check() error {
 	switch {
-	case o.SPIFFEBundleMapFile != "":
-		return errors.New("pemfile: SPIFFE bundle maps are not supported")
-	case o.CertFile == "" && o.KeyFile == "" && o.RootFile == "":
-		return errors.New("pemfile: no file is named")
+	case o.CertFile == "" && o.KeyFile == "" && o.RootFile == "" && o.SPIFFEBundleMapFile == "":
+		return errors.New("pemfile: at least one credential file needs to be specified")
 	case (o.CertFile == "") != (o.KeyFile == ""):
-		return errors.New("pemfile: a certificate needs a key, and a key a certificate")
+		return errors.New("pemfile: private key file and identity cert file should be both specified or not specified")
+	case filepath.Dir(o.CertFile) != filepath.Dir(o.KeyFile):
+		return errors.New("pemfile: certificate and key file must be in the same directory")
 	case o.RefreshDuration < 0:
 		return fmt.Errorf("pemfile: refresh duration %v is negative", o.RefreshDuration)
 	}
@@ -70,7 +72,7 @@ func NewProvider(o Options) (certprovider.Provider, error) {
 	if o.CertFile != "" {
 		w.identity = certprovider.NewDistributor()
 	}
-	if o.RootFile != "" {
+	if o.RootFile != "" || o.SPIFFEBundleMapFile != "" {
 		w.roots = certprovider.NewDistributor()
 	}
 	w.refresh()
@@ -81,12 +83,12 @@ func NewProvider(o Options) (certprovider.Provider, error) {
 type watcher struct {
 	opts     Options
 	identity *certprovider.Distributor // nil without CertFile
-	roots    *certprovider.Distributor // nil without RootFile
+	roots    *certprovider.Distributor // nil without RootFile and SPIFFEBundleMapFile
 
 	mu                 sync.Mutex // guards what follows
 	closed             bool
 	timer              *time.Timer
-	cert, key, trusted []byte // as they were read last
+	cert, key, trusted []byte // as they were read last; trusted is either file of roots
 }
 
 // refresh reads the files, and comes again.
@@ -131,20 +133,32 @@ func (w *watcher) readIdentity() error {
 }
 
 func (w *watcher) readRoots() error {
-	text, err := os.ReadFile(w.opts.RootFile)
+	path, parse := w.opts.RootFile, parseRoots
+	if w.opts.SPIFFEBundleMapFile != "" {
+		path, parse = w.opts.SPIFFEBundleMapFile, parseBundleMap
+	}
+	text, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
-	if bytes.Equal(text, w.trusted) {
+	if w.trusted != nil && bytes.Equal(text, w.trusted) {
 		return nil
 	}
-	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(text) {
-		return fmt.Errorf("%s has no certificate", w.opts.RootFile)
+	km, err := parse(text)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
 	}
 	w.trusted = text
-	w.roots.Set(&certprovider.KeyMaterial{Roots: pool}, nil)
+	w.roots.Set(km, nil)
 	return nil
+}
+
+func parseRoots(text []byte) (*certprovider.KeyMaterial, error) {
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(text) {
+		return nil, errors.New("no certificate in it")
+	}
+	return &certprovider.KeyMaterial{Roots: pool}, nil
 }
 
 // KeyMaterial implements certprovider.Provider.
@@ -162,7 +176,7 @@ func (w *watcher) KeyMaterial(ctx context.Context) (*certprovider.KeyMaterial, e
 		if err != nil {
 			return nil, err
 		}
-		out.Roots = km.Roots
+		out.Roots, out.SPIFFEBundleMap = km.Roots, km.SPIFFEBundleMap
 	}
 	return out, nil
 }
