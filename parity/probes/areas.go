@@ -21,4 +21,11 @@ var areas = []area{
 	{"status", slices.Concat(statusProbes, answerProbes())},
 	{"metadata", metadataProbes},
 	{"wire", requestProbes()},
+	{"value", slices.Concat(valueProbes, targetProbes())},
+	{"stats", statsProbes()},
+	{"server", serverProbes},
+	{"security", securityProbes},
+	{"service", slices.Concat(serviceProbes, httpProbes())},
+	{"stream", streamProbes},
+	{"channel", slices.Concat(resolverProbes, policyProbes(), customProbes, stateProbes)},
 }

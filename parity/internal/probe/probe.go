@@ -70,7 +70,10 @@ var scrubbers = []struct {
 	{regexp.MustCompile(`(127\.0\.0\.1|\[::1\]|localhost):[1-9][0-9]{3,4}\b`), "$1:PORT"},
 	{regexp.MustCompile(`\b0x[0-9a-f]{6,}\b`), "0xPTR"},
 	{regexp.MustCompile(`grpc-go/[0-9][0-9A-Za-z.-]*`), "grpc-go/VERSION"},
-	{regexp.MustCompile(`/tmp/[A-Za-z0-9_./-]+`), "TMPFILE"},
+	{regexp.MustCompile(`/[A-Za-z0-9_./-]+\.go:[0-9]+`), "FILE:LINE"},
+	// Where JSON does not fit is a name inside the module.
+	{regexp.MustCompile(`Go struct field [A-Za-z_]*\.`), "Go struct field TYPE."},
+	{regexp.MustCompile(`(Go value of type|of type \[\]) ?(struct \{.*\}|[a-z]+\.[A-Za-z]+)`), "$1 TYPE"},
 }
 
 func scrub(s string) string {

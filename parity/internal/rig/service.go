@@ -10,6 +10,7 @@ import (
 	"net"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/parity/internal/probe"
 	"google.golang.org/grpc/test/bufconn"
@@ -155,6 +156,17 @@ func (pair Pair) Serve(p *probe.P) *Started {
 	go func() { s.Served <- s.Server.Serve(s.Listener) }()
 	p.Cleanup(s.Server.Stop)
 	return s
+}
+
+// Ready connects the channel and waits until it is ready.
+func (s *Started) Ready(p *probe.P) {
+	s.Connect()
+	for state := s.GetState(); state != connectivity.Ready; state = s.GetState() {
+		if !s.WaitForStateChange(p.Context(), state) {
+			p.Printf("not ready: %v", state)
+			return
+		}
+	}
 }
 
 // Call makes a unary call and returns the reply's text.
