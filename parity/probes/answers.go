@@ -3,8 +3,10 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"time"
 
 	"golang.org/x/net/http2"
 
@@ -227,13 +229,15 @@ func answerProbes() []probe.Probe {
 // callsOf are a unary call and a stream, and all that they return. Each has a channel of
 // its own: what one does to the connection is not to reach the other.
 func callsOf(p *probe.P, addr string) {
+	ctx, cancel := context.WithTimeout(p.Context(), time.Second)
+	defer cancel()
 	call := channelTo(p, addr)
 	var header, trailer metadata.MD
 	out := new(rig.Msg)
-	err := call.Invoke(p.Context(), rig.Unary, rig.M("q"), out, grpc.Header(&header), grpc.Trailer(&trailer))
+	err := call.Invoke(ctx, rig.Unary, rig.M("q"), out, grpc.Header(&header), grpc.Trailer(&trailer))
 	p.Printf("unary: %q %s", out.GetValue(), rig.Err(err))
 	p.Printf("header=%s trailer=%s", rig.MD(header), rig.MD(trailer))
-	stream, err := channelTo(p, addr).NewStream(p.Context(), rig.ServerStreamDesc, rig.ServerStream)
+	stream, err := channelTo(p, addr).NewStream(ctx, rig.ServerStreamDesc, rig.ServerStream)
 	if err != nil {
 		p.Printf("NewStream: %s", rig.Err(err))
 		return

@@ -23,7 +23,7 @@ var areas = []area{
 	{"wire", requestProbes()},
 	{"value", slices.Concat(valueProbes, targetProbes())},
 	{"stats", statsProbes()},
-	{"server", serverProbes},
+	{"server", slices.Concat(serverProbes, handlerProbes)},
 	{"security", securityProbes},
 	{"service", slices.Concat(serviceProbes, httpProbes())},
 	{"stream", streamProbes},

@@ -136,17 +136,23 @@ var securityProbes = []probe.Probe{
 		p.Printf("%v", status.Code(s.Invoke(p.Context(), rig.Unary, rig.M(""), new(rig.Msg))))
 	}},
 	{Name: "local TCP", Run: func(p *probe.P) {
-		s := rig.Pair{TCP: true, Secure: true, Server: []grpc.ServerOption{grpc.Creds(local.NewCredentials())},
-			Dial: []grpc.DialOption{grpc.WithTransportCredentials(local.NewCredentials())}}.Start(p)
+		s := rig.Pair{
+			TCP: true, Secure: true, Server: []grpc.ServerOption{grpc.Creds(local.NewCredentials())},
+			Dial: []grpc.DialOption{grpc.WithTransportCredentials(local.NewCredentials())},
+		}.Start(p)
 		securePeer(p, s)
 		p.Printf("%+v", local.NewCredentials().Info())
 	}},
 	{Name: "local TCP, secure token", Run: func(p *probe.P) {
-		s := rig.Pair{TCP: true, Secure: true, Server: []grpc.ServerOption{grpc.Creds(local.NewCredentials())},
-			Dial: []grpc.DialOption{grpc.WithTransportCredentials(local.NewCredentials()), grpc.WithPerRPCCredentials(token{secure: true})}}.Start(p)
+		s := rig.Pair{
+			TCP: true, Secure: true, Server: []grpc.ServerOption{grpc.Creds(local.NewCredentials())},
+			Dial: []grpc.DialOption{grpc.WithTransportCredentials(local.NewCredentials()), grpc.WithPerRPCCredentials(token{secure: true})},
+		}.Start(p)
 		securePeer(p, s)
-		s = rig.Pair{TCP: true, Secure: true, Server: []grpc.ServerOption{grpc.Creds(local.NewCredentials())},
-			Dial: []grpc.DialOption{grpc.WithTransportCredentials(local.NewCredentials())}}.Start(p)
+		s = rig.Pair{
+			TCP: true, Secure: true, Server: []grpc.ServerOption{grpc.Creds(local.NewCredentials())},
+			Dial: []grpc.DialOption{grpc.WithTransportCredentials(local.NewCredentials())},
+		}.Start(p)
 		securePeer(p, s, grpc.PerRPCCredentials(token{secure: true}))
 	}},
 	{Name: "local over another network", Run: func(p *probe.P) {

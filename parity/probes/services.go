@@ -81,7 +81,7 @@ func httpProbes() []probe.Probe {
 				}
 				return rig.M(m.GetValue() + rig.MD(md)), nil
 			}}.Desc(), nil)
-			req := httptest.NewRequest("POST", rig.Unary, bytes.NewReader(rig.Message("m")))
+			req := httptest.NewRequest(http.MethodPost, rig.Unary, bytes.NewReader(rig.Message("m")))
 			req.ProtoMajor, req.ProtoMinor = 2, 0
 			req.Header.Set("content-type", "application/grpc")
 			c.change(req)
@@ -270,7 +270,7 @@ var serviceProbes = []probe.Probe{
 		s.Ready(p)
 		_ = s.Close()
 		s.Server.Stop()
-		<-s.Served
+		p.Printf("%s", rig.Err(<-s.Served))
 		printChannelz(p)
 	}},
 	{Name: "channelz of what is not there", Alone: true, Run: func(p *probe.P) {

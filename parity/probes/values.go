@@ -82,7 +82,7 @@ func targetProbes() []probe.Probe {
 				p.Printf("Authority=%q Target=%q", o.Authority, o.Target.String())
 			case err := <-b.failed:
 				p.Printf("resolver: %v", err)
-			case <-time.After(time.Second):
+			case <-time.After(300 * time.Millisecond):
 				p.Printf("no balancer")
 			}
 		}})
@@ -216,9 +216,12 @@ var valueProbes = []probe.Probe{
 		var e balancer.ConnectivityStateEvaluator
 		p.Printf("%v", e.CurrentState())
 		for _, t := range [][2]connectivity.State{
-			{connectivity.Shutdown, connectivity.Idle}, {connectivity.Idle, connectivity.Connecting},
-			{connectivity.Connecting, connectivity.TransientFailure}, {connectivity.Shutdown, connectivity.Idle},
-			{connectivity.Idle, connectivity.Ready}, {connectivity.Ready, connectivity.Shutdown},
+			{connectivity.Shutdown, connectivity.Idle},
+			{connectivity.Idle, connectivity.Connecting},
+			{connectivity.Connecting, connectivity.TransientFailure},
+			{connectivity.Shutdown, connectivity.Idle},
+			{connectivity.Idle, connectivity.Ready},
+			{connectivity.Ready, connectivity.Shutdown},
 			{connectivity.TransientFailure, connectivity.Shutdown},
 		} {
 			p.Printf("%v to %v: %v", t[0], t[1], e.RecordTransition(t[0], t[1]))

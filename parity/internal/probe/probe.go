@@ -31,7 +31,7 @@ func (p Probe) Own() bool { return p.Alone || len(p.Env) > 0 }
 
 // Limit is how long a probe may run before it is reported as hanging. Calls inside get
 // three quarters of it, so that a call that hangs is reported by its own status.
-const Limit = 12 * time.Second
+const Limit = 8 * time.Second
 
 // A P is what a probe prints to. Its methods may be called from several goroutines; their
 // lines are then in the order of the calls.
