@@ -3,12 +3,14 @@
 package footprint_test
 
 import (
+	"bufio"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"io"
 	"math/big"
 	"net"
 	"sync"
@@ -43,6 +45,76 @@ func (l *limited) Close() error {
 // outer is one more around it.
 type outer struct{ *limited }
 
+// metering is a wrapper that counts what it carries.
+type metering struct {
+	net.Conn
+	in, out atomic.Int64
+}
+
+func (m *metering) Read(p []byte) (int, error) {
+	n, err := m.Conn.Read(p)
+	m.in.Add(int64(n))
+	return n, err
+}
+
+func (m *metering) Write(p []byte) (int, error) {
+	n, err := m.Conn.Write(p)
+	m.out.Add(int64(n))
+	return n, err
+}
+
+// hider has none of what embedding promotes.
+type hider struct{ net.Conn }
+
+// layer shows by NetConn what it is a layer over.
+type layer struct {
+	net.Conn
+	below net.Conn
+}
+
+func (l *layer) NetConn() net.Conn                  { return l.below }
+func (l *layer) Read(p []byte) (int, error)         { return l.below.Read(p) }
+func (l *layer) Write(p []byte) (int, error)        { return l.below.Write(p) }
+func (l *layer) Close() error                       { return l.below.Close() }
+func (l *layer) LocalAddr() net.Addr                { return l.below.LocalAddr() }
+func (l *layer) RemoteAddr() net.Addr               { return l.below.RemoteAddr() }
+func (l *layer) SetDeadline(t time.Time) error      { return l.below.SetDeadline(t) }
+func (l *layer) SetReadDeadline(t time.Time) error  { return l.below.SetReadDeadline(t) }
+func (l *layer) SetWriteDeadline(t time.Time) error { return l.below.SetWriteDeadline(t) }
+
+// replaying is a wrapper that looked at the first bytes and returns them once more.
+type replaying struct {
+	net.Conn
+	once    sync.Once
+	sniffed []byte
+	err     error
+}
+
+func (r *replaying) Read(p []byte) (int, error) {
+	r.once.Do(func() {
+		b := make([]byte, 20)
+		n, err := io.ReadFull(r.Conn, b)
+		r.sniffed, r.err = b[:n], err
+	})
+	if r.err != nil {
+		return 0, r.err
+	}
+	if len(r.sniffed) > 0 {
+		n := copy(p, r.sniffed)
+		r.sniffed = r.sniffed[n:]
+		return n, nil
+	}
+	return r.Conn.Read(p)
+}
+
+// buffering is a wrapper that reads ahead.
+type buffering struct {
+	net.Conn
+	r *bufio.Reader
+}
+
+func (b *buffering) Read(p []byte) (int, error) { return b.r.Read(p) }
+
 // wrappers are the kinds of wrappers whose connections park like plain ones. open counts
 // those that are not closed.
 var wrappers = []struct {
@@ -51,6 +123,15 @@ var wrappers = []struct {
 }{
 	{"embedding", func(c net.Conn, open *atomic.Int64) net.Conn { return newLimited(c, open) }},
 	{"embedding twice", func(c net.Conn, open *atomic.Int64) net.Conn { return outer{newLimited(c, open)} }},
+	{"metering", func(c net.Conn, open *atomic.Int64) net.Conn { return &metering{Conn: newLimited(c, open)} }},
+	{"metering, not embedded", func(c net.Conn, open *atomic.Int64) net.Conn {
+		return &layer{Conn: hider{}, below: &metering{Conn: newLimited(c, open)}}
+	}},
+	{"replaying", func(c net.Conn, open *atomic.Int64) net.Conn { return &replaying{Conn: newLimited(c, open)} }},
+	{"buffering", func(c net.Conn, open *atomic.Int64) net.Conn {
+		l := newLimited(c, open)
+		return &buffering{Conn: l, r: bufio.NewReaderSize(l, 100)}
+	}},
 }
 
 // wrapping is a listener whose connections are wrapped.

@@ -5,8 +5,10 @@ package tlsconn
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"net"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -63,11 +65,8 @@ func New(raw net.Conn, config *tls.Config, opts Options) (*Conn, bool) {
 	if !opts.Server && config.Renegotiation != tls.RenegotiateNever {
 		return nil, false
 	}
-	if !readyreader.OverSocket(raw) {
-		return nil, false
-	}
 	w, ok := readyreader.NewWriter(raw)
-	if !ok {
+	if !ok || !readyreader.IsRaw(w) {
 		return nil, false
 	}
 	sock, ok := w.(socket)
@@ -128,11 +127,36 @@ func (c *Conn) LocalAddr() net.Addr { return c.raw.LocalAddr() }
 func (c *Conn) RemoteAddr() net.Addr { return c.raw.RemoteAddr() }
 
 // SetDeadline sets both deadlines.
-func (c *Conn) SetDeadline(t time.Time) error { return c.raw.SetDeadline(t) }
+func (c *Conn) SetDeadline(t time.Time) error {
+	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
+}
 
 // SetReadDeadline ends a wait for input at t. Nothing is lost by it: reading can
 // go on after another deadline was set.
-func (c *Conn) SetReadDeadline(t time.Time) error { return c.raw.SetReadDeadline(t) }
+func (c *Conn) SetReadDeadline(t time.Time) error {
+	if s, ok := c.sock.(interrupter); ok {
+		return s.SetReadDeadline(t)
+	}
+	return c.raw.SetReadDeadline(t)
+}
+
+// Interrupt makes a wait for input end with os.ErrDeadlineExceeded, and sets flag before;
+// or it does neither, because what is below is not to be disturbed. A deadline that is
+// set after ends it.
+func (c *Conn) Interrupt(flag *atomic.Bool) {
+	if s, ok := c.sock.(interrupter); ok {
+		s.Interrupt(flag)
+		return
+	}
+	flag.Store(true)
+	_ = c.raw.SetReadDeadline(time.Unix(1, 0)) // it fails on a connection that is closed
+}
+
+// interrupter is a wrapper below, whose reads deadlines of ours must not end.
+type interrupter interface {
+	Interrupt(flag *atomic.Bool)
+	SetReadDeadline(time.Time) error
+}
 
 // SetWriteDeadline ends a wait in Write at t. Unlike with tls.Conn, writing can go
 // on after another deadline was set.

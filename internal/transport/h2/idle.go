@@ -5,6 +5,7 @@ package h2
 import (
 	"errors"
 	"os"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -48,11 +49,23 @@ func (p *parked) RawConn() syscall.RawConn {
 // Wake implements park.Owner: there is input, or the end of it.
 func (p *parked) Wake() { warm.Go((*reader)(p)) }
 
+// interrupter is a connection whose reads are not to be ended by deadlines as they come.
+type interrupter interface {
+	// Interrupt takes the reader out of its wait, the next one if it is not in one, with
+	// os.ErrDeadlineExceeded, and sets flag before; or it does nothing.
+	Interrupt(flag *atomic.Bool)
+	SetReadDeadline(time.Time) error
+}
+
 // quieter is the connection as what the sweeper watches.
 type quieter Conn
 
 // Quiet implements park.Quieter: it takes the reader out of its wait.
 func (q *quieter) Quiet() {
+	if k, ok := q.try.(interrupter); ok {
+		k.Interrupt(&q.quiet)
+		return
+	}
 	q.quiet.Store(true)
 	q.nc.SetReadDeadline(time.Unix(1, 0))
 }
@@ -109,7 +122,7 @@ func (c *Conn) wasQuiet(err error) bool {
 	c.swept = false
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.nc.SetReadDeadline(clockTime(c.readBy))
+	c.readUntil(clockTime(c.readBy))
 	return true
 }
 
@@ -118,6 +131,15 @@ func (c *Conn) setReadDeadline(t time.Time) {
 	c.readBy = 0
 	if !t.IsZero() {
 		c.readBy = int64(t.Sub(epoch))
+	}
+	c.readUntil(t)
+}
+
+// readUntil sets the deadline of reads.
+func (c *Conn) readUntil(t time.Time) {
+	if k, ok := c.try.(interrupter); ok {
+		_ = k.SetReadDeadline(t) // it fails on a connection that is closed
+		return
 	}
 	c.nc.SetReadDeadline(t)
 }

@@ -295,8 +295,26 @@ func (g greedy) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, error)
 	return pool.Get(size), g.n, g.err
 }
 
+// Bytes that come together with an error come first, and then the error.
+func TestBytesWithError(t *testing.T) {
+	pool := newTestPool(t)
+	b := New(greedy{n: 3, err: io.ErrClosedPipe}, Options{Pool: pool, Size: 256, Pooled: true})
+	if p, err := b.Peek(2); len(p) != 2 || err != nil {
+		t.Error(p, err)
+	}
+	if _, err := b.Peek(4); err != io.ErrClosedPipe || b.Buffered() != 3 {
+		t.Error(b.Buffered(), err)
+	}
+	if n, err := b.Read(make([]byte, 1000)); n != 3 || err != nil {
+		t.Error(n, err)
+	}
+	if _, err := b.Read(make([]byte, 1000)); err != io.ErrClosedPipe {
+		t.Error(err)
+	}
+}
+
 func TestForeignReaderLeaksNothing(t *testing.T) {
-	for _, g := range []greedy{{n: 0}, {n: -1}, {n: 3, err: io.EOF}, {err: os.ErrDeadlineExceeded}} {
+	for _, g := range []greedy{{n: 0}, {n: -1}, {err: os.ErrDeadlineExceeded}} {
 		pool := newTestPool(t)
 		b := New(g, Options{Pool: pool, Size: 256, Pooled: true})
 		if _, err := b.Peek(1); err == nil {
@@ -331,13 +349,13 @@ func TestNewNeverReadsBelowAWrapper(t *testing.T) {
 	if _, ok := NewReader(wrapped); ok {
 		t.Error("NewReader reads below the wrapper")
 	}
-	if w, ok := NewWriter(wrapped); ok { // the socket's, as Write is
-		if _, ok := w.(Reader); ok {
-			t.Error("the Writer reads below the wrapper")
-		}
-	}
 	mustWrite(t, peer, "SECRET")
 	wantPeek(t, b, "secret")
+	w, _ := NewWriter(wrapped)
+	b = New(wrapped, Options{Pool: newTestPool(t), Size: 4096, Pooled: true, Writer: w})
+	mustWrite(t, peer, "OTHERS")
+	wantPeek(t, b, "others")
+	b.Release()
 }
 
 func TestNewSelects(t *testing.T) {

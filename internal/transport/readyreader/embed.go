@@ -203,3 +203,35 @@ func embedded(v reflect.Value, field int) reflect.Value {
 	}
 	return v
 }
+
+// onlyConn is the connection that a wrapper embeds, nil if that is not exactly one.
+func onlyConn(conn net.Conn) net.Conn {
+	v := reflect.ValueOf(conn)
+	if !wraps(v) {
+		return nil
+	}
+	t := v.Type()
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct {
+		return nil
+	}
+	var only net.Conn
+	for i := range t.NumField() {
+		if !t.Field(i).Anonymous {
+			continue
+		}
+		f := embedded(v, i)
+		if !f.IsValid() || !f.CanInterface() {
+			continue
+		}
+		if c, ok := f.Interface().(net.Conn); ok {
+			if only != nil {
+				return nil
+			}
+			only = c
+		}
+	}
+	return only
+}

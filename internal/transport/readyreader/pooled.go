@@ -4,7 +4,9 @@ package readyreader
 
 import (
 	"bufio"
+	"errors"
 	"io"
+	"os"
 	"syscall"
 
 	"google.golang.org/grpc/mem"
@@ -28,6 +30,7 @@ type pooled struct {
 	r, w int
 	buf  *[]byte          // ours to put back; nil: what there is lies in tail
 	tail *[smallTail]byte // made when it is needed, which is seldom
+	late error            // came with bytes, and is for when these are used up
 }
 
 // polled is pooled over a connection that needn't be waited for.
@@ -73,7 +76,7 @@ func (b *pooled) Read(p []byte) (int, error) {
 		return 0, nil
 	}
 	if b.Buffered() == 0 {
-		if len(p) >= b.size {
+		if len(p) >= b.size && b.late == nil {
 			return b.conn.Read(p)
 		}
 		if err := b.fillEmpty(b.src.ReadOnReady); err != nil {
@@ -141,8 +144,14 @@ func (b *pooled) fillEmpty(read readFunc) error {
 // lend is read, made to keep its word: with an error, or with no byte at all,
 // the buffer is in the pool again.
 func (b *pooled) lend(read readFunc, size int) (*[]byte, int, error) {
+	if b.late != nil {
+		return nil, 0, b.late
+	}
 	buf, n, err := read(size, b.pool)
-	if err == nil && n > 0 {
+	if buf != nil && n > 0 {
+		if err != nil && !isTimeout(err) { // that can be asked for again
+			b.late = err
+		}
 		return buf, n, nil
 	}
 	if buf != nil {
@@ -222,3 +231,5 @@ func (b *pooled) store() []byte {
 	}
 	return nil
 }
+
+func isTimeout(err error) bool { return errors.Is(err, os.ErrDeadlineExceeded) }

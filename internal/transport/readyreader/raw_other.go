@@ -11,3 +11,5 @@ import "net"
 func newRawReader(net.Conn) Reader { return nil }
 
 func newRawWriter(net.Conn) (Writer, bool) { return nil, false }
+
+func isRawSocket(Writer) bool { return false }

@@ -257,3 +257,8 @@ func renameOp(err error, op string) error {
 	}
 	return err
 }
+
+func isRawSocket(w Writer) bool {
+	_, is := w.(*rawSocket)
+	return is
+}

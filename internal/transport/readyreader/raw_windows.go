@@ -76,3 +76,5 @@ func renameOp(err error, op string) error {
 	}
 	return err
 }
+
+func isRawSocket(Writer) bool { return false }

@@ -4,6 +4,7 @@ package readyreader
 
 import (
 	"bufio"
+	"io"
 	"net"
 	"syscall"
 
@@ -36,6 +37,7 @@ const minSize = 128
 //   - pooled, and it is exactly a *net.TCPConn or *net.UnixConn: on the
 //     descriptor, where the system allows it;
 //   - pooled, and it embeds one of these and leaves Read to it: likewise;
+//   - pooled, and the Writer is one that reads, too: through that; see wrapped;
 //   - everything else: a fixed buffer over conn.Read.
 //
 // The result is a [Pollable] if the connection can also be read without
@@ -45,7 +47,11 @@ func New(conn net.Conn, opts Options) Buffered {
 	size := max(opts.Size, minSize)
 	if opts.Pooled {
 		if r := readerFor(conn, opts.Writer); r != nil {
-			return newPooled(conn, r, opts.Pool, size)
+			direct, ok := r.(io.Reader)
+			if !ok {
+				direct = conn
+			}
+			return newPooled(direct, r, opts.Pool, size)
 		}
 	}
 	return &fixed{r: bufio.NewReaderSize(conn, size)}
@@ -71,25 +77,43 @@ func HoldsNone(conn net.Conn, opts Options) bool {
 
 // NewWriter returns the non-blocking write side of conn and whether there is one: what
 // conn's Write is that of, if that implements Writer; or an attempt on its descriptor, if
-// it is a socket. It is also the Reader that New would use, if it is one at all.
+// it is a socket. If it is a Reader, too, that is the one to use, and New does so when it
+// is given the Writer. For a wrapper whose Read or Write is its own the two are one for
+// good: there must not be a second.
 func NewWriter(conn net.Conn) (Writer, bool) {
-	end, better := descend(conn, outward)
+	out, better := descend(conn, outward)
 	var w Writer
 	switch {
 	case better:
-		w = end.(Writer)
-	case end != nil && IsSocket(end):
-		if raw, ok := newRawWriter(end); ok {
+		w = out.(Writer)
+	case out != nil && IsSocket(out):
+		if raw, ok := newRawWriter(out); ok {
 			w = raw
 		}
 	}
+	if w != nil && out == conn {
+		return w, true
+	}
+	in, better := descend(conn, inward)
+	if in != nil && (better || IsSocket(in)) {
+		return joined(conn, w, in, out)
+	}
+	if r := newWrapped(conn, w); r != nil {
+		return r, true
+	}
+	if w != nil {
+		return onlyWriter{w}, true
+	}
+	return nil, false
+}
+
+// joined is the Writer of a conn that is read as in is, if it is one.
+func joined(conn net.Conn, w Writer, in, out net.Conn) (Writer, bool) {
 	if w == nil {
 		return nil, false
 	}
-	if _, reads := w.(Reader); reads && end != conn {
-		if in, _ := descend(conn, inward); in != end {
-			return onlyWriter{w}, true
-		}
+	if _, reads := w.(Reader); reads && in != out {
+		return onlyWriter{w}, true
 	}
 	return w, true
 }
@@ -102,6 +126,17 @@ type onlyWriter struct{ Writer }
 func NewReader(conn net.Conn) (Reader, bool) {
 	r := readerFor(conn, nil)
 	return r, r != nil
+}
+
+// IsRaw reports whether what NewWriter returned reads and writes a socket, or a wrapper
+// around one: nothing that it took is left with it.
+func IsRaw(w Writer) bool {
+	switch w := w.(type) {
+	case *wrapped:
+		return true
+	default:
+		return isRawSocket(w)
+	}
 }
 
 // OverSocket reports whether nothing happens between conn and a socket: it is one, or a

@@ -1,0 +1,456 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux && !386 && !s390x
+
+package readyreader
+
+import (
+	"io"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"google.golang.org/grpc/mem"
+)
+
+// wrapped reads a wrapper whose Read is its own: one that counts, replays what it
+// sniffed, skips a header. The wait is on the socket below, the read goes through the
+// wrapper, into a buffer that is taken in between.
+//
+// To wait on the socket is right only while the wrapper holds no bytes of its own. That
+// is known by an account: the kernel counts what the socket received, and this counts
+// what the wrapper returned. When the two are equal nothing is held, neither by the
+// wrapper nor by the socket. A wrapper that keeps or adds something is never even, and
+// is waited for in its Read, as is one of which anything else is not certain:
+//
+//   - Nobody else reads the socket. A goroutine of the wrapper's that reads ahead would
+//     take the bytes that the wait is for. It is found out by the lock that a read of
+//     a socket holds while it waits.
+//   - The wrapper leaves the read deadline alone. If it has an idle timeout, say, its
+//     deadline must go on to hold, and would not while nobody waits. So the first reads
+//     run under a deadline of ours; the wait that follows them has to meet it.
+//
+// The wrapper sees nothing of all this. None of our deadlines ends a Read of it: there
+// are wrappers that fail for good after that.
+type wrapped struct {
+	conn net.Conn // the wrapper
+	sock net.Conn // the socket below
+	rc   syscall.RawConn
+	out  Writer // nil if Write is the wrapper's own, too
+
+	unsettled func(fd uintptr) bool // the wait's condition, for rc
+
+	// Owned by the reader.
+	returned uint64 // bytes that the wrapper returned
+	err      error  // came with the last of them
+	tries    int    // reads that were put to the test
+
+	mu sync.Mutex
+	// Guarded by mu.
+	trust  trust
+	inside bool         // the wrapper's Read runs
+	kicked bool         // the wait, or else the next one, is to end
+	flag   *atomic.Bool // whose that is
+	test   time.Time    // the deadline that the test has set; zero: none
+	mine   bool         // the socket's deadline is ours
+	until  time.Time    // what it is to be otherwise
+}
+
+// trust is what is known of a wrapper.
+type trust int
+
+const (
+	untested trust = iota
+	trusted
+	distrusted // it is waited for in its Read
+)
+
+const (
+	// testPatience is how long after a read the wait meets the test's deadline. It is
+	// far more than the wrapper takes to return what is there, and less than any idle
+	// timeout.
+	testPatience = 700 * time.Millisecond
+	// testWithin is when a read under test that has not returned is left in peace.
+	testWithin = testPatience / 7
+	// testSlack is how late the deadline may be met. Later it may have been another.
+	testSlack = 200 * time.Millisecond
+	// testReads bounds how many reads are put to the test unasked, as it costs a timer.
+	testReads = 32
+	// lockPatience is how long a lock may be held by someone who only reads what is there.
+	lockPatience = 500 * time.Millisecond
+	// emptyReads is how often in a row a wrapper may return nothing at all.
+	emptyReads = 100
+)
+
+// newWrapped returns nil if what is below conn can't be waited for.
+func newWrapped(conn net.Conn, out Writer) *wrapped {
+	sock := below(conn)
+	if sock == nil {
+		sock = conn // it may still show its descriptor
+	}
+	rc := rawConnOf(sock)
+	if rc == nil || !isCounted(rc) {
+		return nil
+	}
+	w := &wrapped{conn: conn, sock: sock, rc: rc, out: out}
+	w.unsettled = func(fd uintptr) bool { return !w.settled(fd) }
+	return w
+}
+
+// below is the socket under a wrapper that reads itself, nil if there is none to be
+// found.
+func below(conn net.Conn) net.Conn {
+	for range maxDepth {
+		if conn == nil {
+			return nil
+		}
+		if IsSocket(conn) {
+			return conn
+		}
+		if n, ok := conn.(interface{ NetConn() net.Conn }); ok {
+			conn = n.NetConn()
+			continue
+		}
+		conn = onlyConn(conn)
+	}
+	return nil
+}
+
+// RawConn implements TryReader.
+func (w *wrapped) RawConn() syscall.RawConn { return w.rc }
+
+// settled reports whether all that the socket received was returned, and it lives on.
+func (w *wrapped) settled(fd uintptr) bool {
+	n, open := received(fd)
+	return open && n == w.returned
+}
+
+// isCounted reports whether the system counts what the socket receives.
+func isCounted(rc syscall.RawConn) (does bool) {
+	err := rc.Control(func(fd uintptr) { _, does = received(fd) })
+	return err == nil && does
+}
+
+// isSettled is settled without a descriptor in hand.
+func (w *wrapped) isSettled() (is bool) {
+	err := w.rc.Control(func(fd uintptr) { is = w.settled(fd) })
+	return err == nil && is
+}
+
+// ReadOnReady implements Reader.
+func (w *wrapped) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, error) {
+	if err := w.wait(); err != nil {
+		return nil, 0, err
+	}
+	return w.lend(size, pool)
+}
+
+// TryRead implements TryReader. Where the account is not even it may wait: there is
+// something to be had, if not all that the wrapper needs to return any of it.
+func (w *wrapped) TryRead(size int, pool mem.BufferPool) (*[]byte, int, error) {
+	if w.err == nil && w.known() != distrusted && w.isSettled() {
+		return nil, 0, ErrWouldBlock
+	}
+	return w.lend(size, pool)
+}
+
+// TryReadInto implements InPlaceReader, as TryRead does.
+func (w *wrapped) TryReadInto(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	if w.err == nil && (w.known() == distrusted || w.isSettled()) {
+		return 0, ErrWouldBlock
+	}
+	return w.through(p)
+}
+
+// Write implements Writer.
+func (w *wrapped) Write(p []byte) (int, error) {
+	if w.out != nil {
+		return w.out.Write(p)
+	}
+	return w.conn.Write(p)
+}
+
+// TryWrite implements Writer. What a Write of the wrapper's own does nobody knows, so it
+// is left to who may wait.
+func (w *wrapped) TryWrite(p []byte) (int, error) {
+	if w.out != nil {
+		return w.out.TryWrite(p)
+	}
+	return 0, ErrWouldBlock
+}
+
+// Read implements net.Conn: it waits in the wrapper.
+func (w *wrapped) Read(p []byte) (int, error) {
+	if w.err != nil {
+		return 0, w.err
+	}
+	n, err := w.conn.Read(p)
+	w.returned += uint64(max(n, 0))
+	return n, err
+}
+
+func (w *wrapped) lend(size int, pool mem.BufferPool) (*[]byte, int, error) {
+	if w.err != nil {
+		return nil, 0, w.err
+	}
+	buf := pool.Get(size)
+	p := window(buf, size)
+	n, err := 0, io.ErrShortBuffer
+	if len(p) > 0 {
+		n, err = w.through(p)
+	}
+	if n > 0 {
+		return buf, n, nil
+	}
+	pool.Put(buf)
+	return nil, 0, err
+}
+
+// through reads through the wrapper: n > 0, or an error.
+func (w *wrapped) through(p []byte) (n int, err error) {
+	if w.err != nil {
+		return 0, w.err
+	}
+	stop := w.enter()
+	for range emptyReads {
+		if n, err = w.conn.Read(p); n != 0 || err != nil {
+			break
+		}
+	}
+	w.leave(stop)
+	switch {
+	case n > 0:
+		w.returned += uint64(n)
+		if !isTimeout(err) { // that can be asked for again
+			w.err = err
+		}
+		return n, nil
+	case err == nil:
+		return 0, io.ErrNoProgress
+	}
+	return 0, err
+}
+
+// enter precedes a read of the wrapper. It takes our deadline off the socket, or, as
+// long as the wrapper is to be tested, sets that of the test.
+func (w *wrapped) enter() (stop *time.Timer) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.inside = true
+	test := time.Now().Add(testPatience)
+	if w.trust != untested || w.tries >= testReads && !w.kicked || !w.isBefore(test) {
+		w.lift()
+		return nil
+	}
+	w.tries++
+	w.test = test
+	w.mine = true
+	w.sock.SetReadDeadline(w.test)
+	return time.AfterFunc(testWithin, w.spare)
+}
+
+// isBefore reports whether a test can end at t without getting in the way of the deadline
+// that there is. mu is held.
+func (w *wrapped) isBefore(t time.Time) bool {
+	return w.until.IsZero() || w.until.After(t.Add(testSlack))
+}
+
+// spare ends the test of a read that takes too long.
+func (w *wrapped) spare() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.inside {
+		w.lift()
+	}
+}
+
+func (w *wrapped) leave(stop *time.Timer) {
+	if stop != nil {
+		stop.Stop()
+	}
+	w.mu.Lock()
+	w.inside = false
+	w.mu.Unlock()
+}
+
+// lift takes our deadline off the socket. mu is held.
+func (w *wrapped) lift() {
+	w.test = time.Time{}
+	if w.mine {
+		w.mine = false
+		w.sock.SetReadDeadline(w.until)
+	}
+}
+
+// wait returns when the wrapper is to be read. It waits while that has nothing to give.
+func (w *wrapped) wait() error {
+	if w.err != nil {
+		return nil
+	}
+	switch w.known() {
+	case distrusted:
+		return nil
+	case untested:
+		if !w.isSettled() {
+			return nil
+		}
+		if again, err := w.waitTesting(); !again {
+			return err
+		}
+	}
+	return w.waitTrusting()
+}
+
+func (w *wrapped) waitTrusting() error {
+	w.mu.Lock()
+	if w.kicked {
+		w.kicked = false
+		w.lift()
+		w.mu.Unlock()
+		return opError("read", w.sock, os.ErrDeadlineExceeded)
+	}
+	w.mu.Unlock()
+	err := w.rc.Read(w.unsettled)
+	if !isTimeout(err) {
+		return renameOp(err, "read")
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.kicked = false
+	w.lift()
+	return renameOp(err, "read")
+}
+
+// waitTesting is the wait after reads that were put to the test. again says that it was
+// passed and the wait is to go on. With neither that nor an error the wrapper is to be
+// read.
+func (w *wrapped) waitTesting() (again bool, err error) {
+	h := &testHelper{w: w, done: make(chan error, 1)}
+	go h.run()
+	late := time.AfterFunc(lockPatience, h.giveUp)
+	defer late.Stop()
+	w.mu.Lock()
+	if !w.test.IsZero() {
+		overdue := time.AfterFunc(time.Until(w.test)+testSlack, h.overdue)
+		defer overdue.Stop()
+	}
+	w.mu.Unlock()
+	err = <-h.done
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	test := w.test
+	if !isTimeout(err) {
+		return false, renameOp(err, "read")
+	}
+	own := w.mine
+	w.lift()
+	switch {
+	case w.trust == distrusted:
+		return false, nil
+	case !test.IsZero() && own:
+		if past := time.Since(test); past >= 0 && past <= testSlack {
+			w.trust = trusted // it has left the deadline as it was
+			return true, nil
+		}
+		return false, nil // who knows whose deadline that was
+	}
+	w.kicked = false
+	return false, renameOp(err, "read")
+}
+
+// testHelper waits on the socket for a reader who must be able to go: somebody else may
+// have the socket's lock, and keep it until there is input.
+type testHelper struct {
+	w    *wrapped
+	done chan error
+
+	// Guarded by w.mu.
+	locked    bool // it has the lock
+	abandoned bool
+}
+
+func (h *testHelper) run() {
+	err := h.w.rc.Read(func(fd uintptr) bool {
+		h.w.mu.Lock()
+		h.locked = !h.abandoned
+		h.w.mu.Unlock()
+		return !h.locked || !h.w.settled(fd)
+	})
+	h.done <- err
+}
+
+// giveUp distrusts a wrapper whose socket somebody else reads.
+func (h *testHelper) giveUp() {
+	h.w.mu.Lock()
+	defer h.w.mu.Unlock()
+	if h.locked || h.abandoned {
+		return
+	}
+	h.abandoned = true
+	h.w.distrust()
+	h.w.lift()
+	h.done <- nil
+}
+
+// overdue distrusts a wrapper that has changed the deadline of the test.
+func (h *testHelper) overdue() {
+	w := h.w
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.trust == untested && h.locked && !w.inside && !w.test.IsZero() && time.Since(w.test) > 0 {
+		w.distrust()
+		w.sock.SetReadDeadline(time.Unix(1, 0))
+	}
+}
+
+// distrust has the wrapper waited for in its Read from now on. mu is held.
+func (w *wrapped) distrust() {
+	w.trust = distrusted
+	if w.kicked {
+		w.kicked = false
+		w.flag.Store(false)
+	}
+}
+
+func (w *wrapped) known() trust {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.trust
+}
+
+// Interrupt makes the present wait, or the next one, end with os.ErrDeadlineExceeded,
+// and sets flag; unless that can't be, because the wrapper is waited for in its Read. A
+// Read of the wrapper is not disturbed.
+func (w *wrapped) Interrupt(flag *atomic.Bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.trust == distrusted {
+		return
+	}
+	w.kicked, w.flag = true, flag
+	flag.Store(true)
+	if w.trust == trusted && !w.inside {
+		w.mine = true
+		w.sock.SetReadDeadline(time.Unix(1, 0))
+	}
+}
+
+// SetReadDeadline is the wrapper's, and is to be used instead of it.
+func (w *wrapped) SetReadDeadline(t time.Time) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.until = t
+	err := w.conn.SetReadDeadline(t)
+	if w.test.IsZero() || !w.isBefore(w.test) {
+		w.mine, w.test = false, time.Time{}
+		return err
+	}
+	w.sock.SetReadDeadline(w.test)
+	return err
+}

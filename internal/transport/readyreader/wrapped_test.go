@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux && !386 && !s390x
+
+package readyreader
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net"
+	"os"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// wrap makes a Reader of a wrapper over a new socket, whose other end is peer.
+func wrap(t testing.TB, f func(net.Conn) net.Conn) (w *wrapped, peer net.Conn) {
+	t.Helper()
+	self, peer := connPair(t, "tcp")
+	nw, _ := NewWriter(f(self))
+	w, ok := nw.(*wrapped)
+	if !ok {
+		t.Fatalf("a %T", nw)
+	}
+	return w, peer
+}
+
+// receive reads n bytes, one piece after the other, as a frame loop does.
+func receive(t testing.TB, w *wrapped, n int) []byte {
+	t.Helper()
+	pool := newTestPool(t)
+	var got []byte
+	for len(got) < n {
+		buf, k, err := w.ReadOnReady(4096, pool)
+		if isTimeout(err) {
+			continue
+		}
+		if err != nil {
+			t.Fatalf("after %d bytes: %v", len(got), err)
+		}
+		got = append(got, (*buf)[:k]...)
+		pool.Put(buf)
+	}
+	return got
+}
+
+// settle waits like an idle connection's reader until it may park, or until it is clear
+// that it never may. It sees to it that nobody is waited for forever.
+func settle(t testing.TB, w *wrapped, peer net.Conn) (parks bool) {
+	t.Helper()
+	var flag atomic.Bool
+	w.Interrupt(&flag)
+	end := time.AfterFunc(3*time.Second, func() { peer.Write([]byte("end")) })
+	defer end.Stop()
+	pool := newTestPool(t)
+	buf, _, err := w.ReadOnReady(4096, pool)
+	if buf != nil {
+		pool.Put(buf)
+		return false
+	}
+	if !isTimeout(err) || !flag.Load() {
+		t.Fatal(err, flag.Load())
+	}
+	_, _, err = w.TryRead(4096, pool)
+	return err == ErrWouldBlock
+}
+
+// What follows are the wrappers that don't park, each for a reason of its own.
+
+// strict sets a deadline for each read, as those with an idle timeout do.
+type strict struct {
+	net.Conn
+	idle time.Duration
+}
+
+func (s *strict) Read(p []byte) (int, error) {
+	s.Conn.SetReadDeadline(time.Now().Add(s.idle))
+	return s.Conn.Read(p)
+}
+
+// ahead has a goroutine that reads.
+type ahead struct {
+	net.Conn
+	r *io.PipeReader
+}
+
+func newAhead(c net.Conn) net.Conn {
+	r, w := io.Pipe()
+	go func() {
+		_, err := io.Copy(struct{ io.Writer }{w}, struct{ io.Reader }{c})
+		w.CloseWithError(err)
+	}()
+	return &ahead{c, r}
+}
+
+func (a *ahead) Read(p []byte) (int, error) { return a.r.Read(p) }
+
+// skips drops the first bytes.
+type skips struct {
+	net.Conn
+	left int
+}
+
+func (s *skips) Read(p []byte) (int, error) {
+	for s.left > 0 {
+		n, err := s.Conn.Read(p[:min(len(p), s.left)])
+		if s.left -= n; err != nil {
+			return 0, err
+		}
+	}
+	return s.Conn.Read(p)
+}
+
+// doubles returns each byte twice.
+type doubles struct {
+	net.Conn
+	held []byte
+}
+
+func (d *doubles) Read(p []byte) (int, error) {
+	if len(d.held) == 0 {
+		b := make([]byte, 10)
+		n, err := d.Conn.Read(b)
+		if err != nil {
+			return 0, err
+		}
+		for _, c := range b[:n] {
+			d.held = append(d.held, c, c)
+		}
+	}
+	n := copy(p, d.held)
+	d.held = d.held[n:]
+	return n, nil
+}
+
+func TestUntrustedWrappers(t *testing.T) {
+	for name, f := range map[string]func(net.Conn) net.Conn{
+		"sets deadlines": func(c net.Conn) net.Conn { return &strict{c, time.Hour} },
+		"reads ahead":    newAhead,
+		"skips":          func(c net.Conn) net.Conn { return &skips{c, 3} },
+		"doubles":        func(c net.Conn) net.Conn { return &doubles{Conn: c} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, peer := wrap(t, f)
+			for range 3 {
+				mustWrite(t, peer, "abcdef")
+				receive(t, w, 3)
+				if settle(t, w, peer) {
+					t.Fatal("may park")
+				}
+			}
+		})
+	}
+}
+
+// An idle timeout of the wrapper's ends the connection as it would without us.
+func TestIdleTimeoutOfWrapper(t *testing.T) {
+	w, peer := wrap(t, func(c net.Conn) net.Conn { return &strict{c, 1500 * time.Millisecond} })
+	mustWrite(t, peer, "hello")
+	receive(t, w, 5)
+	var flag atomic.Bool
+	w.Interrupt(&flag)
+	began := time.Now()
+	_, _, err := w.ReadOnReady(100, newTestPool(t))
+	if !errors.Is(err, os.ErrDeadlineExceeded) || flag.Load() {
+		t.Errorf("%v, asked for by us: %t", err, flag.Load())
+	}
+	if d := time.Since(began); d < time.Second {
+		t.Errorf("after %v", d)
+	}
+}
+
+// These park.
+
+// brittle fails for good once a read has failed.
+type brittle struct {
+	net.Conn
+	err error
+}
+
+func (b *brittle) Read(p []byte) (n int, err error) {
+	if b.err != nil {
+		return 0, b.err
+	}
+	n, b.err = b.Conn.Read(p)
+	return n, b.err
+}
+
+func TestWrapperSeesNoDeadlineOfOurs(t *testing.T) {
+	w, peer := wrap(t, func(c net.Conn) net.Conn { return &brittle{Conn: c} })
+	for i := range 20 {
+		mustWrite(t, peer, "hello")
+		if got := receive(t, w, 5); string(got) != "hello" {
+			t.Fatalf("%q", got)
+		}
+		if i%4 == 0 && !settle(t, w, peer) {
+			t.Fatal("may not park")
+		}
+		w.SetReadDeadline(time.Time{}) // as who was interrupted does
+	}
+}
+
+func TestWrapperEnds(t *testing.T) {
+	for name, end := range map[string]func(self, peer net.Conn){
+		"FIN":   func(_, peer net.Conn) { closeWrite(t, peer) },
+		"RST":   func(_, peer net.Conn) { peer.(*net.TCPConn).SetLinger(0); peer.Close() },
+		"Close": func(self, _ net.Conn) { self.Close() },
+	} {
+		for _, parked := range []bool{false, true} {
+			w, peer := wrap(t, func(c net.Conn) net.Conn { return &brittle{Conn: c} })
+			mustWrite(t, peer, "x")
+			receive(t, w, 1)
+			if parked && !settle(t, w, peer) {
+				t.Fatal("may not park")
+			}
+			w.SetReadDeadline(time.Time{})
+			go end(w.conn, peer)
+			_, _, err := w.ReadOnReady(10, newTestPool(t))
+			switch {
+			case name == "FIN" && err != io.EOF, name == "Close" && !errors.Is(err, net.ErrClosed), err == nil:
+				t.Errorf("%s: %v", name, err)
+			}
+			if _, _, again := w.TryRead(10, newTestPool(t)); again == nil || again == ErrWouldBlock {
+				t.Errorf("%s: then %v", name, again)
+			}
+		}
+	}
+}
+
+func TestWrapperDeadline(t *testing.T) {
+	w, peer := wrap(t, func(c net.Conn) net.Conn { return &brittle{Conn: c} })
+	mustWrite(t, peer, "x")
+	receive(t, w, 1)
+	w.SetReadDeadline(time.Now().Add(20 * time.Millisecond))
+	if _, _, err := w.ReadOnReady(10, newTestPool(t)); !isTimeout(err) {
+		t.Error(err)
+	}
+	w.SetReadDeadline(time.Time{})
+	mustWrite(t, peer, "y")
+	receive(t, w, 1)
+}
+
+// erratic reads more than it returns, and returns it in pieces.
+type erratic struct {
+	net.Conn
+	rnd  *rand.Rand
+	held []byte
+}
+
+func (e *erratic) Read(p []byte) (int, error) {
+	if len(e.held) == 0 {
+		b := make([]byte, 1+e.rnd.IntN(300))
+		n, err := e.Conn.Read(b)
+		e.held = append(e.held, b[:n]...)
+		if err != nil {
+			return 0, err
+		}
+	}
+	n := copy(p, e.held[:1+e.rnd.IntN(len(e.held))])
+	e.held = e.held[n:]
+	return n, nil
+}
+
+// FuzzWrapped lets a wrapper buffer, split and delay what it reads, and interrupts the
+// reader all the time. All bytes have to arrive, in order and without another one being
+// sent, and where the reader is told that there is nothing, there is nothing.
+func FuzzWrapped(f *testing.F) {
+	for seed := range uint64(6) {
+		f.Add(seed, []byte{1, 2, 250, 9, 0, 77, 3})
+	}
+	f.Fuzz(func(t *testing.T, seed uint64, sizes []byte) {
+		rnd := rand.New(rand.NewPCG(seed, 1))
+		wrapper := &erratic{rnd: rnd}
+		w, peer := wrap(t, func(c net.Conn) net.Conn { wrapper.Conn = c; return wrapper })
+		var want []byte
+		for _, n := range sizes[:min(len(sizes), 50)] {
+			piece := make([]byte, n)
+			for i := range piece {
+				piece[i] = byte(len(want) + i)
+			}
+			want = append(want, piece...)
+		}
+		// The other end asks for an answer to each piece, so nothing is left over.
+		acks := make(chan struct{}, 1)
+		go func() {
+			for p := want; len(p) > 0; {
+				k := min(len(p), 1+int(seed%97))
+				peer.Write(p[:k])
+				p = p[k:]
+				<-acks
+			}
+		}()
+		pool := newTestPool(t)
+		var got []byte
+		var flag atomic.Bool
+		late := time.AfterFunc(20*time.Second, func() { panic("lost wake-up") })
+		defer late.Stop()
+		for len(got) < len(want) {
+			if seed%3 == 0 {
+				w.Interrupt(&flag)
+			}
+			buf, n, err := w.ReadOnReady(1+int(seed%50), pool)
+			switch {
+			case isTimeout(err):
+				if buf, n, err = w.TryRead(64, pool); err == ErrWouldBlock {
+					if len(wrapper.held) > 0 {
+						t.Fatalf("%d bytes are held", len(wrapper.held))
+					}
+					w.SetReadDeadline(time.Time{})
+					continue
+				}
+			case err != nil:
+				t.Fatal(err)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, (*buf)[:n]...)
+			pool.Put(buf)
+			if chunk := 1 + int(seed%97); len(got)%chunk == 0 || len(got) == len(want) {
+				acks <- struct{}{}
+			}
+		}
+		if !bytes.Equal(got, want) {
+			t.Error("other bytes arrived than were sent")
+		}
+	})
+}
