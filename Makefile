@@ -78,6 +78,9 @@ interop: ## run the interoperability cases against the published module, both wa
 parity: ## run the probes with this module and the published one, and compare what they print
 	cd parity && go run . $(ARGS)
 
+polyglot: ## run them against implementations in other languages, and through proxies (ARGS='-run grpcio')
+	go run ./interop/polyglot $(ARGS)
+
 thirdparty: ## run other projects' tests against this module (ARGS=-race, ARGS=-published, ...)
 	go run ./thirdparty/suites $(ARGS)
 	go run ./thirdparty/grpcurl

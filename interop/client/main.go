@@ -9,6 +9,9 @@
 //
 // All cases use the first server; those that need more are skipped without.
 //
+// With -load it makes RPCs for that long in place of the cases, and prints a line for each kind
+// of outcome: load, how often, and the outcome.
+//
 // It prints one line a case, tab-separated: ok, FAIL or skip, the name, and the time it
 // took or what was wrong. It exits with 1 if a case failed, and with 2 if it could not start.
 package main
@@ -36,6 +39,7 @@ type options struct {
 	ca         string
 	serverName string
 	timeout    time.Duration
+	load       time.Duration
 }
 
 func main() {
@@ -48,6 +52,7 @@ func main() {
 	flag.StringVar(&o.ca, "ca", "", "with -tls: file of the certificate authority to trust (default: the system's)")
 	flag.StringVar(&o.serverName, "server-name", "", "with -tls: name that the certificate is to have (default: the host)")
 	flag.DurationVar(&o.timeout, "timeout", 20*time.Second, "limit of each case")
+	flag.DurationVar(&o.load, "load", 0, "make RPCs for that long, in place of the cases")
 	list := flag.Bool("list", false, "print the names of the cases, and stop")
 	flag.Parse()
 
@@ -78,6 +83,10 @@ func run(o options) (failed int, err error) {
 		return 0, err
 	}
 	defer client.Close()
+	if o.load > 0 {
+		load(client, o.load)
+		return 0, nil
+	}
 	for _, c := range cases {
 		start := time.Now()
 		switch err := runCase(client, c, o.timeout); {
@@ -91,6 +100,14 @@ func run(o options) (failed int, err error) {
 		}
 	}
 	return failed, nil
+}
+
+func load(client *interop.Client, d time.Duration) {
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	defer cancel()
+	for kind, n := range interop.Load(ctx, client) {
+		fmt.Printf("load\t%d\t%s\n", n, strings.ReplaceAll(kind, "\n", " "))
+	}
 }
 
 func runCase(client *interop.Client, c interop.Case, limit time.Duration) error {

@@ -21,7 +21,14 @@ import (
 	"sync"
 	"time"
 
+	"google.golang.org/grpc/interop/internal/programs"
 	"google.golang.org/grpc/interop/testcerts"
+)
+
+// The implementations.
+const (
+	ours      = programs.Ours
+	published = programs.Published
 )
 
 const defaultPairs = "ours>ours,ours>published,published>ours"
@@ -69,10 +76,10 @@ func run(ctx context.Context, o options) (failed int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	progs := make(map[string]programs)
+	progs := make(map[string]programs.Programs)
 	for _, impl := range implementations(o.pairs) {
 		fmt.Println("building", impl)
-		if progs[impl], err = build(ctx, impl, dir, o.race); err != nil {
+		if progs[impl], err = programs.Build(ctx, impl, dir, o.race); err != nil {
 			return 0, err
 		}
 	}

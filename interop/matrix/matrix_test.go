@@ -53,24 +53,6 @@ func TestPlanSwitchesPoolingWhereASideIsOurs(t *testing.T) {
 	}
 }
 
-func TestMoveImports(t *testing.T) {
-	const src = `import (
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/interop"
-	testpb "google.golang.org/grpc/interop/grpc_testing"
-)
-const s = "=google.golang.org/grpc/interop/grpc_testing"`
-	const want = `import (
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/interop/published"
-	testpb "google.golang.org/grpc/interop/published/grpc_testing"
-)
-const s = "=google.golang.org/grpc/interop/grpc_testing"`
-	if diff := cmp.Diff(want, string(moveImports([]byte(src)))); diff != "" {
-		t.Error("(-want +got):\n" + diff)
-	}
-}
-
 func TestParseResults(t *testing.T) {
 	got := parseResults("a log line\nskip\tround_robin\twhy\nok\tempty_unary\t1ms\nFAIL\tping_pong\twrong\tsize\nok\tshort\n")
 	want := []result{{"empty_unary", true, "1ms"}, {"ping_pong", false, "wrong\tsize"}}

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"google.golang.org/grpc/interop/internal/programs"
 	"google.golang.org/grpc/interop/testcerts"
 )
 
@@ -45,7 +46,7 @@ type serverSet struct {
 	ctx   context.Context
 	dir   string
 	certs testcerts.Files
-	progs map[string]programs
+	progs map[string]programs.Programs
 
 	mu      sync.Mutex // guards what follows, and is held while a server starts
 	servers map[serverKey]*server
@@ -59,7 +60,7 @@ type server struct {
 	err   error
 }
 
-func newServerSet(ctx context.Context, dir string, certs testcerts.Files, progs map[string]programs) *serverSet {
+func newServerSet(ctx context.Context, dir string, certs testcerts.Files, progs map[string]programs.Programs) *serverSet {
 	return &serverSet{ctx: ctx, dir: dir, certs: certs, progs: progs, servers: make(map[serverKey]*server)}
 }
 
@@ -78,7 +79,7 @@ func (s *serverSet) runClient(l *leg, cases string) ([]result, error) {
 	}
 	ctx, cancel := context.WithTimeout(s.ctx, clientLimit)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, s.progs[l.pair.client].client, args...)
+	cmd := exec.CommandContext(ctx, s.progs[l.pair.client].Client, args...)
 	cmd.Env = environment(l.pair.client, l.pooling)
 	var log strings.Builder
 	cmd.Stderr = &log
@@ -123,7 +124,7 @@ func (s *serverSet) start(key serverKey) *server {
 		args = append(args, "-tls", "-cert", s.certs.Cert, "-key", s.certs.Key)
 	}
 	srv := &server{}
-	srv.cmd = exec.CommandContext(s.ctx, s.progs[key.impl].server, args...)
+	srv.cmd = exec.CommandContext(s.ctx, s.progs[key.impl].Server, args...)
 	srv.cmd.Env = environment(key.impl, key.pooling)
 	srv.cmd.Stderr = &srv.log
 	srv.err = srv.start()

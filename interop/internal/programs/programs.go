@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+// Package programs builds the client and the server of package interop, with this module
+// and with the published one.
+package programs
 
 import (
 	"bytes"
@@ -17,8 +19,8 @@ import (
 
 // The implementations.
 const (
-	ours      = "ours"
-	published = "published"
+	Ours      = "ours"
+	Published = "published"
 )
 
 // Where the sources are, from the root of the module, and what they are imported as.
@@ -29,28 +31,29 @@ const (
 	copiedPath   = "google.golang.org/grpc/interop/published"
 )
 
-// programs are the paths of the two built programs of one implementation.
-type programs struct{ client, server string }
+// Programs are the paths of the two built programs of one implementation.
+type Programs struct{ Client, Server string }
 
-// build builds the two programs of an implementation into dir.
-func build(ctx context.Context, impl, dir string, race bool) (programs, error) {
+// Build builds the two programs of an implementation into dir, ours with the race detector if
+// wanted. It has to run in the root of the module.
+func Build(ctx context.Context, impl, dir string, race bool) (Programs, error) {
 	source := sourceDir
-	if impl == published {
+	if impl == Published {
 		race = false
 		source = filepath.Join(dir, "src")
 		if err := copySources(source); err != nil {
-			return programs{}, fmt.Errorf("copying the sources: %w", err)
+			return Programs{}, fmt.Errorf("copying the sources: %w", err)
 		}
 	}
 	suffix := ""
 	if runtime.GOOS == "windows" {
 		suffix = ".exe"
 	}
-	p := programs{
-		client: filepath.Join(dir, impl+"-client"+suffix),
-		server: filepath.Join(dir, impl+"-server"+suffix),
+	p := Programs{
+		Client: filepath.Join(dir, impl+"-client"+suffix),
+		Server: filepath.Join(dir, impl+"-server"+suffix),
 	}
-	for _, prog := range []struct{ name, out string }{{"client", p.client}, {"server", p.server}} {
+	for _, prog := range []struct{ name, out string }{{"client", p.Client}, {"server", p.Server}} {
 		args := []string{"build", "-o", prog.out}
 		if race {
 			args = append(args, "-race")
@@ -58,7 +61,7 @@ func build(ctx context.Context, impl, dir string, race bool) (programs, error) {
 		cmd := exec.CommandContext(ctx, "go", append(args, "./"+prog.name)...)
 		cmd.Dir = source
 		if out, err := cmd.CombinedOutput(); err != nil {
-			return programs{}, fmt.Errorf("building the %s of %s: %w\n%s", prog.name, impl, err, out)
+			return Programs{}, fmt.Errorf("building the %s of %s: %w\n%s", prog.name, impl, err, out)
 		}
 	}
 	return p, nil

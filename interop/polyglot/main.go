@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Command polyglot runs the interoperability cases between this module and implementations
+// of gRPC in other languages, in both directions, in plain text and over TLS; through nginx
+// and haproxy; and counts what goes wrong while one of the sides is started anew.
+//
+//	go run ./interop/polyglot [-run pattern] [-skip pattern] [-published] [-dir out/polyglot]
+//
+// Run it in the root of the module; `make polyglot` does. grpc-java's part is its own test
+// client and test server. The other languages have no such programs in their registries:
+// theirs are in the folders beside this file, written after "Interoperability Test Case
+// Descriptions". Packages are installed below -dir, never into the system. A language whose
+// tools are not on this machine is named and left out.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"syscall"
+	"time"
+
+	"google.golang.org/grpc/interop/internal/programs"
+	"google.golang.org/grpc/interop/testcerts"
+)
+
+func main() {
+	o := options{run: regexp.MustCompile(""), skip: regexp.MustCompile("^$")}
+	pattern := func(to **regexp.Regexp) func(string) error {
+		return func(s string) (err error) {
+			*to, err = regexp.Compile(s)
+			return err
+		}
+	}
+	flag.Func("run", "only legs whose name matches the `pattern`, like 'grpcio.*tls'", pattern(&o.run))
+	flag.Func("skip", "no legs whose name matches the `pattern`, like restart", pattern(&o.skip))
+	flag.BoolVar(&o.published, "published", false, "run the published module in place of this one, to compare")
+	flag.StringVar(&o.dir, "dir", "out/polyglot", "the `folder` for packages and programs")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	failed, err := run(ctx, o)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "polyglot:", err)
+		os.Exit(2)
+	}
+	if failed > 0 {
+		os.Exit(1)
+	}
+}
+
+type options struct {
+	run, skip *regexp.Regexp
+	published bool
+	dir       string
+}
+
+func (o options) wants(leg string) bool {
+	return o.run.MatchString(leg) && !o.skip.MatchString(leg)
+}
+
+// workshop is where programs are built, and what all of them use.
+type workshop struct {
+	options
+	// dir, root and source are absolute: of packages, of the module, of this command.
+	dir, root, source string
+	certs             testcerts.Files
+	// ours is this module's programs, or the published one's in their place; published is
+	// the latter's, to compare with.
+	ours, published programs.Programs
+}
+
+func run(ctx context.Context, o options) (failed int, err error) {
+	began := time.Now()
+	w := &workshop{options: o}
+	if w.root, err = filepath.Abs("."); err != nil {
+		return 0, err
+	}
+	w.source = filepath.Join(w.root, "interop", "polyglot")
+	if w.dir, err = filepath.Abs(o.dir); err != nil {
+		return 0, err
+	}
+	if err := os.MkdirAll(w.dir, 0o755); err != nil {
+		return 0, err
+	}
+	scratch, err := os.MkdirTemp("", "polyglot")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(scratch)
+	if err := w.prepare(ctx, scratch); err != nil {
+		return 0, err
+	}
+	r := newReport(os.Stdout)
+	for _, p := range peers {
+		w.runPeer(ctx, p, r)
+	}
+	for _, p := range proxies {
+		w.runProxy(ctx, p, r)
+	}
+	r.print()
+	fmt.Printf("took %v\n", time.Since(began).Round(time.Second))
+	return r.failed, ctx.Err()
+}
+
+// prepare makes certificates and our own programs.
+func (w *workshop) prepare(ctx context.Context, scratch string) (err error) {
+	if w.certs, err = testcerts.Write(scratch); err != nil {
+		return err
+	}
+	for _, impl := range []string{programs.Ours, programs.Published} {
+		fmt.Println("building", impl)
+		p, err := programs.Build(ctx, impl, scratch, false)
+		if err != nil {
+			return err
+		}
+		if impl == programs.Published {
+			w.published = p
+		}
+		if impl == programs.Ours || w.options.published {
+			w.ours = p
+		}
+	}
+	return nil
+}
+
+// runPeer runs all that a peer can do.
+func (w *workshop) runPeer(ctx context.Context, p *peer, r *report) {
+	var legs []leg
+	for _, l := range p.legs() {
+		if w.wants(l.name) {
+			legs = append(legs, l)
+		}
+	}
+	if len(legs) == 0 || ctx.Err() != nil {
+		return
+	}
+	if missing := lookFor(p.tools); missing != "" {
+		r.leaveOut(p.name, missing+" is not on this machine")
+		return
+	}
+	fmt.Println("building", p.name)
+	if err := p.build(ctx, w); err != nil {
+		r.add(row{name: p.name, err: err})
+		return
+	}
+	for _, l := range legs {
+		if ctx.Err() == nil {
+			r.add(l.run(ctx, w))
+		}
+	}
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// outcomes counts how calls under load ended: by "OK", or by the code of their error, as
+// texts differ by chance. A text without a code stays as it is.
+type outcomes map[string]int
+
+// codeNames are the names of codes in any language's spelling.
+var codeNames = regexp.MustCompile(`(?i)\b(CANCELL?ED|UNKNOWN|INVALID_?ARGUMENT|DEADLINE_?EXCEEDED|NOT_?FOUND|ALREADY_?EXISTS|` +
+	`PERMISSION_?DENIED|RESOURCE_?EXHAUSTED|FAILED_?PRECONDITION|ABORTED|OUT_?OF_?RANGE|UNIMPLEMENTED|INTERNAL|UNAVAILABLE|DATA_?LOSS|UNAUTHENTICATED)\b`)
+
+const unavailable = "unavailable"
+
+func (o outcomes) add(text string, n int) {
+	if name := codeNames.FindString(text); name != "" {
+		text = strings.ToLower(strings.ReplaceAll(name, "_", ""))
+	}
+	o[text] += n
+}
+
+// merge adds what another run counted.
+func (o outcomes) merge(more outcomes) {
+	for kind, n := range more {
+		o[kind] += n
+	}
+}
+
+func (o outcomes) String() string {
+	parts := []string{fmt.Sprintf("%d OK", o["OK"])}
+	for _, kind := range sorted(o) {
+		if kind != "OK" {
+			parts = append(parts, fmt.Sprintf("%d %s", o[kind], kind))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// within tells whether o has no kind of error that others does not have.
+func (o outcomes) within(others outcomes) bool {
+	for kind := range o {
+		if _, ok := others[kind]; !ok && kind != "OK" {
+			return false
+		}
+	}
+	return true
+}
+
+func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+const (
+	// startLimit bounds the wait for a server to listen, stopLimit that for its end.
+	startLimit = 60 * time.Second
+	stopLimit  = 15 * time.Second
+	// clientLimit bounds a client's whole run, buildLimit what is fetched and built.
+	clientLimit = 3 * time.Minute
+	buildLimit  = 20 * time.Minute
+)
+
+// lookFor returns the tools that are not on this machine.
+func lookFor(tools []string) (missing string) {
+	var names []string
+	for _, name := range tools {
+		if _, err := exec.LookPath(name); err != nil {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// do runs a command of a build in a folder, with env added to the environment.
+func do(ctx context.Context, dir string, env []string, args ...string) error {
+	ctx, cancel := context.WithTimeout(ctx, buildLimit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), env...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", strings.Join(args, " "), err, out)
+	}
+	return nil
+}
+
+// output runs a client, and returns what it prints and what it prints of errors.
+func output(ctx context.Context, cmd *exec.Cmd) (stdout, stderr string, err error) {
+	timer := time.AfterFunc(clientLimit, func() {
+		if cmd.Process != nil {
+			_ = cmd.Process.Kill()
+		}
+	})
+	defer timer.Stop()
+	var log bytes.Buffer
+	cmd.Stderr = &log
+	out, err := cmd.Output()
+	return string(out), log.String(), errors.Join(err, ctx.Err())
+}
+
+// freePort returns a port of the loopback that nobody listened on a moment ago.
+func freePort() (int, error) {
+	lis, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	defer lis.Close()
+	return lis.Addr().(*net.TCPAddr).Port, nil
+}
+
+// process is a server that runs.
+type process struct {
+	cmd   *exec.Cmd
+	stdin io.Closer
+	log   safeBuffer
+	// ended is closed at its end, when err is what it ended with.
+	ended chan struct{}
+	err   error
+}
+
+// safeBuffer holds what a process prints, while it prints.
+type safeBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *safeBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *safeBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+// startServer starts a server and waits until something listens at t.
+func startServer(ctx context.Context, cmd *exec.Cmd, t target) (*process, error) {
+	s := &process{cmd: cmd, ended: make(chan struct{})}
+	var err error
+	if s.stdin, err = cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	cmd.Stdout, cmd.Stderr = &s.log, &s.log
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	go func() {
+		s.err = cmd.Wait()
+		close(s.ended)
+	}()
+	ctx, cancel := context.WithTimeout(ctx, startLimit)
+	defer cancel()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		conn, err := net.Dial("tcp", t.host+":"+strconv.Itoa(t.port))
+		if err == nil {
+			return s, conn.Close()
+		}
+		select {
+		case <-tick.C:
+		case <-s.ended:
+			return nil, fmt.Errorf("%s ended: %w\n%s", cmd.Path, s.err, s.log.String())
+		case <-ctx.Done():
+			_ = s.stop()
+			return nil, fmt.Errorf("%s does not listen: %w\n%s", cmd.Path, ctx.Err(), s.log.String())
+		}
+	}
+}
+
+// stop ends the server by the end of its input; one that does not heed it is terminated,
+// and killed if it doesn't heed that. Only a crash is an error.
+func (s *process) stop() error {
+	s.stdin.Close()
+	for _, signal := range []os.Signal{nil, syscall.SIGTERM, os.Kill} {
+		if signal != nil {
+			_ = s.cmd.Process.Signal(signal)
+		}
+		wait := stopLimit
+		if signal == nil {
+			wait = time.Second
+		}
+		select {
+		case <-s.ended:
+			return s.crash()
+		case <-time.After(wait):
+		}
+	}
+	<-s.ended
+	return s.crash()
+}
+
+// crash is why the server ended if no one asked it to: with a panic, or by a signal that is
+// not one of stop's.
+func (s *process) crash() error {
+	var exit *exec.ExitError
+	if !errors.As(s.err, &exit) {
+		return s.err
+	}
+	status, ok := exit.Sys().(syscall.WaitStatus)
+	if ok && status.Signaled() && (status.Signal() == syscall.SIGTERM || status.Signal() == syscall.SIGKILL) {
+		return nil
+	}
+	// What a virtual machine exits with that was terminated.
+	if exit.ExitCode() == 128+int(syscall.SIGTERM) {
+		return nil
+	}
+	return fmt.Errorf("%s: %w\n%s", s.cmd.Path, s.err, s.log.String())
+}

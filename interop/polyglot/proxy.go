@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"google.golang.org/grpc/interop/testcerts"
+)
+
+// proxy stands between clients and a server, with TLS on both sides or on none.
+type proxy struct {
+	name string
+	tool string
+	// config is what it reads, command how it runs in the foreground with that file.
+	config  func(dir string, front, back target) (string, error)
+	command func(ctx context.Context, file string) *exec.Cmd
+	// without has the cases that it does not let pass, and why.
+	without map[string]string
+}
+
+var proxies = []*proxy{nginx, haproxy}
+
+// runProxy runs our client through the proxy to our server.
+func (w *workshop) runProxy(ctx context.Context, p *proxy, r *report) {
+	for _, secure := range []bool{false, true} {
+		link := " plain"
+		if secure {
+			link = " tls"
+		}
+		l := leg{name: "ours>" + p.name + ">ours" + link, secure: secure}
+		if !w.wants(l.name) || ctx.Err() != nil {
+			continue
+		}
+		if lookFor([]string{p.tool}) != "" {
+			r.leaveOut(p.name, p.tool+" is not on this machine")
+			return
+		}
+		r.add(w.throughProxy(ctx, p, l))
+	}
+}
+
+func (w *workshop) throughProxy(ctx context.Context, p *proxy, l leg) row {
+	out := row{name: l.name, without: p.without}
+	front, err := l.target(w)
+	if err != nil {
+		return out.failedWith(err)
+	}
+	back, err := l.target(w)
+	if err != nil {
+		return out.failedWith(err)
+	}
+	dir, err := os.MkdirTemp("", p.name)
+	if err != nil {
+		return out.failedWith(err)
+	}
+	defer os.RemoveAll(dir)
+	config, err := p.config(dir, front, back)
+	if err != nil {
+		return out.failedWith(err)
+	}
+	file := filepath.Join(dir, "config")
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+		return out.failedWith(err)
+	}
+	s, err := startServer(ctx, w.ourServer(ctx, w.ours.Server, back), back)
+	if err != nil {
+		return out.failedWith(err)
+	}
+	between, err := startServer(ctx, p.command(ctx, file), front)
+	if err != nil {
+		return out.failedWith(err, s.stop())
+	}
+	out.results, err = w.ourClient(ctx, front, p.without)
+	return out.failedWith(err, between.stop(), s.stop())
+}
+
+var nginx = &proxy{
+	name: "nginx",
+	tool: "nginx",
+	config: func(dir string, front, back target) (string, error) {
+		listen, pass := "", "grpc://"+back.addr()
+		if front.certs != nil {
+			listen = fmt.Sprintf(" ssl;\n    ssl_certificate %s;\n    ssl_certificate_key %s", front.certs.Cert, front.certs.Key)
+			pass = fmt.Sprintf("grpcs://%s;\n      grpc_ssl_verify on;\n      grpc_ssl_trusted_certificate %s;\n      grpc_ssl_name %s",
+				back.addr(), back.certs.CA, testcerts.ServerName)
+		}
+		return strings.NewReplacer("DIR", dir, "FRONT", front.addr(), "LISTEN", listen, "PASS", pass).Replace(`daemon off;
+pid DIR/pid;
+error_log stderr warn;
+worker_processes 1;
+events {}
+http {
+  access_log off;
+  client_body_temp_path DIR/body;
+  proxy_temp_path DIR/proxy;
+  fastcgi_temp_path DIR/fastcgi;
+  uwsgi_temp_path DIR/uwsgi;
+  scgi_temp_path DIR/scgi;
+  client_max_body_size 0;
+  underscores_in_headers on;
+  server {
+    listen FRONT http2LISTEN;
+    location / {
+      grpc_pass PASS;
+    }
+  }
+}
+`), nil
+	},
+	without: map[string]string{
+		// The published module's clients and servers show the same, about one time in ten.
+		"timeout_on_sleeping_server": "it answers 502 for the server's reset, which may come before the client's own clock",
+	},
+	command: func(ctx context.Context, file string) *exec.Cmd {
+		return exec.CommandContext(ctx, "nginx", "-p", filepath.Dir(file), "-e", "stderr", "-c", file)
+	},
+}
+
+var haproxy = &proxy{
+	name: "haproxy",
+	tool: "haproxy",
+	config: func(dir string, front, back target) (string, error) {
+		bind, server := "proto h2", "proto h2"
+		if front.certs != nil {
+			// It wants chain and key in one file.
+			var both []byte
+			for _, name := range []string{front.certs.Cert, front.certs.Key} {
+				data, err := os.ReadFile(name)
+				if err != nil {
+					return "", err
+				}
+				both = append(both, data...)
+			}
+			pem := filepath.Join(dir, "server.pem")
+			if err := os.WriteFile(pem, both, 0o600); err != nil {
+				return "", err
+			}
+			bind = "ssl crt " + pem + " alpn h2"
+			server = fmt.Sprintf("ssl alpn h2 verify required ca-file %s verifyhost %s", back.certs.CA, testcerts.ServerName)
+		}
+		return strings.NewReplacer("FRONT", front.addr(), "BACK", back.addr(), "BIND", bind, "SERVER", server).Replace(`global
+  maxconn 1000
+defaults
+  mode http
+  timeout connect 10s
+  timeout client 60s
+  timeout server 60s
+frontend front
+  bind FRONT BIND
+  default_backend back
+backend back
+  server back BACK SERVER
+`), nil
+	},
+	command: func(ctx context.Context, file string) *exec.Cmd {
+		return exec.CommandContext(ctx, "haproxy", "-db", "-f", file)
+	},
+}
