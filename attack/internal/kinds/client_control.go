@@ -49,7 +49,7 @@ var clientControlKinds = []Kind{
 		Attack: serveFlood(true, frame(wire.Settings, 0, 0, manySettings(wire.MaxHeaderListSize))),
 	},
 	{
-		Name: "client/settings/window-flap", Work: streams(orders.Sink, 200),
+		Name: "client/settings/window-flap", Work: streams(orders.Sink, 200), Own: 200 * poured,
 		About:  "INITIAL_WINDOW_SIZE between 0 and 2^31-1 while 200 streams want to send",
 		Attack: serveFlood(true, flapRound(wire.InitialWindowSize, 0, 1<<31-1)),
 	},

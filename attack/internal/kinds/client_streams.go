@@ -23,7 +23,7 @@ var clientStreamKinds = []Kind{
 		Attack: serveStreams(func(c *attacker.Conn, id uint32) error { return c.Reset(id, wire.Cancel) }),
 	},
 	{
-		Name: "client/reset/no-error", Work: streams(orders.Sink, 20),
+		Name: "client/reset/no-error", Work: streams(orders.Sink, 20), Own: 20 * poured,
 		About:  "every call is reset with NO_ERROR while it sends (RFC 9113, 8.1)",
 		Attack: serveStreams(func(c *attacker.Conn, id uint32) error { return c.Reset(id, wire.NoError) }),
 	},
@@ -63,12 +63,12 @@ var clientStreamKinds = []Kind{
 		Attack: serveStreams(func(c *attacker.Conn, id uint32) error { return c.Headers(id, 0, wire.Response()) }),
 	},
 	{
-		Name: "client/window/zero", Work: streams(orders.Sink, 500), Short: true,
+		Name: "client/window/zero", Work: streams(orders.Sink, 500), Own: 500 * poured, Short: true,
 		About:  "500 streams that want to send, in windows of 0",
 		Attack: clientWindow(0, nil),
 	},
 	{
-		Name: "client/window/dribble", Work: streams(orders.Sink, 100),
+		Name: "client/window/dribble", Work: streams(orders.Sink, 100), Own: 100 * poured,
 		About: "100 streams that want to send, a byte at a time (CVE-2019-9517)",
 		Attack: clientWindow(0, func(c *attacker.Conn, id uint32) error {
 			for range 200 {
@@ -80,7 +80,7 @@ var clientStreamKinds = []Kind{
 		}),
 	},
 	{
-		Name: "client/window/unread", Work: streams(orders.Sink, 500), Short: true,
+		Name: "client/window/unread", Work: streams(orders.Sink, 500), Own: 500 * poured, Short: true,
 		About: "500 streams that want to send, windows of 2^31-1, nobody reads",
 		Attack: func(a *attacker.Attacker) error {
 			return a.Serve(func(c *attacker.Conn) error {

@@ -19,6 +19,9 @@ type Kind struct {
 	// it is a client.
 	Serve orders.Serve
 	Work  *orders.Work
+	// Own is how many bytes the victim's own program holds, because it sends messages that
+	// the attacker does not take.
+	Own int64
 	// Time is how long the attack takes at most, 2 s if it is 0.
 	Time  time.Duration
 	Short bool // belongs to the short form
@@ -31,6 +34,11 @@ type Kind struct {
 // OnClient tells whether it is a client that is attacked.
 func (k Kind) OnClient() bool { return k.Work != nil }
 
+// Secure tells whether connections that attack have a handshake of their security.
+func (k Kind) Secure() bool {
+	return k.Serve.Security != orders.Plain || k.OnClient() && k.Work.Security != orders.Plain
+}
+
 // All returns all kinds, those against servers first.
 func All() []Kind {
 	return slices.Concat(
@@ -39,6 +47,10 @@ func All() []Kind {
 		clientControlKinds, clientStreamKinds, clientHeaderKinds, clientDataKinds, clientConnectionKinds,
 	)
 }
+
+// poured is what a stream holds that sends messages of 64 KiB to nobody: the message, as
+// the program has it and encoded, and as many bytes queued as it takes to wait.
+const poured = 320 << 10
 
 // callers is work of callers that want answers.
 func callers(n int) *orders.Work {

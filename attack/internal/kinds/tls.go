@@ -113,7 +113,7 @@ var tlsKinds = []Kind{
 		Attack: hold(1, true, amplify(100)),
 	},
 	{
-		Name: "server/tls/unread", Serve: secured,
+		Name: "server/tls/unread", Own: 1000 * poured, Serve: secured,
 		About:  "20 connections of 50 streams that want answers without end, nobody reads",
 		Attack: pouring(20, 50, 1<<31-1, false, nil),
 	},

@@ -31,22 +31,22 @@ var windowKinds = []Kind{
 		Attack: flood(16, true, overflow),
 	},
 	{
-		Name: "server/window/zero", Short: true,
+		Name: "server/window/zero", Own: 1000 * poured, Short: true,
 		About:  "1,000 streams that want answers without end, in windows of 0 (CVE-2019-9511)",
 		Attack: pouring(1, 1000, 0, true, nil),
 	},
 	{
-		Name:   "server/window/dribble",
+		Name: "server/window/dribble", Own: 100 * poured,
 		About:  "100 streams that want answers without end, a byte at a time (CVE-2019-9511, CVE-2019-9517)",
 		Attack: pouring(1, 100, 0, true, dribble(100)),
 	},
 	{
-		Name:   "server/window/unread",
+		Name: "server/window/unread", Own: 1000 * poured,
 		About:  "20 connections of 50 streams that want answers without end, windows of 2^31-1, nobody reads (CVE-2019-9517)",
 		Attack: pouring(20, 50, 1<<31-1, false, nil),
 	},
 	{
-		Name:   "server/window/one-connection-unread",
+		Name: "server/window/one-connection-unread", Own: 1000 * poured,
 		About:  "1,000 streams on one connection, windows of 2^31-1, nobody reads (CVE-2019-9517)",
 		Attack: pouring(1, 1000, 1<<31-1, false, nil),
 	},
