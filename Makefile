@@ -32,7 +32,7 @@ FOREIGN := darwin/arm64 windows/amd64 freebsd/amd64 linux/386
 
 BIN := $(CURDIR)/bin
 .DEFAULT_GOAL := all
-.PHONY: all help demo test race lint fmt fuzz attack bench bench-smoke apicheck interop parity thirdparty proto tidy tidy-check vet-all clean
+.PHONY: all help demo test race lint fmt fuzz attack stress bench bench-smoke apicheck interop parity thirdparty proto tidy tidy-check vet-all clean
 
 all: test lint ## run test and lint (what plain `make` does)
 
@@ -62,6 +62,11 @@ fuzz: ## run every fuzz target for FUZZTIME (10s)
 
 attack: ## attack this module and the published one in turn, and compare (ARGS=-short: two minutes)
 	go -C attack run ./cmd/attack $(ARGS)
+
+stress: ## everything at once, under the race detector and with pools that check (ARGS="-for 10m")
+	go -C attack run -race ./cmd/stress $(ARGS)
+	go -C attack run -race -tags grpceager ./cmd/stress $(ARGS)
+	go -C attack run -tags grpcpoison,grpceager ./cmd/stress $(ARGS)
 
 bench: ## measure this module and the published one in turn, and print ratios
 	go -C benchmark run ./cmd/bench $(ARGS)

@@ -15,7 +15,7 @@
 //   - All methods are safe for concurrent use.
 //
 // Put transfers ownership: the caller keeps no alias of the array or the header.
-// Builds with the race tag check that: Put overwrites the array, a second Put of
-// the same array panics, and so does the Get which finds that somebody wrote to
-// an array after it was returned.
+// Builds with the race detector, or the tag grpcpoison, check that: Put overwrites
+// the array, a second Put of the same array panics, and so does the Get which finds
+// that somebody wrote to an array after it was returned.
 package mem

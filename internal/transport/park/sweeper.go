@@ -8,10 +8,6 @@ import (
 	"time"
 )
 
-// Linger is how often the process's sweeper looks: a connection that is quiet
-// is found between one and two of these later, sooner in a crowd.
-const Linger = 100 * time.Millisecond
-
 // Quieter is what a Sweeper watches.
 type Quieter interface {
 	// Quiet says that nothing was touched for a whole period. It is called

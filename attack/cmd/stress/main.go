@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Command stress runs everything that this module does with connections at once, in one
+// process, and fails if a message was damaged, a call failed that nothing explains, or
+// anything stayed behind. Its builds make it strict:
+//
+//	go run -race ./cmd/stress                          races, and pools that check how they are used
+//	go run -tags grpcpoison,grpceager ./cmd/stress     the same pools without races; connections park at once
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc/attack/internal/cloud"
+	"google.golang.org/grpc/attack/internal/process"
+	"google.golang.org/grpc/attack/internal/stress"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "stress:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	var c stress.Config
+	fs := flag.NewFlagSet("stress", flag.ContinueOnError)
+	fs.DurationVar(&c.For, "for", 30*time.Second, "how long")
+	fs.IntVar(&c.Workers, "workers", 2, "clients of each server; each link has two")
+	over := fs.String("over", "plain,unix,tls,alts", "links, separated by commas")
+	fs.StringVar(&c.Handshaker, "handshaker", "", "address of the ALTS handshaker service; it is started where that is empty")
+	if err := fs.Parse(args); err != nil {
+		return err
+	}
+	c.Links = strings.Split(*over, ",")
+	if slices.Contains(c.Links, stress.ALTS) && c.Handshaker == "" {
+		err := onPlatform(ctx, args)
+		if !errors.Is(err, errNoPlatform) {
+			return err
+		}
+		fmt.Println("without ALTS:", err)
+		c.Links = slices.DeleteFunc(c.Links, func(s string) bool { return s == stress.ALTS })
+	}
+	report, err := stress.Run(ctx, c)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%d calls, %d of them streams; %d sockets cut, %d calls failed by that; %d looks at parked connections\n",
+		report.Calls, report.Streams, report.Cuts, report.Failed, report.Parked)
+	for _, f := range report.Faults {
+		fmt.Println("FAULT", f)
+	}
+	if n := len(report.Faults); n > 0 {
+		return fmt.Errorf("%d faults, or more", n)
+	}
+	return nil
+}
+
+var errNoPlatform = errors.New("no platform for ALTS")
+
+// onPlatform runs this program once more, where it takes the machine for one of Google's
+// and finds a handshaker service: ALTS needs both.
+func onPlatform(ctx context.Context, args []string) error {
+	if err := cloud.Check(); err != nil {
+		return fmt.Errorf("%w: %w", errNoPlatform, err)
+	}
+	addr, stop, err := startHandshaker(ctx)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, self, append([]string{"-handshaker", addr}, args...)...)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	if err := cloud.Pretend(cmd); err != nil {
+		return err
+	}
+	return cmd.Run()
+}
+
+// startHandshaker builds and starts the service for tests of this module.
+func startHandshaker(ctx context.Context) (addr string, stop func(), err error) {
+	root, err := process.Root()
+	if err != nil {
+		return "", nil, err
+	}
+	out, err := process.OutDir()
+	if err != nil {
+		return "", nil, err
+	}
+	path := filepath.Join(out, "handshaker")
+	build := exec.CommandContext(ctx, "go", "build", "-o", path, "./handshaker")
+	build.Dir = filepath.Join(filepath.Dir(root), "credentials", "alts", "interop")
+	if text, err := build.CombinedOutput(); err != nil {
+		return "", nil, fmt.Errorf("building the handshaker service: %w\n%s", err, text)
+	}
+	cmd := exec.CommandContext(ctx, path)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return "", nil, err
+	}
+	answers, err := cmd.StdoutPipe()
+	if err != nil {
+		return "", nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return "", nil, err
+	}
+	line, err := bufio.NewReader(answers).ReadString('\n')
+	if err != nil {
+		return "", nil, fmt.Errorf("the handshaker service gave no address: %w", errors.Join(err, cmd.Wait()))
+	}
+	return strings.TrimSpace(line), func() {
+		in.(io.Closer).Close()
+		_ = cmd.Wait() // it was told to end
+	}, nil
+}

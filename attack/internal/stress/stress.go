@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package stress does everything at once, over every kind of connection, in one process:
+// calls and streams with checksums, compressed and not, retried, cancelled, while sockets
+// are closed below them and connections park and drain. What arrives has to be what was
+// sent, calls whose sockets nobody touched have to succeed, and nothing may stay behind.
+package stress
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc/internal/mem"
+	"google.golang.org/grpc/internal/transport/park"
+)
+
+// Config says what to do.
+type Config struct {
+	For        time.Duration
+	Links      []string
+	Workers    int // for each link
+	Handshaker string
+}
+
+// Report is what was done and found.
+type Report struct {
+	Calls, Failed, Streams, Cuts int64
+	Parked                       int64 // how often a look found a connection parked
+	Faults                       []string
+}
+
+// run collects what is found.
+type run struct {
+	calls, failed, streams, parked atomic.Int64
+
+	once sync.Once // of stacks
+
+	mu     sync.Mutex
+	faults []string
+}
+
+// fault notes what may not happen; the first of them are kept.
+func (r *run) fault(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.faults) < 20 {
+		r.faults = append(r.faults, fmt.Sprintf(format, args...))
+	}
+}
+
+// Run runs it.
+func Run(ctx context.Context, c Config) (Report, error) {
+	dir, err := os.MkdirTemp("", "stress")
+	if err != nil {
+		return Report{}, err
+	}
+	defer os.RemoveAll(dir)
+	before, goroutines := mem.Default().Stats().Buffers, runtime.NumGoroutine()
+	ctx, cancel := context.WithTimeout(ctx, c.For)
+	defer cancel()
+	var r run
+	var cut sockets
+	var wg sync.WaitGroup
+	for _, name := range c.Links {
+		if err := r.start(ctx, &wg, place{config: c, name: name, dir: dir, cut: &cut}); err != nil {
+			cancel()
+			wg.Wait()
+			return Report{}, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	wg.Go(func() { cut.run(ctx) })
+	wg.Go(func() { r.look(ctx) })
+	wg.Wait()
+	if slices.Contains(c.Links, ALTS) {
+		goroutines += 2 // of the connection to the handshaker service, which stays
+	}
+	r.settle(before, goroutines)
+	return Report{
+		Calls: r.calls.Load(), Failed: r.failed.Load(), Streams: r.streams.Load(),
+		Cuts: cut.cuts.Load(), Parked: r.parked.Load(), Faults: r.faults,
+	}, nil
+}
+
+// place is where one link's clients work.
+type place struct {
+	config Config
+	name   string
+	dir    string
+	cut    *sockets
+}
+
+// start starts the servers of a link, and its clients.
+func (r *run) start(ctx context.Context, wg *sync.WaitGroup, p place) error {
+	l, err := newLink(p.name, p.config.Handshaker)
+	if err != nil {
+		return err
+	}
+	for i, cut := range []*sockets{nil, p.cut} {
+		dir := fmt.Sprintf("%s/%s%d", p.dir, p.name, i)
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			return err
+		}
+		stop, addr, err := l.serve(dir, cut)
+		if err != nil {
+			return err
+		}
+		var clients sync.WaitGroup
+		for range p.config.Workers {
+			clients.Go(func() {
+				w := worker{run: r, link: l, name: p.name, addr: addr, cut: cut}
+				for ctx.Err() == nil {
+					w.life(ctx)
+				}
+			})
+		}
+		wg.Go(func() {
+			clients.Wait()
+			stop()
+		})
+	}
+	return nil
+}
+
+// look counts parked connections now and then.
+func (r *run) look(ctx context.Context) {
+	for ctx.Err() == nil {
+		r.parked.Add(park.ReadStats().Parked)
+		pause(ctx, 10*time.Millisecond)
+	}
+}
+
+// settle waits for what has to go when everything is closed.
+func (r *run) settle(buffers int64, goroutines int) {
+	var lent int64
+	var running int
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		lent, running = mem.Default().Stats().Buffers-buffers, runtime.NumGoroutine()-goroutines
+		if lent == 0 && running <= 0 {
+			return
+		}
+	}
+	if lent != 0 {
+		r.fault("%d buffers of the pool were not given back", lent)
+	}
+	if running > 0 {
+		r.fault("%d goroutines stayed", running)
+		r.stacks()
+	}
+}
+
+// stacks prints what everyone is doing, once.
+func (r *run) stacks() {
+	r.once.Do(func() {
+		b := make([]byte, 4<<20)
+		fmt.Fprintf(os.Stderr, "%s\n", b[:runtime.Stack(b, true)])
+	})
+}
