@@ -70,6 +70,7 @@ type clientStream struct {
 	closeSent bool // the end was sent
 	// lost is how the RPC ended, if that was in place of another attempt.
 	lost    error
+	failed  error // what it was finished with; nil for success
 	context *clientContext
 
 	next, prev *clientStream // in the channel's list
@@ -156,6 +157,27 @@ func (cs *clientStream) contextDone() {
 	cs.abort(status.FromContextError(cs.ctx.Err()).Err())
 }
 
+// cancelled returns the status of an RPC whose context was cancelled before it ended, nil
+// for any other. Whoever calls it need not wait for contextDone, which runs beside: after
+// the program has called cancel nothing succeeds.
+func (cs *clientStream) cancelled() error {
+	if cs.ctx.Err() != context.Canceled { // deadlines have clocks of their own
+		return nil
+	}
+	cs.mu.Lock()
+	finished, failed := cs.finished, cs.failed
+	cs.mu.Unlock()
+	if finished { // which has cancelled the context, unless that was why
+		if status.Code(failed) == codes.Canceled {
+			return failed
+		}
+		return nil
+	}
+	err := status.FromContextError(context.Canceled).Err()
+	cs.abort(err)
+	return err
+}
+
 // abort ends the RPC for a reason of our own.
 func (cs *clientStream) abort(err error) {
 	cs.cancel() // a retry that waits with mu held gives up
@@ -176,7 +198,7 @@ func (cs *clientStream) finish(err error) {
 		cs.mu.Unlock()
 		return
 	}
-	cs.finished = true
+	cs.finished, cs.failed = true, err
 	cs.commitLocked()
 	a, stop := cs.attempt, cs.stopWatch
 	cs.mu.Unlock()
@@ -283,6 +305,13 @@ func (cs *clientStream) SendMsg(m any) error {
 		cs.finish(errSentLast) // the server need not go on
 		return errSentLast
 	}
+	switch err := cs.cancelled(); {
+	case err == nil:
+	case cs.desc.ClientStreams:
+		return io.EOF
+	default:
+		return err
+	}
 	out, err := cs.writer.write(m)
 	if err != nil {
 		cs.finish(err)
@@ -349,6 +378,9 @@ func (cs *clientStream) keep(a *attempt, m sentMessage) bool {
 
 // CloseSend implements ClientStream.
 func (cs *clientStream) CloseSend() error {
+	if err := cs.cancelled(); err != nil {
+		return err
+	}
 	if cs.sentLast {
 		return nil
 	}
@@ -375,6 +407,9 @@ func (cs *clientStream) keepEnd(a *attempt) bool {
 
 // RecvMsg implements ClientStream.
 func (cs *clientStream) RecvMsg(m any) error {
+	if err := cs.cancelled(); err != nil {
+		return err
+	}
 	for {
 		a := cs.current()
 		err := cs.receiveFrom(a, m)
