@@ -56,7 +56,7 @@ func (r *clientCall) logEnd(a *attempt, err error) {
 		r.tellIn(a)
 		peer, trailer = a.stream.Client().Peer().Addr, a.stream.Trailer()
 	}
-	if trailer == nil && r.ctx.Err() != nil {
+	if (trailer == nil || !a.stream.GotTrailers()) && r.ctx.Err() != nil {
 		r.log.Cancel()
 		return
 	}

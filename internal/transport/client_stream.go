@@ -32,7 +32,8 @@ type ClientStream struct {
 	headers    *response
 	gotHeaders chan struct{} // closed with headers or the end; nil while nobody waits
 	trailers   *response
-	over       bool // the end is known
+	foreign    *foreign // the beginning of a response that is not of gRPC
+	over       bool     // the end is known
 	status     *status.Status
 	lost       lostKind
 }
@@ -224,14 +225,14 @@ func (s *ClientStream) Status() *status.Status {
 	return s.status
 }
 
-// Trailer is what the application may see of the trailers; nil if there were
+// Trailer is what the application may see of the trailers; empty if there were
 // none.
 func (s *ClientStream) Trailer() metadata.MD {
 	s.mu.Lock()
 	t := s.trailers
 	s.mu.Unlock()
 	if t == nil {
-		return nil
+		return metadata.MD{} // programs write to it
 	}
 	return t.fields.md()
 }
@@ -242,6 +243,13 @@ func (s *ClientStream) TrailersOnly() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.trailers != nil && s.headers == nil
+}
+
+// GotTrailers reports that the reply's end has arrived.
+func (s *ClientStream) GotTrailers() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.trailers != nil
 }
 
 // Unprocessed reports that the stream is over and the peer did nothing for it.
@@ -313,7 +321,7 @@ func (r *clientReceiver) OnHeaders(b *h2.HeaderBlock, end bool) error {
 	// "For HTTP/2 responses, a single ':status' pseudo-header field is defined", section
 	// 8.3.2, and "Trailers MUST NOT include pseudo-header fields", section 8.1.
 	switch {
-	case s.headers == nil && resp.httpStatus == 0:
+	case s.headers == nil && s.foreign == nil && resp.httpStatus == 0:
 		return malformed("the response has no :status")
 	case s.headers != nil && resp.httpStatus != 0 && end:
 		return malformed(":status in trailers")
@@ -321,10 +329,14 @@ func (r *clientReceiver) OnHeaders(b *h2.HeaderBlock, end bool) error {
 	switch {
 	case s.headers == nil && !end && resp.informational():
 		return nil
-	case s.headers == nil && !end && (resp.httpStatus != 200 || !resp.isGRPC):
-		// Not a gRPC server: the body is of no use, the status says why.
-		s.endLocked(nil, resp.verdict(nil), lostMaybeSeen)
-		return frame.Error{Code: frame.Cancel, Reason: "not a gRPC response"}
+	case s.headers == nil && resp.informational():
+		return malformed("a response ends with informational headers")
+	case s.foreign != nil && end:
+		s.endLocked(nil, s.foreign.status(), notLost)
+		return nil
+	case s.headers == nil && !resp.isGRPC && !end:
+		s.foreign = &foreign{verdict: resp.verdict(nil)}
+		return nil
 	case s.headers == nil && !end && resp.unreadable != nil:
 		s.endLocked(nil, resp.unreadable, lostMaybeSeen)
 		return frame.Error{Code: frame.Cancel, Reason: resp.unreadable.Message()}
@@ -343,17 +355,33 @@ func (r *clientReceiver) OnHeaders(b *h2.HeaderBlock, end bool) error {
 	if err := s.end(); err != nil && st == nil {
 		st = status.Convert(err)
 	}
+	if s.headers == nil && !resp.isGRPC {
+		resp = nil // its fields are of no use
+	}
 	s.endLocked(resp, st, notLost)
 	return nil
 }
 
 // Space implements h2.Receiver.
-func (r *clientReceiver) Space(n, ahead int) []byte { return r.space(n, ahead) }
+func (r *clientReceiver) Space(n, ahead int) []byte {
+	if r.foreign != nil { // which the reader writes alone
+		return r.foreign.space(n)
+	}
+	return r.space(n, ahead)
+}
 
 // Filled implements h2.Receiver.
 func (r *clientReceiver) Filled(n int) (grew int, err error) {
 	s := (*ClientStream)(r)
 	s.mu.Lock()
+	if s.foreign != nil {
+		defer s.mu.Unlock()
+		if s.foreign.filled(n); !s.foreign.full() {
+			return 0, nil
+		}
+		s.endLocked(nil, s.foreign.status(), lostMaybeSeen)
+		return 0, frame.Error{Code: frame.Cancel, Reason: "not a gRPC response"}
+	}
 	if s.headers == nil && !s.over {
 		s.filling = false
 		s.mu.Unlock()
@@ -381,6 +409,10 @@ func (r *clientReceiver) OnEnd() error {
 	s := (*ClientStream)(r)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.foreign != nil {
+		s.endLocked(nil, s.foreign.status(), notLost)
+		return nil
+	}
 	if err := s.counted(); err != nil {
 		return err
 	}
@@ -393,12 +425,16 @@ func (r *clientReceiver) OnEnd() error {
 func (r *clientReceiver) OnAbort(err *h2.StreamError) {
 	s := (*ClientStream)(r)
 	lost := lostMaybeSeen
-	if err.Unprocessed {
-		lost = lostUnseen
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.endLocked(nil, s.abortStatus(err), lost) && !s.filling {
+	if err.Unprocessed && s.headers == nil { // a server that answers has processed it
+		lost = lostUnseen
+	}
+	st := s.abortStatus(err)
+	if s.foreign != nil && err.Remote {
+		st = s.foreign.status()
+	}
+	if s.endLocked(nil, st, lost) && !s.filling {
 		s.asm.Abort()
 	}
 	s.closed = true // what has arrived whole can still be taken
@@ -427,17 +463,19 @@ func (c *Client) lostText(cause error) string {
 func (s *ClientStream) abortStatus(err *h2.StreamError) *status.Status {
 	switch {
 	case err.Unprocessed:
-		return status.New(codes.Unavailable, "the server did not process the call: "+err.Error())
+		return status.New(codes.Unavailable, err.Error())
 	case err.Cause != nil:
 		if st, ok := status.FromError(err.Cause); ok {
 			return st // of our own, given to Close
 		}
 		return status.New(codes.Unavailable, s.client.lostText(err.Cause))
+	case !err.Remote && err.Code == frame.EnhanceYourCalm: // header lists over the limit
+		return status.New(codes.Unavailable, err.Error())
 	case !err.Remote:
 		return status.New(codes.Internal, err.Error())
 	}
 	if d, ok := s.ctx.Deadline(); ok && err.Code == frame.Cancel && !time.Now().Before(d) {
 		return status.New(codes.DeadlineExceeded, context.DeadlineExceeded.Error())
 	}
-	return status.New(grpcwire.RSTCode(uint32(err.Code)), fmt.Sprintf("stream terminated by RST_STREAM with error code: %v", err.Code))
+	return grpcwire.RSTStatus(uint32(err.Code))
 }

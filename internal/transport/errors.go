@@ -14,6 +14,8 @@ var (
 	errHeaderSent = status.Error(codes.Internal, "transport: SendHeader called multiple times")
 	errFinished   = status.Error(codes.Internal, "the call has ended already")
 
+	errConnGone = status.Error(codes.Unavailable, "transport is closing")
+
 	// Without a status: a handler that returns it ends the call with Unknown.
 	errCompressLate = errors.New("transport: set send compressor called after headers sent or stream done")
 )

@@ -81,7 +81,7 @@ func TestMalformedBinaryReply(t *testing.T) {
 		"trailers":        {[][]byte{headers(false, responseFields), headers(true, ok, bad)}, codes.Internal, text},
 		"trailers only":   {[][]byte{headers(true, responseFields, notFound, bad)}, codes.Internal, text},
 		"not gRPC":        {[][]byte{headers(true, []string{":status", "404"}, bad)}, codes.Unimplemented, ""},
-		"status details":  {[][]byte{headers(true, responseFields, notFound, []string{"grpc-status-details-bin", "!"})}, codes.NotFound, "m"},
+		"status details":  {[][]byte{headers(true, responseFields, notFound, []string{"grpc-status-details-bin", "!"})}, codes.Internal, ""},
 		"nothing of this": {[][]byte{headers(false, responseFields), headers(true, notFound)}, codes.NotFound, "m"},
 	} {
 		t.Run(name, func(t *testing.T) {

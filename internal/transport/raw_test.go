@@ -110,7 +110,9 @@ func (p *rawPeer) decode(b []byte) map[string]string {
 }
 
 // rawServer answers the one call of a client, which is returned, with frames.
-func rawServer(t *testing.T, answer []byte) *Client {
+func rawServer(t *testing.T, answer []byte) *Client { return rawServerFor(t, answer, nil) }
+
+func rawServerFor(t *testing.T, answer []byte, cfg *ClientConfig) *Client {
 	s := &testServer{t: t, lis: bufconn.Listen(1 << 20)}
 	served := make(chan struct{})
 	go func() {
@@ -133,7 +135,7 @@ func rawServer(t *testing.T, answer []byte) *Client {
 			}
 		}
 	}()
-	c, _ := s.dial(nil)
+	c, _ := s.dial(cfg)
 	t.Cleanup(func() {
 		c.Close(nil)
 		s.lis.Close()

@@ -74,7 +74,7 @@ func parseResponse(b *h2.HeaderBlock) *response {
 			return r
 		}
 	}
-	if r.hasStatus = st.HasStatus(); r.hasStatus && st.Code != "0" {
+	if r.hasStatus = st.HasStatus(); r.hasStatus && (st.Code != "0" || st.HasDetails()) {
 		// An OK is an OK, however it is spelt, and whatever comes with it.
 		if s := st.Status(r.httpStatus); s.Code() != codes.OK {
 			r.status = s
@@ -102,14 +102,15 @@ func (r *response) malformed() error {
 // verdict is the status that a block which ends the call brings. It is nil for
 // OK.
 func (r *response) verdict(headers *response) *status.Status {
+	if headers == nil {
+		headers = r
+	}
 	switch {
+	case !headers.isGRPC: // whoever answered, it was no gRPC server
 	case r.hasStatus && r.unreadable != nil:
 		return r.unreadable
 	case r.hasStatus:
 		return r.status
-	}
-	if headers == nil {
-		headers = r
 	}
 	return grpcwire.MissingStatus(headers.httpStatus, headers.contentType)
 }

@@ -36,6 +36,7 @@ type ServerStream struct {
 	body               // its mu guards what follows
 	fed          bool  // something of it has come
 	ended        bool  // the client has said all
+	stranded     bool  // the connection is gone
 	bodyErr      error // what was wrong with what it said
 	header       metadata.MD
 	trailer      metadata.MD
@@ -311,7 +312,7 @@ func (s *ServerStream) HeaderSent() bool {
 func (s *ServerStream) Send(p Payload) error {
 	if err := s.ctxErr(); err != nil {
 		p.Data.Free()
-		return status.FromContextError(err).Err()
+		return s.sendError(err)
 	}
 	for {
 		room := s.h2.Room()
@@ -322,7 +323,7 @@ func (s *ServerStream) Send(p Payload) error {
 		case <-room:
 		case <-s.callContext.Done():
 			p.Data.Free()
-			return status.FromContextError(s.ctxErr()).Err()
+			return s.sendError(s.ctxErr())
 		}
 	}
 	f := p.frames()
@@ -382,9 +383,19 @@ func (s *ServerStream) send(f h2.Frames) error {
 		return headerListError(tooLarge).Err()
 	}
 	if cause := s.ctxErr(); cause != nil {
-		return status.FromContextError(cause).Err()
+		return s.sendError(cause)
 	}
 	return status.Error(codes.Unavailable, err.Error())
+}
+
+// sendError is why nothing can be sent on a stream whose context has ended with cause.
+func (s *ServerStream) sendError(cause error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stranded {
+		return errConnGone
+	}
+	return status.FromContextError(cause).Err()
 }
 
 // headersDone follows the sending of the response headers. If the client does not take
@@ -607,8 +618,11 @@ func (s *ServerStream) endBody(err error) {
 }
 
 // OnAbort implements h2.Receiver.
-func (r *serverReceiver) OnAbort(*h2.StreamError) {
+func (r *serverReceiver) OnAbort(err *h2.StreamError) {
 	s := (*ServerStream)(r)
+	s.mu.Lock()
+	s.stranded = err.Cause != nil
+	s.mu.Unlock()
 	s.callContext.cancel(context.Canceled)
 	s.mu.Lock()
 	s.close()

@@ -16,7 +16,7 @@ import (
 // are to be skipped before anything is mapped.
 func HTTPStatusCode(httpStatus int) codes.Code {
 	switch httpStatus {
-	case http.StatusBadRequest, http.StatusRequestHeaderFieldsTooLarge:
+	case http.StatusBadRequest:
 		return codes.Internal
 	case http.StatusUnauthorized:
 		return codes.Unauthenticated

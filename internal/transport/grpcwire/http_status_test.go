@@ -15,7 +15,7 @@ func TestHTTPStatusCode(t *testing.T) {
 		403: codes.PermissionDenied,
 		404: codes.Unimplemented,
 		429: codes.Unavailable,
-		431: codes.Internal,
+		431: codes.Unknown,
 		502: codes.Unavailable,
 		503: codes.Unavailable,
 		504: codes.Unavailable,

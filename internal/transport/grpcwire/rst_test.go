@@ -19,7 +19,7 @@ func TestRST(t *testing.T) {
 		{0, codes.Internal, "NO_ERROR"},
 		{1, codes.Internal, "PROTOCOL_ERROR"},
 		{2, codes.Internal, "INTERNAL_ERROR"},
-		{3, codes.Internal, "FLOW_CONTROL_ERROR"},
+		{3, codes.ResourceExhausted, "FLOW_CONTROL_ERROR"},
 		{4, codes.Internal, "SETTINGS_TIMEOUT"},
 		{5, codes.Internal, "STREAM_CLOSED"},
 		{6, codes.Internal, "FRAME_SIZE_ERROR"},
@@ -27,11 +27,11 @@ func TestRST(t *testing.T) {
 		{8, codes.Canceled, "CANCEL"},
 		{9, codes.Internal, "COMPRESSION_ERROR"},
 		{10, codes.Internal, "CONNECT_ERROR"},
-		{11, codes.ResourceExhausted, "bandwidth"},
-		{12, codes.PermissionDenied, "not secure enough"},
+		{11, codes.ResourceExhausted, "ENHANCE_YOUR_CALM"},
+		{12, codes.PermissionDenied, "INADEQUATE_SECURITY"},
 		{13, codes.Internal, "HTTP_1_1_REQUIRED"},
-		{14, codes.Internal, "0xe"},
-		{math.MaxUint32, codes.Internal, "0xffffffff"},
+		{14, codes.Unknown, "unknown error code 0xe"},
+		{math.MaxUint32, codes.Unknown, "0xffffffff"},
 	}
 	for _, tt := range tests {
 		st := RSTStatus(tt.code)

@@ -43,6 +43,9 @@ func (f *StatusFields) Add(name, value string) bool {
 	return true
 }
 
+// HasDetails reports whether a grpc-status-details-bin was seen.
+func (f *StatusFields) HasDetails() bool { return f.nDetails > 0 }
+
 // HasStatus reports whether a grpc-status was seen.
 func (f *StatusFields) HasStatus() bool { return f.seen || f.Code != "" }
 
@@ -51,27 +54,30 @@ func (f *StatusFields) HasStatus() bool { return f.seen || f.Code != "" }
 // it must be used"); see [MissingStatus].
 //
 // The google.rpc.Status in grpc-status-details-bin is the result where there is exactly
-// one and its code is that of grpc-status. Where it is broken or disagrees, grpc-status
-// and grpc-message stand alone. A code that is no number gives codes.Unknown and a message
-// that names it. One that is not defined is passed on, as statuscodes.md allows:
-// applications have codes of their own.
+// one. Where it is no base64, or has another code than grpc-status, the status is Internal:
+// as in the published module, whose texts these are. One that is no google.rpc.Status is
+// left out. A code that is no number gives codes.Unknown and a message that names it. One that
+// is not defined is passed on, as statuscodes.md allows: applications have codes of their own.
 func (f *StatusFields) Status(httpStatus int) *status.Status {
 	if !f.HasStatus() {
 		return MissingStatus(httpStatus, ContentTypeGRPC)
 	}
-	if f.Code == "0" && f.Message == "" {
+	if f.Code == "0" && f.Message == "" && f.nDetails == 0 {
 		return okStatus
 	}
 	n, ok := parseCode(f.Code)
 	if !ok {
-		return status.Newf(codes.Unknown, "malformed %s %q%s", HeaderGRPCStatus, clip(f.Code), f.suffix())
+		_, err := strconv.ParseInt(clip(f.Code), 10, 32)
+		if err == nil {
+			err = fmt.Errorf("%q is no number of digits alone", clip(f.Code))
+		}
+		return status.Newf(codes.Unknown, "transport: malformed %s: %v%s", HeaderGRPCStatus, err, f.suffix())
 	}
 	code := codes.Code(n)
-	if code == codes.OK {
-		return status.New(codes.OK, DecodePercent(f.Message))
-	}
-	if detailed := f.detailed(code); detailed != nil {
-		return status.FromProto(detailed)
+	if f.nDetails == 1 {
+		if st := f.detailed(code); st != nil {
+			return st
+		}
 	}
 	return status.New(code, DecodePercent(f.Message))
 }
@@ -105,20 +111,21 @@ func CodeString(c codes.Code) string {
 
 var okStatus = status.New(codes.OK, "")
 
-// detailed returns the google.rpc.Status of the details, or nil where it cannot be used.
-func (f *StatusFields) detailed(code codes.Code) *spb.Status {
-	if f.Details == "" || f.nDetails > 1 {
-		return nil
-	}
+// detailed returns the status of the details, or nil where they are none.
+func (f *StatusFields) detailed(code codes.Code) *status.Status {
 	wire, err := DecodeBinary(f.Details)
 	if err != nil {
-		return nil
+		return status.Newf(codes.Internal, "transport: malformed %s: %v", HeaderStatusDetails, err)
 	}
 	p := new(spb.Status)
-	if proto.Unmarshal(wire, p) != nil || codes.Code(p.GetCode()) != code {
+	if proto.Unmarshal(wire, p) != nil {
 		return nil
 	}
-	return p
+	if codes.Code(p.GetCode()) != code {
+		return status.Newf(codes.Internal, "%s mismatch: %s=%v, %s=%q, %s=%v", HeaderStatusDetails,
+			HeaderGRPCStatus, code, HeaderGRPCMessage, DecodePercent(f.Message), HeaderStatusDetails, p)
+	}
+	return status.FromProto(p)
 }
 
 // suffix is the message as the tail of one of ours.

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transport
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/internal/transport/h2/frame"
+)
+
+// TestResponseRules: what clients make of answers, by section of RFC 9113 where it breaks a
+// rule of that. Codes and texts are those of the published module.
+func TestResponseRules(t *testing.T) {
+	head := func(pairs ...string) []byte { return headers(false, pairs) }
+	tail := func(pairs ...string) []byte { return headers(true, pairs) }
+	data := func(body string, end bool) []byte {
+		return append(frame.AppendDataHeader(nil, 1, len(body), end), body...)
+	}
+	rst := func(code frame.ErrCode) []byte { return frame.AppendRSTStream(nil, 1, code) }
+	const message = "\x00\x00\x00\x00\x01m"
+	const html = "text/html"
+	good, ok := headers(false, responseFields), tail("grpc-status", "0")
+	with := func(pairs ...string) []byte { return headers(false, responseFields, pairs) }
+	unexpected := func(code string) string {
+		return "unexpected HTTP status code received from server: " + code + `; transport: received unexpected content-type "text/html"`
+	}
+	for _, tt := range []struct {
+		name   string
+		answer [][]byte
+		code   codes.Code
+		text   string // how it begins
+	}{
+		{"a reply", [][]byte{good, data(message, false), ok}, codes.OK, ""},
+		{"OK with other details", [][]byte{good, tail("grpc-status", "0", "grpc-status-details-bin", "CAUSAk9L")}, codes.Internal, "grpc-status-details-bin mismatch: grpc-status=OK"},
+		{"other details", [][]byte{good, tail("grpc-status", "3", "grpc-message", "m", "grpc-status-details-bin", "CAUSAk9L")}, codes.Internal, `grpc-status-details-bin mismatch: grpc-status=InvalidArgument, grpc-message="m", grpc-status-details-bin=code:5`},
+		{"broken details", [][]byte{good, tail("grpc-status", "3", "grpc-status-details-bin", "!!!")}, codes.Internal, "transport: malformed grpc-status-details-bin: "},
+
+		{"a web page", [][]byte{head(":status", "503", "content-type", html), data("<p>", false), data("no", true)}, codes.Unavailable, unexpected("503 (Service Unavailable)") + "\ndata: \"<p>no\""},
+		{"a web page that goes on", [][]byte{head(":status", "503", "content-type", html), data(strings.Repeat("x", 2000), false)}, codes.Unavailable, unexpected("503 (Service Unavailable)") + "\ndata: \"xxx"},
+		{"a web page with trailers", [][]byte{head(":status", "404", "content-type", html), data("no", false), tail("grpc-status", "5")}, codes.Unimplemented, unexpected("404 (Not Found)") + "\ndata: \"no\""},
+		{"a web page cut off", [][]byte{head(":status", "404", "content-type", html), data("no", false), rst(frame.InternalError)}, codes.Unimplemented, unexpected("404 (Not Found)") + "\ndata: \"no\""},
+		{"an empty web page", [][]byte{tail(":status", "200", "content-type", html)}, codes.Unknown, unexpected("200 (OK)")},
+		{"a web page with a grpc-status", [][]byte{tail(":status", "404", "content-type", html, "grpc-status", "5")}, codes.Unimplemented, unexpected("404 (Not Found)")},
+		{"404 of gRPC with a grpc-status", [][]byte{tail(":status", "404", "content-type", "application/grpc", "grpc-status", "5", "grpc-message", "m")}, codes.NotFound, "m"},
+		{"404 of gRPC with a grpc-status in trailers", [][]byte{head(":status", "404", "content-type", "application/grpc"), tail("grpc-status", "5", "grpc-message", "m")}, codes.NotFound, "m"},
+		{"404 of gRPC without", [][]byte{head(":status", "404", "content-type", "application/grpc"), tail("x", "y")}, codes.Unimplemented, "unexpected HTTP status code received from server: 404 (Not Found)"},
+		{"431", [][]byte{tail(":status", "431", "content-type", html)}, codes.Unknown, "unexpected HTTP status code received from server: 431"},
+
+		{"RST FLOW_CONTROL_ERROR", [][]byte{rst(frame.FlowControlError)}, codes.ResourceExhausted, "stream terminated by RST_STREAM with error code: FLOW_CONTROL_ERROR"},
+		{"RST of an unknown code", [][]byte{rst(0x99)}, codes.Unknown, "stream terminated by RST_STREAM with error code: unknown error code 0x99"},
+		{"RST REFUSED_STREAM", [][]byte{rst(frame.RefusedStream)}, codes.Unavailable, "stream terminated by RST_STREAM with error code: REFUSED_STREAM"},
+		{"large headers", [][]byte{with("x1", strings.Repeat("x", 120), "x2", strings.Repeat("x", 120), "x3", strings.Repeat("x", 120))}, codes.Unavailable, ""},
+
+		{"8.1 :status in trailers", [][]byte{good, tail(":status", "200", "grpc-status", "0")}, codes.Internal, ""},
+		{"8.1 headers in the middle", [][]byte{good, good, ok}, codes.Internal, ""},
+		{"8.1 DATA before HEADERS", [][]byte{data(message, false)}, codes.Internal, ""},
+		{"8.1 informational headers", [][]byte{head(":status", "103", "x", "y"), good, ok}, codes.OK, ""},
+		{"8.1 informational headers at the end", [][]byte{tail(":status", "103")}, codes.Internal, ""},
+		{"8.1.1 content-length", [][]byte{with("content-length", "6"), data(message, false), ok}, codes.OK, ""},
+		{"8.1.1 content-length, less comes", [][]byte{with("content-length", "7"), data(message, false), ok}, codes.Internal, ""},
+		{"8.1.1 content-length, more comes", [][]byte{with("content-length", "5"), data(message, false), ok}, codes.Internal, ""},
+		{"8.1.1 content-length that is no number", [][]byte{with("content-length", "x"), ok}, codes.Internal, ""},
+		{"8.2.1 upper-case name", [][]byte{with("X", "y"), ok}, codes.Internal, ""},
+		{"8.2.1 NUL", [][]byte{with("x", "\x00"), ok}, codes.Internal, ""},
+		{"8.2.1 control character in trailers", [][]byte{good, tail("grpc-status", "0", "x", "\x01")}, codes.Internal, ""},
+		{"8.2.1 white space around an application's value", [][]byte{with("x", " a "), ok}, codes.OK, ""},
+		{"8.2.1 white space around a message", [][]byte{good, tail("grpc-status", "5", "grpc-message", "m: ")}, codes.NotFound, "m: "},
+		{"8.2.2 connection", [][]byte{with("connection", "close"), ok}, codes.Internal, ""},
+		{"8.3 pseudo-header of requests", [][]byte{head(":status", "200", ":path", "/x", "content-type", "application/grpc"), ok}, codes.Internal, ""},
+		{"8.3 pseudo-header after a field", [][]byte{head("content-type", "application/grpc", ":status", "200"), ok}, codes.Internal, ""},
+		{"8.3.2 no :status", [][]byte{head("content-type", "application/grpc"), ok}, codes.Internal, ""},
+		{"8.3.2 two :status", [][]byte{head(":status", "200", ":status", "200", "content-type", "application/grpc"), ok}, codes.Internal, ""},
+		{"8.3.2 :status that is no status", [][]byte{head(":status", "abc", "content-type", "application/grpc"), ok}, codes.Internal, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				limit := uint32(400)
+				c := rawServerFor(t, slices.Concat(tt.answer...), &ClientConfig{Tuning: Tuning{MaxHeaderListSize: &limit}})
+				st, err := c.NewStream(t.Context(), &Call{Method: "/test.Echo/Any", MaxRecvMsgSize: 1 << 20}, nil, true)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for {
+					if _, err := st.Recv(); err != nil {
+						break
+					}
+				}
+				end := st.Status()
+				if end.Code() != tt.code || !strings.HasPrefix(squeeze(end.Message()), tt.text) {
+					t.Errorf("the call ends with %v %q, want %v %q", end.Code(), end.Message(), tt.code, tt.text)
+				}
+				if md := st.Trailer(); md == nil {
+					t.Error("the trailers are nil: programs write to them")
+				}
+			})
+		})
+	}
+}
+
+// squeeze makes one space of several: those in texts of protobuf messages vary.
+func squeeze(s string) string {
+	for strings.Contains(s, "  ") {
+		s = strings.ReplaceAll(s, "  ", " ")
+	}
+	return s
+}
+
+// TestRefusedAfterHeaders: a server that has answered has processed the call, whatever it
+// says later.
+func TestRefusedAfterHeaders(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		answer := append(headers(false, responseFields), frame.AppendRSTStream(nil, 1, frame.RefusedStream)...)
+		c := rawServer(t, answer)
+		st, err := c.NewStream(t.Context(), &Call{Method: "/test.Echo/Any"}, nil, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		st.AwaitEnd()
+		if st.Unprocessed() || st.Status().Code() != codes.Unavailable {
+			t.Errorf("unprocessed %v, %v", st.Unprocessed(), st.Status())
+		}
+	})
+}
