@@ -27,4 +27,26 @@
 // A received message is a [mem.Buffer] that belongs to the stream until it is
 // returned by Recv, and to the caller from then on. A message to send belongs
 // to the transport from the call on, also if that fails.
+//
+// # Where RFC 9113 says otherwise
+//
+// Every rule of RFC 9113 that a peer can break is kept, and tested in rules_test.go of
+// package h2, in request_test.go and in response_test.go, by section, but for these:
+//
+//	section  what is done instead                          why
+//	5.1      frames on closed streams are discarded        the peer may not have known yet; servers end the
+//	         by clients, and by servers within a range      connection for HEADERS on what the client ended
+//	         of ids where they cut streams off
+//	6.5.3    surplus acknowledgements of SETTINGS are      what shares a port, such as cmux, sends SETTINGS
+//	         ignored, within the budget of package h2       of its own before the server does
+//	8.2.1    white space at either end of what the          clients send "Bearer " without a token, servers
+//	         application fills passes: metadata,            messages that end in a space; PROTOCOL-HTTP2 lets
+//	         user-agent, grpc-message                       it pass, and the values go nowhere else
+//	8.3.1    an empty :authority is accepted                connections in memory have no name
+//	8.3.1    a Host that differs from :authority is         the client learns what is wrong
+//	         answered with 400 rather than RST_STREAM
+//
+// Stricter than the published module, as the RFC asks: te other than "trailers",
+// connection-specific fields, content-length that contradicts DATA, missing :scheme, empty
+// :path, pseudo-headers in trailers.
 package transport
