@@ -9,6 +9,8 @@ import (
 	"io"
 	"net"
 	"os"
+	"runtime"
+	"sync"
 	"testing"
 	"time"
 
@@ -268,4 +270,26 @@ func TestRejectedLate(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	client.Close()
+}
+
+// TestCloseDuringHandshake has Close come anywhere in a handshake, and right after it: it
+// writes nothing that the handshake writes without a lock, and no buffer is left.
+func TestCloseDuringHandshake(t *testing.T) {
+	forEachMode(t, func(t *testing.T, m mode) {
+		for i := range 20 {
+			a, b := sockets(t, "unix")
+			client := newConn(t, a, m.config(), false, m.release)
+			server := newConn(t, b, m.config(), true, m.release)
+			var wg sync.WaitGroup
+			wg.Go(func() {
+				for range i * i {
+					runtime.Gosched()
+				}
+				client.Close()
+			})
+			_ = tryShake(client, server) // it may have been in time
+			wg.Wait()
+			server.Close()
+		}
+	})
 }

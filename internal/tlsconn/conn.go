@@ -32,8 +32,8 @@ type Conn struct {
 	sock    socket
 	sockW   readyreader.Writer
 	pool    mem.BufferPool
-	release bool // tls.Conn reads from our buffers: see layout.go
-	open    bool // the handshake is over; from here on tls.Conn never waits
+	release bool        // tls.Conn reads from our buffers: see layout.go
+	open    atomic.Bool // the handshake is over; from here on tls.Conn never waits
 
 	rmu sync.Mutex
 	// Guarded by rmu, which the reader holds except while it waits.
@@ -97,7 +97,12 @@ func (c *Conn) HandshakeContext(ctx context.Context) error {
 		}
 		return err
 	}
-	c.open = true
+	c.rmu.Lock() // Close may come at any time
+	defer c.rmu.Unlock()
+	if c.closed {
+		return net.ErrClosed
+	}
+	c.open.Store(true)
 	if c.release {
 		c.intake.dry = !c.holdsRecord()
 		c.settle()

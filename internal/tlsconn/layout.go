@@ -122,7 +122,7 @@ func (c *Conn) stash() {
 
 // drop forgets all input.
 func (c *Conn) drop() {
-	if c.release && c.open {
+	if c.release && c.open.Load() {
 		b := buffersOf(c.tls)
 		*b.raw, *b.input, *b.hand = bytes.Buffer{}, bytes.Reader{}, bytes.Buffer{}
 	}

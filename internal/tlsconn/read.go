@@ -46,7 +46,7 @@ func (c *Conn) Read(p []byte) (int, error) { return c.read(p, true) }
 // alone, after TryRead returned ErrWouldBlock.
 func (c *Conn) ReleaseIdle() {
 	c.rmu.Lock()
-	if c.release && c.open && !c.closed && c.intake.dry {
+	if c.release && c.open.Load() && !c.closed && c.intake.dry {
 		c.stash()
 	}
 	c.rmu.Unlock()

@@ -18,7 +18,7 @@ type wire Conn
 // Read implements net.Conn. After the handshake the reader calls it within
 // tls.Conn.Read.
 func (w *wire) Read(p []byte) (int, error) {
-	if !w.open {
+	if !w.open.Load() {
 		if r, ok := w.sock.(io.Reader); ok { // it keeps an account
 			return r.Read(p)
 		}
@@ -41,7 +41,7 @@ func (w *wire) Read(p []byte) (int, error) {
 
 // Write implements net.Conn: see outbox.
 func (w *wire) Write(p []byte) (int, error) {
-	if !w.open {
+	if !w.open.Load() {
 		return w.raw.Write(p)
 	}
 	if err := w.out.add(p, w.pool); err != nil {
@@ -54,7 +54,7 @@ func (w *wire) Write(p []byte) (int, error) {
 // the outbox leaves if there is room for it.
 func (w *wire) Close() error {
 	c := (*Conn)(w)
-	if !c.open {
+	if !c.open.Load() {
 		return c.raw.Close()
 	}
 	if c.out.send.TryLock() {
@@ -74,21 +74,21 @@ func (w *wire) RemoteAddr() net.Addr { return w.raw.RemoteAddr() }
 // close_notify. They would hit what is still waiting to be sent.
 
 func (w *wire) SetDeadline(t time.Time) error {
-	if !w.open {
+	if !w.open.Load() {
 		return w.raw.SetDeadline(t)
 	}
 	return nil
 }
 
 func (w *wire) SetReadDeadline(t time.Time) error {
-	if !w.open {
+	if !w.open.Load() {
 		return w.raw.SetReadDeadline(t)
 	}
 	return nil
 }
 
 func (w *wire) SetWriteDeadline(t time.Time) error {
-	if !w.open {
+	if !w.open.Load() {
 		return w.raw.SetWriteDeadline(t)
 	}
 	return nil
