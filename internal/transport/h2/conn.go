@@ -140,6 +140,7 @@ type active struct {
 	headers HeaderBlock
 	memos   memos
 	frags   fragments
+	large   pile      // a frame that is larger than the read buffer need be
 	batch   bool      // frames were read since the last BatchEnd
 	broke   bool      // more than twice the bound is held, or was a moment ago
 	now     time.Time // when the batch began
@@ -190,6 +191,7 @@ func (a *active) release(pool mem.BufferPool) {
 	a.ledger = ledger{}
 	a.broke = false
 	a.frags.drop(pool) // a connection may end in the middle of a field block
+	a.frags.charged = 0
 	a.batch, a.caused = false, false
 	a.wait = nil // a channel may belong to a synctest bubble
 	a.memos.clear()

@@ -63,6 +63,37 @@
 // A FieldSource for trailers may be asked after Send has returned, as long as
 // DATA in front of it waits for the windows.
 //
+// # What a peer makes us hold
+//
+// Everything that came from the peer and is kept is charged to the connection's
+// account (account.go), at what it costs in memory, and refunded when it is given back
+// or becomes the application's. The account is guarded by Conn.mu and costs no lock of
+// its own:
+//
+//   - The reader charges. What it takes while it has not mu (bodies, parts of a field
+//     block, what was made of a block) it notes in its ledger, and enters that when
+//     it takes mu anyway: at the next frame, at the end of its batch at the latest.
+//   - A stream that the peer opened is charged with what it takes, from its
+//     acceptance to the end of both the stream and its handler (Stream.Done); what is
+//     left of its charges then is refunded in one piece (settle). A stream of ours is
+//     settled when it ends: what it still has is the application's.
+//   - Who takes a message refunds it with Consume, which takes mu for the window.
+//     When the peer has said all there is no window, and it is told now and then
+//     (Refund).
+//   - What is made of a field block (SetMemo), and the entries of the HPACK table it
+//     refers to, may be held by many streams and a memo. It is charged once, with
+//     the first holder, and refunded with the last.
+//
+// Past the bound (Config.MaxHeld) the peer's new streams are refused with
+// ENHANCE_YOUR_CALM; past twice the bound the connection ends with a GOAWAY that
+// says so. That is a last resort: nothing here costs more than a small multiple of
+// what the peer sent for it. In particular, memory for a message is reserved as the
+// message arrives, at twice of that; a peer may have more at once as far as it has
+// sent as many bytes before, and they are not held (account.ahead).
+//
+// What waits to be sent is not in the account: it is bounded elsewhere (limits.go), or
+// the application's.
+//
 // # How a connection ends
 //
 //   - kill marks it as dead, with the cause that everybody is told: the first

@@ -145,17 +145,22 @@ func (c *Conn) readFrame() error {
 // buffer. It is gathered as it arrives.
 func (c *Conn) dispatchLarge(h frame.Header) error {
 	c.act.rd.Discard(frame.HeaderLen)
-	var payload []byte
+	p := &c.act.large
+	defer func() {
+		p.drop(c.cfg.Pool)
+		c.act.ledger.note(p)
+	}()
 	for left := int(h.Length); left > 0; {
 		b, err := c.await(min(left, frame.MinMaxFrameSize))
 		if err != nil {
 			return unexpectedEOF(err)
 		}
-		payload = append(payload, b...)
+		p.add(b, c.cfg.Pool)
+		c.act.ledger.note(p)
 		left -= len(b)
 		c.act.rd.Discard(len(b))
 	}
-	return c.dispatch(h, payload)
+	return c.dispatch(h, p.join(c.cfg.Pool))
 }
 
 // checkSequence applies the rules about which frame may come next.

@@ -40,16 +40,14 @@ func (c *Conn) onContinuation(h frame.Header, p []byte) error {
 
 func (c *Conn) addFragment(p []byte) error {
 	a := c.act
-	held := a.frags.held
 	err := a.frags.add(p, c.cfg.maxHeaderList(), c.cfg.Pool)
-	a.ledger.loose += a.frags.held - held
-	a.frags.charged += a.frags.held - held
+	a.ledger.note(&a.frags.pile)
 	return err
 }
 
 func (c *Conn) dropFragments() {
-	c.act.ledger.loose -= c.act.frags.charged
 	c.act.frags.drop(c.cfg.Pool)
+	c.act.ledger.note(&c.act.frags.pile)
 }
 
 // onBlock takes a whole field block. void is a stream error its frames already

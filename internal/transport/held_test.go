@@ -1,0 +1,444 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transport
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"runtime"
+	"runtime/metrics"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+	imem "google.golang.org/grpc/internal/mem"
+	"google.golang.org/grpc/internal/transport/grpcwire"
+	"google.golang.org/grpc/internal/transport/h2"
+	"google.golang.org/grpc/internal/transport/h2/frame"
+	"google.golang.org/grpc/internal/transport/h2/hpack"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/status"
+)
+
+// What a peer makes a connection hold is at most four times what it sent, and 600 bytes a
+// stream. The heap is looked at, not the account alone: it might be wrong.
+
+// slack is what the heap may grow by for other reasons: goroutines, buffers that are in
+// the pool, the runtime.
+const slack = 1 << 20
+
+func heap() int64 {
+	runtime.GC()
+	runtime.GC() // what was in sync.Pools is gone after the second
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// idleHandler waits for the end of each call.
+func idleHandler(s *ServerStream) {
+	<-s.Context().Done()
+	_ = s.Finish(nil)
+}
+
+// oftenPings lets settle be called as often as a test likes.
+var oftenPings = keepalive.EnforcementPolicy{MinTime: 1, PermitWithoutStream: true}
+
+// attacker is a rawPeer that counts what it sends, and reads nothing until asked.
+type attacker struct {
+	*rawPeer
+	sent  int64
+	pings byte
+}
+
+func attack(t *testing.T, s *testServer) *attacker { return &attacker{rawPeer: rawClient(t, s)} }
+
+func (a *attacker) send(b []byte) {
+	a.sent += int64(len(b))
+	a.write(b)
+}
+
+// settle waits until everything sent so far was dealt with. It returns the codes that
+// streams were reset with.
+func (a *attacker) settle() (resets []frame.ErrCode) {
+	a.pings++
+	a.write(frame.AppendPing(nil, false, [8]byte{a.pings}))
+	for {
+		h, b, ok := a.read()
+		switch {
+		case !ok:
+			a.t.Fatal("the connection ended")
+		case h.Type == frame.RSTStream:
+			code, _ := frame.ParseRSTStream(h, b)
+			resets = append(resets, code)
+		case h.Type == frame.Ping && h.Flags.Has(frame.FlagAck) && b[0] == a.pings:
+			return resets
+		}
+	}
+}
+
+// headers opens stream id with a block.
+func (a *attacker) headers(id uint32, block []byte, end bool) {
+	a.send(frame.AppendHeaders(nil, frame.HeadersParams{StreamID: id, Block: block, EndStream: end}))
+}
+
+func dataFrame(id uint32, announced int, payload []byte) []byte {
+	return append(frame.AppendDataHeader(nil, id, announced, false), payload...)
+}
+
+// bomb is a block of n references to one field of 4,000 bytes, which insert puts into the
+// table, behind what a request or response needs.
+func bomb(pairs []string, n int) (insert, refs []byte) {
+	var e hpack.Encoder
+	insert = e.Begin(nil)
+	for i := 0; i < len(pairs); i += 2 {
+		insert = e.AppendField(insert, pairs[i], pairs[i+1], hpack.WithoutIndexing)
+	}
+	refs = bytes.Clone(insert)
+	insert = e.AppendField(insert, "x", strings.Repeat("y", 4000), hpack.Incremental)
+	return insert, append(refs, bytes.Repeat([]byte{0x80 | 62}, n)...)
+}
+
+func (s *testServer) only() (c *Server) {
+	s.each(func(x *Server) { c = x })
+	return c
+}
+
+func TestReferencesAreShared(t *testing.T) {
+	const streams = 10
+	s := startServer(t, "memory", ServerConfig{}, idleHandler)
+	a := attack(t, s)
+	insert, refs := bomb(requestFields, 4000)
+	a.headers(1, insert, false)
+	a.settle()
+	before, sent := heap(), a.sent
+	for i := range streams {
+		a.headers(uint32(3+2*i), refs, false)
+	}
+	a.settle()
+	bound := 4*(a.sent-sent) + 600*streams
+	if got := heap() - before; got > bound+slack {
+		t.Errorf("%d bytes of heap for %d that were sent", got, a.sent-sent)
+	}
+	if got := int64(s.only().Stats().Held); got > bound+4*sent+600 || got == 0 {
+		t.Errorf("%d bytes are charged", got)
+	}
+}
+
+// Small blocks of large lists are not remembered, and the list is not kept, with nothing open
+// and half a frame in hand, so that the connection can't park.
+func TestMemosAreSmall(t *testing.T) {
+	s := startServer(t, "memory", ServerConfig{}, func(s *ServerStream) { _ = s.Finish(nil) })
+	a := attack(t, s)
+	insert, _ := bomb(requestFields, 0)
+	a.headers(1, insert, true)
+	a.settle()
+	before := heap()
+	for i := range 8 {
+		_, refs := bomb(requestFields, 300+i)
+		a.headers(uint32(3+2*i), refs, true)
+	}
+	a.settle()
+	a.send([]byte{0})
+	if got := heap() - before; got > 4*a.sent+slack {
+		t.Errorf("%d bytes of heap for %d that were sent", got, a.sent)
+	}
+}
+
+// TestBytesThatCome: no memory is taken for what was only announced.
+func TestBytesThatCome(t *testing.T) {
+	const streams = 200
+	s := startServer(t, "memory", ServerConfig{}, idleHandler)
+	a := attack(t, s)
+	for i := range streams {
+		a.headers(uint32(1+2*i), block(requestFields...), false)
+	}
+	a.settle()
+	lent, held, sent := imem.Default().Stats().Bytes, s.only().Stats().Held, a.sent
+	message := grpcwire.AppendPrefix(nil, false, 1<<20)
+	for i := range streams {
+		a.send(dataFrame(uint32(1+2*i), 6, append(message[:5:5], 'x')))
+	}
+	a.settle()
+	bound := int(4*(a.sent-sent)) + 600*streams
+	if got := int(imem.Default().Stats().Bytes - lent); got > bound {
+		t.Errorf("%d bytes of the pool are lent for %d that were sent", got, a.sent-sent)
+	}
+	if got := s.only().Stats().Held - held; got > bound || got < 6*streams {
+		t.Errorf("%d bytes are charged for %d that were sent", got, a.sent-sent)
+	}
+}
+
+func TestTinyMessages(t *testing.T) {
+	const n = 10_000
+	s := startServer(t, "memory", ServerConfig{}, idleHandler)
+	for _, size := range []int{0, 1} {
+		t.Run(fmt.Sprint(size), func(t *testing.T) {
+			a := attack(t, s)
+			a.headers(1, block(requestFields...), false)
+			a.settle()
+			before, sent := heap(), a.sent
+			message := append(grpcwire.AppendPrefix(nil, false, uint32(size)), make([]byte, size)...)
+			frame := dataFrame(1, 1000*len(message), bytes.Repeat(message, 1000))
+			for range n / 1000 {
+				a.send(frame)
+			}
+			a.settle()
+			if got := heap() - before; got > 4*(a.sent-sent)+slack/8 {
+				t.Errorf("%d bytes of heap for %d that were sent", got, a.sent-sent)
+			}
+			if got := int64(s.only().Stats().Held); got > 4*a.sent+600 || got < n {
+				t.Errorf("%d bytes are charged for %d that were sent", got, a.sent-sent)
+			}
+			a.nc.Close()
+			waitFor(t, "the connection to end", func() bool { return s.only() == nil })
+		})
+	}
+}
+
+// TestIncompleteBlocks: a field block that grows is not copied as it does.
+func TestIncompleteBlocks(t *testing.T) {
+	s := startServer(t, "memory", ServerConfig{}, idleHandler)
+	a := attack(t, s)
+	a.settle()
+	part := frame.AppendHeaders(nil, frame.HeadersParams{StreamID: 1, Block: block(requestFields...)})
+	part[4] &^= byte(frame.FlagEndHeaders)
+	more := append([]byte{0, 0x40, 0, byte(frame.Continuation), 0, 0, 0, 0, 1}, make([]byte, 16<<10)...)
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	a.send(part)
+	for range 100 {
+		a.send(more)
+	}
+	waitFor(t, "all of it to be there", func() bool { return int64(s.only().Stats().Held) >= a.sent*9/10 })
+	runtime.ReadMemStats(&after)
+	if got := int64(after.TotalAlloc - before.TotalAlloc); got > 2*a.sent+slack && !imem.Checking { // which drops buffers at random
+		t.Errorf("%d bytes were allocated for %d that were sent", got, a.sent)
+	}
+	if got := int64(s.only().Stats().Held); got > 2*a.sent {
+		t.Errorf("%d bytes are charged for %d that were sent", got, a.sent)
+	}
+}
+
+func goroutinesMade() uint64 {
+	sample := []metrics.Sample{{Name: "/sched/goroutines-created:goroutines"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
+}
+
+// TestRefusedRequests: what no handler is to see has no goroutine.
+func TestRefusedRequests(t *testing.T) {
+	const n = 300
+	s := startServer(t, "memory", ServerConfig{}, idleHandler)
+	a := attack(t, s)
+	a.settle()
+	bad := block(append([]string{"grpc-timeout", "soon"}, requestFields...)...)
+	var flood []byte
+	for i := range n {
+		flood = frame.AppendHeaders(flood, frame.HeadersParams{StreamID: uint32(1 + 2*i), Block: bad})
+	}
+	before := goroutinesMade()
+	a.send(flood)
+	a.settle()
+	if got := goroutinesMade() - before; got > n/10 {
+		t.Errorf("%d goroutines for %d requests that were refused", got, n)
+	}
+	waitFor(t, "all to be forgotten", func() bool { return s.only().Streams() == 0 })
+}
+
+// TestClientHoldsLittle: what holds for clients of a server holds for servers of a client.
+func TestClientHoldsLittle(t *testing.T) {
+	insert, refs := bomb(responseFields, 4000)
+	const calls = 10
+	first := true
+	served := make(chan struct{})
+	s := &testServer{t: t}
+	s.lis, _ = listen(t, "memory")
+	sent := int64(0)
+	go func() {
+		defer close(served)
+		nc, err := s.lis.Accept()
+		if err != nil {
+			return
+		}
+		defer nc.Close()
+		p := &rawPeer{t: t, nc: nc, rd: bufio.NewReader(nc)}
+		_, _ = p.rd.Discard(len(rawPreface))
+		p.write(frame.AppendSettings(nil))
+		for {
+			h, b, ok := p.read()
+			switch {
+			case !ok:
+				return
+			case h.Type == frame.Headers:
+				answer := refs
+				if first {
+					answer, first = insert, false
+				}
+				f := frame.AppendHeaders(nil, frame.HeadersParams{StreamID: h.StreamID, Block: answer})
+				sent += int64(len(f))
+				p.write(f)
+			case h.Type == frame.Ping && !h.Flags.Has(frame.FlagAck):
+				p.write(frame.AppendPing(nil, true, [8]byte(b)))
+			}
+		}
+	}()
+	c, _ := s.dial(nil)
+	t.Cleanup(func() { c.Close(nil); s.lis.Close(); <-served })
+	var streams []*ClientStream
+	open := func() {
+		st, err := c.NewStream(context.Background(), &Call{Method: "/a/b", MaxRecvMsgSize: 1}, nil, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		streams = append(streams, st)
+		waitFor(t, "headers", st.GotHeaders)
+	}
+	open()
+	before := heap()
+	for range calls {
+		open()
+	}
+	waitFor(t, "the account", func() bool { return c.Stats().Held > 0 })
+	if got := heap() - before; got > 4*calls*int64(len(refs))+600*calls+slack {
+		t.Errorf("%d bytes of heap for %d", got, calls*len(refs))
+	}
+	for _, st := range streams {
+		st.Cancel(context.Canceled)
+	}
+	waitFor(t, "all to be refunded", func() bool { return c.Stats().Held < 2<<10 }) // memos
+}
+
+// TestBoundOfWhatIsHeld: past the bound there are no new streams, past twice the bound no
+// connection, and both are said.
+func TestBoundOfWhatIsHeld(t *testing.T) {
+	const bound = 1 << 20
+	s := startServer(t, "memory", ServerConfig{Tuning: Tuning{MaxBytesHeld: bound}, Policy: oftenPings}, idleHandler)
+	a := attack(t, s)
+	body := append(grpcwire.AppendPrefix(nil, false, 1<<20), make([]byte, 16000-grpcwire.PrefixLen)...)
+	id := uint32(1)
+	open := func() (resets []frame.ErrCode) {
+		a.headers(id, block(requestFields...), false)
+		return a.settle()
+	}
+	fill := func(id uint32) {
+		for range 4 {
+			a.send(dataFrame(id, len(body), body))
+		}
+	}
+	for s.only() == nil || s.only().Stats().Held <= bound {
+		if r := open(); len(r) > 0 {
+			t.Fatalf("stream %d is refused with %d bytes held", id, s.only().Stats().Held)
+		}
+		fill(id)
+		a.settle()
+		id += 2
+	}
+	if r := open(); len(r) != 1 || r[0] != frame.EnhanceYourCalm {
+		t.Fatalf("past the bound: %v", r)
+	}
+	// What there is goes on, and as soon as it is less new streams are welcome.
+	for i := range uint32(8) {
+		a.send(frame.AppendRSTStream(nil, 1+2*i, frame.Cancel))
+	}
+	waitFor(t, "handlers to return", func() bool { return s.only().Stats().Held < bound })
+	id += 2
+	if r := open(); len(r) != 0 {
+		t.Fatalf("below the bound: %v", r)
+	}
+	if got, all := int64(s.only().Stats().Held), h2.BytesHeld(); got != all {
+		t.Errorf("%d bytes are charged, %d in all", got, all)
+	}
+	// A field block is not a stream, and of any size.
+	part := frame.AppendHeaders(nil, frame.HeadersParams{StreamID: id + 2, Block: block(requestFields...)})
+	part[4] &^= byte(frame.FlagEndHeaders)
+	a.send(part)
+	more := append([]byte{0, 0x40, 0, byte(frame.Continuation), 0}, binary.BigEndian.AppendUint32(nil, id+2)...)
+	more = append(more, make([]byte, 16<<10)...)
+	go func() {
+		for range 4 * bound >> 14 {
+			if _, err := a.nc.Write(more); err != nil {
+				return
+			}
+		}
+	}()
+	for {
+		h, b, ok := a.read()
+		if !ok {
+			t.Fatal("the connection ended without a word")
+		}
+		if h.Type != frame.GoAway {
+			continue
+		}
+		g, err := frame.ParseGoAway(h, b)
+		if err != nil || g.Code != frame.EnhanceYourCalm || !strings.Contains(string(g.Debug), "twice the bound of 1048576") {
+			t.Errorf("%+v %v", g, err)
+		}
+		break
+	}
+	a.nc.Close()
+	waitFor(t, "the account to be closed", func() bool { return h2.BytesHeld() == 0 })
+}
+
+func take(st *ClientStream) error {
+	m, err := st.Recv()
+	if err == nil {
+		m.Data.Free()
+	}
+	return err
+}
+
+// TestAccountIsExact: calls of all kinds, and in the end nothing is held, while the
+// connections are still there.
+func TestAccountIsExact(t *testing.T) {
+	s := startServer(t, "unix", ServerConfig{}, func(s *ServerStream) {
+		if strings.HasSuffix(s.Method(), "Unary") {
+			echoUnary(s)
+			return
+		}
+		echoStream(s)
+	})
+	c, _ := s.dial(nil)
+	for i := range 200 {
+		if _, err := unary(context.Background(), c, make([]byte, i*i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 50 {
+		ctx, cancel := context.WithCancel(context.Background())
+		st, err := c.NewStream(ctx, &Call{Method: "/test.Echo/Stream", MaxRecvMsgSize: math.MaxInt32}, nil, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for j := range 40 {
+			if err := st.Send(payload(make([]byte, i*j)), j == 39); err != nil {
+				t.Fatal(err)
+			}
+		}
+		switch i % 3 {
+		case 0:
+			for err == nil {
+				err = take(st)
+			}
+			if err != io.EOF || st.Status() != nil {
+				t.Fatal(err, st.Status())
+			}
+		case 1:
+			_ = take(st)
+		}
+		cancel()
+		st.Cancel(context.Canceled)
+		if i%3 > 0 && status.Code(st.Status().Err()) != codes.Canceled {
+			t.Fatal(st.Status())
+		}
+	}
+	waitFor(t, "all to be refunded", func() bool {
+		return h2.BytesHeld() == 0 && c.Stats().Held == 0 && s.only().Stats().Held == 0
+	})
+}
