@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc/attack/internal/attacker"
+	"google.golang.org/grpc/attack/internal/cloud"
 	"google.golang.org/grpc/attack/internal/kinds"
 	"google.golang.org/grpc/attack/internal/orders"
 	"google.golang.org/grpc/attack/internal/process"
@@ -57,6 +58,33 @@ type row struct {
 // field is where attacks take place.
 type field struct {
 	ours, published string // paths of victims
+	handshaker      string // address of the ALTS handshaker service, "" until it is needed
+	stop            func() // the service
+}
+
+// close stops what was started.
+func (f *field) close() {
+	if f.stop != nil {
+		f.stop()
+	}
+}
+
+// ready sees to what a kind needs. An error says why it can't be carried out here.
+func (f *field) ready(ctx context.Context, k *kinds.Kind) error {
+	if k.Serve.Security != orders.ALTS {
+		return nil
+	}
+	if err := cloud.Check(); err != nil {
+		return err
+	}
+	if f.handshaker == "" {
+		var err error
+		if f.handshaker, f.stop, err = process.StartHandshaker(ctx); err != nil {
+			return err
+		}
+	}
+	k.Serve.Handshaker = f.handshaker
+	return nil
 }
 
 func newField(ctx context.Context, ours string) (*field, error) {
@@ -121,11 +149,11 @@ func (f *field) attack(ctx context.Context, k kinds.Kind, path string) (outcome,
 	defer cancel()
 	s := &scene{kind: k}
 	var err error
-	if s.victim, err = process.Start(ctx, process.Spec{Path: path}); err != nil {
+	if s.victim, err = process.Start(ctx, process.Spec{Path: path, Cloud: k.Serve.Handshaker != ""}); err != nil {
 		return outcome{}, err
 	}
 	defer s.victim.Close()
-	if s.beside, err = process.Start(ctx, process.Spec{Path: f.published}); err != nil {
+	if s.beside, err = process.Start(ctx, process.Spec{Path: f.published, Cloud: k.Serve.Handshaker != ""}); err != nil {
 		return outcome{}, err
 	}
 	defer s.beside.Close()
@@ -152,7 +180,7 @@ func (s *scene) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.call = orders.Call{Addr: served.Addr, Security: s.kind.Serve.Security, Rate: rate}
+	s.call = orders.Call{Addr: served.Addr, Security: s.kind.Serve.Security, Handshaker: s.kind.Serve.Handshaker, Rate: rate}
 	if _, err := process.Ask[any](s.caller, orders.OpCall, s.call); err != nil {
 		return err
 	}

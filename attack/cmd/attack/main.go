@@ -89,11 +89,16 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	defer f.close()
 	var rows []row
 	printHead(os.Stdout)
 	for _, k := range chosen {
 		if ctx.Err() != nil {
 			break
+		}
+		if err := f.ready(ctx, &k); err != nil {
+			fmt.Printf("%-39s left out: %v\n", k.Name, err)
+			continue
 		}
 		r, err := f.measure(ctx, k, o.runs)
 		if err != nil {

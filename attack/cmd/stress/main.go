@@ -9,16 +9,13 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"os/signal"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -79,7 +76,7 @@ func onPlatform(ctx context.Context, args []string) error {
 	if err := cloud.Check(); err != nil {
 		return fmt.Errorf("%w: %w", errNoPlatform, err)
 	}
-	addr, stop, err := startHandshaker(ctx)
+	addr, stop, err := process.StartHandshaker(ctx)
 	if err != nil {
 		return err
 	}
@@ -94,42 +91,4 @@ func onPlatform(ctx context.Context, args []string) error {
 		return err
 	}
 	return cmd.Run()
-}
-
-// startHandshaker builds and starts the service for tests of this module.
-func startHandshaker(ctx context.Context) (addr string, stop func(), err error) {
-	root, err := process.Root()
-	if err != nil {
-		return "", nil, err
-	}
-	out, err := process.OutDir()
-	if err != nil {
-		return "", nil, err
-	}
-	path := filepath.Join(out, "handshaker")
-	build := exec.CommandContext(ctx, "go", "build", "-o", path, "./handshaker")
-	build.Dir = filepath.Join(filepath.Dir(root), "credentials", "alts", "interop")
-	if text, err := build.CombinedOutput(); err != nil {
-		return "", nil, fmt.Errorf("building the handshaker service: %w\n%s", err, text)
-	}
-	cmd := exec.CommandContext(ctx, path)
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		return "", nil, err
-	}
-	answers, err := cmd.StdoutPipe()
-	if err != nil {
-		return "", nil, err
-	}
-	if err := cmd.Start(); err != nil {
-		return "", nil, err
-	}
-	line, err := bufio.NewReader(answers).ReadString('\n')
-	if err != nil {
-		return "", nil, fmt.Errorf("the handshaker service gave no address: %w", errors.Join(err, cmd.Wait()))
-	}
-	return strings.TrimSpace(line), func() {
-		in.(io.Closer).Close()
-		_ = cmd.Wait() // it was told to end
-	}, nil
 }

@@ -5,6 +5,7 @@ package kinds
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/binary"
 	"time"
 
 	"google.golang.org/grpc/attack/internal/attacker"
@@ -308,12 +309,13 @@ func requestTrailers(c *conn) error {
 	return c.Headers(id, wire.EndStream, appendAll(nil, wire.Field{Name: "x", Value: bytesOf(mib)}))
 }
 
-// bomb is what gzip makes of n zeros.
+// bomb is what gzip makes of a message of n bytes, zeros mostly.
 func bomb(n int) []byte {
 	if bombs[n] == nil {
 		var b bytes.Buffer
 		z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression)
-		_, _ = z.Write(make([]byte, n)) // a Buffer takes everything
+		m := binary.AppendUvarint([]byte{0x0a}, uint64(n-5)) // a field of bytes
+		_, _ = z.Write(append(m, make([]byte, n-len(m))...)) // a Buffer takes everything
 		_ = z.Close()
 		bombs[n] = b.Bytes()
 	}

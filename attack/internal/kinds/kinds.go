@@ -43,14 +43,15 @@ func (k Kind) Secure() bool {
 func All() []Kind {
 	return slices.Concat(
 		settingsKinds, pingKinds, resetKinds, headerKinds, requestKinds, dataKinds, windowKinds,
-		frameKinds, connectionKinds, tlsKinds,
+		frameKinds, connectionKinds, tlsKinds, altsKinds,
 		clientControlKinds, clientStreamKinds, clientHeaderKinds, clientDataKinds, clientConnectionKinds,
 	)
 }
 
 // poured is what a stream holds that sends messages of 64 KiB to nobody: the message, as
-// the program has it and encoded, and as many bytes queued as it takes to wait.
-const poured = 320 << 10
+// the program has it and encoded, and as many bytes queued as it takes to wait; and its
+// share of what its connection is writing.
+const poured = 384 << 10
 
 // callers is work of callers that want answers.
 func callers(n int) *orders.Work {

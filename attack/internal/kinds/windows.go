@@ -52,8 +52,14 @@ var windowKinds = []Kind{
 	},
 	{
 		Name:   "server/window/unary-unread",
-		About:  "echoes of 40 KB that nobody reads, in windows of 2^31-1",
-		Attack: flood(4, false, echoLarge),
+		About:  "900 echoes on each of 200 connections, windows of 2^31-1, nobody reads",
+		Attack: hold(200, false, echoes(900)),
+	},
+	{
+		Name:   "server/window/gzip-unread",
+		About:  "4 KB that gzip blows up to 4 MiB, echoed 10 times to each of 10 connections, nobody reads",
+		Own:    100 * 4 * mib, // the messages, while they are compressed again
+		Attack: hold(10, false, gzipEchoes(10)),
 	},
 }
 
@@ -106,20 +112,41 @@ func dribble(n int) script {
 	}
 }
 
-// echoLarge wants 40 KB back.
-func echoLarge(c *attacker.Conn) error {
-	id := c.Stream()
-	if id == 1 {
-		if err := c.Settings(wire.Setting{ID: wire.InitialWindowSize, Value: 1<<31 - 1}); err != nil {
-			return err
-		}
+// echoes wants n answers.
+func echoes(n int) script {
+	return func(c *attacker.Conn) error {
 		if err := c.Window(0, 1<<31-1-window); err != nil {
 			return err
 		}
+		for range n {
+			id := c.Stream()
+			if err := c.Headers(id, 0, wire.Request(orders.Echo)); err != nil {
+				return err
+			}
+			if err := c.Data(id, wire.EndStream, wire.AppendMessage(nil, 0, append([]byte{0x0a, 60}, make([]byte, 60)...))); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
-	if err := c.Headers(id, 0, wire.Request(orders.Echo)); err != nil {
-		return err
+}
+
+// gzipEchoes wants n answers, each a thousand times as long as its question.
+func gzipEchoes(n int) script {
+	call := wire.Request(orders.Echo, wire.Field{Name: "grpc-encoding", Value: "gzip"})
+	return func(c *attacker.Conn) error {
+		if err := c.Window(0, 1<<31-1-window); err != nil {
+			return err
+		}
+		for range n {
+			id := c.Stream()
+			if err := c.Headers(id, 0, call); err != nil {
+				return err
+			}
+			if err := c.Data(id, wire.EndStream, wire.AppendMessage(nil, 1, bomb(4*mib-8))); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
-	m := append([]byte{0x0a, 0xac, 0xbb, 0x02}, make([]byte, 40364)...)
-	return c.Data(id, wire.EndStream, wire.AppendMessage(nil, 0, m))
 }

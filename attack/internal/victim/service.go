@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	_ "google.golang.org/grpc/encoding/gzip" // as many programs do
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"google.golang.org/grpc/attack/internal/orders"
