@@ -40,6 +40,11 @@ func (l *link) connected(c *transport.Client) {
 	}
 	refused := !l.closed && !l.listed
 	l.mu.Unlock()
+	if channelLog.V(2) {
+		if why := c.WhyNot(); why != "" {
+			channelLog.Infof("%s: the connection to %s keeps a goroutine and a buffer while it is idle: %s", l.ac.cc.target, l.addr.Addr, why)
+		}
+	}
 	if refused {
 		c.Close(ErrClientConnClosing)
 	}

@@ -158,6 +158,11 @@ func (s *Server) handshake(h *handshake) {
 	}
 	c.Start()
 	s.started(c)
+	if logger.V(2) {
+		if why := c.WhyNot(); why != "" {
+			logger.Infof("grpc: the connection with %v keeps a goroutine and a buffer while it is idle: %s", p.Addr, why)
+		}
+	}
 }
 
 // secure runs the handshake of the credentials.

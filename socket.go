@@ -18,6 +18,7 @@ const (
 	optionParked    = "grpc.parked"
 	optionStreams   = "grpc.streams_open"
 	optionBytesHeld = "grpc.bytes_held"
+	optionNotParked = "grpc.not_parkable" // why; absent if it can be parked
 )
 
 // listenSource is a listener for channelz.
@@ -33,6 +34,7 @@ type connSource struct {
 	conn interface {
 		Peer() *peer.Peer
 		Stats() transport.ConnStats
+		WhyNot() string
 	}
 	remoteName string
 }
@@ -51,6 +53,9 @@ func (c connSource) ChannelzSocket() channelz.SocketData {
 			{Name: optionStreams, Value: strconv.Itoa(st.Streams)},
 			{Name: optionBytesHeld, Value: strconv.Itoa(st.Held)},
 		},
+	}
+	if why := c.conn.WhyNot(); why != "" {
+		d.Options = append(d.Options, channelz.SocketOption{Name: optionNotParked, Value: why})
 	}
 	if _, client := c.conn.(*transport.Client); client {
 		d.LastLocalStreamCreated = st.LastStream

@@ -75,3 +75,11 @@ func Read() Snapshot {
 		BytesKept:   pool.Kept,
 	}
 }
+
+// Unparkable counts, among the open connections, those that can't be parked, by the reason:
+// that they are no sockets, say, or what kind of wrapper is around them. It says nothing of
+// those that are merely busy. A wrapper that turns out to be unfit while it is read is not
+// among them; the option "grpc.not_parkable" of a channelz socket says so, which has the
+// reason for any single connection. At verbosity 2 each such connection is logged when it
+// is made.
+func Unparkable() map[string]int { return transport.Unparkable() }

@@ -82,6 +82,13 @@ func (l *layer) SetDeadline(t time.Time) error      { return l.below.SetDeadline
 func (l *layer) SetReadDeadline(t time.Time) error  { return l.below.SetReadDeadline(t) }
 func (l *layer) SetWriteDeadline(t time.Time) error { return l.below.SetWriteDeadline(t) }
 
+// saying is a layer that says that it is none.
+type saying struct{ layer }
+
+func (s *saying) NetConn() net.Conn  { return nil }
+func (s *saying) ReadsOf() net.Conn  { return s.below }
+func (s *saying) WritesOf() net.Conn { return s.below }
+
 // replaying is a wrapper that looked at the first bytes and returns them once more.
 type replaying struct {
 	net.Conn
@@ -128,6 +135,9 @@ var wrappers = []struct {
 		return &layer{Conn: hider{}, below: &metering{Conn: newLimited(c, open)}}
 	}},
 	{"replaying", func(c net.Conn, open *atomic.Int64) net.Conn { return &replaying{Conn: newLimited(c, open)} }},
+	{"saying so", func(c net.Conn, open *atomic.Int64) net.Conn {
+		return &saying{layer{Conn: hider{}, below: newLimited(c, open)}}
+	}},
 	{"buffering", func(c net.Conn, open *atomic.Int64) net.Conn {
 		l := newLimited(c, open)
 		return &buffering{Conn: l, r: bufio.NewReaderSize(l, 100)}
@@ -264,3 +274,57 @@ func TestWrappedConnectionsPark(t *testing.T) {
 		}
 	}
 }
+
+// A tls.Conn that the program made parks as well, and crypto/tls holds nothing then.
+func TestTLSOfTheProgramParks(t *testing.T) {
+	if !park.Supported() {
+		t.Skip("no connection parks here")
+	}
+	const n = 4
+	cert, roots := certificate(t)
+	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
+		server := &tls.Config{Certificates: []tls.Certificate{cert}, NextProtos: []string{"h2"}, MaxVersion: version}
+		client := &tls.Config{RootCAs: roots, ServerName: "test.server", NextProtos: []string{"h2"}}
+		for _, w := range wrappers[:2] {
+			t.Run(tls.VersionName(version)+", "+w.name, func(t *testing.T) {
+				var open atomic.Int64
+				p := place{
+					server: insecure.NewCredentials(), client: insecure.NewCredentials(),
+					wrapServer: func(c net.Conn) net.Conn { return tls.Server(w.wrap(c, &open), server) },
+					wrapClient: func(c net.Conn) net.Conn { return w.wrap(tls.Client(c, client), &open) },
+				}
+				clients := p.run(t, n)
+				for range 3 {
+					check(t, clients)
+					waitFor(t, "all to park", func() bool { return footprint.Read().Parked == 2*n })
+					if got := footprint.Read(); got.BuffersLent != 0 {
+						t.Errorf("idle: %+v", got)
+					}
+				}
+			})
+		}
+	}
+}
+
+// Connections that can't park are counted by the reason.
+func TestUnparkable(t *testing.T) {
+	if !park.Supported() {
+		t.Skip("no connection parks here")
+	}
+	p := place{
+		server: insecure.NewCredentials(), client: insecure.NewCredentials(),
+		wrapServer: func(c net.Conn) net.Conn { return &opaque{layer{Conn: hider{}, below: c}} },
+		wrapClient: func(c net.Conn) net.Conn { return c },
+	}
+	check(t, p.run(t, 3))
+	const why = "*footprint_test.opaque is no socket, and does not show one below it"
+	if got := footprint.Unparkable(); len(got) != 1 || got[why] != 3 {
+		t.Error(got)
+	}
+	waitFor(t, "the others to park", func() bool { return footprint.Read().Parked == 3 })
+}
+
+// opaque is a layer that shows nothing.
+type opaque struct{ layer }
+
+func (*opaque) NetConn() net.Conn { return nil }

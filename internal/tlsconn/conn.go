@@ -125,6 +125,14 @@ func (c *Conn) NetConn() net.Conn { return c.raw }
 // RawConn is the socket to wait on. What it carries is ciphertext.
 func (c *Conn) RawConn() syscall.RawConn { return c.sock.RawConn() }
 
+// WhyNot says why the connection can't be waited for without a goroutine, "" if it can be.
+func (c *Conn) WhyNot() string {
+	if s, ok := c.sock.(interface{ WhyNot() string }); ok {
+		return s.WhyNot()
+	}
+	return ""
+}
+
 // LocalAddr returns the socket's local address.
 func (c *Conn) LocalAddr() net.Addr { return c.raw.LocalAddr() }
 

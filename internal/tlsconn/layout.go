@@ -61,8 +61,10 @@ func buffersOf(c *tls.Conn) buffers {
 }
 
 // holdsRecord reports whether tls.Conn can go on without more ciphertext.
-func (c *Conn) holdsRecord() bool {
-	b := buffersOf(c.tls)
+func (c *Conn) holdsRecord() bool { return holdsRecord(c.tls) }
+
+func holdsRecord(c *tls.Conn) bool {
+	b := buffersOf(c)
 	if b.input.Len() > 0 {
 		return true
 	}
@@ -128,4 +130,17 @@ func (c *Conn) drop() {
 	}
 	c.intake.put(c.pool)
 	c.intake.dry = false
+}
+
+// release drops what of b is empty.
+func release(b buffers) {
+	if b.hand.Len() == 0 {
+		*b.hand = bytes.Buffer{}
+	}
+	if b.input.Len() == 0 {
+		*b.input = bytes.Reader{} // it keeps raw's memory alive
+		if b.raw.Len() == 0 {
+			*b.raw = bytes.Buffer{}
+		}
+	}
 }

@@ -4,7 +4,11 @@
 
 package tlsconn
 
-import "google.golang.org/grpc/internal/transport/readyreader"
+import (
+	"crypto/tls"
+
+	"google.golang.org/grpc/internal/transport/readyreader"
+)
 
 // This build leaves tls.Conn's fields alone: Conn.release is never set.
 
@@ -24,3 +28,13 @@ func (c *Conn) drop() {
 	c.intake.put(c.pool)
 	c.intake.dry = false
 }
+
+// Nothing is adopted.
+
+type buffers struct{}
+
+func buffersOf(*tls.Conn) buffers { return buffers{} }
+
+func holdsRecord(*tls.Conn) bool { return true }
+
+func release(buffers) {}

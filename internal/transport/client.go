@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/internal/tlsconn"
 	"google.golang.org/grpc/internal/transport/grpcwire"
 	"google.golang.org/grpc/internal/transport/h2"
 	"google.golang.org/grpc/internal/transport/h2/frame"
@@ -64,8 +65,8 @@ type preface struct {
 func newClient(ctx context.Context, nc net.Conn, c *Client) error {
 	w := &preface{settled: make(chan struct{})}
 	c.wait.Store(w)
-	openConns.Add(1)
-	c.conn = h2.New(nc, h2.Client, &c.cfg.h2, (*clientHandler)(c))
+	c.conn = h2.New(tlsconn.Adopt(nc), h2.Client, &c.cfg.h2, (*clientHandler)(c))
+	opened(c.conn)
 	c.conn.Start()
 	select {
 	case <-w.settled:
@@ -91,6 +92,9 @@ func (c *Client) Authority() string { return c.authority }
 
 // Stats is how the connection stands.
 func (c *Client) Stats() ConnStats { return statsOf(c.conn, c.traffic()) }
+
+// WhyNot says why the connection can't be parked, "" if it can be.
+func (c *Client) WhyNot() string { return c.conn.WhyNot() }
 
 // Close ends the connection at once; its RPCs fail with err's text.
 func (c *Client) Close(err error) { c.conn.Close(err) }
@@ -186,7 +190,7 @@ func (h *clientHandler) GoAway(code frame.ErrCode, debug string) {
 }
 
 func (h *clientHandler) Closed(err error) {
-	openConns.Add(-1)
+	closed(h.conn)
 	h.settle(false)
 	h.events.Closed(err)
 }

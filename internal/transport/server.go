@@ -7,6 +7,7 @@ import (
 	"net"
 	"time"
 
+	"google.golang.org/grpc/internal/tlsconn"
 	"google.golang.org/grpc/internal/transport/h2"
 	"google.golang.org/grpc/internal/transport/h2/frame"
 	"google.golang.org/grpc/internal/transport/warm"
@@ -48,8 +49,8 @@ var began = time.Now().Add(-1)
 // values of ctx are those of every call's context; its end means nothing.
 func NewServer(ctx context.Context, nc net.Conn, p *peer.Peer, cfg *ServerConfig, h ServerHandler) *Server {
 	s := &Server{cfg: cfg, handler: h, ctx: ctx, peer: *p}
-	s.conn = h2.New(nc, h2.Server, &cfg.h2, (*serverHandler)(s))
-	openConns.Add(1)
+	s.conn = h2.New(tlsconn.Adopt(nc), h2.Server, &cfg.h2, (*serverHandler)(s))
+	opened(s.conn)
 	return s
 }
 
@@ -71,6 +72,9 @@ func (s *Server) Watch() { s.handler = &watchedServer{ServerHandler: s.handler} 
 
 // Stats is how the connection stands.
 func (s *Server) Stats() ConnStats { return statsOf(s.conn, s.traffic()) }
+
+// WhyNot says why the connection can't be parked, "" if it can be.
+func (s *Server) WhyNot() string { return s.conn.WhyNot() }
 
 // Close ends the connection at once; the contexts of its calls are cancelled.
 func (s *Server) Close(err error) { s.conn.Close(err) }
@@ -151,7 +155,7 @@ func (h *serverHandler) GoAway(frame.ErrCode, string) {}
 
 // Closed implements h2.Handler.
 func (h *serverHandler) Closed(err error) {
-	openConns.Add(-1)
+	closed(h.conn)
 	h.age.stop()
 	h.handler.ConnClosed((*Server)(h), err)
 }

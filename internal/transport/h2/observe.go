@@ -2,7 +2,11 @@
 
 package h2
 
-import "google.golang.org/grpc/internal/transport/readyreader"
+import (
+	"google.golang.org/grpc/internal/transport/park"
+	"google.golang.org/grpc/internal/transport/readyreader"
+	"google.golang.org/grpc/internal/transport/warm"
+)
 
 // Stats is how a connection stands at a moment.
 type Stats struct {
@@ -22,6 +26,9 @@ type Stats struct {
 	// open yet, or has made and could not send.
 	Partial int
 
+	// WhyNot says why the connection can't be parked, "" if it can be.
+	WhyNot string
+
 	SendWindow uint32 // bytes that we may send
 	RecvWindow uint32 // bytes that the peer may send
 }
@@ -35,6 +42,7 @@ func (c *Conn) Stats() Stats {
 	if l, ok := c.nc.(interface{ Held() int }); ok {
 		s.Partial = l.Held()
 	}
+	s.WhyNot = c.WhyNot()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.dead {
@@ -49,4 +57,16 @@ func (c *Conn) Stats() Stats {
 		}
 	}
 	return s
+}
+
+// WhyNot says why the connection can't be parked, "" if it can be as far as is known: of
+// one that was wrapped it may turn out while that is read. It may be called at any time.
+func (c *Conn) WhyNot() string {
+	switch {
+	case !park.Supported():
+		return "there is no poller for sockets on this system"
+	case warm.InBubble():
+		return "it is in a bubble of testing/synctest"
+	}
+	return readyreader.WhyNot(c.nc, c.readOptions())
 }

@@ -33,9 +33,13 @@ const (
 // shape is what is known of a wrapper's type.
 type shape struct{ in, out way }
 
-// way is one direction of a wrapper's: where it has Read from, or Write; and where it
-// has the better way from, which is ReadOnReady or TryWrite, unsure if from nowhere.
-type way struct{ plain, better method }
+// way is one direction of a wrapper's: where it has Read from, or Write; where it has the
+// better way from, which is ReadOnReady or TryWrite, unsure if from nowhere; and where the
+// method that names another connection, ReadsOf or WritesOf.
+type way struct{ plain, better, other method }
+
+func better(w way) method { return w.better }
+func other(w way) method  { return w.other }
 
 func inward(s shape) way  { return s.in }
 func outward(s shape) way { return s.out }
@@ -52,10 +56,12 @@ func shapeOf(t reflect.Type) shape {
 		in: way{
 			origin(t, func(t reflect.Type) (reflect.Method, bool) { return t.MethodByName("Read") }),
 			origin(t, func(t reflect.Type) (reflect.Method, bool) { return t.MethodByName("ReadOnReady") }),
+			origin(t, func(t reflect.Type) (reflect.Method, bool) { return t.MethodByName("ReadsOf") }),
 		},
 		out: way{
 			origin(t, func(t reflect.Type) (reflect.Method, bool) { return t.MethodByName("Write") }),
 			origin(t, func(t reflect.Type) (reflect.Method, bool) { return t.MethodByName("TryWrite") }),
+			origin(t, func(t reflect.Type) (reflect.Method, bool) { return t.MethodByName("WritesOf") }),
 		},
 	}
 	shapes.Store(t, s)
@@ -134,16 +140,20 @@ func generated(t reflect.Type, find lookup) bool {
 }
 
 // descend returns the innermost connection whose Read, or whose Write, is that of conn:
-// conn itself, or one that is embedded in it. It is nil if that can't be told. better
-// says that it has the better way, too.
-func descend(conn net.Conn, direction func(shape) way) (end net.Conn, better bool) {
+// conn itself, or one that is embedded in it. It is nil if that can't be told.
+// isBetter says that it has the better way, too.
+func descend(conn net.Conn, direction func(shape) way) (end net.Conn, isBetter bool) {
 	v := reflect.ValueOf(conn)
 	for range maxDepth {
 		if conn != nil && IsSocket(conn) {
 			return conn, false
 		}
-		if conn != nil && offers(v, direction) {
+		if conn != nil && offers(v, direction, better) {
 			return conn, true
+		}
+		if named := namedBy(conn, v, direction); named != nil {
+			conn, v = named, reflect.ValueOf(named)
+			continue
 		}
 		if !wraps(v) {
 			return conn, false
@@ -164,18 +174,36 @@ func descend(conn net.Conn, direction func(shape) way) (end net.Conn, better boo
 	return nil, false
 }
 
-// offers reports whether v has the better way of a direction: its own, or that of what
+// namedBy is the connection that conn, which is v, says its reads or its writes are those
+// of; nil if it says nothing. The methods are those of package experimental.
+func namedBy(conn net.Conn, v reflect.Value, direction func(shape) way) net.Conn {
+	if conn == nil || !offers(v, direction, other) {
+		return nil
+	}
+	if direction(shape{in: way{plain: 1}}).plain == 1 {
+		if r, ok := conn.(interface{ ReadsOf() net.Conn }); ok {
+			return r.ReadsOf()
+		}
+		return nil
+	}
+	if w, ok := conn.(interface{ WritesOf() net.Conn }); ok {
+		return w.WritesOf()
+	}
+	return nil
+}
+
+// offers reports whether v has another method for a direction: its own, or that of what
 // it embeds if the plain one is from there as well. A wrapper that declares Read alone
 // got ReadOnReady from what it embeds, and must not be passed by.
-func offers(v reflect.Value, direction func(shape) way) bool {
+func offers(v reflect.Value, direction func(shape) way, another func(way) method) bool {
 	for range maxDepth {
 		if !wraps(v) {
 			return false
 		}
 		switch w := direction(shapeOf(v.Type())); {
-		case w.better == declared:
+		case another(w) == declared:
 			return true
-		case w.better == unsure || w.plain != w.better:
+		case another(w) == unsure || w.plain != another(w):
 			return false
 		default:
 			v = embedded(v, int(w.plain))
@@ -234,4 +262,35 @@ func onlyConn(conn net.Conn) net.Conn {
 		}
 	}
 	return only
+}
+
+// below is the socket under a wrapper that reads itself, nil if there is none to be
+// found.
+func below(conn net.Conn) net.Conn {
+	for range maxDepth {
+		if conn == nil {
+			return nil
+		}
+		if IsSocket(conn) {
+			return conn
+		}
+		if n, ok := conn.(interface{ NetConn() net.Conn }); ok {
+			conn = n.NetConn()
+			continue
+		}
+		conn = onlyConn(conn)
+	}
+	return nil
+}
+
+// Innermost is the connection that conn's Read and Write are those of: conn itself, or one
+// that it embeds; nil if that can't be told, or if they are different ones.
+func Innermost(conn net.Conn) net.Conn {
+	in, _ := descend(conn, inward)
+	out, _ := descend(conn, outward)
+	if in == nil || out == nil || reflect.TypeOf(in) != reflect.TypeOf(out) ||
+		reflect.TypeOf(in).Kind() != reflect.Pointer || in != out {
+		return nil
+	}
+	return in
 }

@@ -4,7 +4,10 @@
 
 package readyreader
 
-import "net"
+import (
+	"net"
+	"syscall"
+)
 
 // Here a RawConn can't wait, and every connection is read through Read.
 
@@ -13,3 +16,9 @@ func newRawReader(net.Conn) Reader { return nil }
 func newRawWriter(net.Conn) (Writer, bool) { return nil, false }
 
 func isRawSocket(Writer) bool { return false }
+
+// AwaitInput does not wait here: a read does.
+func AwaitInput(syscall.RawConn) error { return nil }
+
+// HasInput reports true: who wants to know has to read.
+func HasInput(syscall.RawConn) bool { return true }

@@ -262,3 +262,24 @@ func isRawSocket(w Writer) bool {
 	_, is := w.(*rawSocket)
 	return is
 }
+
+// AwaitInput waits until a socket has input, is at its end or in error, and reads nothing.
+func AwaitInput(rc syscall.RawConn) error {
+	return renameOp(rc.Read(isReadable), "read")
+}
+
+// HasInput is AwaitInput without the wait.
+func HasInput(rc syscall.RawConn) (has bool) {
+	err := rc.Control(func(fd uintptr) { has = isReadable(fd) })
+	return err != nil || has
+}
+
+func isReadable(fd uintptr) bool {
+	var b [1]byte
+	for {
+		_, _, err := syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+		if err != syscall.EINTR {
+			return err != syscall.EAGAIN
+		}
+	}
+}

@@ -78,3 +78,9 @@ func renameOp(err error, op string) error {
 }
 
 func isRawSocket(Writer) bool { return false }
+
+// AwaitInput does not wait here: a read does.
+func AwaitInput(syscall.RawConn) error { return nil }
+
+// HasInput reports true: who wants to know has to read.
+func HasInput(syscall.RawConn) bool { return true }

@@ -5,6 +5,7 @@
 package readyreader
 
 import (
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -44,19 +45,34 @@ type wrapped struct {
 	unsettled func(fd uintptr) bool // the wait's condition, for rc
 
 	// Owned by the reader.
-	returned uint64 // bytes that the wrapper returned
-	err      error  // came with the last of them
-	tries    int    // reads that were put to the test
+	err   error // came with the last bytes
+	tries int   // reads that were put to the test
+
+	returned atomic.Uint64 // bytes that the wrapper returned. Written by the reader.
 
 	mu sync.Mutex
 	// Guarded by mu.
 	trust  trust
+	why    string       // distrusted
 	inside bool         // the wrapper's Read runs
 	kicked bool         // the wait, or else the next one, is to end
 	flag   *atomic.Bool // whose that is
 	test   time.Time    // the deadline that the test has set; zero: none
 	mine   bool         // the socket's deadline is ours
 	until  time.Time    // what it is to be otherwise
+}
+
+// WhyNot implements explainer.
+func (w *wrapped) WhyNot() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case w.trust == distrusted:
+		return w.why
+	case !w.isSettled():
+		return fmt.Sprintf("%T has not returned the same number of bytes as its socket received: it holds some, or changes the stream, or is busy", w.conn)
+	}
+	return ""
 }
 
 // trust is what is known of a wrapper.
@@ -100,32 +116,13 @@ func newWrapped(conn net.Conn, out Writer) *wrapped {
 	return w
 }
 
-// below is the socket under a wrapper that reads itself, nil if there is none to be
-// found.
-func below(conn net.Conn) net.Conn {
-	for range maxDepth {
-		if conn == nil {
-			return nil
-		}
-		if IsSocket(conn) {
-			return conn
-		}
-		if n, ok := conn.(interface{ NetConn() net.Conn }); ok {
-			conn = n.NetConn()
-			continue
-		}
-		conn = onlyConn(conn)
-	}
-	return nil
-}
-
 // RawConn implements TryReader.
 func (w *wrapped) RawConn() syscall.RawConn { return w.rc }
 
 // settled reports whether all that the socket received was returned, and it lives on.
 func (w *wrapped) settled(fd uintptr) bool {
 	n, open := received(fd)
-	return open && n == w.returned
+	return open && n == w.returned.Load()
 }
 
 // isCounted reports whether the system counts what the socket receives.
@@ -191,7 +188,7 @@ func (w *wrapped) Read(p []byte) (int, error) {
 		return 0, w.err
 	}
 	n, err := w.conn.Read(p)
-	w.returned += uint64(max(n, 0))
+	w.returned.Add(uint64(max(n, 0)))
 	return n, err
 }
 
@@ -226,7 +223,7 @@ func (w *wrapped) through(p []byte) (n int, err error) {
 	w.leave(stop)
 	switch {
 	case n > 0:
-		w.returned += uint64(n)
+		w.returned.Add(uint64(n))
 		if !isTimeout(err) { // that can be asked for again
 			w.err = err
 		}
@@ -393,7 +390,7 @@ func (h *testHelper) giveUp() {
 		return
 	}
 	h.abandoned = true
-	h.w.distrust()
+	h.w.distrust("has its socket read by another goroutine")
 	h.w.lift()
 	h.done <- nil
 }
@@ -404,14 +401,14 @@ func (h *testHelper) overdue() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.trust == untested && h.locked && !w.inside && !w.test.IsZero() && time.Since(w.test) > 0 {
-		w.distrust()
+		w.distrust("sets the read deadline of its socket")
 		w.sock.SetReadDeadline(time.Unix(1, 0))
 	}
 }
 
 // distrust has the wrapper waited for in its Read from now on. mu is held.
-func (w *wrapped) distrust() {
-	w.trust = distrusted
+func (w *wrapped) distrust(why string) {
+	w.trust, w.why = distrusted, fmt.Sprintf("%T %s", w.conn, why)
 	if w.kicked {
 		w.kicked = false
 		w.flag.Store(false)

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package experimental
+
+import (
+	"net"
+
+	"google.golang.org/grpc/mem"
+)
+
+// ReadyReader is a [net.Conn], made by a listener, a dialer or credentials, that can wait
+// for input without a buffer. Servers and channels then read through ReadOnReady, and an
+// idle connection holds no buffer. Most connections need not implement it:
+//
+//   - TCP and unix sockets are waited for without a buffer and without a goroutine, and
+//     so are wrappers that embed one and declare neither Read nor Write;
+//   - so are, on Linux and over TCP, wrappers with a Read of their own, in which somebody
+//     waits on the embedded socket (or on that which NetConn returns) for the wrapper's
+//     sake, as long as they return exactly the bytes that the socket received, set no
+//     deadlines and have no goroutine that reads;
+//   - package experimental/footprint tells which connections don't park, and why.
+//
+// A wrapper that embeds a ReadyReader and declares Read is not read through the embedded
+// ReadOnReady.
+type ReadyReader interface {
+	// ReadOnReady waits until there is input, takes a buffer of size bytes from pool,
+	// reads once, and returns the buffer, whose first n > 0 bytes are the input. The
+	// caller puts it back into pool. Where there is nothing to return, buf is nil and
+	// nothing is taken from pool.
+	//
+	// Bytes may come together with an error: they are used first, then the error
+	// ends the connection. The end of the stream is io.EOF.
+	//
+	// It is called by one goroutine at a time. The connection's read deadline and
+	// Close end the wait, and after a deadline it can be called again: the error then
+	// is or wraps os.ErrDeadlineExceeded.
+	ReadOnReady(size int, pool mem.BufferPool) (buf *[]byte, n int, err error)
+}
+
+// Reading is a wrapper whose Read is that of another connection, which it does not embed,
+// or whose Read does something that is of no effect on the bytes and may be left out.
+// Servers and channels then read that connection instead, without a goroutine while it is
+// idle if it is a socket. Close, deadlines and addresses stay the wrapper's. A wrapper that
+// embeds a Reading and declares Read is not passed by.
+type Reading interface {
+	// ReadsOf returns the connection, always the same one, or nil if there is none.
+	ReadsOf() net.Conn
+}
+
+// Writing is the same for Write.
+type Writing interface {
+	// WritesOf returns the connection, always the same one, or nil if there is none.
+	WritesOf() net.Conn
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package readyreader
+
+import (
+	"fmt"
+	"net"
+)
+
+// explainer is a connection that knows why it can't be waited for without a goroutine.
+type explainer interface{ WhyNot() string }
+
+// WhyNot says why conn can't be waited for without a goroutine, "" if it can be as far as
+// is known.
+func WhyNot(conn net.Conn, opts Options) string {
+	if !opts.Pooled {
+		return "reading with pooled buffers is off"
+	}
+	for _, c := range []any{opts.Writer, conn} {
+		if e, ok := c.(explainer); ok {
+			return e.WhyNot()
+		}
+	}
+	if _, ok := Socket(conn, opts); ok {
+		return ""
+	}
+	if below(conn) == nil {
+		return fmt.Sprintf("%T is no socket, and does not show one below it", conn)
+	}
+	return fmt.Sprintf("%T has a Read of its own, and the bytes of its socket are not counted: it is not TCP, or not on Linux", conn)
+}
