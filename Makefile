@@ -90,6 +90,15 @@ thirdparty: ## run other projects' tests against this module (ARGS=-race, ARGS=-
 	go run ./thirdparty/suites $(ARGS)
 	go run ./thirdparty/grpcurl
 
+.PHONY: thirdparty-idle thirdparty-idle-published
+thirdparty-idle: ## measure idle connections in etcd and behind wrappers (ARGS='-n 1000 -run cmux')
+	go -C thirdparty/etcd run ./idle $(ARGS)
+
+thirdparty-idle-published: ## the same with the published module
+	cp thirdparty/etcd/go.mod $(BIN)/idle.mod && cp thirdparty/etcd/go.sum $(BIN)/idle.sum
+	go mod edit -dropreplace=google.golang.org/grpc $(BIN)/idle.mod
+	go -C thirdparty/etcd run -mod=mod -modfile=$(BIN)/idle.mod ./idle $(ARGS)
+
 proto: $(BIN)/buf $(BIN)/protoc-gen-go $(BIN)/protoc-gen-go-grpc ## generate code from proto/
 	cd proto && PATH="$(BIN):$$PATH" buf lint && PATH="$(BIN):$$PATH" buf generate
 

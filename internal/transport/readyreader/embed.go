@@ -278,6 +278,12 @@ func below(conn net.Conn) net.Conn {
 			conn = n.NetConn()
 			continue
 		}
+		if n, ok := conn.(interface{ TCPConn() (*net.TCPConn, bool) }); ok { // go-proxyproto's way
+			if tcp, ok := n.TCPConn(); ok {
+				return tcp
+			}
+			return nil
+		}
 		conn = onlyConn(conn)
 	}
 	return nil
