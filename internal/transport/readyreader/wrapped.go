@@ -88,9 +88,9 @@ const (
 	// testPatience is how long after a read the wait meets the test's deadline. It is
 	// far more than the wrapper takes to return what is there, and less than any idle
 	// timeout.
-	testPatience = 700 * time.Millisecond
+	testPatience = 1500 * time.Millisecond
 	// testWithin is when a read under test that has not returned is left in peace.
-	testWithin = testPatience / 7
+	testWithin = testPatience / 15
 	// testSlack is how late the deadline may be met, on a machine that is busy. Later it
 	// may have been another.
 	testSlack = 600 * time.Millisecond
@@ -339,7 +339,7 @@ func (w *wrapped) waitTesting() (again bool, err error) {
 	}
 	h := &testHelper{w: w, done: make(chan error, 1)}
 	go h.run()
-	late := time.AfterFunc(lockPatience, h.giveUp)
+	late := time.AfterFunc(w.lockPatience(), h.giveUp)
 	defer late.Stop()
 	w.mu.Lock()
 	if !w.test.IsZero() {
@@ -359,6 +359,9 @@ func (w *wrapped) waitTesting() (again bool, err error) {
 	switch {
 	case w.trust == distrusted:
 		return false, nil
+	case !test.IsZero() && own && !h.locked: // not even begun
+		w.distrust("has its socket read by another goroutine")
+		return false, nil
 	case !test.IsZero() && own:
 		if past := time.Since(test); past >= 0 && past <= testSlack {
 			w.trust = trusted // it has left the deadline as it was
@@ -369,6 +372,17 @@ func (w *wrapped) waitTesting() (again bool, err error) {
 	}
 	w.kicked = false
 	return false, renameOp(err, "read")
+}
+
+// lockPatience is lockPatience, or less where the test's deadline is near, which whoever
+// has the lock must not meet.
+func (w *wrapped) lockPatience() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.test.IsZero() {
+		return lockPatience
+	}
+	return min(lockPatience, time.Until(w.test)/2)
 }
 
 // makeWay lets a goroutine that reads the socket, if there is one, take its lock before

@@ -53,7 +53,7 @@ func settle(t testing.TB, w *wrapped, peer net.Conn) (parks bool) {
 	t.Helper()
 	var flag atomic.Bool
 	w.Interrupt(&flag)
-	end := time.AfterFunc(3*time.Second, func() { peer.Write([]byte("end")) })
+	end := time.AfterFunc(8*time.Second, func() { peer.Write([]byte("end")) })
 	defer end.Stop()
 	pool := newTestPool(t)
 	buf, _, err := w.ReadOnReady(4096, pool)
@@ -159,7 +159,7 @@ func TestUntrustedWrappers(t *testing.T) {
 
 // An idle timeout of the wrapper's ends the connection as it would without us.
 func TestIdleTimeoutOfWrapper(t *testing.T) {
-	w, peer := wrap(t, func(c net.Conn) net.Conn { return &strict{c, 1500 * time.Millisecond} })
+	w, peer := wrap(t, func(c net.Conn) net.Conn { return &strict{c, 3500 * time.Millisecond} })
 	mustWrite(t, peer, "hello")
 	receive(t, w, 5)
 	var flag atomic.Bool
