@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/netip"
 
+	grpclbstate "google.golang.org/grpc/balancer/grpclb/state"
 	"google.golang.org/grpc/internal/resolver/static"
 	"google.golang.org/grpc/resolver"
 	"google.golang.org/grpc/serviceconfig"
@@ -28,12 +29,29 @@ type configParser func(json string) *serviceconfig.ParseResult
 // run looks up addresses and the service config, both at the same time.
 func (q *query) run(ctx context.Context, parse configParser) (resolver.State, error) {
 	if q.noConfig {
-		return q.addresses(ctx)
+		return q.servers(ctx)
 	}
 	config := make(chan *serviceconfig.ParseResult, 1)
 	go func() { config <- q.config(ctx, parse) }()
-	state, err := q.addresses(ctx)
+	state, err := q.servers(ctx)
 	state.ServiceConfig = <-config
+	return state, err
+}
+
+// servers looks up addresses, and those of load balancers if somebody has asked for that. With
+// load balancers there need be no addresses.
+func (q *query) servers(ctx context.Context) (resolver.State, error) {
+	if !srvEnabled.Load() {
+		return q.addresses(ctx)
+	}
+	balancers, srvErr := q.balancers(ctx)
+	state, err := q.addresses(ctx)
+	switch {
+	case len(balancers) > 0:
+		return grpclbstate.Set(state, &grpclbstate.State{BalancerAddresses: balancers}), nil
+	case err != nil && srvErr != nil:
+		return state, fmt.Errorf("%w; %w", err, srvErr)
+	}
 	return state, err
 }
 

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package grpclb
+
+import (
+	"sync"
+
+	"google.golang.org/grpc/balancer"
+	lbpb "google.golang.org/grpc/balancer/grpclb/grpc_lb_v1"
+	"google.golang.org/protobuf/types/known/timestamppb"
+)
+
+// callStats counts what the load balancer wants to know. The zero value is ready for use.
+type callStats struct {
+	mu                       sync.Mutex
+	started, finished        int64
+	failedToSend, knownCalls int64
+	dropped                  map[string]int64 // by token
+}
+
+func (s *callStats) start() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.started++
+}
+
+// drop counts an RPC that begins and ends here.
+func (s *callStats) drop(token string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.started++
+	s.finished++
+	if s.dropped == nil {
+		s.dropped = make(map[string]int64)
+	}
+	s.dropped[token]++
+}
+
+func (s *callStats) end(info balancer.DoneInfo) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.finished++
+	if info.Err != nil && !info.BytesSent {
+		s.failedToSend++
+	}
+	if info.BytesReceived {
+		s.knownCalls++
+	}
+}
+
+// take returns the counts since the last call; zero says whether all are zero.
+func (s *callStats) take() (out *lbpb.ClientStats, zero bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out = &lbpb.ClientStats{
+		Timestamp:                              timestamppb.Now(),
+		NumCallsStarted:                        s.started,
+		NumCallsFinished:                       s.finished,
+		NumCallsFinishedWithClientFailedToSend: s.failedToSend,
+		NumCallsFinishedKnownReceived:          s.knownCalls,
+	}
+	for token, n := range s.dropped {
+		out.CallsFinishedWithDrop = append(out.CallsFinishedWithDrop, &lbpb.ClientStatsPerToken{LoadBalanceToken: token, NumCalls: n})
+	}
+	s.started, s.finished, s.failedToSend, s.knownCalls, s.dropped = 0, 0, 0, 0, nil
+	return out, out.NumCallsStarted == 0 && out.NumCallsFinished == 0
+}

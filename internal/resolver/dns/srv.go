@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dns
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"strconv"
+	"strings"
+	"sync/atomic"
+
+	"google.golang.org/grpc/resolver"
+)
+
+// srvEnabled says whether load balancers are looked for.
+var srvEnabled atomic.Bool
+
+// EnableSRV makes all dns resolvers look for load balancers, as gRFC A26 has it for programs
+// with package grpclb. It is meant for that package's init function.
+func EnableSRV() { srvEnabled.Store(true) }
+
+// srvLookuper is a Lookuper that can ask for SRV records; a net.Resolver is one.
+type srvLookuper interface {
+	LookupSRV(ctx context.Context, service, proto, name string) (cname string, records []*net.SRV, err error)
+}
+
+// balancers looks up _grpclb._tcp.<host> (gRFC A5), and the addresses of those that it names.
+// That there are none is no error.
+func (q *query) balancers(ctx context.Context) ([]resolver.Address, error) {
+	server, ok := q.server.(srvLookuper)
+	if !ok {
+		return nil, nil
+	}
+	_, records, err := server.LookupSRV(ctx, "grpclb", "tcp", q.host.name)
+	if err != nil {
+		if isNotFound(err) {
+			return nil, nil
+		}
+		return nil, fmt.Errorf("dns: SRV record lookup error: %w", err)
+	}
+	var out []resolver.Address
+	for _, r := range records {
+		ips, err := q.server.LookupHost(ctx, r.Target)
+		if err != nil {
+			if isNotFound(err) {
+				continue
+			}
+			return nil, fmt.Errorf("dns: A record lookup error: %w", err)
+		}
+		for _, ip := range ips {
+			if _, err := netip.ParseAddr(ip); err != nil {
+				return nil, fmt.Errorf("dns: the answer for %q holds no IP address: %w", r.Target, err)
+			}
+			out = append(out, resolver.Address{
+				Addr:       net.JoinHostPort(ip, strconv.Itoa(int(r.Port))),
+				ServerName: strings.TrimSuffix(r.Target, "."),
+			})
+		}
+	}
+	return out, nil
+}
