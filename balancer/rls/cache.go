@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rls
+
+import (
+	"container/list"
+	"time"
+)
+
+// minEviction is how long an answer stays at least, whatever room it takes.
+const minEviction = 5 * time.Second
+
+// cacheKey is what answers are kept by: the method, and the keys as one text.
+type cacheKey struct {
+	path, keys string
+}
+
+// answer is what is known for a key: what the service said last, and how it fails since.
+type answer struct {
+	key     cacheKey
+	element *list.Element // in the cache's order
+	created time.Time
+
+	targets []*child // the best first; the answer has a hold on each
+	header  string
+	expires time.Time // zero without an answer
+	stale   time.Time // from when on it is asked for anew
+
+	failures int
+	err      error     // of the last lookup, nil if it succeeded
+	retryAt  time.Time // not before that
+	forget   time.Time // the failure is of no interest after that
+	wake     *time.Timer
+}
+
+func (e *answer) valid(now time.Time) bool   { return now.Before(e.expires) }
+func (e *answer) backing(now time.Time) bool { return e.err != nil && now.Before(e.retryAt) }
+
+// useless says whether nothing is lost with e.
+func (e *answer) useless(now time.Time) bool {
+	return !e.valid(now) && (e.err == nil || !now.Before(e.forget))
+}
+
+// size is roughly the memory that e takes.
+func (e *answer) size() int64 {
+	n := len(e.key.path) + len(e.key.keys) + len(e.header)
+	for _, c := range e.targets {
+		n += len(c.target)
+	}
+	return int64(n)
+}
+
+// cache has answers up to a size; the ones that were not used for longest go first. What it
+// removes it passes to a function.
+type cache struct {
+	max, size int64
+	answers   map[cacheKey]*answer
+	order     *list.List // the most recently used in front
+}
+
+func newCache() *cache {
+	return &cache{answers: make(map[cacheKey]*answer), order: list.New()}
+}
+
+func (c *cache) len() int { return len(c.answers) }
+
+// get returns an answer, which counts as its use; nil if there is none.
+func (c *cache) get(key cacheKey) *answer {
+	e := c.answers[key]
+	if e != nil {
+		c.order.MoveToFront(e.element)
+	}
+	return e
+}
+
+// add makes an empty answer.
+func (c *cache) add(key cacheKey, now time.Time) *answer {
+	e := &answer{key: key, created: now}
+	e.element = c.order.PushFront(e)
+	c.answers[key] = e
+	c.size += e.size()
+	return e
+}
+
+// changed is called with the size that e had. Others may have to go for it.
+func (c *cache) changed(e *answer, was int64, now time.Time, removed func(*answer)) {
+	c.size += e.size() - was
+	c.shrink(now, removed)
+}
+
+func (c *cache) resize(size int64, now time.Time, removed func(*answer)) {
+	c.max = size
+	c.shrink(now, removed)
+}
+
+func (c *cache) shrink(now time.Time, removed func(*answer)) {
+	for c.size > c.max {
+		last := c.order.Back()
+		if last == nil {
+			return
+		}
+		e := last.Value.(*answer)
+		if now.Sub(e.created) < minEviction {
+			return
+		}
+		c.remove(e, removed)
+	}
+}
+
+// purge removes what is of no more use.
+func (c *cache) purge(now time.Time, removed func(*answer)) {
+	for _, e := range c.answers {
+		if e.useless(now) {
+			c.remove(e, removed)
+		}
+	}
+}
+
+func (c *cache) clear(removed func(*answer)) {
+	for _, e := range c.answers {
+		c.remove(e, removed)
+	}
+}
+
+func (c *cache) remove(e *answer, removed func(*answer)) {
+	c.size -= e.size()
+	c.order.Remove(e.element)
+	delete(c.answers, e.key)
+	if e.wake != nil {
+		e.wake.Stop()
+	}
+	removed(e)
+}
+
+// resetBackoff lets everything be asked for again.
+func (c *cache) resetBackoff() {
+	for _, e := range c.answers {
+		e.failures, e.err, e.retryAt, e.forget = 0, nil, time.Time{}, time.Time{}
+		if e.wake != nil {
+			e.wake.Stop()
+			e.wake = nil
+		}
+	}
+}

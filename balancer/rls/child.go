@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rls
+
+import (
+	"google.golang.org/grpc/balancer"
+	"google.golang.org/grpc/balancer/base"
+	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/internal/balancer/gracefulswitch"
+	"google.golang.org/grpc/internal/balancer/serial"
+)
+
+// child is the policy of a target. lb.mu guards refs and state.
+type child struct {
+	balancer.ClientConn // what it has for its channel
+
+	lb     *lb
+	target string
+	policy *serial.Child
+	built  bool // guarded by lb.applying
+
+	refs  int // of answers, and of the default target
+	state balancer.State
+}
+
+// hold returns the child of a target, and makes it if there is none. Whoever gets one tells it
+// its state when mu is no more held. mu is held.
+func (b *lb) hold(target string) *child {
+	c := b.children[target]
+	if c == nil {
+		c = &child{
+			ClientConn: b.cc, lb: b, target: target,
+			state: balancer.State{ConnectivityState: connectivity.Connecting, Picker: base.NewErrPicker(balancer.ErrNoSubConnAvailable)},
+		}
+		c.policy = serial.New(c)
+		b.children[target] = c
+	}
+	c.refs++
+	return c
+}
+
+// release gives up what an answer holds. collect has to follow. mu is held.
+func (b *lb) release(e *answer) {
+	for _, c := range e.targets {
+		c.refs--
+	}
+	e.targets = nil
+}
+
+// collect returns the children that nobody holds any more. They are to be closed when mu is
+// not held. mu is held.
+func (b *lb) collect() (dead []*child) {
+	for target, c := range b.children {
+		if c.refs == 0 {
+			delete(b.children, target)
+			dead = append(dead, c)
+		}
+	}
+	return dead
+}
+
+func closeAll(children []*child) {
+	for _, c := range children {
+		c.policy.Close()
+	}
+}
+
+// tell gives a child the present state.
+func (b *lb) tell(c *child) error {
+	b.applying.Lock()
+	defer b.applying.Unlock()
+	b.mu.Lock()
+	config, state, gone := b.config, b.state, b.closed || b.children[c.target] != c
+	b.mu.Unlock()
+	if gone {
+		return nil
+	}
+	policy, err := config.child(c.target)
+	if err != nil {
+		c.UpdateState(balancer.State{ConnectivityState: connectivity.TransientFailure, Picker: base.NewErrPicker(err)})
+		return err
+	}
+	if !c.built {
+		c.built = true
+		c.policy.Build(c.build, b.opts)
+	}
+	return c.policy.UpdateClientConnState(balancer.ClientConnState{ResolverState: state, BalancerConfig: policy})
+}
+
+func (*child) build(cc balancer.ClientConn, opts balancer.BuildOptions) balancer.Balancer {
+	return gracefulswitch.New(cc, opts)
+}
+
+// UpdateState implements balancer.ClientConn.
+func (c *child) UpdateState(s balancer.State) {
+	b := c.lb
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.children[c.target] != c {
+		return
+	}
+	// Between a failure and the next Ready it counts as failed.
+	if c.state.ConnectivityState == connectivity.TransientFailure && s.ConnectivityState == connectivity.Connecting {
+		return
+	}
+	c.state = s
+	b.publish()
+}

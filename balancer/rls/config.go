@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rls
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/url"
+	"time"
+
+	"google.golang.org/grpc/balancer"
+	"google.golang.org/grpc/internal/balancer/gracefulswitch"
+	lookuppb "google.golang.org/grpc/internal/proto/grpc_lookup_v1"
+	"google.golang.org/grpc/resolver"
+	"google.golang.org/grpc/serviceconfig"
+	"google.golang.org/protobuf/encoding/protojson"
+)
+
+const (
+	// maxAge is how long an answer is good for at most, and if nothing is said.
+	maxAge = 5 * time.Minute
+	// lookupTimeout holds where the configuration says nothing.
+	lookupTimeout = 10 * time.Second
+	// maxCacheSize bounds what the configuration may ask for.
+	maxCacheSize = 5 << 20
+	// placeholder stands for a target when a child's configuration is tried out.
+	placeholder = "target_name_to_be_filled_in_later"
+)
+
+// lbConfig is the configuration, immutable.
+type lbConfig struct {
+	serviceconfig.LoadBalancingConfig
+
+	keys          keyBuilders
+	lookupService string
+	timeout       time.Duration
+	maxAge        time.Duration
+	staleAge      time.Duration // 0: answers don't get stale
+	cacheSize     int64
+	defaultTarget string
+	serviceConfig string // for the channel to the service
+
+	policy      balancer.Builder // of the children
+	fields      map[string]json.RawMessage
+	targetField string
+}
+
+// sameService says whether both are about the same channel to the same service.
+func (c *lbConfig) sameService(o *lbConfig) bool {
+	return c.lookupService == o.lookupService && c.timeout == o.timeout && c.serviceConfig == o.serviceConfig
+}
+
+// ParseConfig implements balancer.ConfigParser.
+func (builder) ParseConfig(text json.RawMessage) (serviceconfig.LoadBalancingConfig, error) {
+	var in struct {
+		RouteLookupConfig                json.RawMessage              `json:"routeLookupConfig"`
+		RouteLookupChannelServiceConfig  json.RawMessage              `json:"routeLookupChannelServiceConfig"`
+		ChildPolicy                      []map[string]json.RawMessage `json:"childPolicy"`
+		ChildPolicyConfigTargetFieldName string                       `json:"childPolicyConfigTargetFieldName"`
+	}
+	if err := json.Unmarshal(text, &in); err != nil {
+		return nil, fmt.Errorf("rls: json unmarshal failed for service config %s: %w", text, err)
+	}
+	lookup := &lookuppb.RouteLookupConfig{}
+	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(in.RouteLookupConfig, lookup); err != nil {
+		return nil, fmt.Errorf("rls: bad RouteLookupConfig proto %s: %w", in.RouteLookupConfig, err)
+	}
+	out, err := parseLookup(lookup)
+	if err != nil {
+		return nil, err
+	}
+	if in.RouteLookupChannelServiceConfig != nil {
+		if err := checkServiceConfig(in.RouteLookupChannelServiceConfig); err != nil {
+			return nil, fmt.Errorf("rls: bad control channel service config %q: %w", in.RouteLookupChannelServiceConfig, err)
+		}
+		out.serviceConfig = string(in.RouteLookupChannelServiceConfig)
+	}
+	if in.ChildPolicyConfigTargetFieldName == "" {
+		return nil, fmt.Errorf("rls: childPolicyConfigTargetFieldName field is not set in service config %s", text)
+	}
+	out.targetField = in.ChildPolicyConfigTargetFieldName
+	if err := out.parseChild(in.ChildPolicy); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func parseLookup(in *lookuppb.RouteLookupConfig) (*lbConfig, error) {
+	keys, err := newKeyBuilders(in.GetGrpcKeybuilders())
+	if err != nil {
+		return nil, err
+	}
+	out := &lbConfig{
+		keys: keys, lookupService: in.GetLookupService(), timeout: lookupTimeout, maxAge: maxAge,
+		cacheSize: min(in.GetCacheSizeBytes(), maxCacheSize), defaultTarget: in.GetDefaultTarget(),
+	}
+	if out.lookupService == "" {
+		return nil, fmt.Errorf("rls: empty lookup_service in route lookup config %v", in)
+	}
+	if err := checkTarget(out.lookupService); err != nil {
+		return nil, err
+	}
+	for name, d := range map[string]time.Duration{
+		"lookup_service_timeout": in.GetLookupServiceTimeout().AsDuration(), "max_age": in.GetMaxAge().AsDuration(), "stale_age": in.GetStaleAge().AsDuration(),
+	} {
+		if d < 0 {
+			return nil, fmt.Errorf("rls: %s is below zero in route lookup config %v", name, in)
+		}
+	}
+	if d := in.GetLookupServiceTimeout().AsDuration(); d > 0 {
+		out.timeout = d
+	}
+	if in.GetStaleAge() != nil && in.GetMaxAge() == nil {
+		return nil, fmt.Errorf("rls: stale_age is set, but max_age is not in route lookup config %v", in)
+	}
+	if d := in.GetMaxAge().AsDuration(); d > 0 {
+		out.maxAge = min(d, maxAge)
+	}
+	if d := in.GetStaleAge().AsDuration(); d < out.maxAge {
+		out.staleAge = d
+	}
+	if out.cacheSize <= 0 {
+		return nil, fmt.Errorf("rls: cache_size_bytes must be set to a non-zero value: %v", in)
+	}
+	return out, nil
+}
+
+// checkTarget finds what grpc.NewClient would not take.
+func checkTarget(target string) error {
+	u, err := url.Parse(target)
+	if err == nil && u.Scheme != "" && resolver.Get(u.Scheme) != nil {
+		return nil
+	}
+	// As grpc.NewClient does: a name without a scheme is the default one's.
+	if _, err2 := url.Parse(resolver.GetDefaultScheme() + ":///" + target); err2 != nil {
+		return fmt.Errorf("rls: invalid target URI in lookup_service %s: %w", target, err2)
+	}
+	if err == nil && u.Scheme != "" && u.Opaque == "" {
+		return fmt.Errorf("rls: unregistered scheme in lookup_service %s", target)
+	}
+	return nil
+}
+
+// checkServiceConfig looks at the policy that a service config chooses; a channel looks at the
+// rest.
+func checkServiceConfig(text json.RawMessage) error {
+	var in struct {
+		LoadBalancingConfig json.RawMessage `json:"loadBalancingConfig"`
+	}
+	if err := json.Unmarshal(text, &in); err != nil {
+		return err
+	}
+	if in.LoadBalancingConfig == nil {
+		return nil
+	}
+	_, err := gracefulswitch.ParseConfig(in.LoadBalancingConfig)
+	return err
+}
+
+// parseChild takes the first policy that is registered, and tries out its configuration.
+func (c *lbConfig) parseChild(policies []map[string]json.RawMessage) error {
+	for _, p := range policies {
+		if len(p) != 1 {
+			return fmt.Errorf("rls: invalid childPolicy config: an entry has %d names, not one", len(p))
+		}
+		for name, text := range p {
+			if c.policy = balancer.Get(name); c.policy == nil {
+				continue
+			}
+			if err := json.Unmarshal(text, &c.fields); err != nil {
+				return fmt.Errorf("rls: childPolicy config validation failed: %w", err)
+			}
+			if _, err := c.child(c.trialTarget()); err != nil {
+				return fmt.Errorf("rls: childPolicy config validation failed: %w", err)
+			}
+			return nil
+		}
+	}
+	return fmt.Errorf("rls: invalid childPolicy config: no supported policies found in %v", policies)
+}
+
+func (c *lbConfig) trialTarget() string {
+	if c.defaultTarget != "" {
+		return c.defaultTarget
+	}
+	return placeholder
+}
+
+// child returns the configuration of a target's child.
+func (c *lbConfig) child(target string) (*gracefulswitch.Config, error) {
+	out := &gracefulswitch.Config{Child: c.policy}
+	parser, ok := c.policy.(balancer.ConfigParser)
+	if !ok {
+		return out, nil
+	}
+	fields := maps.Clone(c.fields)
+	if fields == nil {
+		fields = make(map[string]json.RawMessage)
+	}
+	name, err := json.Marshal(target)
+	if err != nil {
+		return nil, err
+	}
+	fields[c.targetField] = name
+	text, err := json.Marshal(fields)
+	if err != nil {
+		return nil, err
+	}
+	out.ChildConfig, err = parser.ParseConfig(text)
+	return out, err
+}

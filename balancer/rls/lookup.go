@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rls
+
+import (
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	lookuppb "google.golang.org/grpc/internal/proto/grpc_lookup_v1"
+)
+
+var errThrottled = errors.New("RLS call throttled at client side")
+
+// request begins a lookup, unless there are too many that fail; then it is one of those. It
+// says whether there is an answer to wait for. mu is held.
+func (b *lb) request(key cacheKey, keys map[string]string, e *answer) (begun bool) {
+	now := time.Now()
+	if !b.throttle.allow(now, rand.Float64()) {
+		b.failed(key, errThrottled, now)
+		return false
+	}
+	reason, header := lookuppb.RouteLookupRequest_REASON_MISS, ""
+	if e != nil && e.valid(now) {
+		reason, header = lookuppb.RouteLookupRequest_REASON_STALE, e.header
+	}
+	b.pending[key] = struct{}{}
+	service := b.service
+	b.lookups.Go(func() {
+		out, err := service.lookup(keys, reason, header)
+		b.answered(service, key, out, err)
+	})
+	return true
+}
+
+// answered takes the result of a lookup.
+func (b *lb) answered(s *service, key cacheKey, out *lookuppb.RouteLookupResponse, err error) {
+	b.mu.Lock()
+	delete(b.pending, key)
+	if b.closed {
+		b.mu.Unlock()
+		return
+	}
+	now := time.Now()
+	if s == b.service {
+		b.throttle.done(now, err == nil)
+	}
+	var fresh []*child
+	switch {
+	case err == nil:
+		fresh = b.succeeded(key, out, now)
+	case s == b.service: // the end of the one before says nothing
+		b.failed(key, err, now)
+	}
+	dead := b.collect()
+	b.publish()
+	b.mu.Unlock()
+	closeAll(dead)
+	for _, c := range fresh {
+		if err := b.tell(c); err != nil {
+			logger.Warningf("the child policy of target %q: %v", c.target, err)
+		}
+	}
+}
+
+// succeeded keeps an answer, and returns the children that are new with it. mu is held.
+func (b *lb) succeeded(key cacheKey, out *lookuppb.RouteLookupResponse, now time.Time) (fresh []*child) {
+	e := b.entry(key, now)
+	was := e.size()
+	old := answer{targets: e.targets}
+	e.targets = make([]*child, 0, len(out.GetTargets()))
+	for _, target := range out.GetTargets() {
+		known := b.children[target] != nil
+		c := b.hold(target)
+		e.targets = append(e.targets, c)
+		if !known {
+			fresh = append(fresh, c)
+		}
+	}
+	b.release(&old)
+	e.header = out.GetHeaderData()
+	e.expires = now.Add(b.config.maxAge)
+	e.stale = e.expires
+	if b.config.staleAge > 0 {
+		e.stale = now.Add(b.config.staleAge)
+	}
+	e.failures, e.err, e.retryAt, e.forget = 0, nil, time.Time{}, time.Time{}
+	if e.wake != nil {
+		e.wake.Stop()
+		e.wake = nil
+	}
+	b.cache.changed(e, was, now, b.release)
+	return fresh
+}
+
+// failed keeps a failure, until which is over RPCs with the key fail, or take an answer that is
+// still good. mu is held.
+func (b *lb) failed(key cacheKey, err error, now time.Time) {
+	e := b.entry(key, now)
+	pause := b.backoff.Backoff(e.failures)
+	e.failures++
+	e.err = err
+	e.retryAt, e.forget = now.Add(pause), now.Add(2*pause)
+	if e.wake != nil {
+		e.wake.Stop()
+	}
+	// RPCs that wait for better times look again then.
+	e.wake = time.AfterFunc(pause, func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.publish()
+	})
+}
+
+// entry returns the answer for a key, an empty one if there is none. mu is held.
+func (b *lb) entry(key cacheKey, now time.Time) *answer {
+	e := b.cache.get(key)
+	if e == nil {
+		e = b.cache.add(key, now)
+		b.cache.shrink(now, b.release)
+		b.schedulePurge()
+	}
+	return e
+}
+
+// serviceIsBack forgets all failures.
+func (b *lb) serviceIsBack(s *service) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if s == b.service && !b.closed {
+		b.cache.resetBackoff()
+		b.publish()
+	}
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rls
+
+import (
+	"errors"
+	"time"
+
+	"google.golang.org/grpc/balancer"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+)
+
+// headerKey is where RPCs carry what the service said beside the targets.
+const headerKey = "x-google-rls-data"
+
+// picker finds the answer for an RPC, or has it asked for. What it knows is the balancer's; a
+// new one makes RPCs look again.
+type picker struct {
+	lb     *lb
+	config *lbConfig
+}
+
+// choice is what to do with an RPC.
+type choice struct {
+	err    error           // why it has to wait, or fails
+	child  balancer.Picker // who decides, without err
+	target string
+	header string
+	dflt   bool // the default target is used
+}
+
+func (p *picker) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
+	keys := p.config.keys.build(info, p.lb.opts.Target.Endpoint())
+	c := p.lb.choose(cacheKey{info.FullMethodName, text(keys)}, keys)
+	if c.err != nil {
+		if !errors.Is(c.err, balancer.ErrNoSubConnAvailable) {
+			p.lb.metrics.failedPick(info.Ctx, p.config.lookupService)
+		}
+		return balancer.PickResult{}, c.err
+	}
+	res, err := c.child.Pick(info)
+	p.lb.metrics.pick(info.Ctx, p.config.lookupService, c, err)
+	if err != nil {
+		return res, err
+	}
+	if c.header != "" {
+		res.Metadata = metadata.Join(res.Metadata, metadata.MD{headerKey: []string{c.header}})
+	}
+	return res, nil
+}
+
+// choose finds the answer for a key, and asks for one if it has to.
+func (b *lb) choose(key cacheKey, keys map[string]string) choice {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return choice{err: balancer.ErrNoSubConnAvailable}
+	}
+	now := time.Now()
+	e := b.cache.get(key)
+	valid := e != nil && e.valid(now)
+	_, pending := b.pending[key]
+	if !pending && (e == nil || !e.backing(now)) && (!valid || !now.Before(e.stale)) {
+		pending = b.request(key, keys, e)
+		e = b.cache.get(key)
+	}
+	switch {
+	case valid:
+		return e.choose()
+	case pending:
+		return choice{err: balancer.ErrNoSubConnAvailable}
+	case b.defaultTarget != nil:
+		return choice{child: b.defaultTarget.state.Picker, target: b.defaultTarget.target, dflt: true}
+	case e == nil: // the failure had no room
+		return choice{err: status.Error(codes.Unavailable, "most recent error from RLS server: "+errThrottled.Error())}
+	}
+	return choice{err: status.Errorf(codes.Unavailable, "most recent error from RLS server: %v", e.err)}
+}
+
+// choose takes the first target that has not failed, or else the last one.
+func (e *answer) choose() choice {
+	for i, c := range e.targets {
+		if c.state.ConnectivityState != connectivity.TransientFailure || i == len(e.targets)-1 {
+			return choice{child: c.state.Picker, target: c.target, header: e.header}
+		}
+	}
+	return choice{err: balancer.ErrNoSubConnAvailable} // never: an answer has a target
+}

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package rls is a balancer that asks a server of the service
+// grpc.lookup.v1.RouteLookupService where each RPC is to go. The answer names targets, each
+// of which gets a child policy. Importing the package registers the policy.
+//
+// Its configuration is a message of grpc.lookup.v1 as JSON (rls_config.proto), and what child
+// policies are to be made of:
+//
+//	{
+//	  "routeLookupConfig": {
+//	    "grpcKeybuilders": [{
+//	      "names": [{"service": "pkg.Service", "method": "M"}],
+//	      "headers": [{"key": "k", "names": ["header", "other-header"]}],
+//	      "extraKeys": {"host": "h", "service": "s", "method": "m"},
+//	      "constantKeys": {"c": "v"}
+//	    }],
+//	    "lookupService": "dns:///lookup.example.com",
+//	    "lookupServiceTimeout": "10s",
+//	    "maxAge": "300s",        // how long an answer is good for; 5 minutes at most
+//	    "staleAge": "240s",      // when it is asked for anew, while it is still in use
+//	    "cacheSizeBytes": 1048576,
+//	    "defaultTarget": "..."   // for RPCs that the service has no answer for
+//	  },
+//	  "routeLookupChannelServiceConfig": {...},    // for the channel to the service
+//	  "childPolicy": [{"policy": {...}}],          // the first one that is registered
+//	  "childPolicyConfigTargetFieldName": "field"  // of its configuration, for the target
+//	}
+//
+// An RPC whose keys nobody has asked for yet waits for the answer. If there is none, because the
+// service fails, is slow, or is asked too much, RPCs with these keys go to the default target,
+// or fail with codes.Unavailable without one, and the service is not asked about them again
+// for a while: a second at first, two minutes at last. Of the targets in an answer, RPCs go to
+// the first that is not in TransientFailure. What else the answer says travels with them in
+// "x-google-rls-data".
+//
+// All of it may change or go in a later release.
+package rls
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/balancer"
+	"google.golang.org/grpc/balancer/base"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/grpclog"
+	"google.golang.org/grpc/internal/backoff"
+	"google.golang.org/grpc/resolver"
+	"google.golang.org/grpc/status"
+)
+
+// Name is the name of the policy.
+const Name = "rls_experimental"
+
+// purgeInterval is how often answers are looked through for those that are of no more use.
+const purgeInterval = time.Minute
+
+var logger = grpclog.Component("rls")
+
+func init() { balancer.Register(builder{}) }
+
+type builder struct{}
+
+func (builder) Name() string { return Name }
+
+func (builder) Build(cc balancer.ClientConn, opts balancer.BuildOptions) balancer.Balancer {
+	b := &lb{
+		cc:       cc,
+		opts:     opts,
+		backoff:  backoff.Default,
+		cache:    newCache(),
+		pending:  make(map[cacheKey]struct{}),
+		children: make(map[string]*child),
+	}
+	b.metrics = newMetrics(b)
+	return b
+}
+
+// lb is the balancer. The channel calls it one call at a time, and its pickers at any time;
+// lookups and timers have goroutines of their own.
+//
+// Lock order: applying, a call of a child, mu. The channel may be called with any of them.
+type lb struct {
+	// Immutable.
+	cc      balancer.ClientConn
+	opts    balancer.BuildOptions
+	backoff backoff.Strategy
+	metrics *metrics
+
+	// applying is held while children are told their state.
+	applying sync.Mutex
+
+	lookups sync.WaitGroup // the goroutines of lookups
+
+	mu            sync.Mutex // guards what follows
+	closed        bool
+	config        *lbConfig // nil before the first
+	state         resolver.State
+	service       *service // nil before the first configuration
+	cache         *cache
+	pending       map[cacheKey]struct{}
+	throttle      throttle
+	children      map[string]*child // by target
+	defaultTarget *child            // nil without one; has a hold on it
+	purging       *time.Timer       // nil while there is nothing to purge
+}
+
+// UpdateClientConnState implements balancer.Balancer.
+func (b *lb) UpdateClientConnState(s balancer.ClientConnState) error {
+	config, ok := s.BalancerConfig.(*lbConfig)
+	if !ok {
+		return fmt.Errorf("%w: %s got a configuration of type %T", balancer.ErrBadResolverState, Name, s.BalancerConfig)
+	}
+	b.mu.Lock()
+	old := b.configure(config, s.ResolverState)
+	tell := make([]*child, 0, len(b.children))
+	for _, c := range b.children {
+		tell = append(tell, c)
+	}
+	dead := b.collect()
+	b.publish()
+	b.mu.Unlock()
+
+	old.stop()
+	closeAll(dead)
+	var first error
+	for _, c := range tell {
+		if err := b.tell(c); err != nil && first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+// configure takes a configuration, and returns the service that it replaces, if any. mu is
+// held.
+func (b *lb) configure(config *lbConfig, state resolver.State) (old *service) {
+	before := b.config
+	b.config, b.state = config, state
+	if before == nil || !before.sameService(config) {
+		old, b.service = b.service, startService(b, config)
+		b.throttle = throttle{}
+	}
+	b.cache.resize(config.cacheSize, time.Now(), b.release)
+	if before == nil || before.defaultTarget != config.defaultTarget {
+		was := b.defaultTarget
+		b.defaultTarget = nil
+		if config.defaultTarget != "" {
+			b.defaultTarget = b.hold(config.defaultTarget)
+		}
+		if was != nil {
+			was.refs--
+		}
+	}
+	return old
+}
+
+// ResolverError implements balancer.Balancer.
+func (b *lb) ResolverError(err error) {
+	b.mu.Lock()
+	if b.config == nil {
+		b.cc.UpdateState(balancer.State{
+			ConnectivityState: connectivity.TransientFailure,
+			Picker:            base.NewErrPicker(status.Errorf(codes.Unavailable, "name resolver error: %v", err)),
+		})
+	}
+	tell := b.running()
+	b.mu.Unlock()
+	for _, c := range tell {
+		c.policy.ResolverError(err)
+	}
+}
+
+// ExitIdle implements balancer.Balancer.
+func (b *lb) ExitIdle() {
+	b.mu.Lock()
+	tell := b.running()
+	b.mu.Unlock()
+	for _, c := range tell {
+		c.policy.ExitIdle()
+	}
+}
+
+// running returns the children. mu is held.
+func (b *lb) running() []*child {
+	out := make([]*child, 0, len(b.children))
+	for _, c := range b.children {
+		out = append(out, c)
+	}
+	return out
+}
+
+// UpdateSubConnState is never called: every SubConn here has a listener.
+func (b *lb) UpdateSubConnState(balancer.SubConn, balancer.SubConnState) {}
+
+// Close implements balancer.Balancer.
+func (b *lb) Close() {
+	b.mu.Lock()
+	b.closed = true
+	if b.purging != nil {
+		b.purging.Stop()
+	}
+	b.cache.clear(b.release)
+	if b.defaultTarget != nil {
+		b.defaultTarget.refs--
+		b.defaultTarget = nil
+	}
+	dead := b.collect()
+	service := b.service
+	b.service = nil
+	b.mu.Unlock()
+	b.metrics.stop()
+	service.stop()
+	b.lookups.Wait()
+	closeAll(dead)
+}
+
+// publish gives the channel the state of the children, the best first, and a new picker: RPCs
+// that wait look again. mu is held.
+func (b *lb) publish() {
+	if b.closed || b.config == nil {
+		return
+	}
+	b.cc.UpdateState(balancer.State{ConnectivityState: b.aggregate(), Picker: &picker{lb: b, config: b.config}})
+}
+
+func (b *lb) aggregate() connectivity.State {
+	var count [connectivity.Shutdown + 1]int
+	for _, c := range b.children {
+		count[c.state.ConnectivityState]++
+	}
+	for _, s := range []connectivity.State{connectivity.Ready, connectivity.Connecting, connectivity.Idle, connectivity.TransientFailure} {
+		if count[s] > 0 {
+			return s
+		}
+	}
+	return connectivity.Idle // nobody has asked for anything
+}
+
+// purge is the timer's.
+func (b *lb) purge() {
+	b.mu.Lock()
+	b.cache.purge(time.Now(), b.release)
+	b.purging = nil
+	b.schedulePurge()
+	dead := b.collect()
+	if len(dead) > 0 {
+		b.publish()
+	}
+	b.mu.Unlock()
+	closeAll(dead)
+}
+
+// schedulePurge starts the timer if there is something to purge. mu is held.
+func (b *lb) schedulePurge() {
+	if b.purging == nil && !b.closed && b.cache.len() > 0 {
+		b.purging = time.AfterFunc(purgeInterval, b.purge)
+	}
+}
