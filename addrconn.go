@@ -95,6 +95,9 @@ func (ac *addrConn) setStateLocked(s connectivity.State, err error) {
 	if ac.state == s {
 		return
 	}
+	if ac.state == connectivity.Ready {
+		ac.owner.calls.Go(ac.producers.close) // before anybody hears of it
+	}
 	ac.state = s
 	if s == connectivity.Ready {
 		ac.ready.Store(ac.current)
@@ -125,10 +128,14 @@ func (ac *addrConn) connect(ctx context.Context, addrs []resolver.Address, retri
 	switch {
 	case superseded:
 	case err != nil:
+		attemptsFailed.Record(ac.cc.opts.recorders, 1, ac.cc.target, "", "")
 		ac.failLocked(err, pause-time.Since(begun))
 	case l.isUnfit(): // it was lost before it could be used
+		l.opened()
+		l.gone(ac.cc)
 		ac.setStateLocked(connectivity.Idle, nil)
 	default:
+		l.opened()
 		ac.retries = 0
 		ac.useLocked(l)
 	}
@@ -238,6 +245,7 @@ func (ac *addrConn) lost(l *link) {
 	ac.mu.Lock()
 	was := ac.current == l
 	if was {
+		l.gone(ac.cc)
 		ac.dropLocked()
 		if ac.state != connectivity.Shutdown {
 			ac.setStateLocked(connectivity.Idle, nil)
@@ -271,6 +279,10 @@ func (ac *addrConn) tearDown() {
 		return
 	}
 	l := ac.current
+	if l != nil {
+		l.leave(shutDown)
+		l.gone(ac.cc)
+	}
 	ac.dropLocked()
 	ac.abandonLocked()
 	ac.setStateLocked(connectivity.Shutdown, nil)
@@ -293,8 +305,8 @@ func (ac *addrConn) abandonLocked() {
 	}
 }
 
-// UpdateAddresses implements balancer.SubConn. A connection to an address that is still
-// there stays.
+// UpdateAddresses implements balancer.SubConn. The connection stays if it is to the first
+// address.
 func (ac *addrConn) UpdateAddresses(addrs []resolver.Address) {
 	ac.mu.Lock()
 	if ac.state == connectivity.Shutdown || slices.EqualFunc(ac.addrs, addrs, resolver.Address.Equal) {
@@ -303,17 +315,22 @@ func (ac *addrConn) UpdateAddresses(addrs []resolver.Address) {
 	}
 	ac.addrs = slices.Clone(addrs)
 	l := ac.current
-	if l != nil && slices.ContainsFunc(addrs, func(a resolver.Address) bool { return sameServer(a, *l.addr) }) {
+	if l != nil && len(addrs) > 0 && sameServer(addrs[0], *l.addr) {
 		ac.mu.Unlock()
 		return
 	}
 	again := l != nil || ac.state == connectivity.Connecting || ac.state == connectivity.TransientFailure
 	if l != nil {
+		l.leave(shutDown)
+		l.gone(ac.cc)
 		ac.dropLocked()
 	}
 	ac.abandonLocked()
 	if again {
 		ac.retries = 0
+		if ac.state == connectivity.Ready {
+			ac.owner.calls.Go(ac.producers.close)
+		}
 		ac.state = connectivity.Idle // passed through; nobody is told
 		ac.beginLocked()
 	}

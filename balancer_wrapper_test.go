@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/resolver"
 	"google.golang.org/grpc/status"
 )
@@ -292,6 +293,85 @@ func TestCredsBundleOfSubConn(t *testing.T) {
 		}
 		if fmt.Sprint(sent) != fmt.Sprint(tt.sent) {
 			t.Errorf("%s: RPCs carry %v, want %v", tt.what, sent, tt.sent)
+		}
+	}
+}
+
+// noted is a producer that tells when it begins and ends.
+type noted struct{ events chan string }
+
+func (n noted) Build(any) (balancer.Producer, func()) {
+	n.events <- "built"
+	return n, func() { n.events <- "closed" }
+}
+
+// TestProducerEndsFirst loses the connection of a subchannel: what lived on it is told before
+// the policy is.
+func TestProducerEndsFirst(t *testing.T) {
+	s := newRestartable(t)
+	events := make(chan string, 100)
+	cc := scriptedChannel(t, s.addr, func(p *scripted, state balancer.ClientConnState) error {
+		var sc balancer.SubConn
+		//lint:ignore SA1019 there is no other way to make one
+		sc, err := p.NewSubConn(state.ResolverState.Addresses, balancer.NewSubConnOptions{StateListener: func(st balancer.SubConnState) {
+			events <- st.ConnectivityState.String()
+			if st.ConnectivityState == connectivity.Ready {
+				sc.GetOrBuildProducer(noted{events})
+			}
+		}})
+		sc.Connect()
+		return err
+	})
+	cc.Connect()
+	for _, want := range []string{"CONNECTING", "READY", "built"} {
+		if got := <-events; got != want {
+			t.Fatalf("%s, want %s", got, want)
+		}
+	}
+	s.srv.Stop()
+	for _, want := range []string{"closed", "IDLE"} {
+		if got := <-events; got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
+
+// TestUpdateAddresses gives a subchannel that is connected other addresses.
+func TestUpdateAddresses(t *testing.T) {
+	one, two := serve(t, newEcho()), serve(t, newEcho())
+	for _, tt := range []struct {
+		addrs []string
+		want  string // whom RPCs go to
+	}{
+		{[]string{one.addr, two.addr}, one.addr},
+		{[]string{two.addr, one.addr}, two.addr},
+		{[]string{one.addr}, one.addr},
+	} {
+		connected := make(chan balancer.SubConn, 1)
+		var first sync.Once
+		var policy *scripted
+		cc := scriptedChannel(t, two.addr, func(s *scripted, state balancer.ClientConnState) error {
+			policy = s
+			sc, err := s.subConn(state.ResolverState.Addresses, balancer.NewSubConnOptions{}, func(sc balancer.SubConn) balancer.Picker {
+				first.Do(func() { connected <- sc })
+				return pickOf(balancer.PickResult{})(sc)
+			})
+			sc.Connect()
+			return err
+		})
+		cc.Connect()
+		sc := <-connected
+		var addrs []resolver.Address
+		for _, a := range tt.addrs {
+			addrs = append(addrs, resolver.Address{Addr: a})
+		}
+		//lint:ignore SA1019 balancers may still use it
+		policy.UpdateAddresses(sc, addrs)
+		var p peer.Peer
+		if err := call(testContext(t), cc, "x", Peer(&p)); err != nil {
+			t.Error(err)
+		} else if p.Addr.String() != tt.want {
+			t.Errorf("%q: RPCs go to %v, want %s", tt.addrs, p.Addr, tt.want)
 		}
 	}
 }

@@ -170,7 +170,7 @@ func WithUserAgent(s string) DialOption {
 
 // WithContextDialer sets who opens connections. f gets a context with a deadline and
 // the address as the resolver gave it; one of a unix socket is "unix:///absolute/path",
-// "unix:relative/path" or "unix-abstract:name". No proxy is used then. NewClient
+// "unix:relative/path" or "unix:@abstract-name". No proxy is used then. NewClient
 // resolves names before it dials: the target's scheme has to be "passthrough" for f to
 // see the target itself.
 //

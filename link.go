@@ -26,6 +26,7 @@ type link struct {
 	unfit  bool // it takes no new RPCs
 	closed bool
 	listed bool            // it is among the channel's links
+	reason string          // why it was lost, for metrics; the first that is known
 	ctx    context.Context // of the stats handlers; nil without
 	socket *channelz.Socket
 }
@@ -76,11 +77,13 @@ func (l *link) Draining(code frame.ErrCode, debug string) {
 	} else if code != frame.NoError {
 		channelLog.Warningf("%s: %s sent GOAWAY: %v, %q", l.ac.cc.target, l.addr.Addr, code, debug)
 	}
+	l.leave("GOAWAY " + code.String())
 	l.unusable()
 }
 
 // Closed implements transport.ClientEvents.
 func (l *link) Closed(err error) {
+	l.leave(reasonOf(err))
 	l.unusable()
 	l.mu.Lock()
 	l.closed = true

@@ -22,6 +22,7 @@ type resolverWrapper struct {
 
 	mu       sync.Mutex
 	resolver resolver.Resolver // nil before Build returned
+	wanted   bool              // ResolveNow was called before that
 	closed   bool
 }
 
@@ -40,11 +41,14 @@ func (r *resolverWrapper) start() error {
 		return err
 	}
 	r.mu.Lock()
-	closed := r.closed
+	closed, wanted := r.closed, r.wanted
 	r.resolver = built
 	r.mu.Unlock()
-	if closed {
+	switch {
+	case closed:
 		built.Close()
+	case wanted:
+		r.resolveNow()
 	}
 	return nil
 }
@@ -67,6 +71,7 @@ func (r *resolverWrapper) close() {
 func (r *resolverWrapper) resolveNow() {
 	r.mu.Lock()
 	to := r.resolver
+	r.wanted = to == nil
 	if r.closed {
 		to = nil
 	}

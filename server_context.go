@@ -4,6 +4,7 @@ package grpc
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -142,7 +143,7 @@ func ClientSupportedCompressors(ctx context.Context) ([]string, error) {
 func callOf(ctx context.Context) (serverCall, error) {
 	call, ok := ServerTransportStreamFromContext(ctx).(serverCall)
 	if !ok {
-		return nil, status.Errorf(codes.Internal, "grpc: there is no server stream of this package in the context %v", ctx)
+		return nil, errors.New("failed to fetch the stream from the given context")
 	}
 	return call, nil
 }

@@ -16,7 +16,7 @@ import (
 //
 // Methods may be called from several goroutines. A SubConn that wraps another embeds it.
 type SubConn interface {
-	// UpdateAddresses replaces the addresses. A connection to one that stays is kept.
+	// UpdateAddresses replaces the addresses. A connection to the first is kept.
 	//
 	// Deprecated: make a new SubConn and shut this one down.
 	UpdateAddresses([]resolver.Address)

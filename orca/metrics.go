@@ -36,7 +36,10 @@ type ServerMetrics struct {
 
 // unset returns metrics of which none was measured.
 func unset() ServerMetrics {
-	return ServerMetrics{CPUUtilization: -1, MemUtilization: -1, AppUtilization: -1, QPS: -1, EPS: -1}
+	return ServerMetrics{
+		CPUUtilization: -1, MemUtilization: -1, AppUtilization: -1, QPS: -1, EPS: -1,
+		Utilization: map[string]float64{}, RequestCost: map[string]float64{}, NamedMetrics: map[string]float64{},
+	}
 }
 
 // overlay puts what o has over what is in m. m's maps are not changed but replaced.

@@ -154,3 +154,15 @@ func TestRecorderFromManyGoroutines(t *testing.T) {
 	}
 	wg.Wait()
 }
+
+// TestMapsAreThere has a provider of the program's write into what a recorder gives.
+func TestMapsAreThere(t *testing.T) {
+	m := NewServerMetricsRecorder().ServerMetrics()
+	for name, values := range map[string]map[string]float64{
+		"Utilization": m.Utilization, "RequestCost": m.RequestCost, "NamedMetrics": m.NamedMetrics,
+	} {
+		if values == nil {
+			t.Errorf("%s is nil", name)
+		}
+	}
+}

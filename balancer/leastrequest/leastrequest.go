@@ -121,10 +121,22 @@ func (b *leastRequest) adopt(endpoints []resolver.Endpoint, choices int) {
 
 // report replaces the picker of endpoints that are ready by our own.
 func (b *leastRequest) report(s balancer.State) {
+	b.forget(endpointsharding.ChildStatesFromPicker(s.Picker))
 	if s.ConnectivityState == connectivity.Ready {
 		s.Picker = b.newPicker(endpointsharding.ChildStatesFromPicker(s.Picker))
 	}
 	b.cc.UpdateState(s)
+}
+
+// forget has endpoints that are not ready begin anew once they are again.
+func (b *leastRequest) forget(states []endpointsharding.ChildState) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, s := range states {
+		if _, ok := b.servers.Get(s.Endpoint); ok && s.State.ConnectivityState != connectivity.Ready {
+			b.servers.Set(s.Endpoint, newServer())
+		}
+	}
 }
 
 func (b *leastRequest) newPicker(states []endpointsharding.ChildState) balancer.Picker {

@@ -146,6 +146,17 @@ func TestFewestRequests(t *testing.T) {
 			t.Errorf("picked %s twice", addr)
 		}
 	}
+	// An endpoint that was not ready begins anew.
+	f.cc.SubConn("a").Report(connectivity.TransientFailure, errors.New("lost"))
+	f.cc.SubConn("a").Report(connectivity.Ready, nil)
+	clear(count)
+	for range 20 {
+		addr, _ := f.pick()
+		count[addr]++
+	}
+	if count["a"] < 15 {
+		t.Errorf("a is back without an RPC, of 20 %v", count)
+	}
 }
 
 func TestDone(t *testing.T) {

@@ -89,6 +89,11 @@ var (
 	// GRPC_RING_HASH_CAP, 1 to 8,388,608 entries, 4,096 by default.
 	RingHashCap = number(os.Getenv("GRPC_RING_HASH_CAP"), bounds{def: 4096, min: 1, max: 8 << 20})
 
+	// PickFirstWeightedShuffling says whether pick_first, where it shuffles, goes by the
+	// weights of endpoints (gRFC A113).
+	// GRPC_EXPERIMENTAL_PF_WEIGHTED_SHUFFLING, true unless "false".
+	PickFirstWeightedShuffling = boolean(os.Getenv("GRPC_EXPERIMENTAL_PF_WEIGHTED_SHUFFLING"), true)
+
 	// CaseSensitiveBalancerRegistries says whether balancer names that differ only
 	// in letter case are different balancers.
 	// GRPC_GO_EXPERIMENTAL_CASE_SENSITIVE_BALANCER_REGISTRIES, true unless "false".

@@ -20,7 +20,7 @@ import (
 
 // DialFunc opens a connection to addr, which is as the resolver gave it. A unix
 // socket's address has its scheme in front: "unix:///absolute/path",
-// "unix:relative/path", "unix-abstract:name".
+// "unix:relative/path", "unix:@name" for an abstract one.
 type DialFunc func(ctx context.Context, addr string) (net.Conn, error)
 
 // ConnectError says what kept a connection from coming up.
@@ -158,7 +158,7 @@ func dial(ctx context.Context, addr resolver.Address, by DialFunc) (net.Conn, er
 func withScheme(addr string) string {
 	switch {
 	case strings.HasPrefix(addr, "@"), strings.HasPrefix(addr, "\x00"):
-		return "unix-abstract:" + addr[1:]
+		return "unix:@" + addr[1:]
 	case strings.HasPrefix(addr, "/"):
 		return "unix://" + addr
 	}

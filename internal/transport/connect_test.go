@@ -24,9 +24,9 @@ func TestDialerAddress(t *testing.T) {
 		{"unix", "//run/x.sock", "unix:////run/x.sock", "//run/x.sock"},
 		{"unix", "run/x.sock", "unix:run/x.sock", "run/x.sock"},
 		{"unix", "./x.sock", "unix:./x.sock", "./x.sock"},
-		{"unix", "@name", "unix-abstract:name", "\x00name"},
-		{"unix", "@/a/b", "unix-abstract:/a/b", "\x00/a/b"},
-		{"unix", "\x00name", "unix-abstract:name", "\x00name"},
+		{"unix", "@name", "unix:@name", "@name"},
+		{"unix", "@/a/b", "unix:@/a/b", "@/a/b"},
+		{"unix", "\x00name", "unix:@name", "@name"},
 		{"", "host:1", "host:1", ""},
 		{"", "unix:///run/x.sock", "unix:///run/x.sock", "/run/x.sock"}, // of passthrough
 	} {

@@ -10,7 +10,7 @@ import (
 	"math/rand/v2"
 
 	"google.golang.org/grpc/balancer"
-	estats "google.golang.org/grpc/experimental/stats"
+	"google.golang.org/grpc/internal/envconfig"
 	"google.golang.org/grpc/resolver"
 	"google.golang.org/grpc/serviceconfig"
 )
@@ -27,17 +27,8 @@ type Builder struct{}
 func (Builder) Name() string { return Name }
 
 // Build makes a balancer.
-func (Builder) Build(cc balancer.ClientConn, opts balancer.BuildOptions) balancer.Balancer {
-	target := opts.Target.String()
-	//lint:ignore SA1019 it is not used if it is another
-	if t := cc.Target(); t == target {
-		target = t // the same bytes once
-	}
-	return &pickFirst{
-		cc:      cc,
-		target:  target,
-		shuffle: rand.Shuffle,
-	}
+func (Builder) Build(cc balancer.ClientConn, _ balancer.BuildOptions) balancer.Balancer {
+	return &pickFirst{cc: cc, random: rand.Float64, weights: envconfig.PickFirstWeightedShuffling}
 }
 
 // config is the policy's configuration.
@@ -70,25 +61,3 @@ func wantsHealth(s resolver.State) bool {
 	on, _ := s.Attributes.Value(healthKey{}).(bool)
 	return on
 }
-
-// The metrics of gRFC A78.
-var (
-	disconnections = estats.RegisterInt64Count(estats.MetricDescriptor{
-		Name:        "grpc.lb.pick_first.disconnections",
-		Description: "How often the connection in use was lost.",
-		Unit:        "{disconnection}",
-		Labels:      []string{"grpc.target"},
-	})
-	attemptsSucceeded = estats.RegisterInt64Count(estats.MetricDescriptor{
-		Name:        "grpc.lb.pick_first.connection_attempts_succeeded",
-		Description: "How many attempts to connect succeeded.",
-		Unit:        "{attempt}",
-		Labels:      []string{"grpc.target"},
-	})
-	attemptsFailed = estats.RegisterInt64Count(estats.MetricDescriptor{
-		Name:        "grpc.lb.pick_first.connection_attempts_failed",
-		Description: "How many attempts to connect failed.",
-		Unit:        "{attempt}",
-		Labels:      []string{"grpc.target"},
-	})
-)

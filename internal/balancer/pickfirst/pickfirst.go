@@ -33,8 +33,8 @@ var logger = grpclog.Component("pick_first")
 type pickFirst struct {
 	// Immutable.
 	cc      balancer.ClientConn
-	target  string
-	shuffle func(n int, swap func(i, j int))
+	random  func() float64 // in [0, 1)
+	weights bool           // shuffling goes by them
 
 	mu        sync.Mutex
 	closed    bool
@@ -79,8 +79,7 @@ func (b *pickFirst) UpdateClientConnState(s balancer.ClientConnState) error {
 		}
 	}
 	if c, ok := s.BalancerConfig.(config); ok && c.ShuffleAddressList {
-		endpoints = slices.Clone(endpoints)
-		b.shuffle(len(endpoints), func(i, j int) { endpoints[i], endpoints[j] = endpoints[j], endpoints[i] })
+		endpoints = b.shuffle(slices.Clone(endpoints))
 	}
 	addrs := order(endpoints)
 	if len(addrs) == 0 {
@@ -303,21 +302,17 @@ func (b *pickFirst) subChanged(s *sub, now balancer.SubConnState) {
 	s.state = now.ConnectivityState
 	switch {
 	case s.state == connectivity.Ready:
-		attemptsSucceeded.Record(b.cc.MetricsRecorder(), 1, b.target)
 		b.selectSub(s)
 		return
 	case s == b.selected:
 		b.lose()
 		return
 	case s.state == connectivity.TransientFailure:
-		attemptsFailed.Record(b.cc.MetricsRecorder(), 1, b.target)
 		s.err, b.lastErr = now.ConnectionError, now.ConnectionError
 		b.subFailed(s)
 	case s.state == connectivity.Idle && was == connectivity.Connecting:
 		// The connection was made and lost at once: it counts as a failure, without
 		// a back-off.
-		attemptsSucceeded.Record(b.cc.MetricsRecorder(), 1, b.target)
-		disconnections.Record(b.cc.MetricsRecorder(), 1, b.target)
 		b.dropAll()
 		b.goIdle()
 	case s.state == connectivity.Idle && !b.firstPass:
@@ -380,7 +375,6 @@ func (b *pickFirst) healthChanged(s *sub, h balancer.SubConnState) {
 
 // lose gives up the connection in use.
 func (b *pickFirst) lose() {
-	disconnections.Record(b.cc.MetricsRecorder(), 1, b.target)
 	s := b.selected
 	b.selected = nil
 	if s.state != connectivity.Idle {

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +17,7 @@ import (
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/experimental/balancer/weight"
 	"google.golang.org/grpc/internal/balancer/lbtest"
 	"google.golang.org/grpc/internal/leakcheck"
 	"google.golang.org/grpc/resolver"
@@ -45,10 +48,10 @@ func run(t *testing.T, test func(f *fixture)) {
 	synctest.Test(t, func(t *testing.T) {
 		cc := &lbtest.ClientConn{}
 		b := Builder{}.Build(cc, balancer.BuildOptions{}).(*pickFirst)
-		b.shuffle = func(n int, swap func(i, j int)) { // reverses
-			for i := range n / 2 {
-				swap(i, n-1-i)
-			}
+		u := 1.0
+		b.random = func() float64 { // the last is the first
+			u /= 2
+			return u
 		}
 		test(&fixture{t, cc, b})
 		b.Close()
@@ -255,6 +258,28 @@ func TestNoAddresses(t *testing.T) {
 		f.resolve("a:1")
 		f.state(connecting)
 	})
+}
+
+// TestShuffleByWeight draws often enough for the odds to show.
+func TestShuffleByWeight(t *testing.T) {
+	b := Builder{}.Build(&lbtest.ClientConn{}, balancer.BuildOptions{}).(*pickFirst)
+	source := rand.New(rand.NewPCG(1, 2))
+	b.random = source.Float64
+	for weights, want := range map[bool]float64{true: 0.75, false: 0.5} {
+		b.weights = weights
+		heavy := 0
+		const draws = 10000
+		for range draws {
+			s := endpoints("a:1", "b:1")
+			s.Endpoints[1] = weight.Set(s.Endpoints[1], weight.EndpointInfo{Weight: 3})
+			if b.shuffle(s.Endpoints)[0].Addresses[0].Addr == "b:1" {
+				heavy++
+			}
+		}
+		if got := float64(heavy) / draws; math.Abs(got-want) > 0.03 {
+			t.Errorf("weights count %t: three times the weight is first in %v, want %v", weights, got, want)
+		}
+	}
 }
 
 func TestShuffle(t *testing.T) {

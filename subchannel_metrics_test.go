@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package grpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"slices"
+	"sync"
+	"syscall"
+	"testing"
+
+	"google.golang.org/grpc/connectivity"
+	estats "google.golang.org/grpc/experimental/stats"
+	"google.golang.org/grpc/stats"
+)
+
+// counter is a stats handler that takes metrics.
+type counter struct {
+	estats.UnimplementedMetricsRecorder
+	mu   sync.Mutex
+	seen []string
+}
+
+func (*counter) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context   { return ctx }
+func (*counter) HandleRPC(context.Context, stats.RPCStats)                         {}
+func (*counter) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
+func (*counter) HandleConn(context.Context, stats.ConnStats)                       {}
+
+func (c *counter) note(name string, n int64, labels []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.seen = append(c.seen, fmt.Sprintf("%s %+d %q", name, n, labels[1:]))
+}
+
+func (c *counter) RecordInt64Count(h *estats.Int64CountHandle, n int64, labels ...string) {
+	c.note(h.Descriptor().Name, n, labels)
+}
+
+func (c *counter) RecordInt64UpDownCount(h *estats.Int64UpDownCountHandle, n int64, labels ...string) {
+	c.note(h.Descriptor().Name, n, labels)
+}
+
+func TestSubchannelMetrics(t *testing.T) {
+	s := newRestartable(t)
+	c := &counter{}
+	cc := newTestClient(t, s.addr, WithStatsHandler(c), quickBackoff)
+	if err := call(testContext(t), cc, "x"); err != nil {
+		t.Fatal(err)
+	}
+	s.srv.Stop()
+	awaitState(t, cc, connectivity.Idle)
+	cc.Connect()
+	awaitState(t, cc, connectivity.TransientFailure)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, want := range []string{
+		`grpc.subchannel.connection_attempts_succeeded +1 ["" ""]`,
+		`grpc.subchannel.open_connections +1 ["" "NoSecurity" ""]`,
+		`grpc.subchannel.open_connections -1 ["" "NoSecurity" ""]`,
+		`grpc.subchannel.connection_attempts_failed +1 ["" ""]`,
+	} {
+		if !slices.Contains(c.seen, want) {
+			t.Errorf("no %s in %q", want, c.seen)
+		}
+	}
+}
+
+func TestReasonOf(t *testing.T) {
+	op := func(err error) error { return fmt.Errorf("error reading: %w", &net.OpError{Op: "read", Err: err}) }
+	for want, errs := range map[string][]error{
+		"connection reset":     {op(syscall.ECONNRESET)},
+		"connection timed out": {op(syscall.ETIMEDOUT), op(os.ErrDeadlineExceeded)},
+		"connection aborted":   {op(syscall.ECONNABORTED)},
+		"socket error":         {op(syscall.EPIPE)},
+		"unknown":              {io.EOF, errors.New("x"), nil},
+	} {
+		for _, err := range errs {
+			if got := reasonOf(err); got != want {
+				t.Errorf("%v: %q, want %q", err, got, want)
+			}
+		}
+	}
+}
