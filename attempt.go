@@ -15,7 +15,6 @@ import (
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/internal/binarylog"
 	"google.golang.org/grpc/internal/ctxkey"
-	"google.golang.org/grpc/internal/envconfig"
 	"google.golang.org/grpc/internal/loadreport"
 	"google.golang.org/grpc/internal/transport"
 	"google.golang.org/grpc/internal/transport/grpcwire"
@@ -120,7 +119,7 @@ func (r *clientCall) settle(config *MethodConfig) error {
 		if c := r.cc.opts.compressor; c != nil {
 			r.writer.compressor = compressorFrom(c)
 			r.call.SendCompressor = c.Type()
-			r.acceptOwn(c.Type())
+			r.call.AcceptCompressors = r.info.acceptToo(c.Type())
 		}
 	case encoding.Identity:
 		r.call.SendCompressor = name
@@ -131,17 +130,6 @@ func (r *clientCall) settle(config *MethodConfig) error {
 		r.call.SendCompressor = name
 	}
 	return nil
-}
-
-// acceptOwn says that the channel reads what its own compressor makes, registered or not.
-func (r *clientCall) acceptOwn(name string) {
-	switch list := r.call.AcceptCompressors; {
-	case r.info.accept != nil || !envconfig.AdvertiseCompressors || grpcwire.AcceptsEncoding(list, name):
-	case list == "":
-		r.call.AcceptCompressors = name
-	default:
-		r.call.AcceptCompressors = list + "," + name
-	}
 }
 
 // sizeLimit is the smaller of what the service config and the program say.

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/internal/compressornames"
 	"google.golang.org/grpc/internal/envconfig"
+	"google.golang.org/grpc/internal/transport/grpcwire"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
@@ -368,4 +369,17 @@ func (c *callInfo) acceptEncoding() string {
 		return compressornames.AcceptEncoding()
 	}
 	return ""
+}
+
+// acceptToo is acceptEncoding for a channel that reads what its own compressor makes,
+// registered or not.
+func (c *callInfo) acceptToo(name string) string {
+	switch list := c.acceptEncoding(); {
+	case c.accept != nil || !envconfig.AdvertiseCompressors || grpcwire.AcceptsEncoding(list, name):
+		return list
+	case list == "":
+		return name
+	default:
+		return list + "," + name
+	}
 }

@@ -220,7 +220,7 @@ func (brokenBuilder) Build(resolver.Target, resolver.ClientConn, resolver.BuildO
 func TestTextOfBuild(t *testing.T) {
 	cc := newTestClient(t, "test:///x", WithResolvers(brokenBuilder{}))
 	wantCode(t, "RPC", call(testContext(t), cc, "x"), codes.Unavailable, "desc = there is no target like that")
-	_, err := Dial("test:///x", WithInsecure(), WithResolvers(brokenBuilder{})) //nolint:staticcheck // programs still do
+	_, err := Dial("test:///x", WithInsecure(), WithResolvers(brokenBuilder{}))
 	if want := "failed to exit idle mode: failed to start resolver: there is no target like that"; err == nil || err.Error() != want {
 		t.Errorf("Dial: %v, want %q", err, want)
 	}
@@ -237,12 +237,12 @@ func TestBadResolverState(t *testing.T) {
 		m := manual.NewBuilderWithScheme("test")
 		cc := newTestClient(t, "test:///x", WithResolvers(m), WithDefaultServiceConfig(fmt.Sprintf(`{"loadBalancingConfig":[{%q:{}}]}`, tt.policy)))
 		cc.Connect()
-		if err := m.CC().UpdateState(resolver.State{}); err != balancer.ErrBadResolverState { //nolint:errorlint // programs compare
+		if err := m.CC().UpdateState(resolver.State{}); err != balancer.ErrBadResolverState {
 			t.Errorf("%s, no addresses: %v", tt.policy, err)
 		}
 		wantCode(t, tt.policy, call(testContext(t), cc, "x"), codes.Unavailable, tt.text)
 		bad := resolver.State{ServiceConfig: m.CC().ParseServiceConfig("bad")}
-		if err := m.CC().UpdateState(bad); err != balancer.ErrBadResolverState { //nolint:errorlint // programs compare
+		if err := m.CC().UpdateState(bad); err != balancer.ErrBadResolverState {
 			t.Errorf("%s, a bad service config: %v", tt.policy, err)
 		}
 	}

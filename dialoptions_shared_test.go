@@ -140,7 +140,8 @@ func other(t *testing.T, of reflect.Type, name string) reflect.Value {
 	case reflect.Interface:
 		for _, x := range []any{
 			insecure.NewCredentials(), insecure.NewBundle(), defaultBackoff,
-			NewGZIPCompressor(), NewGZIPDecompressor(), mem.DefaultBufferPool(), tokens{},
+			NewGZIPCompressor(), NewGZIPDecompressor(), mem.DefaultBufferPool(),
+			tokens{},
 		} {
 			if reflect.TypeOf(x).Implements(of) {
 				v.Set(reflect.ValueOf(x))

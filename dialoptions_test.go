@@ -25,7 +25,10 @@ import (
 func TestOptionsAreComparable(t *testing.T) {
 	dial := make(map[DialOption]int)
 	for i, o := range []DialOption{
-		WithBlock(), WithUserAgent("x"), WithUserAgent("x"), EmptyDialOption{}, WithMaxHeaderListSize(5), WithDisableRetry(),
+		WithBlock(),
+		WithUserAgent("x"), WithUserAgent("x"),
+		EmptyDialOption{},
+		WithMaxHeaderListSize(5), WithDisableRetry(),
 		WithTransportCredentials(insecure.NewCredentials()), WithUnaryInterceptor(nil), WithResolvers(), WithSharedWriteBuffer(true),
 		WithDefaultCallOptions(OnFinish(func(error) {})), WithIdleTimeout(0), WithNoProxy(), WithMaxMsgSize(1), WithInsecure(),
 	} {
@@ -36,7 +39,9 @@ func TestOptionsAreComparable(t *testing.T) {
 	}
 	server := make(map[ServerOption]int)
 	for i, o := range []ServerOption{
-		MaxRecvMsgSize(1), MaxRecvMsgSize(1), EmptyServerOption{}, MaxHeaderListSize(1), UnaryInterceptor(nil), Creds(nil),
+		MaxRecvMsgSize(1), MaxRecvMsgSize(1),
+		EmptyServerOption{},
+		MaxHeaderListSize(1), UnaryInterceptor(nil), Creds(nil),
 		ChainStreamInterceptor(), MaxConcurrentStreams(1), UnknownServiceHandler(nil), NumStreamWorkers(1), SharedWriteBuffer(true),
 	} {
 		server[o] = i
@@ -70,7 +75,7 @@ func TestNoAuthority(t *testing.T) {
 		WithResolvers(m),
 	}
 	for target, dial := range map[string]func(string, ...DialOption) (*ClientConn, error){
-		"":                Dial, //nolint:staticcheck // programs still do
+		"":                Dial,
 		"passthrough:///": NewClient,
 		"passthrough:":    NewClient,
 		"test:///":        NewClient,

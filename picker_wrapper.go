@@ -105,7 +105,7 @@ func (g *pickerGate) pick(info balancer.PickInfo, wait bool) (p picked, err erro
 					return p, nil
 				}
 				// The subchannel has just been lost: another picker is on its way.
-			case err == balancer.ErrNoSubConnAvailable: //nolint:errorlint // what wraps it says more, and counts as a failure
+			case err == balancer.ErrNoSubConnAvailable: // what wraps it says more: it is a failure
 			default:
 				var final error
 				if p.dropped, final = pickError(err, wait); final != nil {

@@ -144,9 +144,9 @@ func (b *pickFirst) ResolverError(err error) {
 		return
 	}
 	if len(b.addrs) > 0 && b.lastErr != nil {
-		b.fail(fmt.Errorf("last connection error: %v; name resolver error: %v", b.lastErr, err))
+		b.fail(errors.New("last connection error: " + b.lastErr.Error() + "; name resolver error: " + err.Error()))
 	} else {
-		b.fail(fmt.Errorf("name resolver error: %v", err))
+		b.fail(errors.New("name resolver error: " + err.Error()))
 	}
 }
 
@@ -367,7 +367,7 @@ func (b *pickFirst) healthChanged(s *sub, h balancer.SubConnState) {
 	case connectivity.Ready:
 		b.report(connectivity.Ready, &picker{s.SubConn})
 	case connectivity.TransientFailure:
-		b.fail(fmt.Errorf("the server is not healthy: %v", h.ConnectionError))
+		b.fail(fmt.Errorf("the server is not healthy: %s", fmt.Sprint(h.ConnectionError)))
 	default:
 		b.report(connectivity.Connecting, base.NewErrPicker(balancer.ErrNoSubConnAvailable))
 	}
