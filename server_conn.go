@@ -171,17 +171,15 @@ func (s *Server) secure(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	if creds == nil {
 		return raw, nil, nil
 	}
-	if err := raw.SetDeadline(time.Now().Add(s.opts.transport.HandshakeTimeout)); err != nil {
-		return nil, nil, err
+	if raw.SetDeadline(time.Now().Add(s.opts.transport.HandshakeTimeout)) != nil {
+		// Some connections, such as the channels of SSH, have no deadlines.
+		defer time.AfterFunc(s.opts.transport.HandshakeTimeout, func() { raw.Close() }).Stop()
 	}
 	nc, auth, err := creds.ServerHandshake(raw)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := raw.SetDeadline(time.Time{}); err != nil {
-		_ = nc.Close()
-		return nil, nil, err
-	}
+	_ = raw.SetDeadline(time.Time{}) // it had the other one, or takes none
 	return nc, auth, nil
 }
 

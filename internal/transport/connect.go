@@ -106,21 +106,16 @@ type ConnectParams struct {
 func (c *Client) handshake(ctx context.Context, creds credentials.TransportCredentials, addr resolver.Address, raw net.Conn) (net.Conn, error) {
 	info := credentials.ClientHandshakeInfo{Attributes: addr.Attributes}
 	hctx := context.WithValue(ctx, ctxkey.ClientHandshakeInfo{}, info)
-	if d, ok := ctx.Deadline(); ok {
-		if err := raw.SetDeadline(d); err != nil {
-			raw.Close()
-			return nil, &ConnectError{Step: stepHandshake, Err: err}
-		}
+	if d, ok := ctx.Deadline(); ok && raw.SetDeadline(d) != nil {
+		// Some connections, such as the channels of SSH, have no deadlines.
+		defer context.AfterFunc(ctx, func() { raw.Close() })()
 	}
 	nc, auth, err := creds.ClientHandshake(hctx, c.authority, raw)
 	if err != nil {
 		raw.Close()
 		return nil, &ConnectError{Step: stepHandshake, Err: err, Permanent: !temporary(err)}
 	}
-	if err := raw.SetDeadline(time.Time{}); err != nil {
-		nc.Close()
-		return nil, &ConnectError{Step: stepHandshake, Err: err}
-	}
+	_ = raw.SetDeadline(time.Time{}) // it had the other one, or takes none
 	c.peer.AuthInfo = auth
 	return nc, nil
 }

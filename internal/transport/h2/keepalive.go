@@ -52,7 +52,9 @@ func (k *keepaliveState) check(cfg *Keepalive, now, lastRead int64, streams int)
 		return keepWaiting, time.Duration(left)
 	}
 	k.asked = now
-	return keepAsk, cfg.Timeout
+	// Where the answer may take longer than the interval, the peer is still asked once in
+	// every interval.
+	return keepAsk, min(cfg.Timeout, cfg.Interval)
 }
 
 // clock counts nanoseconds from the start of the process.
