@@ -52,6 +52,8 @@ func Cases() []Case {
 		{"cancel_after_begin", "cancelling before the first message", cancelAfterBegin},
 		{"cancel_after_first_response", "cancelling between messages", cancelAfterFirstResponse},
 		{"timeout_on_sleeping_server", "a deadline that passes", timeoutOnSleepingServer},
+		{"orca_per_rpc", "a load report in the trailers of an RPC", orcaPerRPC},
+		{"orca_oob", "load reports out of band", orcaOOB},
 		{"wait_for_ready", "RPCs before the server listens, that wait and that don't", waitForReady},
 		{"round_robin", "RPCs in turn over three servers", roundRobin},
 		{"per_rpc_credentials", "credentials of channel and call, as metadata", perRPCCredentials},

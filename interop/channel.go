@@ -71,13 +71,18 @@ func (c *Client) resolved(addrs []string, dial dialFunc, opts ...grpc.DialOption
 	for _, a := range addrs {
 		state.Addresses = append(state.Addresses, resolver.Address{Addr: a})
 	}
+	return c.resolvedTo(state, dial, opts...)
+}
+
+// resolvedTo is resolved with all that a resolver says.
+func (c *Client) resolvedTo(state resolver.State, dial dialFunc, opts ...grpc.DialOption) (*Client, error) {
 	r := manual.NewBuilderWithScheme("interop")
 	r.InitialState(state)
 	// What follows the scheme is the authority, and so the name that TLS checks if the
 	// credentials have none; a path can't be one.
 	name := "localhost"
 	if c.cfg.Network == "tcp" {
-		name = addrs[0]
+		name = state.Addresses[0].Addr
 	}
 	cfg := c.cfg
 	cfg.Options = append(append([]grpc.DialOption{}, cfg.Options...), grpc.WithResolvers(r), grpc.WithContextDialer(dial))

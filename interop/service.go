@@ -8,11 +8,13 @@ import (
 	"strconv"
 	"time"
 
+	orcaservice "github.com/cncf/xds/go/xds/service/orca/v3"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	_ "google.golang.org/grpc/encoding/gzip" // the compressor of the compression cases
 	testpb "google.golang.org/grpc/interop/grpc_testing"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/orca"
 	"google.golang.org/grpc/status"
 )
 
@@ -25,22 +27,33 @@ const (
 	maxPayload = 64 << 20
 )
 
-// NewServer returns a server with the test service registered. The caller serves on it
+// NewServer returns a server with the test service registered, and that of load reports out
+// of band. The caller serves on it
 // and stops it.
 func NewServer(opts ...grpc.ServerOption) *grpc.Server {
-	s := grpc.NewServer(append([]grpc.ServerOption{grpc.StatsHandler(flagHandler{})}, opts...)...)
-	testpb.RegisterTestServiceServer(s, NewTestServer())
+	reports := newLoadReports()
+	s := grpc.NewServer(append([]grpc.ServerOption{
+		grpc.StatsHandler(flagHandler{}),
+		grpc.MaxRecvMsgSize(maxPayload),
+		orca.CallMetricsServerOption(nil),
+	}, opts...)...)
+	testpb.RegisterTestServiceServer(s, testService{reports: reports})
+	orcaservice.RegisterOpenRcaServiceServer(s, reports)
 	return s
 }
 
 // NewTestServer returns the service alone. Registered on a server that NewServer did not
-// make, it can't tell which requests came compressed and then refuses none for it.
+// make, it can't tell which requests came compressed and then refuses none for it, and it
+// sends no load reports.
 func NewTestServer() testpb.TestServiceServer { return testService{} }
 
-// testService has no state, so one value serves any number of RPCs at once.
+// testService serves any number of RPCs at once.
 // UnimplementedCall is left to the embedded type on purpose.
 type testService struct {
 	testpb.UnimplementedTestServiceServer
+
+	// reports are what clients want published, nil if nobody publishes them.
+	reports *loadReports
 }
 
 func (testService) EmptyCall(ctx context.Context, _ *testpb.Empty) (*testpb.Empty, error) {
@@ -60,6 +73,7 @@ func (testService) UnaryCall(ctx context.Context, req *testpb.SimpleRequest) (*t
 	if err := echoStatus(req.GetResponseStatus()); err != nil {
 		return nil, err
 	}
+	reportCost(ctx, req.GetOrcaPerQueryReport())
 	if want := req.GetResponseCompressed(); want != nil {
 		if err := grpc.SetSendCompressor(ctx, encodingFor(want.GetValue())); err != nil {
 			return nil, status.Errorf(codes.Internal, "choosing the response's compressor: %v", err)
@@ -112,10 +126,12 @@ func (testService) StreamingOutputCall(req *testpb.StreamingOutputCallRequest, s
 	return out.serve(req)
 }
 
-func (testService) FullDuplexCall(stream testpb.TestService_FullDuplexCallServer) error {
+func (s testService) FullDuplexCall(stream testpb.TestService_FullDuplexCallServer) error {
 	if err := echoMetadata(stream.Context()); err != nil {
 		return err
 	}
+	reports := publisher{reports: s.reports}
+	defer reports.end()
 	var out *responder
 	for {
 		req, err := stream.Recv()
@@ -123,6 +139,9 @@ func (testService) FullDuplexCall(stream testpb.TestService_FullDuplexCallServer
 			return nil
 		}
 		if err != nil {
+			return err
+		}
+		if err := reports.publish(stream.Context(), req.GetOrcaOobReport()); err != nil {
 			return err
 		}
 		if out == nil {

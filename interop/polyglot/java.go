@@ -24,8 +24,11 @@ var javaCases = []string{
 	"client_compressed_streaming", "server_streaming", "server_compressed_streaming", "ping_pong", "empty_stream",
 	"custom_metadata", "status_code_and_message", "special_status_message", "unimplemented_method",
 	"unimplemented_service", "cancel_after_begin", "cancel_after_first_response", "timeout_on_sleeping_server",
-	"very_large_request", "pick_first_unary", "rpc_soak", "channel_soak",
+	"very_large_request", "pick_first_unary", "rpc_soak", "channel_soak", "orca_per_rpc", "orca_oob",
 }
+
+// javaLoadPolicy has the client look at load reports, as those two cases ask for.
+const javaLoadPolicy = `--service_config_json={"loadBalancingConfig":[{"test_backend_metrics_load_balancer":{}}]}`
 
 const mavenDependencies = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 
@@ -84,6 +87,9 @@ func javaClient(more ...string) func(context.Context, *workshop, target) ([]resu
 		var results []result
 		for _, name := range javaCases {
 			args := append(javaTarget(t), "--test_case="+name, "--soak_per_iteration_max_acceptable_latency_ms=20000", "--soak_overall_timeout_seconds=60")
+			if strings.HasPrefix(name, "orca_") {
+				args = append(args, javaLoadPolicy)
+			}
 			out, log, err := output(ctx, java(ctx, w, "TestServiceClient", append(args, more...)...))
 			if ctx.Err() != nil {
 				return results, ctx.Err()

@@ -55,6 +55,8 @@ func (s scripted) into(p *peer) *peer {
 
 // Why servers leave out what needs more than their library has.
 const (
+	noReports        = "the library has no load reports, or wants more packages for them"
+	noTrailers       = "the library sends trailers with errors only"
 	noCompressedFlag = "the library does not tell whether a message came compressed"
 	noCompression    = "the library does not compress single replies"
 )
@@ -93,6 +95,8 @@ var pythonPeer = python.into(&peer{
 	without: map[string]string{
 		"client_compressed_unary":     noCompressedFlag,
 		"client_compressed_streaming": noCompressedFlag,
+		"orca_per_rpc":                noReports,
+		"orca_oob":                    noReports,
 	},
 })
 
@@ -117,6 +121,35 @@ var nodePeer = node.into(&peer{
 		"client_compressed_streaming": noCompressedFlag,
 		"server_compressed_unary":     noCompression,
 		"server_compressed_streaming": noCompression,
+		"orca_per_rpc":                noReports,
+		"orca_oob":                    noReports,
+	},
+})
+
+var rust = scripted{
+	client: func(w *workshop) []string { return []string{w.path("rust", "target", "release", "client")} },
+	server: func(w *workshop) []string { return []string{w.path("rust", "target", "release", "server")} },
+	env:    func(*workshop) []string { return nil },
+}
+
+var rustPeer = rust.into(&peer{
+	name:  "tonic",
+	tools: []string{"cargo"},
+	build: func(ctx context.Context, w *workshop) error {
+		if err := w.copySource("rust"); err != nil {
+			return err
+		}
+		return do(ctx, w.path("rust"), []string{"POLYGLOT_PROTO=" + w.protos()}, "cargo", "build", "--quiet", "--release")
+	},
+	without: map[string]string{
+		"client_compressed_unary":     noCompressedFlag,
+		"client_compressed_streaming": noCompressedFlag,
+		"server_compressed_unary":     noCompression,
+		"server_compressed_streaming": noCompression,
+		"custom_metadata":             noTrailers,
+		"per_rpc_credentials":         noTrailers,
+		"orca_per_rpc":                noReports,
+		"orca_oob":                    noReports,
 	},
 })
 

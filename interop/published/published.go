@@ -7,12 +7,17 @@ package published
 
 import (
 	// What those sources import, so that `go mod tidy` keeps it.
+	_ "github.com/cncf/xds/go/xds/data/orca/v3"
+	_ "github.com/cncf/xds/go/xds/service/orca/v3"
 	_ "google.golang.org/grpc"
+	_ "google.golang.org/grpc/attributes"
 	_ "google.golang.org/grpc/backoff"
+	_ "google.golang.org/grpc/balancer/base"
 	_ "google.golang.org/grpc/credentials"
 	_ "google.golang.org/grpc/credentials/insecure"
 	_ "google.golang.org/grpc/encoding/gzip"
 	_ "google.golang.org/grpc/metadata"
+	_ "google.golang.org/grpc/orca"
 	_ "google.golang.org/grpc/peer"
 	_ "google.golang.org/grpc/resolver"
 	_ "google.golang.org/grpc/resolver/manual"
