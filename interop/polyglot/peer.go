@@ -46,7 +46,7 @@ type target struct {
 func (t target) addr() string { return t.host + ":" + strconv.Itoa(t.port) }
 
 // peers are the implementations, in the order they run in.
-var peers = []*peer{javaPeer, okhttpPeer, pythonPeer, nodePeer, rustPeer}
+var peers = []*peer{javaPeer, okhttpPeer, pythonPeer, nodePeer, rustPeer, cppPeer}
 
 // legs are the peer's runs: its client with our server, its server with our client, and
 // either side's load while a side is started anew.
