@@ -4,6 +4,7 @@ package sts
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -26,20 +27,6 @@ const (
 	maxShown = 4 << 10
 )
 
-// request is the body of a request, in JSON: services that these credentials are for take it
-// in place of the form that RFC 8693 has.
-type request struct {
-	GrantType          string `json:"grant_type"`
-	Resource           string `json:"resource,omitempty"`
-	Audience           string `json:"audience,omitempty"`
-	Scope              string `json:"scope,omitempty"`
-	RequestedTokenType string `json:"requested_token_type,omitempty"`
-	SubjectToken       string `json:"subject_token"`
-	SubjectTokenType   string `json:"subject_token_type"`
-	ActorToken         string `json:"actor_token,omitempty"`
-	ActorTokenType     string `json:"actor_token_type,omitempty"`
-}
-
 // response is what is of use in the body of a response (section 2.2.1).
 type response struct {
 	AccessToken string `json:"access_token"`
@@ -49,31 +36,34 @@ type response struct {
 
 var client = &http.Client{Timeout: exchangeTimeout}
 
-func newRequest(o Options) (*request, error) {
-	r := &request{
-		GrantType:          grantType,
-		Resource:           o.Resource,
-		Audience:           o.Audience,
-		Scope:              o.Scope,
-		RequestedTokenType: o.RequestedTokenType,
-		SubjectTokenType:   o.SubjectTokenType,
-	}
-	if r.Scope == "" {
-		r.Scope = defaultScope
-	}
+// newRequest returns the parameters of a request (section 2.1); those that are optional and
+// empty are left out. They are sent as JSON: services that these credentials are for take it
+// in place of the form that RFC 8693 has.
+func newRequest(o Options) (map[string]string, error) {
 	subject, err := os.ReadFile(o.SubjectTokenPath)
 	if err != nil {
 		return nil, err
 	}
-	r.SubjectToken = string(subject)
+	params := map[string]string{
+		"grant_type":         grantType,
+		"scope":              cmp.Or(o.Scope, defaultScope),
+		"subject_token":      string(subject),
+		"subject_token_type": o.SubjectTokenType,
+	}
+	optional := map[string]string{"resource": o.Resource, "audience": o.Audience, "requested_token_type": o.RequestedTokenType}
 	if o.ActorTokenPath != "" {
 		actor, err := os.ReadFile(o.ActorTokenPath)
 		if err != nil {
 			return nil, err
 		}
-		r.ActorToken, r.ActorTokenType = string(actor), o.ActorTokenType
+		optional["actor_token"], optional["actor_token_type"] = string(actor), o.ActorTokenType
 	}
-	return r, nil
+	for name, value := range optional {
+		if value != "" {
+			params[name] = value
+		}
+	}
+	return params, nil
 }
 
 // exchange asks the service once.

@@ -38,7 +38,7 @@ type service struct {
 	url string
 
 	mu       sync.Mutex
-	requests []request
+	requests []map[string]string
 	status   int
 	answer   string
 	hang     bool
@@ -59,7 +59,7 @@ func answer(token string, seconds int) string {
 func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var req request
+	var req map[string]string
 	if err := json.NewDecoder(r.Body).Decode(&req); err != nil || r.Method != http.MethodPost || r.Header.Get("Content-Type") != "application/json" {
 		w.WriteHeader(http.StatusTeapot)
 		return
@@ -109,15 +109,16 @@ func TestExchange(t *testing.T) {
 	all.ActorTokenType, all.Resource, all.Audience, all.Scope, all.RequestedTokenType = "urn:actor", "r", "a", "s1 s2", "urn:t"
 	for _, tt := range []struct {
 		opts Options
-		want request
+		want map[string]string
 	}{
-		{least, request{
-			GrantType: "urn:ietf:params:oauth:grant-type:token-exchange", Scope: "https://www.googleapis.com/auth/cloud-platform",
-			SubjectToken: "subject", SubjectTokenType: "urn:subject",
+		{least, map[string]string{
+			"grant_type": "urn:ietf:params:oauth:grant-type:token-exchange", "scope": "https://www.googleapis.com/auth/cloud-platform",
+			"subject_token": "subject", "subject_token_type": "urn:subject",
 		}},
-		{all, request{
-			GrantType: "urn:ietf:params:oauth:grant-type:token-exchange", Scope: "s1 s2", Resource: "r", Audience: "a", RequestedTokenType: "urn:t",
-			SubjectToken: "subject", SubjectTokenType: "urn:subject", ActorToken: "actor", ActorTokenType: "urn:actor",
+		{all, map[string]string{
+			"grant_type": "urn:ietf:params:oauth:grant-type:token-exchange", "scope": "s1 s2",
+			"resource": "r", "audience": "a", "requested_token_type": "urn:t",
+			"subject_token": "subject", "subject_token_type": "urn:subject", "actor_token": "actor", "actor_token_type": "urn:actor",
 		}},
 	} {
 		s.set(http.StatusOK, answer("new", 3600))
@@ -128,7 +129,7 @@ func TestExchange(t *testing.T) {
 				t.Errorf("%v %s", err, diff)
 			}
 		}
-		if diff := cmp.Diff([]request{tt.want}, s.requests); diff != "" {
+		if diff := cmp.Diff([]map[string]string{tt.want}, s.requests); diff != "" {
 			t.Error(diff)
 		}
 	}

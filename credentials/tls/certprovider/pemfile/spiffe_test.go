@@ -45,8 +45,8 @@ func jwk(t *testing.T, domain string) string {
 func TestBundleMap(t *testing.T) {
 	key := jwk(t, "example.com")
 	for text, domains := range map[string]int{
-		`{"trust_domains": {}}`:                                                               0,
-		`{"trust_domains": {"example.com": {"keys": []}}}`:                                    1,
+		`{"trust_domains": {}}`:                            0,
+		`{"trust_domains": {"example.com": {"keys": []}}}`: 1,
 		`{"trust_domains": {"example.com": {"spiffe_sequence": 3, "keys": [` + key + `]}}}`:   1,
 		`{"trust_domains": {"example.com": {"keys": [` + key + `]}, "b.c": {"keys": []}}}`:    2,
 		`{"trust_domains": {"spiffe://example.com": {"keys": [` + key + `]}}, "other": true}`: 1,
