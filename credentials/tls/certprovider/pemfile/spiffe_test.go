@@ -44,16 +44,19 @@ func jwk(t *testing.T, domain string) string {
 
 func TestBundleMap(t *testing.T) {
 	key := jwk(t, "example.com")
-	for text, domains := range map[string]int{
-		`{"trust_domains": {}}`:                            0,
-		`{"trust_domains": {"example.com": {"keys": []}}}`: 1,
-		`{"trust_domains": {"example.com": {"spiffe_sequence": 3, "keys": [` + key + `]}}}`:   1,
-		`{"trust_domains": {"example.com": {"keys": [` + key + `]}, "b.c": {"keys": []}}}`:    2,
-		`{"trust_domains": {"spiffe://example.com": {"keys": [` + key + `]}}, "other": true}`: 1,
+	for _, tt := range []struct {
+		text    string
+		domains int
+	}{
+		{`{"trust_domains": {}}`, 0},
+		{`{"trust_domains": {"example.com": {"keys": []}}}`, 1},
+		{`{"trust_domains": {"example.com": {"spiffe_sequence": 3, "keys": [` + key + `]}}}`, 1},
+		{`{"trust_domains": {"example.com": {"keys": [` + key + `]}, "b.c": {"keys": []}}}`, 2},
+		{`{"trust_domains": {"spiffe://example.com": {"keys": [` + key + `]}}, "other": true}`, 1},
 	} {
-		km, err := parseBundleMap([]byte(text))
-		if err != nil || km.SPIFFEBundleMap == nil || len(km.SPIFFEBundleMap) != domains || km.Roots != nil {
-			t.Errorf("%s: %v, %v", text, km, err)
+		km, err := parseBundleMap([]byte(tt.text))
+		if err != nil || km.SPIFFEBundleMap == nil || len(km.SPIFFEBundleMap) != tt.domains || km.Roots != nil {
+			t.Errorf("%s: %v, %v", tt.text, km, err)
 		}
 	}
 	for _, text := range []string{
