@@ -297,7 +297,7 @@ func mayStandFor(info credentials.AuthInfo, authority string) error {
 		return status.Errorf(codes.Unavailable, "grpc: CallAuthority: what the handshake learned (%T) can't tell whether the server may act as %q", info, authority)
 	}
 	if err := v.ValidateAuthority(authority); err != nil {
-		return status.Errorf(codes.Unavailable, "grpc: CallAuthority: the server may not act as %q: %v", authority, err)
+		return status.Errorf(codes.Unavailable, "failed to validate authority %q : %v", authority, err)
 	}
 	return nil
 }
@@ -538,6 +538,6 @@ func (r *clientCall) tellTrailer(a *attempt) {
 }
 
 var (
-	errNoReply = status.Error(codes.Internal, "cardinality violation: received no response message from non-streaming RPC")
+	errNoReply = status.Error(codes.Internal, "cardinality violation: received no response message from non-server-streaming RPC")
 	errTwoMany = status.Error(codes.Internal, "cardinality violation: expected <EOF> for non server-streaming RPCs, but received another message")
 )

@@ -238,7 +238,7 @@ func TestResolverErrors(t *testing.T) {
 	failing := manual.NewBuilderWithScheme("test")
 	failing.BuildCallback = func(resolver.Target, resolver.ClientConn, resolver.BuildOptions) {}
 	none := newTestClient(t, "dns:///a:b:c")
-	wantCode(t, "the resolver can't be built", call(testContext(t), none, "x"), codes.Unavailable, "resolver")
+	wantCode(t, "the resolver can't be built", call(testContext(t), none, "x"), codes.Unavailable, "invalid target address")
 	if _, err := Dial("dns:///a:b:c", WithTransportCredentials(insecure.NewCredentials())); err == nil {
 		t.Error("Dial: no error for a target that can't be resolved")
 	}

@@ -46,7 +46,7 @@ func NewGZIPCompressor() Compressor {
 // Deprecated: use package encoding/gzip.
 func NewGZIPCompressorWithLevel(level int) (Compressor, error) {
 	if level < gzip.DefaultCompression || level > gzip.BestCompression {
-		return nil, fmt.Errorf("grpc: %d is not a level of gzip", level)
+		return nil, fmt.Errorf("grpc: invalid compression level: %d", level)
 	}
 	return newGzipCompressor(level), nil
 }

@@ -21,7 +21,7 @@ func (o *dialOptions) settleServiceConfig() error {
 	}
 	parsed := parseServiceConfig(*o.defaultServiceConfig)
 	if parsed.Err != nil {
-		return fmt.Errorf("grpc: the default service config is invalid: %w", parsed.Err)
+		return fmt.Errorf("grpc: the provided default service config is invalid: %w", parsed.Err)
 	}
 	o.fallback = parsed.Config.(*ServiceConfig)
 	return nil

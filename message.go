@@ -216,7 +216,7 @@ func decompressError(err error) error {
 	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF // io.EOF would be read as the end of the stream
 	}
-	return status.Errorf(codes.Internal, "grpc: failed to decompress the received message: %v", err)
+	return status.Errorf(codes.Internal, "grpc: failed to decompress the message: %v", err)
 }
 
 func tooLarge(n, limit int) error {

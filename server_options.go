@@ -238,7 +238,7 @@ func HeaderTableSize(s uint32) ServerOption {
 func InTapHandle(h tap.ServerInHandle) ServerOption {
 	return serverOption(func(o *serverOptions) {
 		if o.transport.Tap != nil {
-			panic("grpc: a second InTapHandle")
+			panic("The tap handle was already set and may not be reset.")
 		}
 		o.transport.Tap = h
 	})
@@ -261,7 +261,7 @@ func StatsHandler(h stats.Handler) ServerOption {
 func UnaryInterceptor(i UnaryServerInterceptor) ServerOption {
 	return serverOption(func(o *serverOptions) {
 		if o.unary != nil {
-			panic("grpc: a second UnaryInterceptor; ChainUnaryInterceptor takes several")
+			panic("The unary server interceptor was already set and may not be reset.")
 		}
 		o.unary = i
 	})
@@ -278,7 +278,7 @@ func ChainUnaryInterceptor(interceptors ...UnaryServerInterceptor) ServerOption 
 func StreamInterceptor(i StreamServerInterceptor) ServerOption {
 	return serverOption(func(o *serverOptions) {
 		if o.stream != nil {
-			panic("grpc: a second StreamInterceptor; ChainStreamInterceptor takes several")
+			panic("The stream server interceptor was already set and may not be reset.")
 		}
 		o.stream = i
 	})

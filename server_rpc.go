@@ -300,7 +300,7 @@ func decodeOne(st serverCall, r *messageReader, m grpcwire.Message, msg any) err
 // noRequest is the error for a call that must have a request and has none.
 func noRequest(err error) error {
 	if errors.Is(err, io.EOF) {
-		return status.Error(codes.Internal, "cardinality violation: the client sent no request message, and the method takes one")
+		return status.Error(codes.Internal, "cardinality violation: received no request message from non-client-streaming RPC")
 	}
 	return err
 }
@@ -311,7 +311,7 @@ func noMore(st serverCall) error {
 	switch {
 	case err == nil:
 		m.Data.Free()
-		return status.Error(codes.Internal, "cardinality violation: the client sent several request messages, and the method takes one")
+		return status.Error(codes.Internal, "cardinality violation: received multiple request messages for non-client-streaming RPC")
 	case errors.Is(err, io.EOF):
 		return nil
 	}

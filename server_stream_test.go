@@ -163,7 +163,7 @@ func TestServerStreamFails(t *testing.T) {
 		{"not compressed", RPCCompressor(brokenCompressor{}), "Bidi", nil, send(&text{Value: "x"}), codes.Internal, "out of order"},
 		{"received message too large", MaxRecvMsgSize(4), "Bidi", []string{"\x0a\x0512345"}, receive, codes.ResourceExhausted, "larger than max"},
 		{"not decoded", EmptyServerOption{}, "Bidi", []string{"\xff\xff"}, receive, codes.Internal, "failed to unmarshal"},
-		{"two requests", EmptyServerOption{}, "Down", []string{"\x0a\x011", "\x0a\x012"}, receive, codes.Internal, "several request messages"},
+		{"two requests", EmptyServerOption{}, "Down", []string{"\x0a\x011", "\x0a\x012"}, receive, codes.Internal, "multiple request messages"},
 		{"no request", EmptyServerOption{}, "Down", nil, receive, codes.Internal, "no request message"},
 	} {
 		t.Run(tt.what, func(t *testing.T) {

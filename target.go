@@ -30,7 +30,7 @@ func findResolver(target, defaultScheme string, own []resolver.Builder) (full st
 	}
 	full = defaultScheme + ":///" + target
 	if parsed, err = parseTarget(full); err != nil {
-		return "", resolver.Target{}, nil, fmt.Errorf("grpc: target %q: %w", target, err)
+		return "", resolver.Target{}, nil, err
 	}
 	if b = resolverFor(parsed.URL.Scheme, own); b == nil {
 		return "", resolver.Target{}, nil, fmt.Errorf("grpc: target %q: no resolver for the default scheme %q", target, parsed.URL.Scheme)
@@ -64,7 +64,7 @@ func authorityOf(o *dialOptions, t resolver.Target, b resolver.Builder) (string,
 		fromCreds = o.creds.Info().ServerName
 	}
 	if fromCreds != "" && o.authority != "" && fromCreds != o.authority {
-		return "", fmt.Errorf("grpc: WithAuthority asks for %q, the transport credentials for %q", o.authority, fromCreds)
+		return "", fmt.Errorf("ClientConn's authority from transport creds %q and dial option %q don't match", fromCreds, o.authority)
 	}
 	switch {
 	case o.authority != "":

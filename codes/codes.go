@@ -6,6 +6,7 @@ package codes
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 )
@@ -118,18 +119,18 @@ func (c *Code) UnmarshalJSON(b []byte) error {
 		return nil
 	}
 	if c == nil {
-		return fmt.Errorf("codes: UnmarshalJSON on a nil *Code")
+		return errors.New("nil receiver passed to UnmarshalJSON")
 	}
 	if n, err := strconv.ParseUint(string(b), 10, 32); err == nil {
 		if n >= codeCount {
-			return fmt.Errorf("codes: %d is not a gRPC status code", n)
+			return fmt.Errorf("invalid code: %d", n)
 		}
 		*c = Code(n)
 		return nil
 	}
 	var name string
 	if err := json.Unmarshal(b, &name); err != nil {
-		return fmt.Errorf("codes: %s is neither a number nor a name of a status code", b)
+		return fmt.Errorf("invalid code: %q", b)
 	}
 	for i := range names {
 		if names[i].json == name {
@@ -137,5 +138,5 @@ func (c *Code) UnmarshalJSON(b []byte) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("codes: %q is not a gRPC status code", name)
+	return fmt.Errorf("invalid code: %q", b)
 }

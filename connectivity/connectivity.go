@@ -57,6 +57,8 @@ func (m ServingMode) String() string {
 		return "STARTING"
 	case ServingModeServing:
 		return "SERVING"
+	case ServingModeNotServing:
+		return "NOT_SERVING"
 	}
-	return "NOT_SERVING"
+	return "INVALID_MODE"
 }

@@ -5,7 +5,6 @@ package credentials
 import (
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"net"
 	"net/url"
 
@@ -37,7 +36,7 @@ func (t TLSInfo) ValidateAuthority(authority string) error {
 		host = authority
 	}
 	if err := t.State.PeerCertificates[0].VerifyHostname(host); err != nil {
-		return fmt.Errorf("credentials: authority %q: %w", authority, err)
+		return err
 	}
 	return nil
 }

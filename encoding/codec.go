@@ -41,7 +41,7 @@ var codecs registry[any]
 // It panics if codec is nil or its name empty.
 func RegisterCodecV2(codec CodecV2) {
 	if codec == nil {
-		panic("encoding: RegisterCodecV2 of nil")
+		panic("cannot register a nil CodecV2")
 	}
 	registerCodec(codec.Name(), codec)
 }
@@ -49,7 +49,7 @@ func RegisterCodecV2(codec CodecV2) {
 // RegisterCodec is RegisterCodecV2 for the older form.
 func RegisterCodec(codec Codec) {
 	if codec == nil {
-		panic("encoding: RegisterCodec of nil")
+		panic("cannot register a nil Codec")
 	}
 	registerCodec(codec.Name(), codec)
 }
@@ -70,7 +70,7 @@ func GetCodec(contentSubtype string) Codec {
 
 func registerCodec(name string, codec any) {
 	if name == "" {
-		panic("encoding: registering a codec without a name")
+		panic("cannot register Codec with empty string result for Name()")
 	}
 	codecs.set(strings.ToLower(name), codec)
 }

@@ -83,7 +83,7 @@ func attempt(ctx context.Context, p healthcheck.Params) (answered bool, err erro
 		if resp.Status == healthpb.HealthCheckResponse_SERVING {
 			p.Report(connectivity.Ready, nil)
 		} else {
-			p.Report(connectivity.TransientFailure, fmt.Errorf("the server says that service %q is %v", p.Service, resp.Status))
+			p.Report(connectivity.TransientFailure, fmt.Errorf("connection active but health check failed. status=%v", resp.Status))
 		}
 	}
 }

@@ -103,7 +103,7 @@ func (s *Server) Check(_ context.Context, req *healthpb.HealthCheckRequest) (*he
 	defer s.mu.RUnlock()
 	is, ok := s.statuses[req.GetService()]
 	if !ok {
-		return nil, status.Errorf(codes.NotFound, "health: unknown service %q", req.GetService())
+		return nil, status.Error(codes.NotFound, "unknown service")
 	}
 	return &healthpb.HealthCheckResponse{Status: is}, nil
 }
@@ -114,7 +114,7 @@ func (s *Server) List(context.Context, *healthpb.HealthListRequest) (*healthpb.H
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if len(s.statuses) > maxListed {
-		return nil, status.Errorf(codes.ResourceExhausted, "health: %d services are more than a list may have (%d)", len(s.statuses), maxListed)
+		return nil, status.Errorf(codes.ResourceExhausted, "server health list exceeds maximum capacity: %d", maxListed)
 	}
 	list := make(map[string]*healthpb.HealthCheckResponse, len(s.statuses))
 	for service, is := range s.statuses {

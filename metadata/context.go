@@ -57,7 +57,7 @@ func NewOutgoingContext(ctx context.Context, md MD) context.Context {
 // What ctx sends already is not copied.
 func AppendToOutgoingContext(ctx context.Context, kv ...string) context.Context {
 	if len(kv)%2 == 1 {
-		panic(fmt.Sprintf("metadata: AppendToOutgoingContext got an odd number of arguments: %d", len(kv)))
+		panic(fmt.Sprintf("metadata: AppendToOutgoingContext got an odd number of input pairs for metadata: %d", len(kv)))
 	}
 	own := slices.Clone(kv)
 	for i := 0; i < len(own); i += 2 {

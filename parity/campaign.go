@@ -115,15 +115,16 @@ func (c *campaign) print(r verdict.Report, kept verdict.Kept) {
 		case slices.Contains(r.Different, e.Name):
 			fmt.Printf("DIFFERENT %s (- published, + this module)\n", e.Name)
 			c.printDiff(e.Name)
-		case slices.Contains(r.Stale, e.Name):
-			fmt.Printf("STALE %s: listed in differences.txt, and there is none\n", e.Name)
 		case c.opts.verbose && slices.Contains(r.Kept, e.Name):
-			fmt.Printf("kept %s: %s (- published, + this module)\n", e.Name, kept[e.Name])
+			fmt.Printf("kept %s: %s (- published, + this module)\n", e.Name, kept.Reason(e.Name))
 			c.printDiff(e.Name)
 		case c.opts.verbose:
 			fmt.Printf("same %s\n", e.Name)
 			c.printDiff(e.Name)
 		}
+	}
+	for _, name := range r.Stale {
+		fmt.Printf("STALE %s: listed in differences.txt, and there is none\n", name)
 	}
 	for _, name := range r.Unknown {
 		fmt.Printf("UNKNOWN %s: listed in differences.txt, and no probe has this name\n", name)

@@ -30,7 +30,7 @@ func (p *Peer) String() string {
 	}
 	var b strings.Builder
 	b.WriteString("Peer{")
-	fmt.Fprintf(&b, "Addr: '%s', LocalAddr: '%s', ", addrText(p.Addr), addrText(p.LocalAddr))
+	fmt.Fprintf(&b, "Addr: %s, LocalAddr: %s, ", addrText(p.Addr), addrText(p.LocalAddr))
 	if p.AuthInfo == nil {
 		b.WriteString("AuthInfo: <nil>}")
 	} else {
@@ -55,5 +55,5 @@ func addrText(a net.Addr) string {
 	if a == nil {
 		return "<nil>"
 	}
-	return a.String()
+	return "'" + a.String() + "'"
 }

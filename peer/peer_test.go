@@ -27,7 +27,7 @@ func TestString(t *testing.T) {
 		want string
 	}{
 		{nil, "Peer<nil>"},
-		{&peer.Peer{}, "Peer{Addr: '<nil>', LocalAddr: '<nil>', AuthInfo: <nil>}"},
+		{&peer.Peer{}, "Peer{Addr: <nil>, LocalAddr: <nil>, AuthInfo: <nil>}"},
 		{
 			&peer.Peer{Addr: addr, LocalAddr: addr, AuthInfo: credentials.TLSInfo{}},
 			"Peer{Addr: '127.0.0.1:80', LocalAddr: '127.0.0.1:80', AuthInfo: 'tls'}",

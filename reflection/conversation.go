@@ -49,7 +49,7 @@ func (c *conversation) answer(req *v1.ServerReflectionRequest) (*v1.ServerReflec
 	case *v1.ServerReflectionRequest_ListServices:
 		c.listServices(resp)
 	default:
-		return nil, status.Errorf(codes.InvalidArgument, "reflection: request asks for nothing that is known here: %v", req)
+		return nil, status.Errorf(codes.InvalidArgument, "invalid MessageRequest: %v", req.MessageRequest)
 	}
 	if err == nil && file != nil {
 		err = c.fileAnswer(file, resp)

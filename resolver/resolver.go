@@ -127,12 +127,12 @@ func (t Target) String() string {
 // updates any of them (gRFC A61).
 func ValidateEndpoints(endpoints []Endpoint) error {
 	if len(endpoints) == 0 {
-		return errors.New("resolver: the list of endpoints is empty")
+		return errors.New("endpoints list is empty")
 	}
 	for _, e := range endpoints {
 		if len(e.Addresses) > 0 {
 			return nil
 		}
 	}
-	return errors.New("resolver: no endpoint has an address")
+	return errors.New("endpoints list contains no addresses")
 }

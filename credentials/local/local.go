@@ -56,7 +56,7 @@ func levelOf(addr net.Addr) (credentials.SecurityLevel, error) {
 	case strings.HasPrefix(network, "tcp") && isLoopback(addr):
 		return credentials.NoSecurity, nil
 	}
-	return 0, fmt.Errorf("local: %s address %s is not local", addr.Network(), addr)
+	return 0, fmt.Errorf("local credentials rejected connection to non-local address %q", addr)
 }
 
 // isLoopback also reads the addresses of foreign connection types.

@@ -33,7 +33,7 @@ var level atomic.Int32
 // returns an error, and changes nothing, for any other.
 func SetLevel(l int) error {
 	if l < gzip.DefaultCompression || l > gzip.BestCompression {
-		return fmt.Errorf("gzip: %d is not a level of compression", l)
+		return fmt.Errorf("grpc: invalid gzip compression level: %d", l)
 	}
 	level.Store(int32(l))
 	return nil

@@ -30,7 +30,7 @@ func (codec) Name() string { return Name }
 func (codec) Marshal(v any) (mem.BufferSlice, error) {
 	m := message(v)
 	if m == nil {
-		return nil, fmt.Errorf("proto: cannot marshal %T, which is not a proto.Message", v)
+		return nil, fmt.Errorf("proto: failed to marshal, message is %T, want proto.Message", v)
 	}
 	size := proto.Size(m)
 	// Size has just stored the sizes of all parts of m in m.
@@ -40,7 +40,7 @@ func (codec) Marshal(v any) (mem.BufferSlice, error) {
 	b, err := opts.MarshalAppend((*buf)[:0], m)
 	if err != nil {
 		pool.Put(buf)
-		return nil, fmt.Errorf("proto: marshaling %T: %w", v, err)
+		return nil, err
 	}
 	*buf = b
 	return mem.BufferSlice{mem.NewBuffer(buf, pool)}, nil
@@ -51,23 +51,17 @@ func (codec) Marshal(v any) (mem.BufferSlice, error) {
 func (codec) Unmarshal(data mem.BufferSlice, v any) error {
 	m := message(v)
 	if m == nil {
-		return fmt.Errorf("proto: cannot unmarshal into %T, which is not a proto.Message", v)
+		return fmt.Errorf("failed to unmarshal, message is %T, want proto.Message", v)
 	}
-	var err error
 	switch len(data) {
 	case 0:
-		err = proto.Unmarshal(nil, m)
+		return proto.Unmarshal(nil, m)
 	case 1:
-		err = proto.Unmarshal(data[0].ReadOnlyData(), m)
-	default:
-		whole := data.MaterializeToBuffer(mem.DefaultBufferPool())
-		defer whole.Free()
-		err = proto.Unmarshal(whole.ReadOnlyData(), m)
+		return proto.Unmarshal(data[0].ReadOnlyData(), m)
 	}
-	if err != nil {
-		return fmt.Errorf("proto: unmarshaling %T: %w", v, err)
-	}
-	return nil
+	whole := data.MaterializeToBuffer(mem.DefaultBufferPool())
+	defer whole.Free()
+	return proto.Unmarshal(whole.ReadOnlyData(), m)
 }
 
 // message returns v as a message of today's protobuf API, nil if it is none.

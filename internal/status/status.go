@@ -101,7 +101,7 @@ func (s *Status) WithDetails(details ...protoadapt.MessageV1) (*Status, error) {
 	for _, d := range details {
 		packed, err := anypb.New(protoadapt.MessageV2Of(d))
 		if err != nil {
-			return nil, fmt.Errorf("status: encoding a detail of type %T: %w", d, err)
+			return nil, err
 		}
 		p.Details = append(p.Details, packed)
 	}

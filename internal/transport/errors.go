@@ -21,5 +21,5 @@ var (
 )
 
 func headerListError(e *h2.ErrHeaderListTooLarge) *status.Status {
-	return status.Newf(codes.Internal, "header list size to send (%d bytes) is larger than the peer's maximum (%d bytes)", e.Size, e.Max)
+	return status.Newf(codes.Internal, "header list size to send violates the maximum size (%d bytes) set by server", e.Max)
 }

@@ -31,7 +31,7 @@ func ProxyDialer(proxy *url.URL, userAgent string) DialFunc {
 		}
 		nc, err := systemDialer.DialContext(ctx, "tcp", proxyAddress(proxy))
 		if err != nil {
-			return nil, fmt.Errorf("dialing the proxy: %w", err)
+			return nil, err
 		}
 		if err := tunnel(ctx, nc, tunnelRequest(proxy, addr, userAgent)); err != nil {
 			nc.Close()

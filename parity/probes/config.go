@@ -10,7 +10,6 @@ import (
 	"google.golang.org/grpc/parity/internal/probe"
 	"google.golang.org/grpc/parity/internal/rig"
 	"google.golang.org/grpc/resolver"
-	"google.golang.org/grpc/resolver/manual"
 )
 
 // retryPolicy is a service config with one retry policy.
@@ -138,27 +137,18 @@ var serviceConfigs = []struct{ name, text string }{
 	{"health number", `{"healthCheckConfig":{"serviceName":1}}`},
 }
 
-// serviceConfigProbes give each text to a channel, by its option and by a resolver.
+// serviceConfigProbes give each text to a channel, by its option and by a resolver. What
+// is said of those that are refused is apart from whether they are.
 func serviceConfigProbes() []probe.Probe {
 	var out []probe.Probe
 	for _, c := range serviceConfigs {
 		out = append(out, probe.Probe{Name: c.name, Run: func(p *probe.P) {
-			r := manual.NewBuilderWithScheme("manual")
-			opts := []grpc.DialOption{
-				grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithResolvers(r),
-			}
-			if cc := dialOrSay(p, "manual:///x", append(opts, grpc.WithDefaultServiceConfig(c.text))...); cc != nil {
-				p.Printf("accepted as the default")
-			}
-			cc := dialOrSay(p, "manual:///x", opts...)
-			built := make(chan *resolver.ClientConn, 1)
-			r.BuildCallback = func(_ resolver.Target, rcc resolver.ClientConn, _ resolver.BuildOptions) { built <- &rcc }
-			r.InitialState(resolver.State{})
-			cc.Connect()
-			rcc := *<-built
+			cc, rcc := resolving(p)
+			_, err := grpc.NewClient("manual:///x", grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultServiceConfig(c.text))
+			p.Printf("accepted as the default: %v", err == nil)
 			parsed := rcc.ParseServiceConfig(c.text)
-			p.Printf("parsed: %v err=%s", parsed.Config != nil, rig.Err(parsed.Err))
-			err := rcc.UpdateState(resolver.State{
+			p.Printf("parsed: %v %v", parsed.Config != nil, parsed.Err == nil)
+			err = rcc.UpdateState(resolver.State{
 				Addresses:     []resolver.Address{{Addr: "127.0.0.1:1"}},
 				ServiceConfig: parsed,
 			})
@@ -167,8 +157,22 @@ func serviceConfigProbes() []probe.Probe {
 				p.Printf("%q: %s", m, methodConfigText(cc.GetMethodConfig(m)))
 			}
 		}})
+		out = append(out, probe.Probe{Name: "text/" + c.name, Run: func(p *probe.P) {
+			_, rcc := resolving(p)
+			p.Printf("%v", rcc.ParseServiceConfig(c.text).Err)
+		}})
 	}
 	return out
+}
+
+// resolving is a channel and what its resolver has of it.
+func resolving(p *probe.P) (*grpc.ClientConn, resolver.ClientConn) {
+	cc, r := manualChannel(p)
+	built := make(chan resolver.ClientConn, 1)
+	r.BuildCallback = func(_ resolver.Target, rcc resolver.ClientConn, _ resolver.BuildOptions) { built <- rcc }
+	r.InitialState(resolver.State{})
+	cc.Connect()
+	return cc, <-built
 }
 
 func methodConfigText(mc grpc.MethodConfig) string {

@@ -367,7 +367,7 @@ func (b *pickFirst) healthChanged(s *sub, h balancer.SubConnState) {
 	case connectivity.Ready:
 		b.report(connectivity.Ready, &picker{s.SubConn})
 	case connectivity.TransientFailure:
-		b.fail(fmt.Errorf("the server is not healthy: %s", fmt.Sprint(h.ConnectionError)))
+		b.fail(fmt.Errorf("pickfirst: health check failure: %s", fmt.Sprint(h.ConnectionError)))
 	default:
 		b.report(connectivity.Connecting, base.NewErrPicker(balancer.ErrNoSubConnAvailable))
 	}

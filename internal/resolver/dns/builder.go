@@ -6,7 +6,6 @@ package dns
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -96,7 +95,7 @@ func server(authority string) (Lookuper, error) {
 	}
 	at, err := parse(authority, dnsPort)
 	if err != nil {
-		return nil, fmt.Errorf("the authority is no DNS server: %w", err)
+		return nil, err
 	}
 	address := net.JoinHostPort(at.name, at.port)
 	return &net.Resolver{

@@ -39,9 +39,9 @@ func parse(s, portIfNone string) (hostPort, error) {
 	}
 	switch {
 	case err != nil:
-		return hostPort{}, fmt.Errorf("dns resolver: invalid address %q: %w", s, err)
+		return hostPort{}, fmt.Errorf("invalid target address %v, error info: %w", s, err)
 	case port == "":
-		return hostPort{}, fmt.Errorf("dns resolver: no port after the colon of %q", s)
+		return hostPort{}, errors.New("dns resolver: missing port after port-separator colon")
 	case name == "":
 		name = "localhost"
 	}

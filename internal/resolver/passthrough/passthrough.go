@@ -22,7 +22,7 @@ func (Builder) Scheme() string { return scheme.Passthrough }
 func (Builder) Build(target resolver.Target, cc resolver.ClientConn, opts resolver.BuildOptions) (resolver.Resolver, error) {
 	endpoint := target.Endpoint()
 	if endpoint == "" && opts.Dialer == nil {
-		return nil, errors.New("passthrough: the target is empty")
+		return nil, errors.New("passthrough: received empty target in Build()")
 	}
 	return static.Resolve(cc, resolver.Address{Addr: endpoint}), nil
 }

@@ -43,7 +43,7 @@ func (Builder) OverrideAuthority(resolver.Target) string { return authority }
 // Build gives the channel its address before it returns.
 func (b Builder) Build(target resolver.Target, cc resolver.ClientConn, _ resolver.BuildOptions) (resolver.Resolver, error) {
 	if target.URL.Host != "" {
-		return nil, fmt.Errorf("%s: the target has an authority, %q; a path needs three slashes or none", b.Scheme(), target.URL.Host)
+		return nil, fmt.Errorf("invalid (non-empty) authority: %v", target.URL.Host)
 	}
 	address := resolver.Address{Addr: b.path(target)}
 	return static.Resolve(cc, networktype.Set(address, "unix")), nil

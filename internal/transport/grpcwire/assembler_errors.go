@@ -32,7 +32,7 @@ type FlagError struct {
 }
 
 func (e *FlagError) Error() string {
-	return fmt.Sprintf("grpc: received message with Compressed-Flag %d, want 0 or 1", e.Flag)
+	return fmt.Sprintf("grpc: received unexpected payload format %d", e.Flag)
 }
 
 // GRPCStatus makes package status see the code.
@@ -47,7 +47,7 @@ var ErrUnexpectedEnd error = unexpectedEnd{}
 type unexpectedEnd struct{}
 
 func (unexpectedEnd) Error() string {
-	return io.ErrUnexpectedEOF.Error() + ": the stream ended in the middle of a message"
+	return io.ErrUnexpectedEOF.Error()
 }
 
 func (unexpectedEnd) Unwrap() error { return io.ErrUnexpectedEOF }

@@ -309,7 +309,7 @@ func TestAssemblerErrors(t *testing.T) {
 		{"not even one byte", 0, "\x00\x00\x00\x00\x01", codes.ResourceExhausted, []string{"1", "0"}},
 		{"negative limit", -1, "\x00\x00\x00\x00\x01", codes.ResourceExhausted, nil},
 		{"largest", math.MaxInt32, "\x01\xff\xff\xff\xff", codes.ResourceExhausted, []string{"4294967295", "2147483647"}},
-		{"flag 2", 100, "\x02\x00\x00\x00\x00", codes.Internal, []string{"Compressed-Flag 2"}},
+		{"flag 2", 100, "\x02\x00\x00\x00\x00", codes.Internal, []string{"payload format 2"}},
 		{"flag 255", 0, "\xff\xff\xff\xff\xff", codes.Internal, []string{"255"}},
 	}
 	for _, tt := range tests {

@@ -59,7 +59,7 @@ func AppendEncodings(dst []byte, names ...string) []byte {
 // message is always allowed.
 func CheckCompressed(compressed bool, encoding string) error {
 	if compressed && (encoding == "" || encoding == EncodingIdentity) {
-		return status.Errorf(codes.Internal, "grpc: received a message with the Compressed-Flag, but the %s of its stream is %q", HeaderEncoding, encoding)
+		return status.Error(codes.Internal, "grpc: compressed flag set with identity or empty encoding")
 	}
 	return nil
 }

@@ -55,6 +55,9 @@ func IsReserved(name string) bool {
 		return true
 	case "connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade":
 		return true
+	case "content-length", "host":
+		// Programs pass on the fields of an HTTP request; these two would contradict ours.
+		return true
 	}
 	return isCallField(name)
 }

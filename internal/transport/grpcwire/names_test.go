@@ -32,7 +32,8 @@ func TestNames(t *testing.T) {
 		{"grpc", false, false},
 		{"connection", true, false},
 		{"transfer-encoding", true, false},
-		{"host", false, false},
+		{"host", true, false},
+		{"content-length", true, false},
 		{"authorization", false, false},
 		{"", false, false},
 	}

@@ -236,8 +236,8 @@ func replace(fields []string, name, value string) []string {
 	return append(fields, name, value)
 }
 
-// Print prints what the peer sends, until the stream ends, or the connection. Data is
-// printed as one line however it came.
+// Print prints what the peer sends, until the stream ends, or the connection, or a GOAWAY
+// says that it will. Data is printed as one line however it came.
 func (r *Raw) Print(p *probe.P, id uint32) {
 	var data []byte
 	flush := func() {
@@ -259,6 +259,9 @@ func (r *Raw) Print(p *probe.P, id uint32) {
 		} else {
 			flush()
 			p.Printf("%s", Text(f))
+		}
+		if g, ok := f.(*http2.GoAwayFrame); ok && g.ErrCode != http2.ErrCodeNo {
+			return // which side closes first is not to be seen by programs
 		}
 		if f.Header().StreamID == id && ends(f) {
 			flush()
@@ -304,13 +307,19 @@ func Text(f http2.Frame) string {
 			out += " END_STREAM"
 		}
 		for _, field := range f.Fields {
+			if field.Name == "grpc-message" && field.Value == "" {
+				continue // some send an empty one, all take it for none
+			}
 			out += fmt.Sprintf(" %s=%q", field.Name, field.Value)
 		}
 		return out
 	case *http2.RSTStreamFrame:
 		return fmt.Sprintf("RST_STREAM %v", f.ErrCode)
 	case *http2.GoAwayFrame:
-		return fmt.Sprintf("GOAWAY %v %q", f.ErrCode, f.DebugData())
+		if f.ErrCode == http2.ErrCodeNo || f.ErrCode == http2.ErrCodeEnhanceYourCalm {
+			return fmt.Sprintf("GOAWAY %v %q", f.ErrCode, f.DebugData())
+		}
+		return fmt.Sprintf("GOAWAY %v", f.ErrCode) // what was wrong is said for people
 	default:
 		return f.Header().Type.String()
 	}

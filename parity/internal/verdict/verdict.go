@@ -12,8 +12,29 @@ import (
 	"strings"
 )
 
-// Kept are the differences that are kept: the name of a probe and the reason.
+// Kept are the differences that are kept: the name of a probe and the reason. A name may
+// end with *, which stands for any rest: at least one of its probes has to differ.
 type Kept map[string]string
+
+// entry finds the entry for a probe: its own, or the longest that ends with *.
+func (k Kept) entry(name string) (entry string, found bool) {
+	if _, own := k[name]; own {
+		return name, true
+	}
+	for e := range k {
+		prefix, open := strings.CutSuffix(e, "*")
+		if open && strings.HasPrefix(name, prefix) && len(e) > len(entry) {
+			entry, found = e, true
+		}
+	}
+	return entry, found
+}
+
+// Reason is why the probe may differ.
+func (k Kept) Reason(name string) string {
+	entry, _ := k.entry(name)
+	return k[entry]
+}
 
 // ParseKept reads a list with an entry a line, `name: reason`. Empty lines and those that
 // begin with # are left out.
@@ -56,25 +77,35 @@ func (r Report) Failed() bool { return len(r.Different)+len(r.Stale)+len(r.Unkno
 // those that did not run.
 func Judge(ran, all []string, ours, theirs Lines, kept Kept) Report {
 	var r Report
+	used := make(map[string]bool)  // entries that a probe differs by
+	tried := make(map[string]bool) // entries whose probes ran
 	for _, name := range ran {
-		_, listed := kept[name]
+		entry, listed := kept.entry(name)
 		same := slices.Equal(ours[name], theirs[name])
+		tried[entry] = listed
 		switch {
-		case same && listed:
-			r.Stale = append(r.Stale, name)
 		case same:
 			r.Same++
 		case listed:
+			used[entry] = true
 			r.Kept = append(r.Kept, name)
 		default:
 			r.Different = append(r.Different, name)
 		}
 	}
-	for name := range kept {
-		if !slices.Contains(all, name) {
-			r.Unknown = append(r.Unknown, name)
+	for entry := range kept {
+		prefix, open := strings.CutSuffix(entry, "*")
+		exists := slices.ContainsFunc(all, func(name string) bool {
+			return name == entry || open && strings.HasPrefix(name, prefix)
+		})
+		switch {
+		case !exists:
+			r.Unknown = append(r.Unknown, entry)
+		case tried[entry] && !used[entry] && (!open || len(ran) == len(all)):
+			r.Stale = append(r.Stale, entry)
 		}
 	}
+	slices.Sort(r.Stale)
 	slices.Sort(r.Unknown)
 	return r
 }

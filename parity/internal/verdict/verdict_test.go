@@ -31,7 +31,7 @@ func TestJudge(t *testing.T) {
 	kept := Kept{"kept": "r", "stale": "r", "not run": "r", "gone": "r"}
 	got := Judge(all[:4], all, ours, theirs, kept)
 	want := Report{
-		Same: 1, Kept: []string{"kept"}, Different: []string{"new"},
+		Same: 2, Kept: []string{"kept"}, Different: []string{"new"},
 		Stale: []string{"stale"}, Unknown: []string{"gone"},
 	}
 	if !reflect.DeepEqual(got, want) {
@@ -42,6 +42,23 @@ func TestJudge(t *testing.T) {
 	}
 	if (Report{Same: 3, Kept: []string{"a"}}).Failed() {
 		t.Error("a difference that is kept is a failure")
+	}
+}
+
+func TestJudgeOpenEntries(t *testing.T) {
+	all := []string{"a/1", "a/2", "a/long/1", "b/1"}
+	ours := Lines{"a/1": {"1"}, "a/long/1": {"1"}}
+	kept := Kept{"a/*": "short", "a/long/*": "long", "b/*": "none", "c/*": "unknown"}
+	got := Judge(all, all, ours, nil, kept)
+	want := Report{Same: 2, Kept: []string{"a/1", "a/long/1"}, Stale: []string{"b/*"}, Unknown: []string{"c/*"}}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	if got := kept.Reason("a/long/1"); got != "long" {
+		t.Errorf("the reason is %q, want that of the longest entry", got)
+	}
+	if got := Judge(all[3:], all, ours, nil, kept); len(got.Stale) != 0 {
+		t.Errorf("%q are stale, but not all of their probes ran", got.Stale)
 	}
 }
 
