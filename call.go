@@ -130,7 +130,7 @@ func (u *unaryCall) try(req, reply any) error {
 	}
 	u.tellSent(a, req, size)
 	if !u.again.retry {
-		u.logSent(size, true)
+		u.logSent(size, false) // that it was the last goes without saying
 	}
 	a.stream.AwaitEnd()
 	return u.receive(a, reply)

@@ -20,18 +20,26 @@ import (
 )
 
 // serveObserved is run, with channelz, the stats handlers and the binary log told of
-// it.
+// it. RPCs of methods that nobody serves don't count, and have neither Begin nor End.
 func (s *Server) serveObserved(ctx context.Context, st serverCall, m *method, log *binarylog.Call) {
-	s.channelz.CallStarted()
+	if m != nil {
+		s.channelz.CallStarted()
+	}
 	if len(s.opts.stats) == 0 && log == nil {
-		s.channelz.CallEnded(s.run(ctx, st, m))
+		err := s.run(ctx, st, m)
+		if m != nil {
+			s.channelz.CallEnded(err)
+		}
 		return
 	}
-	o := &observedCall{serverCall: st, handlers: s.opts.stats, log: log}
+	o := &observedCall{serverCall: st, handlers: s.opts.stats, log: log, unary: m != nil && m.unary != nil}
 	ctx = o.handlers.tag(ctx, &stats.RPCTagInfo{FullMethodName: st.Method()})
 	o.ctx = observedContext{ctx, o}
 	began := o.begin(m)
 	err := s.run(&o.ctx, o, m)
+	if m == nil {
+		return
+	}
 	if err != nil {
 		err = statusError(err)
 	}
@@ -48,6 +56,7 @@ type observedCall struct {
 	log        *binarylog.Call // nil: none
 	ctx        observedContext
 	headerTold atomic.Bool
+	unary      bool
 	halfClosed bool        // told; owned by the one who receives
 	cancelTold atomic.Bool // to the log
 }
@@ -73,10 +82,11 @@ func (o *observedCall) begin(m *method) time.Time {
 		}
 		o.log.ClientHeader(h)
 	}
-	e := &stats.Begin{BeginTime: time.Now()}
-	if m != nil {
-		e.IsClientStream, e.IsServerStream = m.streams()
+	if m == nil {
+		return time.Time{}
 	}
+	e := &stats.Begin{BeginTime: time.Now()}
+	e.IsClientStream, e.IsServerStream = m.streams()
 	o.handlers.emit(&o.ctx, e)
 	return e.BeginTime
 }
@@ -87,7 +97,7 @@ func (o *observedCall) Recv() (grpcwire.Message, error) {
 	switch {
 	case err == nil:
 	case errors.Is(err, io.EOF):
-		if !o.halfClosed {
+		if !o.halfClosed && !o.unary { // that a unary RPC has one message goes without saying
 			o.halfClosed = true
 			o.log.HalfClose()
 		}

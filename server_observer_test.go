@@ -88,9 +88,7 @@ func TestServerBinaryLog(t *testing.T) {
 	ctx := metadata.AppendToOutgoingContext(context.Background(), "x-in", "1")
 	c.unaryCall(ctx, transport.Call{Method: "/test.Echo/Unary", SendCompressor: "gzip"}, payload(t, long, gz)).want(t, long)
 	entries, types := sink.take(t)
-	if want := "CLIENT_HEADER CLIENT_MESSAGE CLIENT_HALF_CLOSE SERVER_HEADER SERVER_MESSAGE SERVER_TRAILER"; types != want &&
-		// The request's end is looked for after its message, and the reply is not held up.
-		types != "CLIENT_HEADER CLIENT_HALF_CLOSE CLIENT_MESSAGE SERVER_HEADER SERVER_MESSAGE SERVER_TRAILER" {
+	if want := "CLIENT_HEADER CLIENT_MESSAGE SERVER_HEADER SERVER_MESSAGE SERVER_TRAILER"; types != want {
 		t.Fatalf("entries = %s, want %s", types, want)
 	}
 	h := entries[0]
@@ -115,7 +113,7 @@ func TestServerBinaryLog(t *testing.T) {
 	e.unary = func(context.Context, *text) (*text, error) { return nil, status.Error(codes.Aborted, "no") }
 	c.unary(ctx, "x").wantStatus(t, codes.Aborted, "no")
 	entries, types = sink.take(t)
-	if types != "CLIENT_HEADER CLIENT_HALF_CLOSE CLIENT_MESSAGE SERVER_TRAILER" && types != "CLIENT_HEADER CLIENT_MESSAGE CLIENT_HALF_CLOSE SERVER_TRAILER" {
+	if types != "CLIENT_HEADER CLIENT_MESSAGE SERVER_TRAILER" {
 		t.Errorf("entries = %s", types)
 	}
 	if tr := entries[len(entries)-1].GetTrailer(); tr.GetStatusCode() != uint32(codes.Aborted) || tr.GetStatusMessage() != "no" {
@@ -167,7 +165,8 @@ func TestServerChannelz(t *testing.T) {
 	if len(servers) != 1 || !strings.Contains(servers[0].Name, "server_harness_test.go:") || len(servers[0].Sockets) != 1 {
 		t.Fatalf("servers = %+v", servers)
 	}
-	if s := servers[0]; s.CallsStarted != 2 || s.CallsSucceeded != 0 {
+	// One of a method that nobody serves does not count.
+	if s := servers[0]; s.CallsStarted != 1 || s.CallsSucceeded != 0 {
 		t.Errorf("server = %+v", s)
 	}
 	sockets, _, _ := channelz.ServerSockets(servers[0].ID, channelz.Page{})

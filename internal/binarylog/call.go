@@ -148,7 +148,7 @@ func (c *Call) Cancel() {
 }
 
 // Trailer logs the end. The peer is the server's address, on the client only, if there is
-// one; it matters when there was no header.
+// one.
 func (c *Call) Trailer(s *status.Status, md metadata.MD, peer net.Addr) {
 	if c == nil {
 		return
@@ -169,7 +169,8 @@ func (c *Call) Trailer(s *status.Status, md metadata.MD, peer net.Addr) {
 	c.write(e, peer)
 }
 
-// write completes an entry and passes it on. The peer is logged once.
+// write completes an entry and passes it on. On a server the peer is logged once; a client
+// tells it with the header and with the trailer.
 func (c *Call) write(e *pb.GrpcLogEntry, peer net.Addr) {
 	e.CallId = c.id
 	e.Logger = pb.GrpcLogEntry_LOGGER_CLIENT
@@ -181,7 +182,7 @@ func (c *Call) write(e *pb.GrpcLogEntry, peer net.Addr) {
 	c.sequence++
 	e.SequenceIdWithinCall = c.sequence
 	e.Timestamp = timestamppb.Now()
-	if peer != nil && !c.peerDone {
+	if peer != nil && (c.side == Client || !c.peerDone) {
 		c.peerDone = true
 		e.Peer = addressOf(peer)
 	}
