@@ -82,7 +82,7 @@ func scrub(s string) string {
 	}
 	// Package protobuf prints a space, a no-break space or two, by design not the same in
 	// each program.
-	return strings.NewReplacer("\u00a0", " ", `\u00a0`, " ", "  ", " ").Replace(s)
+	return strings.NewReplacer("\u00a0", " ", `\u00a0`, " ", "%C2%A0", " ", "  ", " ").Replace(s)
 }
 
 // Do runs the probe and returns its lines. A panic and a hang become a line; the goroutine
