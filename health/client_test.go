@@ -89,7 +89,7 @@ func run(t *testing.T, scripts ...script) (reports []string, result error) {
 			if (s == connectivity.TransientFailure) != (reason != nil) {
 				t.Errorf("%v because of %v", s, reason)
 			}
-			if reason != nil && !strings.Contains(reason.Error(), "health check failed") {
+			if reason != nil && !strings.Contains(reason.Error(), "health check") {
 				t.Errorf("reason %v", reason)
 			}
 			if _, ok := status.FromError(reason); ok && reason != nil {
