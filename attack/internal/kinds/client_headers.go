@@ -3,6 +3,8 @@
 package kinds
 
 import (
+	"bytes"
+
 	"google.golang.org/grpc/attack/internal/attacker"
 	"google.golang.org/grpc/attack/internal/orders"
 	"google.golang.org/grpc/attack/internal/wire"
@@ -73,7 +75,7 @@ var clientHeaderKinds = []Kind{
 			if err := c.Frame(wire.Headers, 0, id, wire.Response()); err != nil {
 				return err
 			}
-			piece := fields(15, bytesOf(1000))
+			piece := bytes.Repeat(wire.AppendField(nil, "x", bytesOf(1000)), 15)
 			for range 200 {
 				if err := c.Frame(wire.Continuation, 0, id, piece); err != nil {
 					return err
