@@ -10,7 +10,9 @@
 // client and test server. The other languages have no such programs in their registries:
 // theirs are in the folders beside this file, written after "Interoperability Test Case
 // Descriptions". Packages are installed below -dir, never into the system. A language whose
-// tools are not on this machine is named and left out.
+// tools are not on this machine is named and left out. On Debian the tools are in
+// default-jdk-headless and maven, python3-venv, npm, cargo, nginx, haproxy, and for C++ in
+// g++, pkg-config, libgrpc++-dev, libprotobuf-dev and protobuf-compiler-grpc.
 package main
 
 import (
