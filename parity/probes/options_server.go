@@ -108,7 +108,6 @@ var serverOptions = []struct {
 		})
 	}},
 	{"ConnectionTimeout", func() grpc.ServerOption { return grpc.ConnectionTimeout(time.Hour) }},
-	{"ConnectionTimeout 0", func() grpc.ServerOption { return grpc.ConnectionTimeout(0) }},
 	{"MaxHeaderListSize 0", func() grpc.ServerOption { return grpc.MaxHeaderListSize(0) }},
 	{"MaxHeaderListSize 100", func() grpc.ServerOption { return grpc.MaxHeaderListSize(100) }},
 	{"MaxHeaderListSize value", func() grpc.ServerOption {
