@@ -86,8 +86,7 @@ func invoke(ctx context.Context, method string, req, reply any, cc *ClientConn, 
 func (u *unaryCall) run(req, reply any) error {
 	var err error
 	if u.out, err = u.writer.write(req); err != nil {
-		u.tellUnsendable(err)
-		return err
+		return u.giveUp(err)
 	}
 	// The message may have to be sent again: it is given up after the last attempt.
 	defer u.out.payload.Data.Free()
@@ -111,13 +110,17 @@ func (u *unaryCall) run(req, reply any) error {
 	}
 }
 
-// tellUnsendable lets stats handlers see an RPC whose request can't be sent.
-func (u *unaryCall) tellUnsendable(err error) {
-	if len(u.stats) > 0 {
-		u.attempt = attempt{ctx: u.ctx}
-		u.tellBegin(&u.attempt)
-		u.end(&u.attempt, err)
+// giveUp begins an RPC whose request can't be sent, and cancels it. So balancers and stats
+// handlers see it as they see a stream whose message can't be sent, and what keeps RPCs from
+// a server comes before what is wrong with this one.
+func (u *unaryCall) giveUp(err error) error {
+	a := &u.attempt
+	if startErr := u.start(a, nil, false); startErr != nil && !a.unsent {
+		err = startErr
 	}
+	a.fail(err)
+	u.end(a, err)
+	return err
 }
 
 // try is one attempt.

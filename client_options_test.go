@@ -491,7 +491,7 @@ func TestClientStats(t *testing.T) {
 	}
 	wantCode(t, "End", h.end, codes.Aborted)
 	wantCode(t, "unsendable", cc.Invoke(ctx, unaryMethod, 1, nil), codes.Internal)
-	if got := h.take(); got != "tag Begin End" {
+	if got := h.take(); got != "tag Begin OutHeader End" {
 		t.Errorf("unsendable: %s", got)
 	}
 }

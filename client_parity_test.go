@@ -148,6 +148,57 @@ func TestNoEventsOfWhatNeverBegan(t *testing.T) {
 	}
 }
 
+// TestUnsendable has messages that can't be sent: the RPC has begun then.
+func TestUnsendable(t *testing.T) {
+	events := &eventNames{}
+	cc := newTestClient(t, serve(t, newEcho()).addr, WithStatsHandler(events))
+	if err := call(testContext(t), cc, "x"); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		what string
+		msg  any
+		code codes.Code
+		opts []CallOption
+	}{
+		{"no message", 1, codes.Internal, nil},
+		{"a large one", &text{Value: "x"}, codes.ResourceExhausted, []CallOption{MaxCallSendMsgSize(1)}},
+	} {
+		events.names = nil
+		var trailer metadata.MD
+		err := cc.Invoke(testContext(t), unaryMethod, tt.msg, new(text), append(tt.opts, Trailer(&trailer))...)
+		wantCode(t, tt.what, err, tt.code)
+		if got, want := strings.Join(events.names, " "), "tag *stats.Begin *stats.OutHeader *stats.End"; got != want {
+			t.Errorf("%s: events %s, want %s", tt.what, got, want)
+		}
+		if trailer == nil {
+			t.Errorf("%s: the trailer is nil", tt.what)
+		}
+	}
+	m := manual.NewBuilderWithScheme("test")
+	m.InitialState(resolver.State{})
+	none := newTestClient(t, "test:///x", WithResolvers(m))
+	wantCode(t, "no server", none.Invoke(testContext(t), unaryMethod, 1, new(text)), codes.Unavailable)
+}
+
+// TestNoTrailer has RPCs fail before they have a stream: then there is no trailer, not even
+// an empty one.
+func TestNoTrailer(t *testing.T) {
+	cc := newTestClient(t, serve(t, newEcho()).addr)
+	if err := call(testContext(t), cc, "x"); err != nil {
+		t.Fatal(err)
+	}
+	canceled, cancel := context.WithCancel(testContext(t))
+	cancel()
+	bad := metadata.AppendToOutgoingContext(testContext(t), "k", "\x01")
+	for _, ctx := range []context.Context{canceled, bad} {
+		var md metadata.MD
+		if err := cc.Invoke(ctx, unaryMethod, new(text), new(text), Trailer(&md)); err == nil || md != nil {
+			t.Errorf("%v, trailer %v", err, md)
+		}
+	}
+}
+
 func TestRetriesExhausted(t *testing.T) {
 	e := newEcho()
 	e.unary = func(context.Context, *text) (*text, error) { return nil, status.Error(codes.Unavailable, "down") }

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/credentials/local"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/resolver"
 	"google.golang.org/grpc/resolver/manual"
@@ -145,6 +146,13 @@ func TestSecretsNeedPrivacy(t *testing.T) {
 	cc := newTestClient(t, s.addr, WithTransportCredentials(nil), WithCredentialsBundle(testBundle{insecure.NewCredentials(), secret}))
 	wantCode(t, "of a bundle", call(ctx, cc, "x"), codes.Unavailable,
 		`connection error: desc = "transport: cannot send secure credentials on an insecure connection"`)
+	at := serve(t, newEcho(), Creds(local.NewCredentials()))
+	cc = newTestClient(t, at.addr, WithTransportCredentials(local.NewCredentials()), WithPerRPCCredentials(secret))
+	wantCode(t, "over TCP that only happens to be local", call(ctx, cc, "x"), codes.Unavailable,
+		`connection error: desc = "transport: cannot send secure credentials on an insecure connection"`)
+	cc = newTestClient(t, at.addr, WithTransportCredentials(local.NewCredentials()))
+	wantCode(t, "of a call, over such", call(ctx, cc, "x", PerRPCCredentials(secret)), codes.Unauthenticated,
+		"transport: cannot send secure credentials on an insecure connection")
 	cc = newTestClient(t, s.addr)
 	wantCode(t, "of a call", call(ctx, cc, "x", PerRPCCredentials(secret)), codes.Unauthenticated,
 		"transport: cannot send secure credentials on an insecure connection")

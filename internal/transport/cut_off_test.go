@@ -6,11 +6,13 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/internal/transport/h2/frame"
 	"google.golang.org/grpc/status"
 )
 
@@ -91,4 +93,64 @@ func TestReceiveAfterEnd(t *testing.T) {
 			t.Errorf("the goroutine is told %v", err)
 		}
 	})
+}
+
+// TestCutOffWithHeaders has a client begin a call and reset it, all in one piece: its handler
+// runs all the same, and learns of both.
+func TestCutOffWithHeaders(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		got := make(chan error, 1)
+		s := startServer(t, "memory", ServerConfig{}, func(s *ServerStream) {
+			_, err := s.Recv()
+			if s.Context().Err() == nil {
+				t.Error("the context is not over")
+			}
+			got <- err
+			_ = s.Finish(nil)
+		})
+		p := rawClient(t, s)
+		synctest.Wait()
+		p.write(slices.Concat(headers(false, requestFields),
+			frame.AppendDataHeader(nil, 1, 3, false), []byte{0, 0, 0},
+			frame.AppendRSTStream(nil, 1, frame.Cancel)))
+		synctest.Wait()
+		select {
+		case err := <-got:
+			if status.Code(err) != codes.Canceled {
+				t.Errorf("the handler is told %v", err)
+			}
+		default:
+			t.Error("no handler has run")
+		}
+	})
+}
+
+// TestSendAfterConn has a handler send when its connection is gone.
+func TestSendAfterConn(t *testing.T) {
+	for name, cut := range map[string]func(*testServer, *Client){
+		"client": func(_ *testServer, c *Client) { c.Close(errors.New("cut")) },
+		"server": func(s *testServer, _ *Client) { s.each(func(c *Server) { c.Close(errors.New("stopped")) }) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				gate, got := make(chan struct{}), make(chan error)
+				s := startServer(t, "memory", ServerConfig{}, func(s *ServerStream) {
+					<-gate
+					got <- s.Send(payload([]byte("late")))
+					_ = s.Finish(nil)
+				})
+				c, _ := s.dial(nil)
+				if _, err := c.NewStream(t.Context(), &Call{Method: "/test.Echo/Stream", MaxRecvMsgSize: 1 << 20}, nil, false); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+				cut(s, c)
+				synctest.Wait()
+				close(gate)
+				if err := <-got; status.Code(err) != codes.Unavailable || status.Convert(err).Message() != "transport is closing" {
+					t.Errorf("the handler is told %v", err)
+				}
+			})
+		})
+	}
 }

@@ -30,13 +30,18 @@
 //
 // # Where RFC 9113 says otherwise
 //
-// Every rule of RFC 9113 that a peer can break is kept, and tested in rules_test.go of
-// package h2, in request_test.go and in response_test.go, by section, but for these:
+// The rules of RFC 9113 and RFC 7541 that a peer can break are kept, and tested by
+// section: those of frames and streams in rules_test.go of package h2, for both roles (the
+// preface and its SETTINGS, 3.4, in close_test.go there), those of field blocks in
+// decoder_test.go of package hpack, those of requests and responses in request_test.go and
+// response_test.go. It is otherwise with these:
 //
 //	section  what is done instead                          why
 //	5.1      frames on closed streams are discarded        the peer may not have known yet; servers end the
 //	         by clients, and by servers within a range      connection for HEADERS on what the client ended
 //	         of ids where they cut streams off
+//	6.3      PRIORITY of a wrong length on an idle stream   a stream that is idle can't be reset
+//	         ends the connection
 //	6.5.3    surplus acknowledgements of SETTINGS are      what shares a port, such as cmux, sends SETTINGS
 //	         ignored, within the budget of package h2       of its own before the server does
 //	8.2.1    white space at either end of what the          clients send "Bearer " without a token, servers
@@ -48,5 +53,7 @@
 //
 // Stricter than the published module, as the RFC asks: te other than "trailers",
 // connection-specific fields, content-length that contradicts DATA, missing :scheme, empty
-// :path, pseudo-headers in trailers.
+// :path, pseudo-headers in trailers. Stricter than RFC 9113: a stream that depends on
+// itself is an error, as it was in RFC 7540 (5.3.1); SETTINGS with more entries than there
+// can be, and floods of what is allowed once, are ENHANCE_YOUR_CALM (10.5).
 package transport

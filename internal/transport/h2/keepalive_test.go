@@ -85,6 +85,28 @@ func TestDeadPeer(t *testing.T) {
 	})
 }
 
+// TestKeepalivePeriod has answers take longer than the interval, as far as they may: the peer
+// is asked once in every interval all the same, and is dead when its time is over.
+func TestKeepalivePeriod(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPeer(t, Client, peerConfig{Config: Config{Keepalive: Keepalive{Interval: 10 * time.Second, Timeout: 25 * time.Second}}})
+		p.open(Frames{End: true})
+		p.frames()
+		for range 5 {
+			time.Sleep(10*time.Second + time.Millisecond)
+			p.want("PING alive")
+			p.send(raw(fPing, 1, 0, []byte("alive\x00\x00\x00")))
+		}
+		time.Sleep(10*time.Second + time.Millisecond)
+		p.want("PING alive")
+		time.Sleep(24 * time.Second)
+		p.want()
+		time.Sleep(time.Second)
+		p.wantTold("closed: "+dead, "abort 1 "+dead)
+		p.want("EOF")
+	})
+}
+
 // A slow body is a sign of life, long before its frame is complete.
 func TestSlowBodyIsAlive(t *testing.T) {
 	bubble(t, func(t *testing.T) {

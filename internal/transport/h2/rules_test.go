@@ -4,6 +4,8 @@ package h2
 
 import (
 	"bytes"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -47,6 +49,10 @@ func TestServerRules(t *testing.T) {
 		{name: "4.1 unknown type is ignored", send: func(*testPeer) []byte {
 			return join(raw(0x7f, 0xff, 5, []byte("what")), raw(0x20, 0, 0, nil), ping("12345678"))
 		}, want: []string{"PING ack 12345678"}},
+		{name: "4.1 flags and a bit that mean nothing are ignored", send: func(p *testPeer) []byte {
+			b := raw(fPing, 0xfe, 1<<31, []byte("12345678"))
+			return join(raw(fHeaders, 0xd2|4|1, 1<<31|1, p.fieldBlock(request...)), b)
+		}, want: []string{"PING ack 12345678"}},
 		{name: "4.2 DATA larger than allowed", send: func(p *testPeer) []byte {
 			return join(p.request(1, false), data(1, strings.Repeat("x", 16385), false), ping("12345678"))
 		}, want: []string{"WINDOW 0 16385", "RST 1 FRAME_SIZE_ERROR", "PING ack 12345678"}},
@@ -62,6 +68,17 @@ func TestServerRules(t *testing.T) {
 		{name: "5.1 DATA on idle stream", send: func(*testPeer) []byte { return data(1, "x", false) }, want: broken("0", "PROTOCOL_ERROR")},
 		{name: "5.1 RST_STREAM on idle stream", send: func(*testPeer) []byte { return rst(1, 8) }, want: broken("0", "PROTOCOL_ERROR")},
 		{name: "5.1 WINDOW_UPDATE on idle stream", send: func(*testPeer) []byte { return window(1, 1) }, want: broken("0", "PROTOCOL_ERROR")},
+		{name: "4.3 a block that ends within a field", send: func(*testPeer) []byte {
+			return raw(fHeaders, 4|1, 1, []byte{0x82, 0x40, 5, 'a'})
+		}, want: broken("0", "COMPRESSION_ERROR")},
+		{name: "4.3 undecodable block on a closed stream", send: func(p *testPeer) []byte {
+			p.send(p.request(1, false))
+			p.role.stream(1).Reset(8)
+			return raw(fHeaders, 4|1, 1, []byte{0x80})
+		}, want: []string{"RST 1 CANCEL", "GOAWAY 1 COMPRESSION_ERROR", "EOF"}},
+		{name: "5.1 DATA on a stream that was left out", send: func(p *testPeer) []byte {
+			return join(p.request(5, true), data(3, "x", false), ping("12345678"))
+		}, want: []string{"RST 3 STREAM_CLOSED", "PING ack 12345678"}},
 		{name: "5.1 PRIORITY on idle stream", send: func(*testPeer) []byte {
 			return join(raw(fPriority, 0, 1, []byte{0, 0, 0, 3, 1}), ping("12345678"))
 		}, want: []string{"PING ack 12345678"}},
@@ -119,6 +136,9 @@ func TestServerRules(t *testing.T) {
 		{name: "6.3 PRIORITY of a wrong length", send: func(p *testPeer) []byte {
 			return join(p.request(1, false), raw(fPriority, 0, 1, make([]byte, 4)))
 		}, want: []string{"RST 1 FRAME_SIZE_ERROR"}},
+		{name: "6.3 PRIORITY of a wrong length on an idle stream", send: func(*testPeer) []byte {
+			return join(raw(fPriority, 0, 1, make([]byte, 4)), ping("12345678"))
+		}, want: broken("0", "FRAME_SIZE_ERROR")},
 		{name: "6.4 RST_STREAM on stream 0", send: func(*testPeer) []byte { return rst(0, 8) }, want: broken("0", "PROTOCOL_ERROR")},
 		{name: "6.4 RST_STREAM of a wrong length", send: func(p *testPeer) []byte {
 			return join(p.request(1, false), raw(fRST, 0, 1, make([]byte, 3)))
@@ -152,6 +172,15 @@ func TestServerRules(t *testing.T) {
 		{name: "6.8 GOAWAY with a higher last stream than before", send: func(p *testPeer) []byte {
 			return join(p.request(1, false), goAway(0, 0, ""), goAway(2, 0, ""))
 		}, want: broken("1", "PROTOCOL_ERROR")},
+		{name: "6.8 GOAWAY with an unknown code", send: func(*testPeer) []byte {
+			return join(goAway(0, 0x99, "what"), ping("12345678"))
+		}, want: []string{"PING ack 12345678"}},
+		{name: "6.4 RST_STREAM with an unknown code", send: func(p *testPeer) []byte {
+			return join(p.request(1, false), rst(1, 0x99), ping("12345678"))
+		}, want: []string{"PING ack 12345678"}},
+		{name: "6.9 a bit that means nothing is ignored", send: func(p *testPeer) []byte {
+			return join(p.request(1, false), window(1, 1<<31|5), ping("12345678"))
+		}, want: []string{"PING ack 12345678"}},
 		{name: "6.9 WINDOW_UPDATE of 0 on a stream", send: func(p *testPeer) []byte {
 			return join(p.request(1, false), window(1, 0))
 		}, want: []string{"RST 1 PROTOCOL_ERROR"}},
@@ -163,6 +192,9 @@ func TestServerRules(t *testing.T) {
 		{name: "6.9.1 connection window past 2^31-1", send: func(*testPeer) []byte { return window(0, 1<<31-1) }, want: broken("0", "FLOW_CONTROL_ERROR")},
 		{name: "6.9.1 more than the stream's window", send: func(p *testPeer) []byte {
 			return join(p.request(1, false), data(1, strings.Repeat("x", 101), false), data(1, "x", true), ping("12345678"))
+		}, want: []string{"RST 1 FLOW_CONTROL_ERROR", "PING ack 12345678"}, cfg: peerConfig{Config: Config{StreamWindow: 100, StaticWindow: true}}},
+		{name: "6.9.1 padding counts", send: func(p *testPeer) []byte {
+			return join(p.request(1, false), raw(fData, 8, 1, append([]byte{100}, make([]byte, 100)...)), ping("12345678"))
 		}, want: []string{"RST 1 FLOW_CONTROL_ERROR", "PING ack 12345678"}, cfg: peerConfig{Config: Config{StreamWindow: 100, StaticWindow: true}}},
 		{name: "6.9.2 setting takes a window past 2^31-1", send: func(p *testPeer) []byte {
 			return join(p.request(1, false), window(1, 1<<31-1-65535), settings(4, 65536))
@@ -197,6 +229,94 @@ func TestServerRules(t *testing.T) {
 					}
 					p.send(tt.send(p))
 					p.want(tt.want...)
+				})
+			})
+		}
+	}
+}
+
+// TestRulesOfFrames: what neither side may send, whoever it is. Stream 1 is open on both
+// sides.
+func TestRulesOfFrames(t *testing.T) {
+	const proto, size, flow, comp = "PROTOCOL_ERROR", "FRAME_SIZE_ERROR", "FLOW_CONTROL_ERROR", "COMPRESSION_ERROR"
+	one := func(id uint32) []byte { return raw(fHeaders, 4, id, []byte{0x88}) }
+	for _, tt := range []struct {
+		name   string
+		send   []byte
+		conn   string // the connection's error
+		stream string // that of stream 1
+	}{
+		{name: "4.2 DATA", send: raw(fData, 0, 1, make([]byte, 16385)), stream: size},
+		{name: "4.2 HEADERS", send: raw(fHeaders, 4, 1, make([]byte, 16385)), conn: size},
+		{name: "4.2 CONTINUATION", send: join(raw(fHeaders, 0, 1, nil), raw(fContinuation, 4, 1, make([]byte, 16385))), conn: size},
+		{name: "4.2 SETTINGS", send: raw(fSettings, 0, 0, make([]byte, 16386)), conn: size},
+		{name: "4.2 GOAWAY", send: raw(fGoAway, 0, 0, make([]byte, 16385)), conn: size},
+		{name: "4.3 undecodable block", send: raw(fHeaders, 4, 1, []byte{0x80}), conn: comp},
+		{name: "4.3 undecodable block in pieces", send: join(raw(fHeaders, 0, 1, nil), raw(fContinuation, 4, 1, []byte{0x80})), conn: comp},
+		{name: "6.1 stream 0", send: data(0, "x", false), conn: proto},
+		{name: "6.1 padding as long as the payload", send: raw(fData, 8, 1, []byte{3, 0, 0}), conn: proto},
+		{name: "6.1 no room for the pad length", send: raw(fData, 8, 1, nil), stream: size},
+		{name: "6.2 stream 0", send: one(0), conn: proto},
+		{name: "6.2 padding longer than the payload", send: raw(fHeaders, 4|8, 1, []byte{9, 0x88}), conn: proto},
+		{name: "6.2 too short for the priority", send: raw(fHeaders, 4|0x20, 1, make([]byte, 4)), conn: size},
+		{name: "6.3 stream 0", send: raw(fPriority, 0, 0, make([]byte, 5)), conn: proto},
+		{name: "6.3 wrong length", send: raw(fPriority, 0, 1, make([]byte, 4)), stream: size},
+		{name: "6.4 stream 0", send: rst(0, 8), conn: proto},
+		{name: "6.4 wrong length", send: raw(fRST, 0, 1, make([]byte, 5)), conn: size},
+		{name: "6.4 idle stream", send: rst(7, 8), conn: proto},
+		{name: "6.5 on a stream", send: raw(fSettings, 0, 1, nil), conn: proto},
+		{name: "6.5 wrong length", send: raw(fSettings, 0, 0, make([]byte, 7)), conn: size},
+		{name: "6.5 acknowledgement with a payload", send: raw(fSettings, 1, 0, make([]byte, 6)), conn: size},
+		{name: "6.5.2 ENABLE_PUSH", send: settings(2, 2), conn: proto},
+		{name: "6.5.2 INITIAL_WINDOW_SIZE", send: settings(4, 1<<31), conn: flow},
+		{name: "6.5.2 MAX_FRAME_SIZE, small", send: settings(5, 16383), conn: proto},
+		{name: "6.5.2 MAX_FRAME_SIZE, large", send: settings(5, 1<<24), conn: proto},
+		{name: "6.6", send: raw(fPush, 4, 1, []byte{0, 0, 0, 2, 0x82}), conn: proto},
+		{name: "6.7 on a stream", send: raw(fPing, 0, 1, make([]byte, 8)), conn: proto},
+		{name: "6.7 wrong length", send: raw(fPing, 0, 0, make([]byte, 9)), conn: size},
+		{name: "6.8 on a stream", send: raw(fGoAway, 0, 1, make([]byte, 8)), conn: proto},
+		{name: "6.8 too short", send: raw(fGoAway, 0, 0, make([]byte, 7)), conn: size},
+		{name: "6.8 the last stream rises", send: join(goAway(1, 0, ""), goAway(1<<31-1, 0, "")), conn: proto},
+		{name: "6.9 of 0 on a stream", send: window(1, 0), stream: proto},
+		{name: "6.9 of 0 on the connection", send: window(0, 0), conn: proto},
+		{name: "6.9 wrong length", send: raw(fWindow, 0, 1, make([]byte, 3)), conn: size},
+		{name: "6.9 idle stream", send: window(7, 1), conn: proto},
+		{name: "6.9.1 a stream's window past 2^31-1", send: window(1, 1<<31-1), stream: flow},
+		{name: "6.9.1 the connection's window past 2^31-1", send: window(0, 1<<31-1), conn: flow},
+		{name: "6.9.2 a setting takes a window past 2^31-1", send: join(window(1, 1<<31-1-65535), settings(4, 65536)), conn: flow},
+		{name: "6.10 without HEADERS", send: raw(fContinuation, 4, 1, nil), conn: proto},
+		{name: "6.10 stream 0", send: raw(fContinuation, 4, 0, nil), conn: proto},
+		{name: "6.10 another stream", send: join(raw(fHeaders, 0, 1, nil), raw(fContinuation, 4, 3, nil)), conn: proto},
+		{name: "6.10 another frame within a block", send: join(raw(fHeaders, 0, 1, nil), ping("12345678")), conn: proto},
+		{name: "6.10 an unknown frame within a block", send: join(raw(fHeaders, 0, 1, nil), raw(0x77, 0, 1, nil)), conn: proto},
+		{name: "6.10 END_HEADERS is missing", send: join(raw(fHeaders, 0, 1, nil), one(1)), conn: proto},
+		{name: "RFC 7541 2.3.3 index past the tables", send: raw(fHeaders, 4, 1, []byte{0xff, 0x40}), conn: comp},
+		{name: "RFC 7541 4.2 update after a field", send: raw(fHeaders, 4, 1, []byte{0x88, 0x20}), conn: comp},
+		{name: "RFC 7541 5.1 integer past 2^32", send: raw(fHeaders, 4, 1, []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0x7f}), conn: comp},
+		{name: "RFC 7541 5.2 EOS", send: raw(fHeaders, 4, 1, []byte{0x40, 1, 'a', 0x84, 0xff, 0xff, 0xff, 0xff}), conn: comp},
+		{name: "RFC 7541 5.2 padding of 8 bits", send: raw(fHeaders, 4, 1, []byte{0x40, 1, 'a', 0x82, 0x1f, 0xff}), conn: comp},
+		{name: "RFC 7541 5.2 padding with zeros", send: raw(fHeaders, 4, 1, []byte{0x40, 1, 'a', 0x81, 0x18}), conn: comp},
+		{name: "RFC 7541 6.1 index 0", send: raw(fHeaders, 4, 1, []byte{0x80}), conn: comp},
+		{name: "RFC 7541 6.3 update past the limit", send: raw(fHeaders, 4, 1, []byte{0x3f, 0xe2, 0x1f, 0x88}), conn: comp},
+	} {
+		for side, last := range map[Side]string{Server: "1", Client: "0"} {
+			t.Run(fmt.Sprintf("%s, side %d", tt.name, side), func(t *testing.T) {
+				bubble(t, func(t *testing.T) {
+					p := newPeer(t, side, peerConfig{Config: Config{StaticWindow: true}})
+					if side == Server {
+						p.send(p.request(1, false))
+					} else {
+						p.open(Frames{})
+					}
+					p.frames()
+					p.send(tt.send, ping("87654321"))
+					p.settle()
+					got := slices.DeleteFunc(p.frames(), func(f string) bool { return strings.HasPrefix(f, "WINDOW") })
+					want := []string{"GOAWAY " + last + " " + tt.conn, "EOF"}
+					if tt.stream != "" {
+						want = []string{"RST 1 " + tt.stream, "PING ack 87654321"}
+					}
+					same(t, "frames", got, want)
 				})
 			})
 		}

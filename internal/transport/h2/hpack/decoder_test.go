@@ -11,6 +11,7 @@ import (
 	oracle "golang.org/x/net/http2/hpack"
 )
 
+// TestDecodeRefusals: what breaks a block, by section of RFC 7541.
 func TestDecodeRefusals(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
@@ -18,23 +19,23 @@ func TestDecodeRefusals(t *testing.T) {
 		offset int
 		want   error
 	}{
-		{"index 0", "8280", 1, errIndexZero},
-		{"index past the static table", "be", 0, errIndexTooLarge},
-		{"index past the dynamic table", "4001610162 be bf", 6, errIndexTooLarge},
-		{"huge index", "ff80feffff0f", 0, errIndexTooLarge},
-		{"name index past the table", "7e0161", 0, errIndexTooLarge},
-		{"index overflow", "ffffffffff7f", 0, errIntegerOverflow},
-		{"no name", "40", 0, errTruncated},
-		{"short name", "400561", 0, errTruncated},
-		{"no value", "82 400161", 1, errTruncated},
-		{"short value", "4001617f80", 0, errTruncated},
-		{"long declared value", "4001617f80feffff0f", 0, errTruncated},
-		{"update after a field", "82 20", 1, errLateUpdate},
-		{"update between updates and after a field", "20 82 20", 2, errLateUpdate},
-		{"update above the maximum", "3fe21f", 0, errUpdateTooLarge}, // 4097
-		{"truncated update", "3f", 0, errTruncated},
-		{"Huffman value with EOS", "4001 61 84ffffffff", 0, errHuffmanEOS},
-		{"Huffman name with padding", "4082 1fff 00", 0, errHuffmanPadding},
+		{"6.1 index 0", "8280", 1, errIndexZero},
+		{"2.3.3 index past the static table", "be", 0, errIndexTooLarge},
+		{"2.3.3 index past the dynamic table", "4001610162 be bf", 6, errIndexTooLarge},
+		{"2.3.3 huge index", "ff80feffff0f", 0, errIndexTooLarge},
+		{"2.3.3 name index past the table", "7e0161", 0, errIndexTooLarge},
+		{"5.1 index overflow", "ffffffffff7f", 0, errIntegerOverflow},
+		{"6.2 no name", "40", 0, errTruncated},
+		{"5.2 short name", "400561", 0, errTruncated},
+		{"6.2 no value", "82 400161", 1, errTruncated},
+		{"5.2 short value", "4001617f80", 0, errTruncated},
+		{"5.2 long declared value", "4001617f80feffff0f", 0, errTruncated},
+		{"4.2 update after a field", "82 20", 1, errLateUpdate},
+		{"4.2 update between updates and after a field", "20 82 20", 2, errLateUpdate},
+		{"6.3 update above the maximum", "3fe21f", 0, errUpdateTooLarge}, // 4097
+		{"6.3 truncated update", "3f", 0, errTruncated},
+		{"5.2 Huffman value with EOS", "4001 61 84ffffffff", 0, errHuffmanEOS},
+		{"5.2 Huffman name with padding", "4082 1fff 00", 0, errHuffmanPadding},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			for _, limit := range []uint32{0, math.MaxUint32} {
@@ -55,6 +56,7 @@ func TestDecodeRefusals(t *testing.T) {
 	}
 }
 
+// TestOwedSizeUpdate: section 4.2 of RFC 7541.
 func TestOwedSizeUpdate(t *testing.T) {
 	for _, tc := range []struct {
 		name    string

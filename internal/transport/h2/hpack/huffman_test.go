@@ -29,6 +29,7 @@ func TestHuffmanCodeWords(t *testing.T) {
 	}
 }
 
+// TestHuffmanRefusals: section 5.2 of RFC 7541.
 func TestHuffmanRefusals(t *testing.T) {
 	for _, tc := range []struct {
 		name string

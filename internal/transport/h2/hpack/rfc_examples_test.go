@@ -223,6 +223,7 @@ func TestIntegers(t *testing.T) {
 	}
 }
 
+// TestIntegerRefusals: section 5.1 of RFC 7541.
 func TestIntegerRefusals(t *testing.T) {
 	for _, tc := range []struct {
 		hex  string
