@@ -149,18 +149,30 @@ func TestRequestRules(t *testing.T) {
 		{name: "8.3.1 host that differs", fields: altered("host", "b"), want: refused("400", "13", `malformed request: host "b" differs from :authority "a"`)},
 		{name: "8.3.1 two hosts", fields: append(altered("host", "a"), "host", "a"), reset: malformed},
 
-		{name: "content type of another kind", fields: altered("content-type", "text/html"),
-			want: refused("415", "3", `invalid gRPC request content-type "text/html"`), body: `invalid gRPC request content-type "text/html"`},
-		{name: "no content type", fields: altered("content-type", "-", ":method", "GET"), rest: []byte{},
-			want: refused("415", "3", `invalid gRPC request content-type ""`), body: "invalid"},
-		{name: "HEAD", fields: altered("content-type", "-", ":method", "HEAD"), rest: []byte{},
-			want: refused("415", "3", `invalid gRPC request content-type ""`)},
-		{name: "GET", fields: altered(":method", "GET"), rest: []byte{},
-			want: refused("405", "13", `Received a HEADERS frame with :method "GET" which should be POST`), body: "Received"},
-		{name: "too large headers", fields: altered("x1", strings.Repeat("x", 120), "x2", strings.Repeat("x", 120)),
-			want: refused("431", "8", "header list larger than announced in SETTINGS_MAX_HEADER_LIST_SIZE")},
-		{name: "too large headers of something else", fields: altered("content-type", "-", "x1", strings.Repeat("x", 120), "x2", strings.Repeat("x", 120)),
-			want: refused("431", "8", "header list larger than announced in SETTINGS_MAX_HEADER_LIST_SIZE"), body: "header list larger"},
+		{
+			name: "content type of another kind", fields: altered("content-type", "text/html"),
+			want: refused("415", "3", `invalid gRPC request content-type "text/html"`), body: `invalid gRPC request content-type "text/html"`,
+		},
+		{
+			name: "no content type", fields: altered("content-type", "-", ":method", "GET"), rest: []byte{},
+			want: refused("415", "3", `invalid gRPC request content-type ""`), body: "invalid",
+		},
+		{
+			name: "HEAD", fields: altered("content-type", "-", ":method", "HEAD"), rest: []byte{},
+			want: refused("415", "3", `invalid gRPC request content-type ""`),
+		},
+		{
+			name: "GET", fields: altered(":method", "GET"), rest: []byte{},
+			want: refused("405", "13", `Received a HEADERS frame with :method "GET" which should be POST`), body: "Received",
+		},
+		{
+			name: "too large headers", fields: altered("x1", strings.Repeat("x", 120), "x2", strings.Repeat("x", 120)),
+			want: refused("431", "8", "header list larger than announced in SETTINGS_MAX_HEADER_LIST_SIZE"),
+		},
+		{
+			name: "too large headers of something else", fields: altered("content-type", "-", "x1", strings.Repeat("x", 120), "x2", strings.Repeat("x", 120)),
+			want: refused("431", "8", "header list larger than announced in SETTINGS_MAX_HEADER_LIST_SIZE"), body: "header list larger",
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
