@@ -148,6 +148,7 @@ func (r *remote) stream(ctx context.Context) (answered bool, err error) {
 	}
 	r.lb.answered(r)
 	if every := initial.GetClientStatsReportInterval(); every.AsDuration() > 0 {
+		r.lb.stats.take() // what was before is not this stream's
 		reports.Go(func() { r.report(ctx, stream, every.AsDuration()) })
 	}
 	return true, r.receive(stream)
@@ -172,7 +173,6 @@ func (r *remote) receive(stream lbpb.LoadBalancer_BalanceLoadClient) error {
 
 // report sends statistics from time to time, but not zeros twice in a row.
 func (r *remote) report(ctx context.Context, stream lbpb.LoadBalancer_BalanceLoadClient, every time.Duration) {
-	r.lb.stats.take() // what was before is not this stream's
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	for wasZero := false; ; {

@@ -39,15 +39,18 @@ func TestRingsInTime(t *testing.T) {
 
 // An alarm may be set again from within Ring.
 func TestSetAgain(t *testing.T) {
-	var a Alarm
-	n := make(note)
-	for range 3 {
-		a.Set(time.Millisecond, n)
-		<-n
-	}
-	a.Stop()
-	a.Stop()
-	all.check(t)
+	synctest.Test(t, func(t *testing.T) {
+		var a Alarm
+		n := make(note)
+		for range 3 {
+			a.Set(time.Millisecond, n)
+			<-n
+		}
+		a.Stop()
+		a.Stop()
+		synctest.Wait() // whoever rang has looked at the list once more
+		all.check(t)
+	})
 }
 
 func TestBubble(t *testing.T) {
