@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"google.golang.org/grpc/encoding"
+	handlercontext "google.golang.org/grpc/internal/context"
 	"google.golang.org/grpc/internal/ctxkey"
 	"google.golang.org/grpc/metadata"
 )
@@ -16,7 +17,7 @@ import (
 // serverStream is a streaming call as its handler has it.
 type serverStream struct {
 	call   streamCall
-	ctx    serverStreamContext
+	ctx    handlercontext.Handler
 	server *Server
 	codec  encoding.CodecV2
 	method *method
@@ -42,7 +43,7 @@ func (s *Server) serveStream(ctx context.Context, st serverCall, m *method) erro
 		writer: s.writer(st, codec),
 	}
 	ss.writerName = st.SendCompress()
-	ss.ctx = serverStreamContext{ctx, ss}
+	ss.ctx = handlercontext.Handler{Context: ctx, Values: ss}
 	var err error
 	if s.opts.stream == nil {
 		err = m.stream.Handler(m.impl, ss)
@@ -166,27 +167,15 @@ func (ss *serverStream) receive(msg any) error {
 	return nil
 }
 
-// serverStreamContext is the context of a streaming call. It knows how the call's
-// messages are encoded, for PreparedMsg.
-type serverStreamContext struct {
-	context.Context
-	stream *serverStream
-}
-
-// Value implements context.Context.
-func (c *serverStreamContext) Value(key any) any {
+// ContextValue implements context.Valuer. It knows how the call's messages are encoded, for
+// PreparedMsg.
+func (ss *serverStream) ContextValue(key any) (value any, ok bool) {
 	switch key.(type) {
 	case ctxkey.ServerTransportStream:
-		return &c.stream.call
+		return &ss.call, true
 	case messageWriterKey:
-		w := c.stream.server.writer(c.stream.call.serverCall, c.stream.codec)
-		return &w
+		w := ss.server.writer(ss.call.serverCall, ss.codec)
+		return &w, true
 	}
-	return c.Context.Value(key)
-}
-
-// AfterFunc is what package context looks for: without it, every context that
-// derives from this one would need a goroutine.
-func (c *serverStreamContext) AfterFunc(f func()) (stop func() bool) {
-	return context.AfterFunc(c.Context, f)
+	return nil, false
 }

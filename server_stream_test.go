@@ -5,6 +5,7 @@ package grpc
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -133,6 +134,27 @@ func TestServerStreamDerivedContext(t *testing.T) {
 	if err := within(t, done, "the derived context's end"); !errors.Is(err, context.Canceled) {
 		t.Errorf("it ended with %v", err)
 	}
+}
+
+// TestNameOfContext: mocks of programs match the context of a handler by it.
+func TestNameOfContext(t *testing.T) {
+	const want = "*context.valueCtx"
+	e := newEcho()
+	e.unary = func(ctx context.Context, m *text) (*text, error) {
+		if got := fmt.Sprintf("%T", ctx); got != want {
+			t.Errorf("unary: %s", got)
+		}
+		return m, nil
+	}
+	e.stream = func(ss ServerStream) error {
+		if got := fmt.Sprintf("%T", ss.Context()); got != want {
+			t.Errorf("stream: %s", got)
+		}
+		return nil
+	}
+	c := connect(t, serve(t, e))
+	c.unary(t.Context(), "x").want(t, "x")
+	c.open(t.Context(), transport.Call{Method: "/test.Echo/Bidi"}).wantEnd(codes.OK, "")
 }
 
 // brokenCompressor compresses nothing.

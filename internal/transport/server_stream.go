@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"google.golang.org/grpc/codes"
+	handlercontext "google.golang.org/grpc/internal/context"
 	"google.golang.org/grpc/internal/transport/grpcwire"
 	"google.golang.org/grpc/internal/transport/h2"
 	"google.golang.org/grpc/internal/transport/h2/frame"
@@ -32,6 +33,7 @@ type ServerStream struct {
 	held    *ServerStream // the next one in Server.held
 
 	callContext
+	handler handlercontext.Handler // callContext as handlers see it
 
 	body               // its mu guards what follows
 	fed          bool  // something of it has come
@@ -75,6 +77,7 @@ func newServerStream(c *Server, req *request, end bool) *ServerStream {
 	s.body.init(c.cfg.BufferPool, c.cfg.MaxRecvMsgSize)
 	s.body.length = req.length
 	s.callContext.stream = s
+	s.handler.Context = &s.callContext
 	c.traffic().streamBegan()
 	if req.hasTimeout && req.refusal == nil {
 		s.callContext.setDeadline(req.timeout)
@@ -107,7 +110,7 @@ func (s *ServerStream) IncomingHeader() metadata.MD { return s.req.fields.md() }
 
 // Context is the call's context. It ends when the handler returns, the client
 // cancels, the deadline passes or the connection is lost.
-func (s *ServerStream) Context() context.Context { return &s.callContext }
+func (s *ServerStream) Context() context.Context { return &s.handler }
 
 // Peer is the client. Its fields must not be changed.
 func (s *ServerStream) Peer() *peer.Peer { return &s.server.peer }
