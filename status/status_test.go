@@ -155,6 +155,13 @@ func TestUndecodableDetail(t *testing.T) {
 	}
 }
 
+func TestFromNoProto(t *testing.T) {
+	s := status.FromProto(nil)
+	if s == nil || s.Code() != codes.OK || s.Proto() != nil || s.Err() != nil {
+		t.Errorf("%v, %v", s, s.Proto())
+	}
+}
+
 func TestProtoIsACopy(t *testing.T) {
 	p := &spb.Status{Code: 5, Message: "x", Details: []*anypb.Any{{TypeUrl: "a"}}}
 	s := status.FromProto(p)

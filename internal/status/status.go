@@ -20,6 +20,7 @@ import (
 // use, to be made by New, Newf or FromProto. nil is a Status with code OK.
 type Status struct {
 	code    codes.Code
+	none    bool // made of no message at all, and so it becomes none
 	message string
 	// full has code and message too. It is there only if there is more than those
 	// (details, unknown fields): most statuses never need a protobuf message.
@@ -36,8 +37,11 @@ func Newf(c codes.Code, format string, a ...any) *Status {
 	return New(c, fmt.Sprintf(format, a...))
 }
 
-// FromProto returns a Status that is a copy of p.
+// FromProto returns a Status that is a copy of p. That of nil is OK, and its Proto nil.
 func FromProto(p *spb.Status) *Status {
+	if p == nil {
+		return &Status{none: true}
+	}
 	if !hasMore(p) {
 		return New(codes.Code(p.GetCode()), p.GetMessage())
 	}
@@ -72,10 +76,11 @@ func (s *Status) Message() string {
 	return s.message
 }
 
-// Proto returns s as a protobuf message that belongs to the caller, nil for a nil s.
+// Proto returns s as a protobuf message that belongs to the caller, nil for a nil s and
+// for one of FromProto(nil).
 func (s *Status) Proto() *spb.Status {
 	switch {
-	case s == nil:
+	case s == nil, s.none:
 		return nil
 	case s.full != nil:
 		return proto.CloneOf(s.full)
