@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/internal/transport"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/stats"
+	"google.golang.org/grpc/status"
 )
 
 const (
@@ -237,6 +238,11 @@ func (s *Server) endConn(ctx context.Context) {
 
 // serverHandler is the Server as the handler of its connections.
 type serverHandler Server
+
+// Refuses implements transport.ServerHandler.
+func (h *serverHandler) Refuses(st *transport.ServerStream) *status.Status {
+	return (*Server)(h).refuse(st.Method())
+}
 
 // HandleStream implements transport.ServerHandler.
 func (h *serverHandler) HandleStream(st *transport.ServerStream) { (*Server)(h).serveCall(st) }

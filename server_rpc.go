@@ -89,6 +89,16 @@ func (s *Server) serveCall(st serverCall) {
 	_ = s.run(ctx, st, m)
 }
 
+// refuse answers at once a call of a method that nobody serves, where nobody observes it
+// either; nil stands for all others, which serveCall serves.
+func (s *Server) refuse(path string) *status.Status {
+	if s.opts.unknownHandler != nil || s.opts.transport.Tap != nil || len(s.opts.stats) > 0 || s.lookUp(path) != nil ||
+		binarylog.NewCall(binarylog.Server, path) != nil {
+		return nil
+	}
+	return status.Convert(s.unknown(path))
+}
+
 func (s *Server) lookUp(path string) *method {
 	if m := s.methods[path]; m != nil || path == "" || path[0] == '/' {
 		return m

@@ -17,6 +17,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/internal/transport"
+	"google.golang.org/grpc/tap"
 )
 
 func TestServerUnary(t *testing.T) {
@@ -50,6 +51,36 @@ func TestServerUnknownMethods(t *testing.T) {
 	} {
 		c.unaryCall(context.Background(), transport.Call{Method: test.method}, payload(t, "x", nil)).
 			wantStatus(t, codes.Unimplemented, test.message)
+	}
+}
+
+// TestServerRefusesUnobserved: a call of an unknown method needs a goroutine only where
+// somebody may look at it.
+func TestServerRefusesUnobserved(t *testing.T) {
+	const unknown = "/test.Nobody/Unary"
+	for _, tt := range []struct {
+		name, path string
+		opt        ServerOption
+		want       codes.Code
+	}{
+		{"unknown", unknown, nil, codes.Unimplemented},
+		{"known", "/test.Echo/Unary", nil, codes.OK},
+		{"stats", unknown, StatsHandler(muteStats{}), codes.OK},
+		{"tap", unknown, InTapHandle(func(ctx context.Context, _ *tap.Info) (context.Context, error) { return ctx, nil }), codes.OK},
+		{"handler", unknown, UnknownServiceHandler(func(any, ServerStream) error { return nil }), codes.OK},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var opts []ServerOption
+			if tt.opt != nil {
+				opts = append(opts, tt.opt)
+			}
+			s := NewServer(opts...)
+			defer s.Stop()
+			s.RegisterService(&echoDesc, newEcho())
+			if got := s.refuse(tt.path).Code(); got != tt.want {
+				t.Errorf("refused with %v, want %v", got, tt.want)
+			}
+		})
 	}
 }
 

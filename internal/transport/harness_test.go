@@ -12,10 +12,12 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/internal/transport/h2/frame"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/resolver"
+	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/test/bufconn"
 )
 
@@ -30,6 +32,16 @@ type testServer struct {
 	conns  map[*Server]struct{}
 	closed chan error // the cause of each connection's end
 	wg     sync.WaitGroup
+}
+
+// refusedMethod is one that no handler of a testServer sees.
+const refusedMethod = "/test.Nobody/Any"
+
+func (s *testServer) Refuses(st *ServerStream) *status.Status {
+	if st.Method() == refusedMethod {
+		return status.New(codes.Unimplemented, "nobody")
+	}
+	return nil
 }
 
 func (s *testServer) HandleStream(st *ServerStream) { s.handle(st) }

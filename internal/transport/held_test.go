@@ -12,6 +12,7 @@ import (
 	"math"
 	"runtime"
 	"runtime/metrics"
+	"slices"
 	"strings"
 	"testing"
 
@@ -234,22 +235,71 @@ func goroutinesMade() uint64 {
 
 // TestRefusedRequests: what no handler is to see has no goroutine.
 func TestRefusedRequests(t *testing.T) {
-	const n = 300
+	unknown := slices.Clone(requestFields)
+	unknown[slices.Index(unknown, ":path")+1] = refusedMethod
+	for name, fields := range map[string][]string{
+		"malformed": append([]string{"grpc-timeout", "soon"}, requestFields...),
+		"unknown":   unknown,
+	} {
+		t.Run(name, func(t *testing.T) {
+			const n = 300
+			s := startServer(t, "memory", ServerConfig{}, idleHandler)
+			a := attack(t, s)
+			a.settle()
+			bad := block(fields...)
+			var flood []byte
+			for i := range n {
+				flood = frame.AppendHeaders(flood, frame.HeadersParams{StreamID: uint32(1 + 2*i), Block: bad})
+			}
+			before := goroutinesMade()
+			a.send(flood)
+			a.settle()
+			if got := goroutinesMade() - before; got > n/10 {
+				t.Errorf("%d goroutines for %d requests that were refused", got, n)
+			}
+			waitFor(t, "all to be forgotten", func() bool { return s.only().Streams() == 0 })
+		})
+	}
+}
+
+// TestRefusalsInWindows: the text of a refusal never waits for a window. Without it the
+// stream ends.
+func TestRefusalsInWindows(t *testing.T) {
+	const n = 1000
 	s := startServer(t, "memory", ServerConfig{}, idleHandler)
 	a := attack(t, s)
 	a.settle()
-	bad := block(append([]string{"grpc-timeout", "soon"}, requestFields...)...)
+	get := block(append([]string{":method", "GET"}, requestFields[2:]...)...)
 	var flood []byte
 	for i := range n {
-		flood = frame.AppendHeaders(flood, frame.HeadersParams{StreamID: uint32(1 + 2*i), Block: bad})
+		flood = frame.AppendHeaders(flood, frame.HeadersParams{StreamID: uint32(1 + 2*i), Block: get, EndStream: true})
 	}
-	before := goroutinesMade()
-	a.send(flood)
-	a.settle()
-	if got := goroutinesMade() - before; got > n/10 {
-		t.Errorf("%d goroutines for %d requests that were refused", got, n)
+	a.send(append(flood, frame.AppendPing(nil, false, [8]byte{255})...))
+	texts, ends := 0, 0
+	for {
+		h, b, ok := a.read()
+		if !ok {
+			t.Fatal("the connection ended")
+		}
+		if h.Type == frame.Ping {
+			break
+		}
+		if h.Type == frame.Data {
+			texts += len(b)
+		}
+		if h.Flags.Has(frame.FlagEndStream) && (h.Type == frame.Data || h.Type == frame.Headers) {
+			ends++
+		}
 	}
-	waitFor(t, "all to be forgotten", func() bool { return s.only().Streams() == 0 })
+	if ends != n {
+		t.Errorf("%d of %d refusals have ended", ends, n)
+	}
+	if texts > 65535 || texts < 65000 {
+		t.Errorf("%d bytes of texts in a window of 65535", texts)
+	}
+	if got := s.only().Streams(); got != 0 {
+		t.Errorf("%d streams are kept", got)
+	}
 }
 
 // TestClientHoldsLittle: what holds for clients of a server holds for servers of a client.

@@ -125,7 +125,8 @@ func (s *ServerStream) refusalFrames(r *refusal) (f h2.Frames, ok bool) {
 		f.Headers, f.Trailers, f.End = f.Trailers, nil, true
 		// The body is no message, but to the connection it is five bytes and more like
 		// any other.
-		f.HasData = true
+		// It is left out rather than kept for a client that does not let it through.
+		f.HasData, f.Optional = true, true
 		n := copy(f.Prefix[:], r.text)
 		f.Data = mem.BufferSlice{mem.SliceBuffer(r.text[n:])}
 	}

@@ -5,6 +5,7 @@ package transport
 import (
 	"context"
 	"net"
+	"net/http"
 	"time"
 
 	"google.golang.org/grpc/internal/tlsconn"
@@ -12,10 +13,14 @@ import (
 	"google.golang.org/grpc/internal/transport/h2/frame"
 	"google.golang.org/grpc/internal/transport/warm"
 	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
 )
 
 // ServerHandler is what runs the calls of a connection.
 type ServerHandler interface {
+	// Refuses returns what a call ends with that no handler is to see, and nil for one
+	// that HandleStream serves. The connection's reader calls it: it must not block.
+	Refuses(*ServerStream) *status.Status
 	// HandleStream serves one call to its end, on a goroutine of its own. It
 	// has to end the stream with Finish or Reply.
 	HandleStream(*ServerStream)
@@ -170,6 +175,11 @@ func (s *ServerStream) start() {
 	r := s.req.refusal
 	if r == nil && s.callContext.lateAtOnce() {
 		r = expiredRefusal
+	}
+	if r == nil {
+		if st := s.server.handler.Refuses(s); st != nil {
+			r = refused(http.StatusOK, st)
+		}
 	}
 	if r == nil {
 		warm.Go(s)

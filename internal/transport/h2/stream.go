@@ -55,6 +55,9 @@ type Frames struct {
 	Prefix  [5]byte
 	HasData bool
 	Data    mem.BufferSlice
+	// Optional says that the body is left out unless all of it can be encoded at once:
+	// it never waits for a window.
+	Optional bool
 
 	Trailers FieldSource // end the stream
 	End      bool        // END_STREAM on whatever comes last

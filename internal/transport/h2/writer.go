@@ -217,6 +217,10 @@ func (c *Conn) appendFrames(s *Stream, f *Frames) error {
 		f.Data.Free()
 		return nil // the reader is about to tell everyone
 	}
+	if f.Optional && !c.sendsAtOnce(s, f) {
+		f.Data.Free()
+		f.HasData, f.Data = false, nil
+	}
 	if f.Headers != nil {
 		end := f.End && !f.HasData && f.Trailers == nil
 		if err := c.appendHeaders(s, f.Headers, end); err != nil {
@@ -246,12 +250,18 @@ func (c *Conn) appendFrames(s *Stream, f *Frames) error {
 	return nil
 }
 
+// sendsAtOnce reports whether the windows and the batch allow all of the message in f.
+func (c *Conn) sendsAtOnce(s *Stream, f *Frames) bool {
+	size := len(f.Prefix) + f.Data.Len()
+	return s.pending == nil && c.sched.empty() && size <= c.cfg.maxBatch()-len(c.out.b) && size <= frame.MinMaxFrameSize &&
+		uint32(size) <= s.out.Available(&c.outflow)
+}
+
 // appendData encodes the message in f as far as the windows and the batch
 // allow, and queues the rest. It reports whether all of it is encoded.
 func (c *Conn) appendData(s *Stream, f *Frames) bool {
-	size := len(f.Prefix) + f.Data.Len()
-	if room := c.cfg.maxBatch() - len(c.out.b); c.sched.empty() && size <= room && size <= frame.MinMaxFrameSize &&
-		uint32(size) <= s.out.Available(&c.outflow) {
+	if c.sendsAtOnce(s, f) {
+		size := len(f.Prefix) + f.Data.Len()
 		s.out.Take(&c.outflow, uint32(size))
 		c.sentWork = true
 		end := f.End && f.Trailers == nil
