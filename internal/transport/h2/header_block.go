@@ -119,26 +119,56 @@ func (m *memos) clear() {
 }
 
 // decode reads a whole field block into the connection's HeaderBlock.
-func (c *Conn) decode(block []byte) (*HeaderBlock, error) {
+func (c *Conn) decode(block []byte) error {
 	a := c.act
 	b := &a.headers
 	gen := a.dec.Generation()
 	if s := a.memos.find(block, gen); s != nil {
 		b.list.Reset(0)
 		b.slot, b.memo, b.held = nil, s.memo, s.shared
-		return b, nil
+		return nil
 	}
 	b.slot, b.memo, b.held = nil, nil, nil
 	b.list.Reset(c.cfg.maxHeaderList())
 	if err := a.dec.Decode(block, &b.list); err != nil {
-		// "A decoding error in a field block MUST be treated as a connection
-		// error of type COMPRESSION_ERROR", section 4.3.
-		return b, frame.ConnError(frame.CompressionError, err.Error())
+		return undecodable(err)
 	}
 	if a.dec.Generation() == gen && len(block) <= memoMaxSize && !b.list.TooLarge() {
 		b.slot = a.memos.claim(block, gen, &a.ledger)
 	}
-	return b, nil
+	return nil
+}
+
+// undecodable is err, of the HPACK decoder, for the connection.
+func undecodable(err error) error {
+	// "A decoding error in a field block MUST be treated as a connection
+	// error of type COMPRESSION_ERROR", section 4.3.
+	return frame.ConnError(frame.CompressionError, err.Error())
+}
+
+// decodeFragments is decode for a block that came in several frames. Of a large one each
+// part is given back as soon as it is decoded, and the list grows only once.
+func (c *Conn) decodeFragments() error {
+	a := c.act
+	f := &a.frags
+	if len(f.parts) <= 1 {
+		return c.decode(f.join(c.cfg.Pool))
+	}
+	b := &a.headers
+	b.slot, b.memo, b.held = nil, nil, nil
+	b.list.Reset(c.cfg.maxHeaderList())
+	d := partDecoder{dec: &a.dec, list: &b.list, pool: c.cfg.Pool, left: f.size}
+	defer d.close()
+	for f.size > 0 {
+		part := f.shift()
+		err := d.add(*part)
+		c.cfg.Pool.Put(part)
+		if err != nil {
+			return undecodable(err)
+		}
+		d.reserve()
+	}
+	return nil
 }
 
 // gained is what a memo of b takes that was kept just now.

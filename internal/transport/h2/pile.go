@@ -41,6 +41,16 @@ func (p *pile) fill(part *[]byte, b []byte) []byte {
 	return b[n:]
 }
 
+// shift takes the first part, which is the caller's then. There is one.
+func (p *pile) shift() *[]byte {
+	part := p.parts[0]
+	p.parts[0] = nil
+	p.parts = p.parts[1:]
+	p.size -= len(*part)
+	p.held -= cap(*part)
+	return part
+}
+
 // join returns the bytes in one piece, which is valid until drop.
 func (p *pile) join(pool mem.BufferPool) []byte {
 	if len(p.parts) == 0 {

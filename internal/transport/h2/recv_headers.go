@@ -14,7 +14,10 @@ func (c *Conn) onHeaders(h frame.Header, p []byte) error {
 		return err
 	}
 	if f.EndHeaders {
-		return c.onBlock(h.StreamID, f.EndStream, f.Fragment, err)
+		if err := c.decode(f.Fragment); err != nil {
+			return err
+		}
+		return c.onBlock(h.StreamID, f.EndStream, err)
 	}
 	c.act.frags.begin(h.StreamID, f.EndStream, err)
 	return c.addFragment(f.Fragment)
@@ -35,7 +38,10 @@ func (c *Conn) onContinuation(h frame.Header, p []byte) error {
 		return err
 	}
 	defer c.dropFragments()
-	return c.onBlock(a.id, a.end, a.join(c.cfg.Pool), a.void)
+	if err := c.decodeFragments(); err != nil {
+		return err
+	}
+	return c.onBlock(a.id, a.end, a.void)
 }
 
 func (c *Conn) addFragment(p []byte) error {
@@ -50,14 +56,11 @@ func (c *Conn) dropFragments() {
 	c.act.ledger.note(&c.act.frags.pile)
 }
 
-// onBlock takes a whole field block. void is a stream error its frames already
+// onBlock takes the field block that was decoded. void is a stream error its frames already
 // deserve; the block is decoded all the same, to keep the table in step.
-func (c *Conn) onBlock(id uint32, end bool, block []byte, void error) error {
-	b, err := c.decode(block)
+func (c *Conn) onBlock(id uint32, end bool, void error) error {
+	b := &c.act.headers
 	defer b.slim()
-	if err != nil {
-		return err
-	}
 	c.mu.Lock()
 	c.enter()
 	s := c.table.get(id)
@@ -78,7 +81,7 @@ func (c *Conn) onBlock(id uint32, end bool, block []byte, void error) error {
 		c.mu.Unlock()
 		return errors.Join(err, c.late()) // in flight when we ended the stream
 	}
-	err = c.table.admit(id, c.side)
+	err := c.table.admit(id, c.side)
 	if err != nil || c.takesNone() {
 		c.table.cutOff.grow(id)
 		c.mu.Unlock()

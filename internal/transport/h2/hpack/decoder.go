@@ -11,6 +11,11 @@ type Decoder struct {
 	owed    uint32 // with owes: what the next block's first size update may not exceed
 	owes    bool
 	ready   bool
+
+	// Of a block that is being decoded.
+	inside  bool // its first field has come
+	updated bool // a size update has
+	passed  int  // octets that are behind it
 }
 
 // SetAllowedMaxTableSize bounds the peer's dynamic table, in octets. Call it when
@@ -51,25 +56,45 @@ func (d *Decoder) Generation() uint64 { return d.t.gen }
 // RFC 9113 section 4.3: "A decoding error in a field block MUST be treated as a
 // connection error of type COMPRESSION_ERROR."
 func (d *Decoder) Decode(block []byte, l *List) error {
+	_, _, err := d.DecodePart(block, l, false)
+	return err
+}
+
+// DecodePart is Decode for a block that comes in parts, with more saying that p is not the
+// last one. It takes the first n octets of p: the fields that are whole. What is left has to
+// stand in front of the next part, and is of no use before it has grown to need octets.
+func (d *Decoder) DecodePart(p []byte, l *List, more bool) (n, need int, err error) {
 	d.setup()
-	r := reader{b: block}
-	for first := true; ; first = false {
+	r := reader{b: p}
+	for !d.inside && (r.off < len(p) || !more) {
 		at := r.off
-		done, err := d.sizeUpdate(&r, first)
+		done, err := d.sizeUpdate(&r, !d.updated)
 		if err != nil {
-			return &Error{at, err}
+			return d.cutOff(&r, at, more, err)
 		}
-		if done {
-			break
-		}
+		d.updated, d.inside = true, done
 	}
-	for r.off < len(block) {
-		at := r.off
+	for r.off < len(p) {
+		at, length := r.off, len(l.buf)
 		if err := d.field(&r, l); err != nil {
-			return &Error{at, err}
+			l.buf = l.buf[:length]
+			return d.cutOff(&r, at, more, err)
 		}
 	}
-	return nil
+	d.passed += len(p)
+	if !more {
+		d.passed, d.updated, d.inside = 0, false, false
+	}
+	return len(p), 0, nil
+}
+
+// cutOff follows an error in what begins at octet at: none if p ends there and more follows.
+func (d *Decoder) cutOff(r *reader, at int, more bool, err error) (n, need int, _ error) {
+	if more && err == errTruncated {
+		d.passed += at
+		return at, r.need - at, nil
+	}
+	return 0, 0, &Error{d.passed + at, err}
 }
 
 func (d *Decoder) setup() {
@@ -251,7 +276,7 @@ func (d *Decoder) insert(l *List, f *listField) {
 // its length. One longer than most is checked and measured, but not stored.
 func (l *List) literal(r *reader, most uint64) (int, error) {
 	if r.off == len(r.b) {
-		return 0, errTruncated
+		return 0, r.truncated(1)
 	}
 	coded := r.b[r.off] >= 0x80
 	n, err := r.integer(7)

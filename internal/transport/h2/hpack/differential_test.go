@@ -149,11 +149,11 @@ func FuzzDecode(f *testing.F) {
 		f.Add(byte(16), uint16(2), unhex(f, s))
 	}
 	f.Fuzz(func(t *testing.T, size byte, cut uint16, data []byte) {
-		var ours, limited Decoder
+		var ours, limited, parts Decoder
 		// The oracle owes no update after a reduction, so its table starts at
 		// what it allows, and ours is made to.
 		allowed := uint32(size) * 256
-		for _, d := range []*Decoder{&ours, &limited} {
+		for _, d := range []*Decoder{&ours, &limited, &parts} {
 			d.SetAllowedMaxTableSize(allowed)
 			d.t.max, d.owes = allowed, false
 		}
@@ -164,6 +164,11 @@ func FuzzDecode(f *testing.F) {
 			l.Reset(math.MaxUint32)
 			small.Reset(100)
 			err, smallErr := ours.Decode(block, &l), limited.Decode(block, &small)
+			var joined List
+			joined.Reset(math.MaxUint32)
+			if partsErr := decodeParts(&parts, block, &joined, 1+int(cut)%7); fmt.Sprint(err) != fmt.Sprint(partsErr) {
+				t.Fatalf("%x: error %v, in parts %v", block, err, partsErr)
+			}
 			want, wantErr := theirs.DecodeFull(block)
 			if fmt.Sprint(err) != fmt.Sprint(smallErr) {
 				t.Fatalf("%x: error %v, with a limit %v", block, err, smallErr)
@@ -178,12 +183,35 @@ func FuzzDecode(f *testing.F) {
 				return
 			}
 			wantFields(t, fieldsOf(&l), oracleFields(want))
+			wantFields(t, fieldsOf(&joined), oracleFields(want))
 			compareLimited(t, &l, &small)
 			if ours.t.size != limited.t.size || ours.t.gen != limited.t.gen || ours.t.size > ours.t.max {
 				t.Fatalf("%x: tables of %d and %d octets", block, ours.t.size, limited.t.size)
 			}
 		}
 	})
+}
+
+// decodeParts decodes a block in parts of size octets.
+func decodeParts(d *Decoder, block []byte, l *List, size int) error {
+	var cut []byte
+	need := 0
+	for len(block) > size {
+		cut = append(cut, block[:size]...)
+		block = block[size:]
+		if len(cut) < need {
+			continue
+		}
+		n, more, err := d.DecodePart(cut, l, true)
+		if err != nil {
+			return err
+		}
+		if cut, need = cut[n:], more; len(cut) > 0 && need <= len(cut) {
+			return fmt.Errorf("%d octets needed beyond %d", need, len(cut))
+		}
+	}
+	_, _, err := d.DecodePart(append(cut, block...), l, false)
+	return err
 }
 
 // compareLimited checks that small is the start of l, up to small's limit.

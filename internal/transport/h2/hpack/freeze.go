@@ -58,6 +58,7 @@ func (d *Decoder) Freeze(dst []byte) []byte {
 func (d *Decoder) Thaw(s string, k *Kinds) {
 	r := ice{s: s}
 	d.owes, d.ready = r.flag(), true
+	d.inside, d.updated, d.passed = false, false, 0
 	d.allowed, d.owed = r.number(), 0
 	if d.owes {
 		d.owed = r.number()

@@ -20,8 +20,15 @@ func appendInt(dst []byte, pattern byte, prefix uint, n uint32) []byte {
 
 // reader is a cursor over one header block. off never passes len(b).
 type reader struct {
-	b   []byte
-	off int
+	b    []byte
+	off  int
+	need int // after errTruncated: how long b would have to be to get further
+}
+
+// truncated is the error for a block that ends where n more octets are wanted.
+func (r *reader) truncated(n uint32) error {
+	r.need = r.off + int(min(uint64(n), math.MaxInt/2))
+	return errTruncated
 }
 
 // integer reads an integer whose prefix stands in the octet at the cursor, which
@@ -45,7 +52,7 @@ func (r *reader) integerTail(limit uint32) (uint32, error) {
 	n := uint64(limit)
 	for shift := uint(0); shift <= 28; shift += 7 {
 		if r.off == len(r.b) {
-			return 0, errTruncated
+			return 0, r.truncated(1)
 		}
 		c := r.b[r.off]
 		r.off++
@@ -63,7 +70,7 @@ func (r *reader) integerTail(limit uint32) (uint32, error) {
 // octets takes the next n octets of the block, which they alias.
 func (r *reader) octets(n uint32) ([]byte, error) {
 	if uint64(n) > uint64(len(r.b)-r.off) {
-		return nil, errTruncated
+		return nil, r.truncated(n)
 	}
 	s := r.b[r.off : r.off+int(n)]
 	r.off += int(n)

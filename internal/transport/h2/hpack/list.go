@@ -2,7 +2,10 @@
 
 package hpack
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // List holds the fields of one decoded block: literals in its own memory, what stands in
 // a table by reference. Nothing in it aliases the block. Call [List.Reset] before each
@@ -36,6 +39,9 @@ func (l *List) Reset(maxBytes uint32) {
 	clear(l.entries)
 	l.buf, l.fields, l.entries, l.size, l.limit = l.buf[:0], l.fields[:0], l.entries[:0], 0, maxBytes
 }
+
+// Grow makes room for n more octets of literals at once.
+func (l *List) Grow(n int) { l.buf = slices.Grow(l.buf, n) }
 
 // Release empties the list and drops its memory, for one that will be idle.
 func (l *List) Release() { *l = List{limit: l.limit} }
