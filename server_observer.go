@@ -11,6 +11,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/internal/binarylog"
+	handlercontext "google.golang.org/grpc/internal/context"
 	"google.golang.org/grpc/internal/ctxkey"
 	"google.golang.org/grpc/internal/transport"
 	"google.golang.org/grpc/internal/transport/grpcwire"
@@ -34,7 +35,7 @@ func (s *Server) serveObserved(ctx context.Context, st serverCall, m *method, lo
 	}
 	o := &observedCall{serverCall: st, handlers: s.opts.stats, log: log, unary: m != nil && m.unary != nil}
 	ctx = o.handlers.tag(ctx, &stats.RPCTagInfo{FullMethodName: st.Method()})
-	o.ctx = observedContext{ctx, o}
+	o.ctx = handlercontext.Handler{Context: ctx, Values: o}
 	began := o.begin(m)
 	err := s.run(&o.ctx, o, m)
 	if m == nil {
@@ -54,7 +55,7 @@ type observedCall struct {
 	serverCall
 	handlers   statsHandlers
 	log        *binarylog.Call // nil: none
-	ctx        observedContext
+	ctx        handlercontext.Handler
 	headerTold atomic.Bool
 	unary      bool
 	halfClosed bool        // told; owned by the one who receives
@@ -182,22 +183,11 @@ func (o *observedCall) replied(msg any, n messageSizes) {
 	o.sentTrailer(nil)
 }
 
-// observedContext is the context of an observed call: through it the application
-// reaches the call that is observed, not the one below.
-type observedContext struct {
-	context.Context
-	call *observedCall
-}
-
-// Value implements context.Context.
-func (c *observedContext) Value(key any) any {
+// ContextValue implements context.Valuer: through the context of an observed call the
+// application reaches the call that is observed, not the one below.
+func (o *observedCall) ContextValue(key any) (value any, ok bool) {
 	if _, ok := key.(ctxkey.ServerTransportStream); ok {
-		return c.call
+		return o, true
 	}
-	return c.Context.Value(key)
-}
-
-// AfterFunc spares contexts that derive from this one a goroutine.
-func (c *observedContext) AfterFunc(f func()) (stop func() bool) {
-	return context.AfterFunc(c.Context, f)
+	return nil, false
 }

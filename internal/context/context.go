@@ -3,8 +3,7 @@
 // Package context holds the context that handlers get. It has its name, and its type has
 // that of the standard library's, on purpose: mocks of programs match a handler's context by
 // the name that its type prints as, which is "*context.valueCtx" in the published module. A
-// context.WithValue would do as well, but every context that derives from it would need a
-// goroutine, and it is an allocation.
+// context.WithValue would do as well, but it is an allocation.
 package context
 
 import "context"
@@ -30,10 +29,4 @@ func (c *valueCtx) Value(key any) any {
 		}
 	}
 	return c.Context.Value(key)
-}
-
-// AfterFunc is what the standard library looks for: without it, every context that derives
-// from this one would need a goroutine.
-func (c *valueCtx) AfterFunc(f func()) (stop func() bool) {
-	return context.AfterFunc(c.Context, f)
 }

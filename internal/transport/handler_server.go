@@ -228,11 +228,6 @@ func (c *handlerContext) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// AfterFunc spares contexts that derive from this one a goroutine.
-func (c *handlerContext) AfterFunc(f func()) (stop func() bool) {
-	return context.AfterFunc(c.Context, f)
-}
-
 // IncomingMD implements ctxkey.LazyMD.
 func (c *handlerContext) IncomingMD() map[string][]string { return c.stream.md.Copy() }
 

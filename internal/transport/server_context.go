@@ -22,30 +22,63 @@ type callContext struct {
 
 	ctxMu    sync.Mutex
 	err      error
-	done     chan struct{}
+	tree     context.Context // what those who wait hang on, see waitable; nil while nobody does
+	fell     func()          // ends tree, once err is set; nil if it began so
 	timer    *time.Timer
 	deadline time.Time // zero: the client set none
-	after    map[*afterFunc]struct{}
 }
-
-type afterFunc struct{ f func() }
 
 // Deadline implements context.Context.
 func (c *callContext) Deadline() (time.Time, bool) { return c.deadline, !c.deadline.IsZero() }
 
 // Done implements context.Context.
-func (c *callContext) Done() <-chan struct{} {
+func (c *callContext) Done() <-chan struct{} { return c.waitable().Done() }
+
+// waitable returns what ends with the call, a context of the standard library's. Contexts
+// that derive from the call's, through values that others put around it too, find it with
+// Value and register there; they would need a goroutine each otherwise.
+func (c *callContext) waitable() context.Context {
 	c.ctxMu.Lock()
 	defer c.ctxMu.Unlock()
-	if c.done == nil {
-		c.done = make(chan struct{})
-		if c.errLocked() != nil {
-			close(c.done)
-		} else {
-			c.startTimerLocked()
-		}
+	if c.tree == nil {
+		tree, cancel := context.WithCancel((*callRoot)(c))
+		_ = cancel // which knows one reason alone: what ends it is fell
+		c.tree = tree
+		c.startTimerLocked()
 	}
-	return c.done
+	return c.tree
+}
+
+// callRoot is the parent of callContext.tree, for which it says when that ends, and of what.
+// It is not used without ctxMu before the call's context has ended, nor changed after.
+type callRoot callContext
+
+var (
+	never = make(chan struct{})
+	ended = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
+)
+
+// Deadline implements context.Context.
+func (*callRoot) Deadline() (time.Time, bool) { return time.Time{}, false }
+
+// Done implements context.Context.
+func (r *callRoot) Done() <-chan struct{} {
+	if r.err != nil {
+		return ended
+	}
+	return never
+}
+
+// Err implements context.Context.
+func (r *callRoot) Err() error { return r.err }
+
+// Value implements context.Context.
+func (*callRoot) Value(any) any { return nil }
+
+// AfterFunc is what package context looks for.
+func (r *callRoot) AfterFunc(f func()) (stop func() bool) {
+	r.fell = f
+	return func() bool { return false }
 }
 
 // Err implements context.Context.
@@ -94,6 +127,9 @@ func (c *callContext) Value(key any) any {
 	case ctxkey.ServerTransportStream:
 		return c.stream
 	}
+	if v := c.treeValue(key); v != nil {
+		return v
+	}
 	return c.stream.server.ctx.Value(key)
 }
 
@@ -103,28 +139,15 @@ func (c *callContext) IncomingMD() map[string][]string { return c.stream.req.fie
 // Values implements ctxkey.ValuesMD.
 func (c *callContext) Values(key string) []string { return c.stream.req.fields.values(key) }
 
-// AfterFunc is what package context looks for, so that a context derived of
-// this one needs no goroutine.
-func (c *callContext) AfterFunc(f func()) (stop func() bool) {
+// treeValue lets package context find the tree by the key that it alone has.
+func (c *callContext) treeValue(key any) any {
 	c.ctxMu.Lock()
-	defer c.ctxMu.Unlock()
-	if c.err != nil {
-		go f()
-		return func() bool { return false }
+	tree := c.tree
+	c.ctxMu.Unlock()
+	if tree == nil {
+		return nil
 	}
-	c.startTimerLocked()
-	a := &afterFunc{f}
-	if c.after == nil {
-		c.after = make(map[*afterFunc]struct{})
-	}
-	c.after[a] = struct{}{}
-	return func() bool {
-		c.ctxMu.Lock()
-		defer c.ctxMu.Unlock()
-		_, waiting := c.after[a]
-		delete(c.after, a)
-		return waiting
-	}
+	return tree.Value(key)
 }
 
 // startTimer makes the context end at its deadline even if nobody asks.
@@ -162,17 +185,14 @@ func (c *callContext) cancel(err error) bool {
 		err = context.DeadlineExceeded // the client gave up because of it
 	}
 	c.err = err
-	if c.done != nil {
-		close(c.done)
-	}
 	if c.timer != nil {
 		c.timer.Stop()
 	}
-	after := c.after
-	c.after = nil
+	fell := c.fell
+	c.fell = nil
 	c.ctxMu.Unlock()
-	for a := range after {
-		go a.f()
+	if fell != nil {
+		fell()
 	}
 	c.stream.contextEnded()
 	return true
