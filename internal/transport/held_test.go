@@ -227,6 +227,34 @@ func TestIncompleteBlocks(t *testing.T) {
 	}
 }
 
+// TestMalformedIncompleteBlocks: a field block is not gathered to its end where its
+// beginning is malformed.
+func TestMalformedIncompleteBlocks(t *testing.T) {
+	s := startServer(t, "memory", ServerConfig{}, idleHandler)
+	a := attack(t, s)
+	a.settle()
+	part := frame.AppendHeaders(nil, frame.HeadersParams{StreamID: 1, Block: block("x", "y", ":path", "/a/b")})
+	part[4] &^= byte(frame.FlagEndHeaders)
+	a.send(part)
+	more := append([]byte{0, 0x40, 0, byte(frame.Continuation), 0, 0, 0, 0, 1}, make([]byte, 16<<10)...)
+	for range 4 {
+		a.send(more)
+	}
+	for {
+		h, b, ok := a.read()
+		if !ok {
+			t.Fatal("no GOAWAY")
+		}
+		if h.Type != frame.GoAway {
+			continue
+		}
+		if !strings.Contains(string(b), "malformed field block") {
+			t.Errorf("GOAWAY %q", b)
+		}
+		return
+	}
+}
+
 func goroutinesMade() uint64 {
 	sample := []metrics.Sample{{Name: "/sched/goroutines-created:goroutines"}}
 	metrics.Read(sample)

@@ -4,6 +4,7 @@ package h2
 
 import (
 	"google.golang.org/grpc/internal/transport/h2/frame"
+	"google.golang.org/grpc/internal/transport/h2/hpack"
 	"google.golang.org/grpc/mem"
 )
 
@@ -15,10 +16,13 @@ type fragments struct {
 	void   error  // a stream error that the HEADERS frame already deserved
 	frames int
 	pile
+	skimmer   hpack.Skimmer
+	malformed bool // it says so
 }
 
 func (f *fragments) begin(id uint32, end bool, void error) {
 	f.id, f.end, f.void, f.frames = id, end, void, 0
+	f.skimmer, f.malformed = hpack.Skimmer{}, void != nil
 }
 
 // add appends one frame's part. limit is the header list limit: compressed, a
@@ -33,6 +37,13 @@ func (f *fragments) add(p []byte, limit uint32, pool mem.BufferPool) error {
 		return frame.ConnError(frame.EnhanceYourCalm, "field block in too many CONTINUATION frames")
 	}
 	f.pile.add(p, pool)
+	// "Malformed requests or responses that are detected MUST be treated as a stream
+	// error", RFC 9113 section 8.1.1; but the block would have to be kept to its end for
+	// the sake of the HPACK table, and a connection may end for the error of a stream.
+	f.malformed = f.malformed || f.skimmer.Add(p)
+	if f.malformed && f.size > maxMalformed {
+		return frame.ConnError(frame.ProtocolError, "malformed field block that goes on")
+	}
 	return nil
 }
 

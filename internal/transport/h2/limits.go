@@ -49,6 +49,10 @@ const (
 	// top of one for every 1 KiB of it (CVE-2023-45288).
 	maxFragments = 16
 
+	// maxMalformed is how many bytes of a field block come together of which it is
+	// known that its stream will fail.
+	maxMalformed = 64 << 10
+
 	// fragmentSlack is how many bytes a field block may be larger than the
 	// limit on the list in it.
 	fragmentSlack = 64 << 10

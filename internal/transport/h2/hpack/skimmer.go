@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hpack
+
+// Skimmer follows a header block that comes in parts, without the tables and in no memory,
+// to see early that it is malformed: that a pseudo-header field stands behind a regular one
+// (RFC 9113 section 8.3). What it can't know without the dynamic table it lets pass, and
+// what can't be decoded it leaves to the [Decoder]. The zero value is ready for a block.
+type Skimmer struct {
+	step      skimStep
+	then      skimStep // what the octets or the integer that are being read belong to
+	n         uint64   // octets to skip, or the integer so far
+	shift     uint
+	coded     bool // the string is in Huffman's code
+	regular   bool // a regular field has come
+	misplaced bool
+}
+
+// skimStep is what the next octet belongs to.
+type skimStep uint8
+
+const (
+	skimField    skimStep = iota // the first octet of a representation
+	skimIndexed                  // of an indexed field
+	skimLiteral                  // the index of a literal field's name
+	skimUpdate                   // a size update
+	skimNameLen                  // length of a name
+	skimName                     // first octet of a name
+	skimValueLen                 // length of a value
+	skimInteger                  // continuation of the integer of then
+	skimOctets                   // n octets of no interest, in front of then
+	skimLost                     // not to be decoded
+)
+
+// Add goes on with the next part. It reports whether the block is malformed.
+func (s *Skimmer) Add(p []byte) bool {
+	for len(p) > 0 && !s.misplaced && s.step != skimLost {
+		if s.step == skimOctets {
+			n := min(s.n, uint64(len(p)))
+			p = p[n:]
+			if s.n -= n; s.n == 0 {
+				s.step = s.then
+			}
+			continue
+		}
+		s.octet(p[0])
+		p = p[1:]
+	}
+	return s.misplaced
+}
+
+func (s *Skimmer) octet(b byte) {
+	switch s.step {
+	case skimField:
+		s.field(b)
+	case skimInteger:
+		s.n += uint64(b&0x7f) << s.shift
+		s.shift += 7
+		switch {
+		case b < 0x80:
+			s.integer(s.then)
+		case s.shift > 28:
+			s.step = skimLost
+		}
+	case skimName:
+		s.named(!s.coded && b == ':' || s.coded && b>>1 == codedColon)
+		s.skip(s.n-1, skimValueLen)
+	default:
+		s.coded = b >= 0x80
+		s.prefix(b, 7, s.step)
+	}
+}
+
+// codedColon is the Huffman code of ':', of 7 bits (RFC 7541 appendix B).
+const codedColon = 0x5c
+
+// field begins a representation (RFC 7541 section 6).
+func (s *Skimmer) field(b byte) {
+	switch {
+	case b >= 0x80:
+		s.prefix(b, 7, skimIndexed)
+	case b >= 0x40:
+		s.prefix(b, 6, skimLiteral)
+	case b >= 0x20:
+		s.prefix(b, 5, skimUpdate)
+	default:
+		s.prefix(b, 4, skimLiteral)
+	}
+}
+
+// prefix begins an integer (RFC 7541 section 5.1) that means what step says.
+func (s *Skimmer) prefix(b byte, bits uint, step skimStep) {
+	limit := byte(1)<<bits - 1
+	if s.n = uint64(b & limit); b&limit < limit {
+		s.integer(step)
+		return
+	}
+	s.step, s.then, s.shift = skimInteger, step, 0
+}
+
+// integer takes a whole integer.
+func (s *Skimmer) integer(step skimStep) {
+	switch step {
+	case skimIndexed:
+		s.index()
+		s.step = skimField
+	case skimLiteral:
+		if s.step = skimNameLen; s.n > 0 {
+			s.index()
+			s.step = skimValueLen
+		}
+	case skimNameLen:
+		if s.step = skimName; s.n == 0 {
+			s.step = skimValueLen
+		}
+	case skimValueLen:
+		s.skip(s.n, skimField)
+	default:
+		s.step = skimField
+	}
+}
+
+func (s *Skimmer) skip(n uint64, then skimStep) {
+	if s.n, s.step, s.then = n, skimOctets, then; n == 0 {
+		s.step = then
+	}
+}
+
+// index takes a name by its index: of the static table it is known.
+func (s *Skimmer) index() {
+	if s.n > 0 && s.n <= staticLen {
+		e := &staticEntries[s.n]
+		s.named(staticArena[e.off] == ':')
+	}
+}
+
+func (s *Skimmer) named(pseudo bool) {
+	s.misplaced = s.misplaced || pseudo && s.regular
+	s.regular = s.regular || !pseudo
+}
