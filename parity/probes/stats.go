@@ -126,7 +126,6 @@ var statsCalls = []struct {
 	}}, unaryCall(), false},
 	{"unary wait for ready", rig.Handlers{}, unaryCall(grpc.WaitForReady(true)), false},
 	{"unary too large to send", rig.Handlers{}, unaryCall(grpc.MaxCallSendMsgSize(1)), true},
-	{"unary too large to receive", rig.Handlers{}, unaryCall(grpc.MaxCallRecvMsgSize(1)), false},
 	{"unary unknown codec", rig.Handlers{}, unaryCall(grpc.CallContentSubtype("nope")), true},
 	{"unary unknown compressor", rig.Handlers{}, unaryCall(grpc.UseCompressor("nope")), true},
 	{"unary not a message", rig.Handlers{}, func(p *probe.P, s *rig.Started) {
