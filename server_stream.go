@@ -8,7 +8,6 @@ import (
 	"io"
 	"sync"
 
-	"google.golang.org/grpc/encoding"
 	handlercontext "google.golang.org/grpc/internal/context"
 	"google.golang.org/grpc/internal/ctxkey"
 	"google.golang.org/grpc/metadata"
@@ -19,7 +18,6 @@ type serverStream struct {
 	call   streamCall
 	ctx    handlercontext.Handler
 	server *Server
-	codec  encoding.CodecV2
 	method *method
 
 	// Owned by the one who receives.
@@ -37,7 +35,6 @@ func (s *Server) serveStream(ctx context.Context, st serverCall, m *method) erro
 	ss := &serverStream{
 		call:   streamCall{serverCall: st},
 		server: s,
-		codec:  codec,
 		method: m,
 		reader: s.reader(st, codec),
 		writer: s.writer(st, codec),
@@ -174,7 +171,7 @@ func (ss *serverStream) ContextValue(key any) (value any, ok bool) {
 	case ctxkey.ServerTransportStream:
 		return &ss.call, true
 	case messageWriterKey:
-		w := ss.server.writer(ss.call.serverCall, ss.codec)
+		w := ss.server.writer(ss.call.serverCall, ss.reader.codec)
 		return &w, true
 	}
 	return nil, false

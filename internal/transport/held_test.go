@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"google.golang.org/grpc/codes"
 	imem "google.golang.org/grpc/internal/mem"
@@ -519,4 +520,14 @@ func TestAccountIsExact(t *testing.T) {
 	waitFor(t, "all to be refunded", func() bool {
 		return h2.BytesHeld() == 0 && c.Stats().Held == 0 && s.only().Stats().Held == 0
 	})
+}
+
+// TestServerStreamSize: what every open call holds fits the size class below the next.
+func TestServerStreamSize(t *testing.T) {
+	if unsafe.Sizeof(uintptr(0)) != 8 {
+		t.Skip("the classes are those of pointers of 8 bytes")
+	}
+	if got := unsafe.Sizeof(ServerStream{}); got > 576 {
+		t.Errorf("a ServerStream takes %d bytes; from 577 on the allocator gives it 640", got)
+	}
 }

@@ -29,8 +29,7 @@ type ServerStream struct {
 	req    *request
 
 	// Owned by the connection's reader.
-	started bool
-	held    *ServerStream // the next one in Server.held
+	held *ServerStream // the next one in Server.held
 
 	callContext
 	handler handlercontext.Handler // callContext as handlers see it
@@ -39,13 +38,14 @@ type ServerStream struct {
 	fed          bool  // something of it has come
 	ended        bool  // the client has said all
 	stranded     bool  // the connection is gone
+	started      bool  // by the connection's reader, which alone looks; here it takes no room
 	bodyErr      error // what was wrong with what it said
 	header       metadata.MD
 	trailer      metadata.MD
-	spoilt       *status.Status // what the call ends with in any case; nil: the handler says
 	headers      headerState
 	finished     bool
-	headersOut   chan struct{} // closed when headersGoing is over; nil while nobody waits
+	spoilt       *status.Status // what the call ends with in any case; nil: the handler says
+	headersOut   chan struct{}  // closed when headersGoing is over; nil while nobody waits
 	sendCompress string
 	out          outcome
 }

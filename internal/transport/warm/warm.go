@@ -58,7 +58,8 @@ type pool struct {
 	armed bool
 }
 
-// worker is one goroutine; next hands it its following task, nil to end.
+// worker is one goroutine; next hands it its following task, nil to end. It has none
+// before it is idle: many never are.
 type worker struct{ next chan Task }
 
 func (p *pool) run(t Task) {
@@ -66,8 +67,7 @@ func (p *pool) run(t Task) {
 	n := len(p.idle)
 	if n == 0 {
 		p.mu.Unlock()
-		w := &worker{next: make(chan Task, 1)}
-		go w.loop(p, t)
+		go new(worker).loop(p, t)
 		return
 	}
 	w := p.idle[n-1]
@@ -84,6 +84,9 @@ func (w *worker) loop(p *pool, t Task) {
 		t.Run()
 		t = nil // an idle goroutine must not keep the last task alive
 		unlabel()
+		if w.next == nil {
+			w.next = make(chan Task, 1)
+		}
 		p.park(w)
 		t = w.wait()
 	}
