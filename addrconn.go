@@ -48,6 +48,7 @@ type addrConn struct {
 	current *link              // the connection
 	cancel  context.CancelFunc // of the attempt to connect; nil while there is none
 	retries int                // failures since the last success
+	failure error              // the last one
 	pause   *time.Timer        // ends TransientFailure
 	health  healthState
 }
@@ -203,6 +204,7 @@ func (ac *addrConn) dial(ctx context.Context, addr *resolver.Address) (*link, er
 // failLocked begins the pause after a failure.
 func (ac *addrConn) failLocked(err error, pause time.Duration) {
 	ac.retries++
+	ac.failure = err
 	ac.setStateLocked(connectivity.TransientFailure, err)
 	if ac.pause == nil {
 		ac.pause = time.AfterFunc(max(pause, 0), ac.pauseOver)
@@ -217,7 +219,7 @@ func (ac *addrConn) pauseOver() {
 	ac.mu.Lock()
 	defer ac.mu.Unlock()
 	if ac.state == connectivity.TransientFailure && ac.current == nil {
-		ac.setStateLocked(connectivity.Idle, nil)
+		ac.setStateLocked(connectivity.Idle, ac.failure)
 	}
 }
 

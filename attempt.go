@@ -262,7 +262,7 @@ func (r *clientCall) choose(a *attempt) error {
 // addPicked has the attempt carry the picker's metadata. An :authority in it is whom the
 // attempt is for.
 func (r *clientCall) addPicked(md metadata.MD) {
-	r.call.Auth = r.call.Auth[:0]
+	r.call.Auth, r.call.Picked = r.call.Auth[:0], r.call.Picked[:0]
 	r.call.Authority = ""
 	for k, values := range md {
 		if k == grpcwire.HeaderAuthority {
@@ -272,7 +272,7 @@ func (r *clientCall) addPicked(md metadata.MD) {
 			continue
 		}
 		for _, v := range values {
-			r.call.Auth = append(r.call.Auth, k, v)
+			r.call.Picked = append(r.call.Picked, k, v)
 		}
 	}
 }
@@ -477,8 +477,10 @@ func (r *clientCall) tellBegin(a *attempt) {
 func (r *clientCall) tellOutHeader(a *attempt) {
 	md := metadata.MD(ctxkey.OutgoingFrom(a.ctx).CopyMD())
 	md.Set(grpcwire.HeaderUserAgent, r.cc.opts.transport.UserAgent)
-	for i := 0; i+1 < len(r.call.Auth); i += 2 {
-		md.Append(r.call.Auth[i], r.call.Auth[i+1])
+	for _, kv := range [...][]string{r.call.Auth, r.call.Picked} {
+		for i := 0; i+1 < len(kv); i += 2 {
+			md.Append(kv[i], kv[i+1])
+		}
 	}
 	peer := a.link.client.Peer()
 	r.stats.emit(a.ctx, &stats.OutHeader{

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -137,6 +138,42 @@ func TestAuthorityOfPicker(t *testing.T) {
 		if a := got[":authority"]; len(a) != 1 || a[0] != tt.want || len(got["x"]) != 1 {
 			t.Errorf("%q: %v", tt.authority, map[string][]string(got))
 		}
+	}
+}
+
+// TestOrderOfPickedMetadata: the picker's comes after the call's own, also where both have a
+// key.
+func TestOrderOfPickedMetadata(t *testing.T) {
+	var got metadata.MD
+	s := serve(t, incoming(&got))
+	cc := scriptedChannel(t, s.addr, func(s *scripted, state balancer.ClientConnState) error {
+		sc, err := s.subConn(state.ResolverState.Addresses, balancer.NewSubConnOptions{}, pickOf(balancer.PickResult{Metadata: metadata.Pairs("own", "picker")}))
+		sc.Connect()
+		return err
+	})
+	if err := call(metadata.AppendToOutgoingContext(testContext(t), "own", "call"), cc, "x"); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"call", "picker"}; !slices.Equal(got["own"], want) {
+		t.Errorf("%v, want %v", got["own"], want)
+	}
+}
+
+// TestIdleAfterFailure: what ended the attempt is told once more with IDLE.
+func TestIdleAfterFailure(t *testing.T) {
+	errs := make(chan error, 2)
+	scriptedChannel(t, closedAddress(t), func(s *scripted, state balancer.ClientConnState) error {
+		sc, err := s.NewSubConn(state.ResolverState.Addresses, balancer.NewSubConnOptions{StateListener: func(st balancer.SubConnState) {
+			switch st.ConnectivityState {
+			case connectivity.TransientFailure, connectivity.Idle:
+				errs <- st.ConnectionError
+			}
+		}})
+		sc.Connect()
+		return err
+	}).Connect()
+	if failed, idle := within(t, errs, "a failure"), within(t, errs, "IDLE"); failed == nil || failed != idle {
+		t.Errorf("IDLE with %v after %v", idle, failed)
 	}
 }
 

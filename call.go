@@ -74,10 +74,11 @@ func invoke(ctx context.Context, method string, req, reply any, cc *ClientConn, 
 		err = u.run(req, reply)
 	}
 	u.finish(last, err)
-	auth := u.call.Auth
+	auth, picked := u.call.Auth, u.call.Picked
 	clear(auth)
+	clear(picked)
 	*u = unaryCall{}
-	u.call.Auth = auth[:0]
+	u.call.Auth, u.call.Picked = auth[:0], picked[:0]
 	unaryCalls.Put(u)
 	return err
 }

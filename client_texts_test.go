@@ -34,6 +34,36 @@ func TestTextOfLostServer(t *testing.T) {
 	wantCode(t, "after the server's end", st.RecvMsg(new(text)), codes.Unavailable, "desc = error reading from server: ")
 }
 
+func TestTextOfReset(t *testing.T) {
+	lis, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lis.Close()
+	begun := make(chan struct{})
+	go func() {
+		c, err := lis.Accept()
+		if err != nil {
+			return
+		}
+		_, _ = io.ReadFull(c, make([]byte, len("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")))
+		_, _ = c.Write(make([]byte, 3))
+		_, _ = c.Write([]byte{4, 0, 0, 0, 0, 0}) // with the three before it, SETTINGS
+		<-begun
+		_ = c.(*net.TCPConn).SetLinger(0)
+		c.Close()
+	}()
+	cc := newTestClient(t, lis.Addr().String())
+	st, err := cc.NewStream(testContext(t), bidiStream, bidiMethod)
+	if err != nil {
+		t.Fatal(err)
+	}
+	close(begun)
+	if got, want := status.Convert(st.RecvMsg(new(text))).Message(), "error reading from server: connection reset by peer"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 func TestTextOfMuteServer(t *testing.T) {
 	lis, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -7,7 +7,10 @@ import (
 	"io"
 )
 
-var errNegativeCount = errors.New("mem: negative count")
+var (
+	errNegativeCount = errors.New("mem: negative count")
+	errShort         = errors.New("insufficient bytes in reader")
+)
 
 // Reader reads the bytes of a [BufferSlice] and gives up its reference to each Buffer as
 // soon as it is past it. Close gives up the others. The zero Reader is at its end. A Reader is for
@@ -65,9 +68,8 @@ func (r *Reader) ReadByte() (byte, error) {
 	return b, nil
 }
 
-// Discard skips n bytes and returns how many it skipped. If that is fewer than n, the error is
-// io.EOF when there were none and io.ErrUnexpectedEOF otherwise. A negative n
-// is an error and skips nothing.
+// Discard skips n bytes and returns how many it skipped. If that is fewer than n, there is an
+// error. A negative n is an error and skips nothing.
 func (r *Reader) Discard(n int) (int, error) {
 	if n < 0 {
 		return 0, errNegativeCount
@@ -83,15 +85,17 @@ func (r *Reader) Discard(n int) (int, error) {
 
 // Peek appends the next n bytes to dst, as slices of the Buffers themselves, and does not
 // advance. Each of them is read only, and valid until the Reader has moved
-// past its last byte or is closed. If fewer than n bytes remain it appends those and returns
-// io.EOF (none) or io.ErrUnexpectedEOF. A negative n is an error.
+// past its last byte or is closed. If fewer than n bytes remain it returns nil and an
+// error. A negative n is an error.
 func (r *Reader) Peek(n int, dst [][]byte) ([][]byte, error) {
 	if n < 0 {
 		return dst, errNegativeCount
 	}
-	err := r.shortfall(n)
+	if err := r.shortfall(n); err != nil {
+		return nil, err
+	}
 	part := r.current
-	for i, left := 0, min(n, r.remaining); left > 0; {
+	for i, left := 0, n; left > 0; {
 		part = part[:min(left, len(part))]
 		if len(part) > 0 {
 			dst = append(dst, part[:len(part):len(part)])
@@ -101,18 +105,14 @@ func (r *Reader) Peek(n int, dst [][]byte) ([][]byte, error) {
 			part = r.buffers[i].ReadOnlyData()
 		}
 	}
-	return dst, err
+	return dst, nil
 }
 
 func (r *Reader) shortfall(n int) error {
-	switch {
-	case n <= r.remaining:
-		return nil
-	case r.remaining == 0:
-		return io.EOF
-	default:
-		return io.ErrUnexpectedEOF
+	if n > r.remaining {
+		return errShort
 	}
+	return nil
 }
 
 // advance moves within the current Buffer, at most to its end.

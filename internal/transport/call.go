@@ -3,6 +3,7 @@
 package transport
 
 import (
+	"cmp"
 	"context"
 	"time"
 	"unsafe"
@@ -24,10 +25,10 @@ type Call struct {
 	AcceptCompressors string // value of grpc-accept-encoding, "": none
 	PreviousAttempts  int
 	MaxRecvMsgSize    int
-	// Auth are the fields of per-RPC credentials and the picker's metadata, in
-	// lower case, keys and values in turn. The application's own metadata is in
-	// the context.
-	Auth []string
+	// Auth are the fields of per-RPC credentials, and Picked the picker's metadata, in
+	// lower case, keys and values in turn. The application's own metadata, which is in
+	// the context, goes between them.
+	Auth, Picked []string
 
 	outgoing   *ctxkey.Outgoing
 	checked    bool // outgoing may be sent
@@ -63,11 +64,7 @@ func (c *Call) prepare(ctx context.Context) error {
 	if err := c.Check(ctx); err != nil {
 		return err
 	}
-	var bad error
-	for i := 0; i+1 < len(c.Auth) && bad == nil; i += 2 {
-		_, bad = grpcwire.CheckPair(c.Auth[i], c.Auth[i+1])
-	}
-	if bad != nil {
+	if bad := cmp.Or(checkPairs(c.Auth), checkPairs(c.Picked)); bad != nil {
 		return status.Error(codes.Internal, bad.Error())
 	}
 	if deadline, ok := ctx.Deadline(); ok {
@@ -77,6 +74,15 @@ func (c *Call) prepare(ctx context.Context) error {
 		}
 		b := grpcwire.AppendTimeout(c.timeoutBuf[:0], left)
 		c.timeout = unsafe.String(&b[0], len(b)) // lives as long as the call
+	}
+	return nil
+}
+
+func checkPairs(kv []string) error {
+	for i := 0; i+1 < len(kv); i += 2 {
+		if _, err := grpcwire.CheckPair(kv[i], kv[i+1]); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -118,6 +124,9 @@ func (s *callFields) AppendFields(w *h2.FieldWriter) {
 			writePair(w, k, v)
 			return true
 		})
+	}
+	for i := 0; i+1 < len(call.Picked); i += 2 {
+		writePair(w, call.Picked[i], call.Picked[i+1])
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"syscall"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -445,7 +446,7 @@ func (r *clientReceiver) OnAbort(err *h2.StreamError) {
 func (c *Client) lostText(cause error) string {
 	text := cause.Error()
 	if below, ok := errors.AsType[*h2.IOError](cause); ok && below.Op == "read" {
-		text = "error reading from server: " + below.Err.Error()
+		text = "error reading from server: " + c.plainly(below.Err).Error()
 	} else if rule, ok := errors.AsType[*h2.ConnError](cause); ok && rule.Remote {
 		text = "error reading from server: EOF" // what it said is said below
 	}
@@ -458,6 +459,15 @@ func (c *Client) lostText(cause error) string {
 		text += fmt.Sprintf(", debug data: %q", said.debug)
 	}
 	return text
+}
+
+// plainly is err without the addresses that package net names, where the published module
+// reads past that package: over connections of the operating system in the clear.
+func (c *Client) plainly(err error) error {
+	if errno, ok := errors.AsType[syscall.Errno](err); ok && !c.secure {
+		return errno
+	}
+	return err
 }
 
 func (s *ClientStream) abortStatus(err *h2.StreamError) *status.Status {

@@ -3,6 +3,7 @@
 package transport
 
 import (
+	"net/http"
 	"strconv"
 	"unsafe"
 
@@ -21,7 +22,7 @@ type response struct {
 	isGRPC      bool // the content type is one of gRPC
 	encoding    string
 	hasStatus   bool
-	status      *status.Status // nil: OK
+	status      *status.Status // nil: OK; without hasStatus what grpc-message alone says
 	fields      fields
 	size        int
 	length      int64          // content-length, -1 without
@@ -79,6 +80,8 @@ func parseResponse(b *h2.HeaderBlock) *response {
 		if s := st.Status(r.httpStatus); s.Code() != codes.OK {
 			r.status = s
 		}
+	} else if !r.hasStatus && st.Message != "" {
+		r.status = st.Status(http.StatusOK)
 	}
 	var err error
 	if r.fields, err = keepFields(b); err != nil {
@@ -112,7 +115,7 @@ func (r *response) verdict(headers *response) *status.Status {
 	case r.hasStatus:
 		return r.status
 	}
-	return grpcwire.MissingStatus(headers.httpStatus, headers.contentType)
+	return grpcwire.MissingStatus(headers.httpStatus, headers.contentType, r.status.Message())
 }
 
 func itoa(n int) string { return strconv.Itoa(n) }

@@ -39,6 +39,9 @@ func TestResponseRules(t *testing.T) {
 		{"other details", [][]byte{good, tail("grpc-status", "3", "grpc-message", "m", "grpc-status-details-bin", "CAUSAk9L")}, codes.Internal, `grpc-status-details-bin mismatch: grpc-status=InvalidArgument, grpc-message="m", grpc-status-details-bin=code:5`},
 		{"broken details", [][]byte{good, tail("grpc-status", "3", "grpc-status-details-bin", "!!!")}, codes.Internal, "transport: malformed grpc-status-details-bin: "},
 
+		{"a message without a status", [][]byte{good, tail("grpc-message", "m%20n")}, codes.Unknown, "m n"},
+		{"a sign", [][]byte{good, tail("grpc-status", "+5")}, codes.NotFound, ""},
+
 		{"a web page", [][]byte{head(":status", "503", "content-type", html), data("<p>", false), data("no", true)}, codes.Unavailable, unexpected("503 (Service Unavailable)") + "\ndata: \"<p>no\""},
 		{"a web page that goes on", [][]byte{head(":status", "503", "content-type", html), data(strings.Repeat("x", 2000), false)}, codes.Unavailable, unexpected("503 (Service Unavailable)") + "\ndata: \"xxx"},
 		{"a web page with trailers", [][]byte{head(":status", "404", "content-type", html), data("no", false), tail("grpc-status", "5")}, codes.Unimplemented, unexpected("404 (Not Found)") + "\ndata: \"no\""},

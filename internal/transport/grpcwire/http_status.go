@@ -30,13 +30,14 @@ func HTTPStatusCode(httpStatus int) codes.Code {
 	return codes.Unknown
 }
 
-// MissingStatus is the status of a response that brought no grpc-status. A content type
+// MissingStatus is the status of a response that brought no grpc-status: all that it says
+// for itself is its grpc-message, as it was sent, if it has one. A content type
 // that is not of gRPC is named in the message, because it usually tells which proxy or web
 // server answered. Programs look for the texts, which are those of the published module.
-func MissingStatus(httpStatus int, contentType string) *status.Status {
+func MissingStatus(httpStatus int, contentType, message string) *status.Status {
 	_, isGRPC := ParseContentType(contentType)
 	if isGRPC && (httpStatus == 0 || httpStatus == http.StatusOK) {
-		return status.New(codes.Unknown, "the response has no "+HeaderGRPCStatus)
+		return status.New(codes.Unknown, DecodePercent(message))
 	}
 	text := fmt.Sprintf("unexpected HTTP status code received from server: %d (%s)", httpStatus, http.StatusText(httpStatus))
 	switch {

@@ -32,7 +32,7 @@ func TestHTTPStatusCode(t *testing.T) {
 }
 
 func TestMissingStatus(t *testing.T) {
-	st := MissingStatus(404, "text/html; charset=utf-8")
+	st := MissingStatus(404, "text/html; charset=utf-8", "")
 	if st.Code() != codes.Unimplemented {
 		t.Errorf("code %v", st.Code())
 	}
@@ -43,9 +43,9 @@ func TestMissingStatus(t *testing.T) {
 		{404, "text/html; charset=utf-8", `unexpected HTTP status code received from server: 404 (Not Found); transport: received unexpected content-type "text/html; charset=utf-8"`},
 		{520, "", "unexpected HTTP status code received from server: 520 (); malformed header: missing HTTP content-type"},
 		{503, "application/grpc", "unexpected HTTP status code received from server: 503 (Service Unavailable)"},
-		{200, "application/grpc+proto", "the response has no grpc-status"},
+		{200, "application/grpc+proto", "a b"},
 	} {
-		if got := MissingStatus(tt.httpStatus, tt.contentType).Message(); got != tt.want {
+		if got := MissingStatus(tt.httpStatus, tt.contentType, "a%20b").Message(); got != tt.want {
 			t.Errorf("%d, %q: got %q, want %q", tt.httpStatus, tt.contentType, got, tt.want)
 		}
 	}

@@ -4,6 +4,7 @@ package grpcwire
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 
 	spb "google.golang.org/genproto/googleapis/rpc/status"
@@ -60,7 +61,7 @@ func (f *StatusFields) HasStatus() bool { return f.seen || f.Code != "" }
 // is not defined is passed on, as statuscodes.md allows: applications have codes of their own.
 func (f *StatusFields) Status(httpStatus int) *status.Status {
 	if !f.HasStatus() {
-		return MissingStatus(httpStatus, ContentTypeGRPC)
+		return MissingStatus(httpStatus, ContentTypeGRPC, f.Message)
 	}
 	if f.Code == "0" && f.Message == "" && f.nDetails == 0 {
 		return okStatus
@@ -68,9 +69,6 @@ func (f *StatusFields) Status(httpStatus int) *status.Status {
 	n, ok := parseCode(f.Code)
 	if !ok {
 		_, err := strconv.ParseInt(clip(f.Code), 10, 32)
-		if err == nil {
-			err = fmt.Errorf("%q is no number of digits alone", clip(f.Code))
-		}
 		return status.Newf(codes.Unknown, "transport: malformed %s: %v%s", HeaderGRPCStatus, err, f.suffix())
 	}
 	code := codes.Code(n)
@@ -136,13 +134,8 @@ func (f *StatusFields) suffix() string {
 	return ": " + DecodePercent(f.Message)
 }
 
-// parseCode reads 1*DIGIT. Leading zeros, which must not be sent, are harmless.
+// parseCode is as lenient as the published module is: leading zeros and a sign, which must not be sent, are harmless.
 func parseCode(s string) (uint32, bool) {
-	for i := range len(s) {
-		if s[i] < '0' || s[i] > '9' {
-			return 0, false
-		}
-	}
-	n, err := strconv.ParseUint(s, 10, 32)
-	return uint32(n), err == nil
+	n, err := strconv.ParseInt(s, 10, 64)
+	return uint32(n), err == nil && n >= math.MinInt32 && n <= math.MaxUint32
 }
