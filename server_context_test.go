@@ -13,7 +13,7 @@ import (
 )
 
 // handlerContexts calls a server's unary and its streaming handler, whose contexts go to use.
-func handlerContexts(t *testing.T, ctx context.Context, use func(context.Context), opts ...ServerOption) {
+func handlerContexts(ctx context.Context, t *testing.T, use func(context.Context), opts ...ServerOption) {
 	t.Helper()
 	opts = append(opts, ChainUnaryInterceptor(func(ctx context.Context, req any, _ *UnaryServerInfo, next UnaryHandler) (any, error) {
 		use(ctx)
@@ -35,7 +35,7 @@ func TestHandlerContextType(t *testing.T) {
 		"plain": nil, "observed": {StatsHandler(quietStats{})},
 	} {
 		seen := make(chan string, 2)
-		handlerContexts(t, testContext(t), func(ctx context.Context) { seen <- fmt.Sprintf("%T", ctx) }, opts...)
+		handlerContexts(testContext(t), t, func(ctx context.Context) { seen <- fmt.Sprintf("%T", ctx) }, opts...)
 		for range 2 {
 			if got, want := within(t, seen, "a handler"), "*context.valueCtx"; got != want {
 				t.Errorf("%s: a handler's context is a %s, want %s", name, got, want)
@@ -62,7 +62,7 @@ func TestHandlerContextDerived(t *testing.T) {
 		"plain": nil, "observed": {StatsHandler(quietStats{})},
 	} {
 		all := make(chan []context.Context, 2)
-		handlerContexts(t, testContext(t), func(ctx context.Context) {
+		handlerContexts(testContext(t), t, func(ctx context.Context) {
 			derived := []context.Context{ctx}
 			before := runtime.NumGoroutine()
 			for range many {
