@@ -48,13 +48,16 @@ func TestSocketsInChannelz(t *testing.T) {
 			t.Errorf("windows of the %s: %+v", name, d)
 		}
 		want := []channelz.SocketOption{{Name: "grpc.parked", Value: "true"}, {Name: "grpc.streams_open", Value: "0"}, {Name: "grpc.bytes_held", Value: "0"}}
+		if !parks { // it says why
+			want = append(want, channelz.SocketOption{Name: "grpc.not_parkable"})
+		}
+		if len(d.Options) != len(want) {
+			t.Fatalf("%s: %+v", name, d.Options)
+		}
 		for i, o := range d.Options {
 			if o.Name != want[i].Name || parks && o.Value != want[i].Value {
 				t.Errorf("%s: %+v, want %+v", name, o, want[i])
 			}
-		}
-		if len(d.Options) != len(want) {
-			t.Errorf("%s: %+v", name, d.Options)
 		}
 	}
 }
