@@ -9,9 +9,7 @@ import (
 	"sync"
 
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/internal/ctxkey"
 	"google.golang.org/grpc/metadata"
-	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 )
 
@@ -487,78 +485,4 @@ func (cs *clientStream) Context() context.Context {
 		cs.context = &clientContext{cs.attempt.ctx, &cs.writer, cs.attempt.stream.Client().Peer()}
 	}
 	return cs.context
-}
-
-// clientContext is the context of a stream that is committed. Through it PreparedMsg finds
-// how the stream's messages are written, and package peer the server.
-type clientContext struct {
-	context.Context
-	writer *messageWriter
-	peer   *peer.Peer
-}
-
-// Value implements context.Context.
-func (c *clientContext) Value(key any) any {
-	switch key.(type) {
-	case messageWriterKey:
-		return c.writer
-	case ctxkey.Peer:
-		return c.peer
-	}
-	return c.Context.Value(key)
-}
-
-// AfterFunc spares contexts that derive from this one a goroutine.
-func (c *clientContext) AfterFunc(f func()) (stop func() bool) {
-	return context.AfterFunc(c.Context, f)
-}
-
-// streamList holds the streams that are open, so that closing the channel ends them.
-type streamList struct {
-	mu     sync.Mutex
-	first  *clientStream
-	closed bool
-}
-
-// add returns false after cancelAll.
-func (l *streamList) add(cs *clientStream) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed {
-		return false
-	}
-	if cs.next = l.first; cs.next != nil {
-		cs.next.prev = cs
-	}
-	l.first = cs
-	return true
-}
-
-func (l *streamList) remove(cs *clientStream) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	switch {
-	case cs.prev != nil:
-		cs.prev.next = cs.next
-	case l.first == cs:
-		l.first = cs.next
-	}
-	if cs.next != nil {
-		cs.next.prev = cs.prev
-	}
-	cs.next, cs.prev = nil, nil
-}
-
-// cancelAll ends all streams, and lets no other begin.
-func (l *streamList) cancelAll() {
-	l.mu.Lock()
-	l.closed = true
-	var all []*clientStream
-	for cs := l.first; cs != nil; cs = cs.next {
-		all = append(all, cs)
-	}
-	l.mu.Unlock()
-	for _, cs := range all {
-		cs.abort(ErrClientConnClosing)
-	}
 }

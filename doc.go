@@ -21,7 +21,9 @@
 // service_config.go find out where to connect; balancer_wrapper.go, addrconn.go
 // and link.go hold the connections, and idle.go lets go of them;
 // picker_wrapper.go gives one to an RPC. call.go is a unary RPC,
-// client_stream.go a streaming one, attempt.go and retry.go what both consist of.
+// client_stream.go a streaming one, with client_context.go for its context and
+// client_streams.go for all that are open; attempt.go and retry.go are what both
+// consist of, and attempt_observer.go tells of them.
 //
 // The server: server.go is its beginning and server_stop.go its end,
 // server_options.go what can be set, server_conn.go the listeners and

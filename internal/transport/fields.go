@@ -9,10 +9,12 @@ import (
 	"slices"
 	"unsafe"
 
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/internal/transport/grpcwire"
 	"google.golang.org/grpc/internal/transport/h2"
 	"google.golang.org/grpc/internal/transport/h2/hpack"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
 )
 
 // fieldKind names the header fields that the transport looks at.
@@ -351,4 +353,17 @@ func writePair(w *h2.FieldWriter, k, v string) {
 		return
 	}
 	w.Custom(k, v)
+}
+
+// checkMD checks what the application wants to send. The setters return the error, and
+// many programs don't look: so the call ends with it too.
+func checkMD(md metadata.MD) error {
+	for k, vs := range md {
+		for _, v := range vs {
+			if _, err := grpcwire.CheckReplyPair(k, v); err != nil {
+				return status.Error(codes.Internal, err.Error())
+			}
+		}
+	}
+	return nil
 }

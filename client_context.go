@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package grpc
+
+import (
+	"context"
+
+	"google.golang.org/grpc/internal/ctxkey"
+	"google.golang.org/grpc/peer"
+)
+
+// clientContext is the context of a stream that is committed. Through it PreparedMsg finds
+// how the stream's messages are written, and package peer the server.
+type clientContext struct {
+	context.Context
+	writer *messageWriter
+	peer   *peer.Peer
+}
+
+// Value implements context.Context.
+func (c *clientContext) Value(key any) any {
+	switch key.(type) {
+	case messageWriterKey:
+		return c.writer
+	case ctxkey.Peer:
+		return c.peer
+	}
+	return c.Context.Value(key)
+}
+
+// AfterFunc spares contexts that derive from this one a goroutine.
+func (c *clientContext) AfterFunc(f func()) (stop func() bool) {
+	return context.AfterFunc(c.Context, f)
+}

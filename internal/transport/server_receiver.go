@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transport
+
+import (
+	"context"
+
+	"google.golang.org/grpc/internal/transport/h2"
+	"google.golang.org/grpc/status"
+)
+
+// serverReceiver is the ServerStream as the receiver of what arrives.
+type serverReceiver ServerStream
+
+// OnHeaders implements h2.Receiver: trailers of a client, which gRPC has no use
+// for. They are held to the rules all the same.
+func (r *serverReceiver) OnHeaders(b *h2.HeaderBlock, end bool) error {
+	if !end {
+		return malformed("field block in the middle of a body")
+	}
+	if err := checkTrailers(b); err != nil {
+		return err
+	}
+	return r.OnEnd()
+}
+
+// Space implements h2.Receiver.
+func (r *serverReceiver) Space(n, ahead int) []byte { return r.space(n, ahead) }
+
+// Filled implements h2.Receiver.
+func (r *serverReceiver) Filled(n int) (grew int, err error) {
+	s := (*ServerStream)(r)
+	s.mu.Lock()
+	s.fed = true
+	if err := s.count(n); err != nil {
+		s.filling = false
+		s.mu.Unlock()
+		return 0, err
+	}
+	expect, err := s.filled(n, s.server.traffic())
+	if err != nil {
+		// The handler answers with the status; the assembler gives scratch
+		// space for the rest of the body.
+		s.endBody(err)
+	}
+	grew = s.change()
+	s.mu.Unlock()
+	s.h2.Expect(expect)
+	return grew, nil
+}
+
+// OnEnd implements h2.Receiver.
+func (r *serverReceiver) OnEnd() error {
+	s := (*ServerStream)(r)
+	s.mu.Lock()
+	if err := s.counted(); err != nil {
+		s.mu.Unlock()
+		return err
+	}
+	s.endBody(s.end())
+	s.mu.Unlock()
+	s.start()
+	return nil
+}
+
+// endBody settles that no message follows, and why. mu is held.
+func (s *ServerStream) endBody(err error) {
+	if s.bodyErr == nil && err != nil {
+		s.bodyErr = status.Convert(err).Err()
+	}
+	s.ended = true
+	s.wake.signal(wakeEnd, 0)
+}
+
+// OnAbort implements h2.Receiver.
+func (r *serverReceiver) OnAbort(err *h2.StreamError) {
+	s := (*ServerStream)(r)
+	s.mu.Lock()
+	s.stranded = err.Cause != nil
+	s.mu.Unlock()
+	s.callContext.cancel(context.Canceled)
+	s.mu.Lock()
+	s.close()
+	freed := -s.change()
+	s.mu.Unlock()
+	s.h2.Refund(freed)
+}
