@@ -8,7 +8,7 @@ import (
 
 	"google.golang.org/grpc/internal/channelz"
 	"google.golang.org/grpc/internal/envconfig"
-	"google.golang.org/grpc/internal/transport/park"
+	"google.golang.org/grpc/internal/park"
 )
 
 func TestSocketsInChannelz(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"net/url"
 	"testing"
 
-	"google.golang.org/grpc/internal/transport/readyreader"
+	"google.golang.org/grpc/internal/readyreader"
 )
 
 // shakeHands does so over sockets.

@@ -22,8 +22,8 @@ package footprint
 
 import (
 	"google.golang.org/grpc/internal/mem"
+	"google.golang.org/grpc/internal/park"
 	"google.golang.org/grpc/internal/transport"
-	"google.golang.org/grpc/internal/transport/park"
 )
 
 // Snapshot is what the process holds. While connections and buffers come and go the

@@ -17,7 +17,7 @@ import (
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/internal/leakcheck"
-	"google.golang.org/grpc/internal/transport/park"
+	"google.golang.org/grpc/internal/park"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/stats"
 )

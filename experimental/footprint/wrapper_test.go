@@ -24,7 +24,7 @@ import (
 	"google.golang.org/grpc/experimental/footprint"
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
-	"google.golang.org/grpc/internal/transport/park"
+	"google.golang.org/grpc/internal/park"
 )
 
 // limited is a wrapper as netutil.LimitListener makes them.

@@ -5,7 +5,7 @@ package alarm
 import (
 	"time"
 
-	"google.golang.org/grpc/internal/transport/warm"
+	"google.golang.org/grpc/internal/warm"
 )
 
 // Ringer is what happens when an [Alarm] rings, on a goroutine of its own.

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"unsafe"
 
-	"google.golang.org/grpc/internal/transport/readyreader"
+	"google.golang.org/grpc/internal/readyreader"
 )
 
 // The part of this package that reaches into tls.Conn.

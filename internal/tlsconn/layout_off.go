@@ -7,7 +7,7 @@ package tlsconn
 import (
 	"crypto/tls"
 
-	"google.golang.org/grpc/internal/transport/readyreader"
+	"google.golang.org/grpc/internal/readyreader"
 )
 
 // This build leaves tls.Conn's fields alone: Conn.release is never set.

@@ -7,7 +7,7 @@ import (
 	"runtime"
 	"testing"
 
-	"google.golang.org/grpc/internal/transport/readyreader"
+	"google.golang.org/grpc/internal/readyreader"
 )
 
 // heap is what is in use when nothing is left to collect and pools are empty.

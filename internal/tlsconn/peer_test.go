@@ -15,7 +15,7 @@ import (
 	"strings"
 	"testing"
 
-	"google.golang.org/grpc/internal/transport/readyreader"
+	"google.golang.org/grpc/internal/readyreader"
 )
 
 // Content types and handshake messages, RFC 8446, sections 5.1 and 4.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"google.golang.org/grpc/internal/transport/readyreader"
+	"google.golang.org/grpc/internal/readyreader"
 	"google.golang.org/grpc/mem"
 )
 

@@ -16,7 +16,7 @@ import (
 	"fmt"
 	"math/big"
 
-	"google.golang.org/grpc/internal/transport/readyreader"
+	"google.golang.org/grpc/internal/readyreader"
 	"google.golang.org/grpc/mem"
 )
 

@@ -7,7 +7,7 @@ import (
 	"net"
 	"time"
 
-	"google.golang.org/grpc/internal/transport/readyreader"
+	"google.golang.org/grpc/internal/readyreader"
 )
 
 // wire is the Conn as crypto/tls sees it: the connection to read records from and

@@ -2,7 +2,7 @@
 
 package tlsconn
 
-import "google.golang.org/grpc/internal/transport/readyreader"
+import "google.golang.org/grpc/internal/readyreader"
 
 // Write implements net.Conn: it returns when all of p, and what TryWrite left
 // behind, is with the system. For the latter p may be empty. On a timeout the

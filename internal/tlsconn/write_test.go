@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/grpc/internal/transport/readyreader"
+	"google.golang.org/grpc/internal/readyreader"
 )
 
 // Whatever room there is, what was taken arrives after a last, empty Write.

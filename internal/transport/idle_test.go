@@ -11,7 +11,7 @@ import (
 
 	"google.golang.org/grpc/internal/envconfig"
 	imem "google.golang.org/grpc/internal/mem"
-	"google.golang.org/grpc/internal/transport/park"
+	"google.golang.org/grpc/internal/park"
 )
 
 // waitFor looks until cond holds.

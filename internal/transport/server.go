@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc/internal/tlsconn"
 	"google.golang.org/grpc/internal/transport/h2"
 	"google.golang.org/grpc/internal/transport/h2/frame"
-	"google.golang.org/grpc/internal/transport/warm"
+	"google.golang.org/grpc/internal/warm"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 )

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc/internal/envconfig"
-	"google.golang.org/grpc/internal/transport/park"
+	"google.golang.org/grpc/internal/park"
 )
 
 func TestOpenConns(t *testing.T) {

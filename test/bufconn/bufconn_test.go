@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc/internal/leakcheck"
-	"google.golang.org/grpc/internal/transport/readyreader"
+	"google.golang.org/grpc/internal/readyreader"
 	"google.golang.org/grpc/mem"
 )
 

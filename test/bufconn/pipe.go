@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"google.golang.org/grpc/internal/transport/readyreader"
+	"google.golang.org/grpc/internal/readyreader"
 )
 
 // firstSize is what a pipe's buffer begins with; it doubles up to the limit.

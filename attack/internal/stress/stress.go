@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc/internal/mem"
-	"google.golang.org/grpc/internal/transport/park"
+	"google.golang.org/grpc/internal/park"
 )
 
 // Config says what to do.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc/internal/transport/h2/frame"
-	"google.golang.org/grpc/internal/transport/warm"
+	"google.golang.org/grpc/internal/warm"
 )
 
 // lastFlush bounds how long the last words of a connection may take: GOAWAY on

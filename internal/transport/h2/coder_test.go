@@ -5,7 +5,7 @@ package h2
 import (
 	"testing"
 
-	"google.golang.org/grpc/internal/transport/park"
+	"google.golang.org/grpc/internal/park"
 	"google.golang.org/grpc/mem"
 )
 

@@ -9,12 +9,12 @@ import (
 	"time"
 
 	"google.golang.org/grpc/internal/alarm"
+	"google.golang.org/grpc/internal/park"
+	"google.golang.org/grpc/internal/readyreader"
 	"google.golang.org/grpc/internal/transport/h2/flow"
 	"google.golang.org/grpc/internal/transport/h2/frame"
 	"google.golang.org/grpc/internal/transport/h2/hpack"
-	"google.golang.org/grpc/internal/transport/park"
-	"google.golang.org/grpc/internal/transport/readyreader"
-	"google.golang.org/grpc/internal/transport/warm"
+	"google.golang.org/grpc/internal/warm"
 	"google.golang.org/grpc/mem"
 )
 

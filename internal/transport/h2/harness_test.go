@@ -42,7 +42,7 @@ func awaitNoWorkers() {
 	buf := make([]byte, 1<<20)
 	for {
 		stacks := buf[:runtime.Stack(buf, true)]
-		if !bytes.Contains(stacks, []byte("transport/warm.(*worker).loop")) {
+		if !bytes.Contains(stacks, []byte("internal/warm.(*worker).loop")) {
 			return
 		}
 		<-time.After(5 * time.Millisecond)

@@ -9,10 +9,10 @@ import (
 	"syscall"
 	"time"
 
+	"google.golang.org/grpc/internal/park"
+	"google.golang.org/grpc/internal/readyreader"
 	"google.golang.org/grpc/internal/transport/h2/frame"
-	"google.golang.org/grpc/internal/transport/park"
-	"google.golang.org/grpc/internal/transport/readyreader"
-	"google.golang.org/grpc/internal/transport/warm"
+	"google.golang.org/grpc/internal/warm"
 )
 
 // Going idle. A reader that has found nothing to read for one to two periods of

@@ -7,7 +7,7 @@ import (
 
 	"google.golang.org/grpc/internal/alarm"
 	"google.golang.org/grpc/internal/transport/h2/frame"
-	"google.golang.org/grpc/internal/transport/warm"
+	"google.golang.org/grpc/internal/warm"
 )
 
 // Keepalive says when to ask a silent peer whether it is still there.

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"google.golang.org/grpc/internal/transport/readyreader"
+	"google.golang.org/grpc/internal/readyreader"
 )
 
 // memHalf is one direction of a connection in memory: a buffer of limited size.

@@ -3,9 +3,9 @@
 package h2
 
 import (
-	"google.golang.org/grpc/internal/transport/park"
-	"google.golang.org/grpc/internal/transport/readyreader"
-	"google.golang.org/grpc/internal/transport/warm"
+	"google.golang.org/grpc/internal/park"
+	"google.golang.org/grpc/internal/readyreader"
+	"google.golang.org/grpc/internal/warm"
 )
 
 // Stats is how a connection stands at a moment.

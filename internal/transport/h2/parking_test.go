@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/net/http2"
-	"google.golang.org/grpc/internal/transport/park"
-	"google.golang.org/grpc/internal/transport/readyreader"
+	"google.golang.org/grpc/internal/park"
+	"google.golang.org/grpc/internal/readyreader"
 	"google.golang.org/grpc/mem"
 )
 

@@ -8,9 +8,9 @@ import (
 	"runtime"
 	"sync"
 
+	"google.golang.org/grpc/internal/readyreader"
 	"google.golang.org/grpc/internal/transport/h2/frame"
-	"google.golang.org/grpc/internal/transport/readyreader"
-	"google.golang.org/grpc/internal/transport/warm"
+	"google.golang.org/grpc/internal/warm"
 	"google.golang.org/grpc/mem"
 )
 

@@ -7,7 +7,7 @@ package conn
 import (
 	"testing"
 
-	"google.golang.org/grpc/internal/transport/readyreader"
+	"google.golang.org/grpc/internal/readyreader"
 	"google.golang.org/grpc/mem"
 )
 

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	imem "google.golang.org/grpc/internal/mem"
-	"google.golang.org/grpc/internal/transport/readyreader"
+	"google.golang.org/grpc/internal/readyreader"
 	"google.golang.org/grpc/mem"
 )
 

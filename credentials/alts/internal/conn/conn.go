@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"syscall"
 
-	"google.golang.org/grpc/internal/transport/readyreader"
+	"google.golang.org/grpc/internal/readyreader"
 	"google.golang.org/grpc/mem"
 )
 

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/grpc/internal/transport/readyreader"
+	"google.golang.org/grpc/internal/readyreader"
 )
 
 func TestBothWays(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"google.golang.org/grpc/internal/transport/readyreader"
+	"google.golang.org/grpc/internal/readyreader"
 )
 
 func markOf(t *testing.T, c net.Conn) (n int) {
