@@ -62,7 +62,7 @@ func ParseConfig(name string, config any) (*BuildableConfig, error) {
 	b := builders.byName[name]
 	builders.RUnlock()
 	if b == nil {
-		return nil, fmt.Errorf("certprovider: no builder is registered as %q", name)
+		return nil, unregisteredError(name)
 	}
 	bc, err := b.ParseConfig(config)
 	if err != nil {
@@ -149,3 +149,14 @@ func (h *handle) Close() {
 		h.store.release(h.shared)
 	}
 }
+
+// unregisteredError is the name of a builder that is not there. Readers of configurations for
+// several programs leave out what they don't know, and find it out by NotRegistered.
+type unregisteredError string
+
+func (e unregisteredError) Error() string {
+	return fmt.Sprintf("certprovider: no builder is registered as %q", string(e))
+}
+
+// NotRegistered is true.
+func (unregisteredError) NotRegistered() bool { return true }

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bootstrap
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// listenerType is the resource type in the names of Listeners.
+const listenerType = "envoy.config.listener.v3.Listener"
+
+// newStyle is how names begin that have an authority of federation (A47).
+const newStyle = "xdstp:"
+
+// ClientListener returns the name of the Listener for a channel's target: authority and endpoint
+// are those parts of "xds://authority/endpoint" (A47).
+func (c *Config) ClientListener(authority, endpoint string) (string, error) {
+	if authority == "" {
+		return expand(c.ClientTemplate, endpoint), nil
+	}
+	a, ok := c.Authorities[authority]
+	if !ok {
+		return "", fmt.Errorf("xds: authority %q of the target is not in the bootstrap configuration", authority)
+	}
+	return expand(a.ClientTemplate, endpoint), nil
+}
+
+// ServerListener returns the name of the Listener for a server that listens on an address such
+// as "10.1.2.3:80" or "[::]:80" (A36).
+func (c *Config) ServerListener(address string) (string, error) {
+	if c.ServerTemplate == "" {
+		return "", errors.New("xds: the bootstrap configuration lacks server_listener_resource_name_template")
+	}
+	return expand(c.ServerTemplate, address), nil
+}
+
+// expand puts the value in place of each "%s", escaped where the template makes a URI.
+func expand(template, value string) string {
+	if strings.HasPrefix(template, newStyle) {
+		value = escapePath(value)
+	}
+	return strings.ReplaceAll(template, "%s", value)
+}
+
+// escapePath escapes what may not stand in a URI's path (RFC 3986, section 3.3); a slash may.
+func escapePath(s string) string { return escape(s, ":@/") }
+
+// escapeAuthority escapes what may not stand in a URI's authority (RFC 3986, section 3.2).
+func escapeAuthority(s string) string { return escape(s, ":@[]") }
+
+// escape leaves alone unreserved characters, sub-delims and those of also.
+func escape(s, also string) string {
+	const hex = "0123456789ABCDEF"
+	var b strings.Builder
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9',
+			strings.IndexByte("-._~!$&'()*+,;=", c) >= 0, strings.IndexByte(also, c) >= 0:
+			b.WriteByte(c)
+		default:
+			b.WriteByte('%')
+			b.WriteByte(hex[c>>4])
+			b.WriteByte(hex[c&15])
+		}
+	}
+	return b.String()
+}

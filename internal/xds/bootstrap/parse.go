@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bootstrap
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/tls/certprovider"
+	"google.golang.org/protobuf/encoding/protojson"
+)
+
+// Options say where the configuration is and what it may hold.
+type Options struct {
+	// File is the path of a file with it; it comes before Text.
+	File string
+	// Text is the configuration itself.
+	Text string
+	// CallCreds allows call credentials (A97).
+	CallCreds bool
+}
+
+// ErrNone means that neither a file nor a text is set.
+var ErrNone = errors.New(`xds: no bootstrap configuration: neither of the environment variables GRPC_XDS_BOOTSTRAP and GRPC_XDS_BOOTSTRAP_CONFIG is set`)
+
+// Read reads the configuration that the options name.
+func Read(o Options) (*Config, error) {
+	switch {
+	case o.File != "":
+		text, err := os.ReadFile(o.File)
+		if err != nil {
+			return nil, fmt.Errorf("xds: bootstrap configuration: %w", err)
+		}
+		return Parse(text, o)
+	case o.Text != "":
+		return Parse([]byte(o.Text), o)
+	default:
+		return nil, ErrNone
+	}
+}
+
+// configJSON is the form of the file. Fields that are not here are ignored (A27).
+type configJSON struct {
+	Servers        []json.RawMessage           `json:"xds_servers"`
+	Node           json.RawMessage             `json:"node"`
+	CertProviders  map[string]certProviderJSON `json:"certificate_providers"`
+	Authorities    map[string]authorityJSON    `json:"authorities"`
+	ClientTemplate string                      `json:"client_default_listener_resource_name_template"`
+	ServerTemplate string                      `json:"server_listener_resource_name_template"`
+}
+
+type certProviderJSON struct {
+	Plugin string          `json:"plugin_name"`
+	Config json.RawMessage `json:"config"`
+}
+
+type authorityJSON struct {
+	ClientTemplate string            `json:"client_listener_resource_name_template"`
+	Servers        []json.RawMessage `json:"xds_servers"`
+}
+
+// Parse reads a configuration. The error names the field that is wrong.
+func Parse(text []byte, o Options) (*Config, error) {
+	var in configJSON
+	if err := json.Unmarshal(text, &in); err != nil {
+		return nil, fmt.Errorf("xds: bootstrap configuration: %w", err)
+	}
+	c := &Config{ServerTemplate: in.ServerTemplate, ClientTemplate: in.ClientTemplate, json: text}
+	if c.ClientTemplate == "" {
+		c.ClientTemplate = "%s"
+	}
+	steps := []func(*configJSON, Options) error{c.readServers, c.readNode, c.readCertProviders, c.readAuthorities}
+	for _, step := range steps {
+		if err := step(&in, o); err != nil {
+			return nil, fmt.Errorf("xds: bootstrap configuration: %w", err)
+		}
+	}
+	return c, nil
+}
+
+// ParseServer reads a server as the configuration of a policy has it (A47).
+func ParseServer(text []byte, o Options) (*Server, error) { return parseServer(text, o.CallCreds) }
+
+func (c *Config) readServers(in *configJSON, o Options) (err error) {
+	if len(in.Servers) == 0 {
+		return errors.New("field xds_servers is missing or empty")
+	}
+	c.Servers, err = parseServers(in.Servers, o)
+	return err
+}
+
+func parseServers(list []json.RawMessage, o Options) ([]*Server, error) {
+	servers := make([]*Server, len(list))
+	for i, text := range list {
+		s, err := parseServer(text, o.CallCreds)
+		if err != nil {
+			return nil, fmt.Errorf("xds_servers[%d]: %w", i, err)
+		}
+		servers[i] = s
+	}
+	return servers, nil
+}
+
+// readNode takes what a bootstrap may say of the node; the rest is what this client is.
+func (c *Config) readNode(in *configJSON, _ Options) error {
+	c.node = new(corev3.Node)
+	if len(in.Node) > 0 && string(in.Node) != "null" {
+		if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(in.Node, c.node); err != nil {
+			return fmt.Errorf("field node: %w", err)
+		}
+	}
+	c.node.UserAgentName = "gRPC Go"
+	c.node.UserAgentVersionType = &corev3.Node_UserAgentVersion{UserAgentVersion: grpc.Version}
+	c.node.ClientFeatures = []string{
+		"envoy.lb.does_not_support_overprovisioning", // A27
+		"xds.config.resource-in-sotw",
+	}
+	return nil
+}
+
+// readCertProviders leaves out plugins that are not known: what names them is rejected.
+func (c *Config) readCertProviders(in *configJSON, _ Options) error {
+	for name, p := range in.CertProviders {
+		config, err := certprovider.ParseConfig(p.Plugin, p.Config)
+		if unknown := (interface{ NotRegistered() bool })(nil); errors.As(err, &unknown) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("certificate_providers[%q]: %w", name, err)
+		}
+		if c.CertProviders == nil {
+			c.CertProviders = make(map[string]*certprovider.BuildableConfig)
+		}
+		c.CertProviders[name] = config
+	}
+	return nil
+}
+
+func (c *Config) readAuthorities(in *configJSON, o Options) error {
+	for name, a := range in.Authorities {
+		prefix := "xdstp://" + escapeAuthority(name) + "/"
+		out := &Authority{ClientTemplate: a.ClientTemplate, Servers: c.Servers}
+		if out.ClientTemplate == "" {
+			out.ClientTemplate = prefix + listenerType + "/%s"
+		}
+		if !strings.HasPrefix(out.ClientTemplate, prefix) {
+			return fmt.Errorf("authorities[%q]: client_listener_resource_name_template is %q and does not begin with %q", name, a.ClientTemplate, prefix)
+		}
+		if len(a.Servers) > 0 {
+			servers, err := parseServers(a.Servers, o)
+			if err != nil {
+				return fmt.Errorf("authorities[%q]: %w", name, err)
+			}
+			out.Servers = servers
+		}
+		if c.Authorities == nil {
+			c.Authorities = make(map[string]*Authority)
+		}
+		c.Authorities[name] = out
+	}
+	return nil
+}
