@@ -129,7 +129,7 @@ func (ac *addrConn) connect(ctx context.Context, addrs []resolver.Address, retri
 	switch {
 	case superseded:
 	case err != nil:
-		attemptsFailed.Record(ac.cc.opts.recorders, 1, ac.cc.target, "", "")
+		ac.cc.failedToConnect(addrs)
 		ac.failLocked(err, pause-time.Since(begun))
 	case l.isUnfit(): // it was lost before it could be used
 		l.opened()

@@ -21,7 +21,7 @@ type healthState struct {
 
 // healthService is the service whose health is to be watched; watch is nil if none is.
 func (ac *addrConn) healthService() (service string, watch healthcheck.Func) {
-	c := ac.cc.config.Load()
+	c := ac.owner.config.Load()
 	if c == nil || c.healthName == nil || ac.cc.opts.noHealthCheck {
 		return "", nil
 	}

@@ -15,6 +15,8 @@ import (
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/internal/binarylog"
 	"google.golang.org/grpc/internal/loadreport"
+	"google.golang.org/grpc/internal/rpcconfig"
+	"google.golang.org/grpc/internal/serviceconfig"
 	"google.golang.org/grpc/internal/transport"
 	"google.golang.org/grpc/internal/transport/grpcwire"
 	"google.golang.org/grpc/metadata"
@@ -37,44 +39,43 @@ type clientCall struct {
 	stats  statsHandlers
 	log    *binarylog.Call // nil: none
 
-	call   transport.Call // of the present attempt
-	waited bool           // for the resolver's first answer
-	began  bool           // it is counted
-	again  verdict        // why there is another attempt; zero in the first
+	call     transport.Call // of the present attempt
+	onCommit func()         // the Selector's, who has yet to hear; nil for none
+	waited   bool           // for the resolver's first answer
+	began    bool           // it is counted
+	again    verdict        // why there is another attempt; zero in the first
 }
 
-// begin settles what the options and the service config say. The error is a status.
-func (r *clientCall) begin(ctx context.Context, cc *ClientConn, method string, opts []CallOption) error {
+// enter counts the RPC, and finds out what it goes by. The error is a status. In any case
+// finish must follow.
+func (r *clientCall) enter(ctx context.Context, cc *ClientConn, method string, opts []CallOption) (rpcconfig.Choice, error) {
 	r.cc, r.ctx, r.opts = cc, ctx, opts
 	r.stats = cc.opts.transport.StatsHandlers
 	r.info.reset()
 	r.call.Method = method
 	if err := ctx.Err(); err != nil {
-		return status.FromContextError(err).Err()
+		return rpcconfig.Choice{}, status.FromContextError(err).Err()
 	}
-	if err := r.call.Check(ctx); err != nil {
-		return err
+	if err := r.call.Check(ctx); err != nil || r.fixed != nil {
+		return rpcconfig.Choice{}, err
 	}
-	var config MethodConfig
-	if r.fixed == nil {
-		cc.idle.begin()
-		cc.node.CallStarted()
-		r.began = true
-		c, waited, err := cc.awaitConfig(ctx)
-		if err != nil {
-			return err
-		}
-		if cc.picks.turn().closed {
-			return ErrClientConnClosing
-		}
-		r.waited = waited
-		config = c.method(method)
-		r.retry.throttle = c.throttle
+	cc.idle.begin()
+	cc.node.CallStarted()
+	r.began = true
+	c, err := r.choose()
+	if c.Context != nil {
+		r.ctx = c.Context
 	}
+	r.onCommit = c.Committed
+	return c, err
+}
+
+// begin settles what the options and the config say. The error is a status.
+func (r *clientCall) begin(config *serviceconfig.MethodConfig) error {
 	if config.WaitForReady != nil {
 		r.info.waitForReady = *config.WaitForReady
 	}
-	for _, o := range opts {
+	for _, o := range r.opts {
 		if err := o.before(&r.info); err != nil {
 			return asStatus(err)
 		}
@@ -84,14 +85,14 @@ func (r *clientCall) begin(ctx context.Context, cc *ClientConn, method string, o
 			}
 		}
 	}
-	if config.RetryPolicy != nil && !cc.opts.noRetry {
+	if config.RetryPolicy != nil && !r.cc.opts.noRetry {
 		r.retry.policy = config.RetryPolicy
-		r.retry.attempts = min(config.RetryPolicy.MaxAttempts, cc.opts.maxAttempts)
+		r.retry.attempts = min(config.RetryPolicy.MaxAttempts, r.cc.opts.maxAttempts)
 	}
 	if t := config.Timeout; t != nil && *t >= 0 {
-		r.ctx, r.cancel = context.WithTimeout(ctx, *t)
+		r.ctx, r.cancel = context.WithTimeout(r.ctx, *t)
 	}
-	if err := r.settle(&config); err != nil {
+	if err := r.settle(config); err != nil {
 		return err
 	}
 	if r.fixed == nil {
@@ -166,6 +167,7 @@ func (r *clientCall) finish(a *attempt, err error) {
 	if r.log != nil {
 		r.logEnd(a, err)
 	}
+	r.tellCommit()
 	for _, o := range r.opts {
 		o.after(&r.info, a)
 	}
@@ -205,7 +207,7 @@ func (r *clientCall) start(a *attempt, first *transport.Payload, last bool) erro
 	if len(r.stats) > 0 {
 		r.tellBegin(a)
 	}
-	err := r.choose(a)
+	err := r.pick(a)
 	if err == nil {
 		err = r.address(a)
 	}
@@ -232,8 +234,8 @@ func (r *clientCall) start(a *attempt, first *transport.Payload, last bool) erro
 	return asStatus(err)
 }
 
-// choose picks the connection.
-func (r *clientCall) choose(a *attempt) error {
+// pick picks the connection.
+func (r *clientCall) pick(a *attempt) error {
 	if err := a.ctx.Err(); err != nil {
 		return status.FromContextError(err).Err()
 	}
@@ -333,7 +335,7 @@ func (r *clientCall) addCredentials(a *attempt) error {
 // Unauthenticated for a channel's and Internal for a call's, as programs have come to expect.
 func credentialError(err error, code codes.Code) error {
 	if _, ok := status.FromError(err); ok {
-		return controlPlaneError("transport: received per-RPC creds error", err)
+		return controlPlaneError("transport: received per-RPC creds error with", err)
 	}
 	return status.Errorf(code, "transport: per-RPC creds failed due to error: %v", err)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/connectivity"
@@ -27,6 +28,7 @@ type balancerWrapper struct {
 	cc *ClientConn
 
 	policy gracefulswitch.Balancer
+	config atomic.Pointer[ServiceConfig] // the last that policy was given; nil before
 
 	calls serializer.Serializer
 
@@ -55,7 +57,9 @@ func (b *balancerWrapper) BuildOptions() balancer.BuildOptions {
 }
 
 // update gives the balancer what the resolver found, and returns what it thinks of it.
-func (b *balancerWrapper) update(s resolver.State, config *gracefulswitch.Config) error {
+func (b *balancerWrapper) update(s resolver.State, sc *ServiceConfig) error {
+	b.config.Store(sc)
+	config := sc.balancerConfig()
 	var err error
 	b.wait(func() {
 		err = b.policy.UpdateClientConnState(balancer.ClientConnState{ResolverState: s, BalancerConfig: config})

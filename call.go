@@ -67,7 +67,13 @@ var unaryCalls = sync.Pool{New: func() any { return new(unaryCall) }}
 // invoke is the RPC behind the interceptors.
 func invoke(ctx context.Context, method string, req, reply any, cc *ClientConn, opts ...CallOption) error {
 	u := unaryCalls.Get().(*unaryCall)
-	err := u.begin(ctx, cc, method, opts)
+	choice, err := u.enter(ctx, cc, method, opts)
+	if err == nil && choice.Interceptor != nil {
+		return u.intercept(choice, req, reply)
+	}
+	if err == nil {
+		err = u.begin(&choice.Method)
+	}
 	var last *attempt
 	if err == nil {
 		last = &u.attempt

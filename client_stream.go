@@ -84,18 +84,31 @@ type sentMessage struct {
 func newStream(ctx context.Context, desc *StreamDesc, cc *ClientConn, method string, opts ...CallOption) (ClientStream, error) {
 	cs := &clientStream{}
 	cs.desc = desc
-	return cs.open(ctx, cc, method, opts)
+	choice, err := cs.enter(ctx, cc, method, opts)
+	switch {
+	case err != nil:
+		cs.clientCall.finish(nil, err)
+		return nil, err
+	case choice.Interceptor != nil:
+		return cs.intercept(choice)
+	}
+	return cs.open(&choice.Method)
 }
 
 // newLinkStream begins an RPC on one connection. It is not retried.
 func newLinkStream(ctx context.Context, l *link, desc *StreamDesc, method string, opts ...CallOption) (ClientStream, error) {
 	cs := &clientStream{}
 	cs.desc, cs.fixed, cs.committed = desc, l, true
-	return cs.open(ctx, l.ac.cc, method, opts)
+	if _, err := cs.enter(ctx, l.ac.cc, method, opts); err != nil {
+		cs.clientCall.finish(nil, err)
+		return nil, err
+	}
+	return cs.open(&MethodConfig{})
 }
 
-func (cs *clientStream) open(ctx context.Context, cc *ClientConn, method string, opts []CallOption) (ClientStream, error) {
-	err := cs.begin(ctx, cc, method, opts)
+// open begins an RPC that was entered.
+func (cs *clientStream) open(config *MethodConfig) (ClientStream, error) {
+	err := cs.begin(config)
 	if err == nil {
 		var cancel context.CancelFunc
 		cs.ctx, cancel = context.WithCancel(cs.ctx)
@@ -106,7 +119,7 @@ func (cs *clientStream) open(ctx context.Context, cc *ClientConn, method string,
 		cs.clientCall.finish(cs.attempt, err)
 		return nil, err
 	}
-	if !cc.streams.add(cs) {
+	if !cs.cc.streams.add(cs) {
 		cs.abort(ErrClientConnClosing)
 		return nil, ErrClientConnClosing
 	}
@@ -214,6 +227,7 @@ func (cs *clientStream) finish(err error) {
 // commitLocked gives up the possibility of another attempt.
 func (cs *clientStream) commitLocked() {
 	cs.committed = true
+	cs.tellCommit()
 	for i := range cs.sent {
 		cs.sent[i].out.payload.Data.Free()
 	}

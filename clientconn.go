@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc/grpclog"
 	"google.golang.org/grpc/internal/channelz"
 	"google.golang.org/grpc/internal/resolver/scheme"
+	"google.golang.org/grpc/internal/rpcconfig"
 	"google.golang.org/grpc/internal/transport"
 	"google.golang.org/grpc/resolver"
 	"google.golang.org/grpc/status"
@@ -212,16 +213,18 @@ type activeParts struct {
 	resolver *resolverWrapper
 	balancer *balancerWrapper
 	subConns []*addrConn
+	selector *selectorTurn
 }
 
 // detach takes them away from the channel. mu is held.
 func (cc *ClientConn) detach() activeParts {
-	p := activeParts{cc.resolver, cc.balancer, cc.subConns}
+	p := activeParts{cc.resolver, cc.balancer, cc.subConns, cc.dropSelectorLocked()}
 	cc.resolver, cc.balancer, cc.subConns = nil, nil, nil
 	return p
 }
 
 func (p activeParts) close() {
+	p.selector.end()
 	if p.resolver != nil {
 		p.resolver.close()
 		p.balancer.close()
@@ -285,7 +288,7 @@ func (cc *ClientConn) resolverFailed(r *resolverWrapper, err error) {
 	if b == nil {
 		return
 	}
-	cc.ensureConfig()
+	cc.ensureConfig(r)
 	b.resolverError(err)
 }
 
@@ -304,12 +307,12 @@ func (cc *ClientConn) resolverUpdate(r *resolverWrapper, s resolver.State) error
 		}
 	}
 	if err == nil {
-		return b.update(s, cc.useConfig(sc).balancerConfig())
+		return cc.apply(r, s, sc)
 	}
 	if c := cc.config.Load(); c != nil {
 		// A21: an invalid config does not replace one that is in use.
 		channelLog.Warningf("%s: the resolver brought an invalid service config: %v", cc.target, err)
-		_ = b.update(s, c.balancerConfig())
+		_ = b.update(s, c.ServiceConfig)
 		return balancer.ErrBadResolverState
 	}
 	b.UpdateState(failing(status.Errorf(codes.Unavailable, "error parsing service config: %v", err)))
@@ -321,21 +324,55 @@ func (cc *ClientConn) resolverUpdate(r *resolverWrapper, s resolver.State) error
 // were begun before the first valid one.
 var emptyConfig = newChannelConfig(noServiceConfig)
 
-// useConfig makes sc the channel's service config, if it is not.
-func (cc *ClientConn) useConfig(sc *ServiceConfig) *channelConfig {
+// apply gives the balancer a state, and has RPCs go by sc and the state's Selector. "The
+// channel must update the LB Policy before applying the Config Selector" (gRFC A31).
+func (cc *ClientConn) apply(r *resolverWrapper, s resolver.State, sc *ServiceConfig) error {
+	b := cc.current(r)
+	if b == nil {
+		return nil
+	}
+	var selector rpcconfig.Selector
+	if !cc.opts.noServiceConfig {
+		selector = rpcconfig.SelectorOf(s)
+	}
+	c := cc.config.Load()
+	if selector == nil && (c == nil || c.selector == nil) {
+		cc.useConfig(r, sc, nil) // the first RPCs need not wait for the balancer
+		return b.update(s, sc)
+	}
+	err := b.update(s, sc)
+	cc.useConfig(r, sc, selector)
+	return err
+}
+
+// useConfig makes a service config and a Selector the channel's, if r is still its
+// resolver. Nobody asks the Selector that was before it when it returns.
+func (cc *ClientConn) useConfig(r *resolverWrapper, sc *ServiceConfig, s rpcconfig.Selector) {
 	cc.mu.Lock()
-	defer cc.mu.Unlock()
+	if cc.closed || cc.resolver != r {
+		cc.mu.Unlock()
+		return
+	}
 	old := cc.config.Load()
-	if old != nil && (old.ServiceConfig == sc || sc.json != "" && old.json == sc.json) {
-		return old
-	}
-	c := emptyConfig
-	if sc != noServiceConfig {
-		c = newChannelConfig(sc)
-	}
+	c := old.with(sc, s)
 	cc.config.Store(c)
 	cc.answeredLocked()
-	return c
+	cc.mu.Unlock()
+	if old != nil && old != c {
+		old.selector.end()
+	}
+}
+
+// dropSelectorLocked gives up the Selector of a resolver that goes. RPCs wait for the next
+// one to answer.
+func (cc *ClientConn) dropSelectorLocked() *selectorTurn {
+	c := cc.config.Load()
+	if c == nil || c.selector == nil {
+		return nil
+	}
+	cc.config.Store(nil)
+	cc.resolved = cc.closed
+	return c.selector
 }
 
 // answered lets RPCs go on that wait for the resolver's first answer.
@@ -365,9 +402,9 @@ func (cc *ClientConn) firstAnswer() <-chan struct{} {
 }
 
 // ensureConfig makes the fallback the service config where there is none.
-func (cc *ClientConn) ensureConfig() {
+func (cc *ClientConn) ensureConfig(r *resolverWrapper) {
 	if cc.config.Load() == nil {
-		cc.useConfig(cc.opts.fallback)
+		cc.useConfig(r, cc.opts.fallback, nil)
 	}
 }
 

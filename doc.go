@@ -20,14 +20,16 @@
 // it, dialoptions.go what can be set. target.go, resolver_wrapper.go and
 // service_config.go find out where to connect; balancer_wrapper.go, addrconn.go
 // and link.go hold the connections, and idle.go lets go of them;
-// picker_wrapper.go gives one to an RPC. call.go is a unary RPC,
+// picker_wrapper.go gives one to an RPC. config_selector.go asks the resolver what an RPC
+// goes by, where the resolver wants to be asked. call.go is a unary RPC,
 // client_stream.go a streaming one, with client_context.go for its context and
 // client_streams.go for all that are open; attempt.go and retry.go are what both
 // consist of, and attempt_observer.go tells of them.
 //
 // The server: server.go is its beginning and server_stop.go its end,
 // server_options.go what can be set, server_conn.go the listeners and
-// connections, server_http.go the calls behind net/http. server_rpc.go finds and
+// connections, server_router.go what a listener says of their RPCs, server_http.go the
+// calls behind net/http. server_rpc.go finds and
 // runs the handler of an RPC, server_observer.go does so where somebody watches,
 // server_stream.go is what a streaming handler talks to, and server_context.go
 // what a handler can do through its context.

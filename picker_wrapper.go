@@ -142,7 +142,7 @@ func readyLink(r balancer.PickResult) *link {
 // error that has a status drops the RPC.
 func pickError(err error, wait bool) (dropped bool, final error) {
 	if _, ok := status.FromError(err); ok {
-		return true, controlPlaneError("received picker error", err)
+		return true, controlPlaneError("received picker error with", err)
 	}
 	if wait {
 		return false, nil
@@ -170,7 +170,7 @@ func controlPlaneError(from string, err error) error {
 	switch s.Code() {
 	case codes.OK, codes.InvalidArgument, codes.NotFound, codes.AlreadyExists, codes.FailedPrecondition,
 		codes.Aborted, codes.OutOfRange, codes.DataLoss:
-		return status.Errorf(codes.Internal, "%s with illegal status: %v", from, err)
+		return status.Errorf(codes.Internal, "%s illegal status: %v", from, err)
 	}
 	return err
 }

@@ -12,6 +12,7 @@ import (
 
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/internal/channelz"
+	"google.golang.org/grpc/internal/rpcconfig"
 	"google.golang.org/grpc/internal/transport"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/stats"
@@ -147,7 +148,17 @@ func (s *Server) handshake(h *handshake) {
 		return
 	}
 	p := &peer.Peer{Addr: nc.RemoteAddr(), LocalAddr: nc.LocalAddr(), AuthInfo: auth}
+	router, drain, err := s.routerOf(raw)
+	if err != nil {
+		s.forgetHandshake(h)
+		logger.Warningf("grpc: the connection with %v is refused: %v", raw.RemoteAddr(), err)
+		_ = nc.Close()
+		return
+	}
 	ctx := s.beginConn(p)
+	if router != nil {
+		ctx = rpcconfig.NewConnContext(ctx, router)
+	}
 	c := transport.NewServer(ctx, nc, p, &s.opts.transport, (*serverHandler)(s))
 	if s.channelz != nil {
 		c.Watch()
@@ -159,6 +170,7 @@ func (s *Server) handshake(h *handshake) {
 	}
 	c.Start()
 	s.started(c)
+	drain.started(c)
 	if logger.V(2) {
 		if why := c.WhyNot(); why != "" {
 			logger.Infof("grpc: the connection with %v keeps a goroutine and a buffer while it is idle: %s", p.Addr, why)

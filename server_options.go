@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/internal/rpcconfig"
 	"google.golang.org/grpc/internal/transport"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/mem"
@@ -38,6 +39,7 @@ type serverOptions struct {
 	unknownHandler  *StreamDesc
 	waitForHandlers bool
 	stats           []stats.Handler
+	rpcConfig       rpcconfig.Source // nil: connections have no Router
 }
 
 func defaultServerOptions() serverOptions {
@@ -52,6 +54,9 @@ func (o *serverOptions) add(opt ServerOption) {
 	}
 	if p, ok := opt.(interface{ ServerMaxBytesHeld() int64 }); ok {
 		o.transport.MaxBytesHeld = p.ServerMaxBytesHeld()
+	}
+	if p, ok := opt.(interface{ ServerRPCConfig() rpcconfig.Source }); ok {
+		o.rpcConfig = p.ServerRPCConfig()
 	}
 	// An option that is two in one, as package orca has.
 	if p, ok := opt.(interface{ NextServerOption() ServerOption }); ok {

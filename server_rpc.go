@@ -112,6 +112,10 @@ func (s *Server) run(ctx context.Context, st serverCall, m *method) error {
 	if m == nil {
 		return end(st, s.unknown(st.Method()))
 	}
+	ctx, err := s.route(ctx, m)
+	if err != nil {
+		return end(st, err)
+	}
 	if err := s.settleCompression(st); err != nil {
 		return end(st, err)
 	}

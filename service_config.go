@@ -11,6 +11,7 @@ import (
 	_ "google.golang.org/grpc/balancer/roundrobin" // registers round_robin
 	"google.golang.org/grpc/internal/balancer/gracefulswitch"
 	"google.golang.org/grpc/internal/balancer/pickfirst"
+	"google.golang.org/grpc/internal/rpcconfig"
 	internalserviceconfig "google.golang.org/grpc/internal/serviceconfig"
 	"google.golang.org/grpc/serviceconfig"
 )
@@ -99,10 +100,33 @@ func (sc *ServiceConfig) method(path string) MethodConfig {
 type channelConfig struct {
 	*ServiceConfig
 	throttle *retryThrottle // nil: retries are not throttled
+	selector *selectorTurn  // nil: the methods' names decide
 }
 
 func newChannelConfig(sc *ServiceConfig) *channelConfig {
 	return &channelConfig{ServiceConfig: sc, throttle: newRetryThrottle(sc.throttling)}
+}
+
+// holds says that c is what channels make of sc.
+func (c *channelConfig) holds(sc *ServiceConfig) bool {
+	return c != nil && (c.ServiceConfig == sc || sc.json != "" && c.json == sc.json)
+}
+
+// with returns c, which may be nil, with another service config and Selector: c itself if
+// they are what it has. What belongs to a service config stays with it.
+func (c *channelConfig) with(sc *ServiceConfig, s rpcconfig.Selector) *channelConfig {
+	same := c.holds(sc)
+	switch {
+	case same && c.selector.isFor(s):
+		return c
+	case same:
+		return &channelConfig{c.ServiceConfig, c.throttle, newSelectorTurn(s)}
+	case sc == noServiceConfig && s == nil:
+		return emptyConfig
+	}
+	next := newChannelConfig(sc)
+	next.selector = newSelectorTurn(s)
+	return next
 }
 
 // errNotOurs refuses service configs that this package did not parse.

@@ -11,6 +11,8 @@ import (
 
 	"google.golang.org/grpc/credentials"
 	estats "google.golang.org/grpc/experimental/stats"
+	"google.golang.org/grpc/internal/backendlabel"
+	"google.golang.org/grpc/resolver"
 )
 
 // The metrics of subchannels (gRFC A94). None is on unless a program asks for it.
@@ -80,9 +82,18 @@ func (l *link) leave(reason string) {
 
 // opened counts a connection that came up.
 func (l *link) opened() {
-	cc := l.ac.cc
-	attemptsSucceeded.Record(cc.opts.recorders, 1, cc.target, "", "")
-	openConnections.Record(cc.opts.recorders, 1, cc.target, "", l.security(), "")
+	cc, labels := l.ac.cc, backendlabel.Of(*l.addr)
+	attemptsSucceeded.Record(cc.opts.recorders, 1, cc.target, labels.BackendService, labels.Locality)
+	openConnections.Record(cc.opts.recorders, 1, cc.target, labels.BackendService, l.security(), labels.Locality)
+}
+
+// failedToConnect counts an attempt to connect to one of the addresses.
+func (cc *ClientConn) failedToConnect(addrs []resolver.Address) {
+	var labels backendlabel.Labels
+	if len(addrs) > 0 {
+		labels = backendlabel.Of(addrs[0])
+	}
+	attemptsFailed.Record(cc.opts.recorders, 1, cc.target, labels.BackendService, labels.Locality)
 }
 
 // gone counts one that its subchannel has lost.
@@ -93,8 +104,9 @@ func (l *link) gone(cc *ClientConn) {
 	if reason == "" {
 		reason = unknown
 	}
-	disconnections.Record(cc.opts.recorders, 1, cc.target, "", "", reason)
-	openConnections.Record(cc.opts.recorders, -1, cc.target, "", l.security(), "")
+	labels := backendlabel.Of(*l.addr)
+	disconnections.Record(cc.opts.recorders, 1, cc.target, labels.BackendService, labels.Locality, reason)
+	openConnections.Record(cc.opts.recorders, -1, cc.target, labels.BackendService, l.security(), labels.Locality)
 }
 
 // security is the level of the connection, as its credentials have it.

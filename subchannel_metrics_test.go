@@ -16,6 +16,9 @@ import (
 
 	"google.golang.org/grpc/connectivity"
 	estats "google.golang.org/grpc/experimental/stats"
+	"google.golang.org/grpc/internal/backendlabel"
+	"google.golang.org/grpc/resolver"
+	"google.golang.org/grpc/resolver/manual"
 	"google.golang.org/grpc/stats"
 )
 
@@ -63,6 +66,36 @@ func TestSubchannelMetrics(t *testing.T) {
 		`grpc.subchannel.open_connections +1 ["" "NoSecurity" ""]`,
 		`grpc.subchannel.open_connections -1 ["" "NoSecurity" ""]`,
 		`grpc.subchannel.connection_attempts_failed +1 ["" ""]`,
+	} {
+		if !slices.Contains(c.seen, want) {
+			t.Errorf("no %s in %q", want, c.seen)
+		}
+	}
+}
+
+// TestSubchannelLabels: what a policy says of an address goes into the metrics.
+func TestSubchannelLabels(t *testing.T) {
+	s := newRestartable(t)
+	c := &counter{}
+	r := manual.NewBuilderWithScheme("labelled")
+	r.InitialState(resolver.State{Addresses: []resolver.Address{
+		backendlabel.With(resolver.Address{Addr: s.addr}, backendlabel.Labels{BackendService: "service", Locality: "here"}),
+	}})
+	cc := newTestClient(t, "labelled:///x", WithResolvers(r), WithStatsHandler(c), quickBackoff)
+	if err := call(testContext(t), cc, "x"); err != nil {
+		t.Fatal(err)
+	}
+	s.srv.Stop()
+	awaitState(t, cc, connectivity.Idle)
+	cc.Connect()
+	awaitState(t, cc, connectivity.TransientFailure)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, want := range []string{
+		`grpc.subchannel.connection_attempts_succeeded +1 ["service" "here"]`,
+		`grpc.subchannel.open_connections +1 ["service" "NoSecurity" "here"]`,
+		`grpc.subchannel.open_connections -1 ["service" "NoSecurity" "here"]`,
+		`grpc.subchannel.connection_attempts_failed +1 ["service" "here"]`,
 	} {
 		if !slices.Contains(c.seen, want) {
 			t.Errorf("no %s in %q", want, c.seen)

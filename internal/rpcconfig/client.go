@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package rpcconfig is how one RPC comes by what it goes by, where a method's name alone
+// does not decide that.
+//
+// On the client a resolver says so (gRFC A31): it puts a [Selector] into its state with
+// [WithSelector], and the channel asks it once for each RPC. On the server the listener
+// does (gRFC A36): a server option brings a [Source], which gives each connection a
+// [Router], and the server asks that once for each RPC.
+//
+// The package holds the shapes only. Where nothing of it is set, RPCs pay nothing for it.
+package rpcconfig
+
+import (
+	"context"
+
+	"google.golang.org/grpc/internal/serviceconfig"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/resolver"
+)
+
+// Selector chooses what an RPC of a channel goes by. The channel uses it for as long as the
+// state that it came with is the resolver's last one.
+type Selector interface {
+	// Select is called once for each RPC, before its options and interceptors of its
+	// own are looked at; method is "/package.Service/Method", and ctx holds the metadata
+	// that the RPC is to send. Any number of calls run at once. It must not block, and
+	// must not call the resolver's ClientConn.
+	//
+	// An error ends the RPC. It should be a status; one that only a server's application
+	// may use becomes Internal (gRFC A54).
+	Select(ctx context.Context, method string) (Choice, error)
+}
+
+// Choice is what a Selector says of an RPC. The zero value is an RPC for which nothing is
+// configured.
+type Choice struct {
+	// Context is the context of the RPC, which derives from the one that Select was
+	// given: the balancer finds in it what is meant for it. nil stands for that one.
+	Context context.Context
+	// Method stands in for what the service config says of the method.
+	Method serviceconfig.MethodConfig
+	// Committed is called exactly once: when no further attempt of the RPC will be made,
+	// and so nothing more be picked, and at the latest when the RPC ends, however it does.
+	// It must not block nor use the RPC: locks of the RPC's may be held. May be nil.
+	Committed func()
+	// Interceptor stands around the RPC, inside the channel's own. May be nil.
+	Interceptor Interceptor
+}
+
+// Interceptor is a client's HTTP filter (gRFC A39), configured for one RPC.
+type Interceptor interface {
+	// Begin begins the RPC: it calls next, once, with ctx or a context derived from it,
+	// and returns what that does or a stream that wraps it; or it returns an error, which
+	// should be a status, and there is no RPC. A unary RPC is to it a stream of one
+	// message each way. next fails if it is called again.
+	Begin(ctx context.Context, rpc RPC, next func(context.Context) (Stream, error)) (Stream, error)
+}
+
+// RPC is what an Interceptor is told of an RPC.
+type RPC struct {
+	Method string // "/package.Service/Method"
+	// These say who may send more than one message.
+	ClientStreams, ServerStreams bool
+}
+
+// Stream has the methods of grpc.ClientStream, which says what they do.
+type Stream interface {
+	Header() (metadata.MD, error)
+	Trailer() metadata.MD
+	CloseSend() error
+	Context() context.Context
+	SendMsg(m any) error
+	RecvMsg(m any) error
+}
+
+// selectorKey is where a resolver's state has its Selector.
+type selectorKey struct{}
+
+// WithSelector returns s with the Selector that RPCs go by once the channel's balancer has
+// taken the state. When UpdateState returns, no call of the Selector before it runs any
+// more, nor will one: what only that one could choose may then be given up.
+//
+// Selectors are compared with ==, unless they can't be.
+func WithSelector(s resolver.State, selector Selector) resolver.State {
+	s.Attributes = s.Attributes.WithValue(selectorKey{}, selector)
+	return s
+}
+
+// SelectorOf returns the Selector of a state, nil if it has none.
+func SelectorOf(s resolver.State) Selector {
+	selector, _ := s.Attributes.Value(selectorKey{}).(Selector)
+	return selector
+}
+
+// Chain makes one Interceptor of several, nil of none. The first is the outermost.
+func Chain(list ...Interceptor) Interceptor {
+	switch len(list) {
+	case 0:
+		return nil
+	case 1:
+		return list[0]
+	}
+	return chain(list)
+}
+
+type chain []Interceptor
+
+// Begin implements Interceptor.
+func (c chain) Begin(ctx context.Context, rpc RPC, next func(context.Context) (Stream, error)) (Stream, error) {
+	for i := len(c) - 1; i > 0; i-- {
+		after := next
+		next = func(ctx context.Context) (Stream, error) { return c[i].Begin(ctx, rpc, after) }
+	}
+	return c[0].Begin(ctx, rpc, next)
+}
