@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package authz
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"google.golang.org/grpc/internal/rbac"
+)
+
+// authorizationPolicy is the JSON of gRFC A43, with the audit of gRFC A59.
+type authorizationPolicy struct {
+	Name       string              `json:"name"`
+	DenyRules  []rule              `json:"deny_rules"`
+	AllowRules []rule              `json:"allow_rules"`
+	Audit      auditLoggingOptions `json:"audit_logging_options"`
+}
+
+type rule struct {
+	Name    string  `json:"name"`
+	Source  peer    `json:"source"`
+	Request request `json:"request"`
+}
+
+type peer struct {
+	Principals []string `json:"principals"`
+}
+
+type request struct {
+	Paths   []string `json:"paths"`
+	Headers []header `json:"headers"`
+}
+
+type header struct {
+	Key    string   `json:"key"`
+	Values []string `json:"values"`
+}
+
+type auditLoggingOptions struct {
+	Condition string        `json:"audit_condition"`
+	Loggers   []auditLogger `json:"audit_loggers"`
+}
+
+type auditLogger struct {
+	Name     string           `json:"name"`
+	Config   *structpb.Struct `json:"config"`
+	Optional bool             `json:"is_optional"`
+}
+
+// parsePolicy makes the engines of a policy: that of the deny rules, if there are any,
+// and that of the allow rules. A field that this version doesn't know is an error, as
+// leaving it out could let somebody in (A43).
+func parsePolicy(text string) (rbac.Chain, error) {
+	var p authorizationPolicy
+	d := json.NewDecoder(strings.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&p); err != nil {
+		return nil, fmt.Errorf("failed to unmarshal policy: %w", err)
+	}
+	if p.Name == "" {
+		return nil, errors.New(`"name" is not present`)
+	}
+	if len(p.AllowRules) == 0 {
+		return nil, errors.New(`"allow_rules" is not present`)
+	}
+	allow, err := parseRules(p.Name, p.AllowRules)
+	if err != nil {
+		return nil, fmt.Errorf(`"allow_rules" %w`, err)
+	}
+	deny, err := parseRules(p.Name, p.DenyRules)
+	if err != nil {
+		return nil, fmt.Errorf(`"deny_rules" %w`, err)
+	}
+	onDeny, onAllow, err := p.Audit.engines()
+	if err != nil {
+		return nil, err
+	}
+	loggers, err := p.Audit.parseLoggers()
+	if err != nil {
+		return nil, err
+	}
+	built := loggers.Build()
+	onDeny.PolicyName, onDeny.Loggers = p.Name, built
+	onAllow.PolicyName, onAllow.Loggers = p.Name, built
+	allowing := &rbac.Engine{Action: rbac.Allow, Rules: allow, Audit: onAllow}
+	if len(deny) == 0 {
+		return rbac.Chain{allowing}, nil
+	}
+	return rbac.Chain{{Action: rbac.Deny, Rules: deny, Audit: onDeny}, allowing}, nil
+}
+
+func parseRules(policy string, rules []rule) ([]rbac.Rule, error) {
+	parsed := make([]rbac.Rule, len(rules))
+	for i, r := range rules {
+		if r.Name == "" {
+			return nil, fmt.Errorf(`%d: "name" is not present`, i)
+		}
+		permission, err := parseRequest(r.Request)
+		if err != nil {
+			return nil, fmt.Errorf("%d: %w", i, err)
+		}
+		parsed[i] = rbac.Rule{
+			Name:       policy + "_" + r.Name,
+			Permission: permission,
+			Principal:  either(r.Source.Principals, rbac.Principal),
+		}
+	}
+	return parsed, nil
+}
+
+func parseRequest(r request) (rbac.Matcher, error) {
+	all := []rbac.Matcher{either(r.Paths, rbac.Path)}
+	for i, h := range r.Headers {
+		m, err := parseHeader(h)
+		if err != nil {
+			return nil, fmt.Errorf(`"headers" %d: %w`, i, err)
+		}
+		all = append(all, m)
+	}
+	return rbac.AllOf(all...), nil
+}
+
+func parseHeader(h header) (rbac.Matcher, error) {
+	key := strings.ToLower(h.Key)
+	switch {
+	case key == "":
+		return nil, errors.New(`"key" is not present`)
+	case !supported(key):
+		return nil, fmt.Errorf(`unsupported "key" %s`, key)
+	case len(h.Values) == 0:
+		return nil, errors.New(`"values" is not present`)
+	}
+	return either(h.Values, func(t rbac.Text) rbac.Matcher {
+		return rbac.Header(rbac.HeaderMatch{Name: key, Value: &t})
+	}), nil
+}
+
+// supported is false for the headers that a policy can't ask about: those of HTTP and
+// gRPC themselves, and of a single hop.
+func supported(key string) bool {
+	switch key {
+	case "host", "connection", "keep-alive", "proxy-authenticate", "proxy-authorization",
+		"te", "trailer", "transfer-encoding", "upgrade":
+		return false
+	}
+	return !strings.HasPrefix(key, ":") && !strings.HasPrefix(key, "grpc-")
+}
+
+// either matches one of the patterns; anything if there are none.
+func either(patterns []string, matcher func(rbac.Text) rbac.Matcher) rbac.Matcher {
+	if len(patterns) == 0 {
+		return rbac.Always()
+	}
+	ms := make([]rbac.Matcher, len(patterns))
+	for i, p := range patterns {
+		ms[i] = matcher(pattern(p))
+	}
+	return rbac.AnyOf(ms...)
+}
+
+// pattern reads "*", "abc*", "*abc" or "abc". No other asterisk means anything.
+func pattern(p string) rbac.Text {
+	switch {
+	case p == "*":
+		return rbac.NonEmpty()
+	case strings.HasSuffix(p, "*"):
+		return rbac.Prefix(strings.TrimSuffix(p, "*"))
+	case strings.HasPrefix(p, "*"):
+		return rbac.Suffix(strings.TrimPrefix(p, "*"))
+	}
+	return rbac.Exact(p)
+}
+
+// engines divides the condition between the two engines, so that each RPC is audited at
+// most once (the table of gRFC A59).
+func (o auditLoggingOptions) engines() (deny, allow rbac.Audit, err error) {
+	switch o.Condition {
+	case "", "NONE":
+	case "ON_DENY":
+		deny.OnDeny, allow.OnDeny = true, true
+	case "ON_ALLOW":
+		allow.OnAllow = true
+	case "ON_DENY_AND_ALLOW":
+		deny.OnDeny, allow.OnDeny, allow.OnAllow = true, true, true
+	default:
+		err = fmt.Errorf("failed to parse AuditCondition %v. Allowed values {NONE, ON_DENY, ON_ALLOW, ON_DENY_AND_ALLOW}", o.Condition)
+	}
+	return deny, allow, err
+}
+
+func (o auditLoggingOptions) parseLoggers() (rbac.Loggers, error) {
+	configs := make([]rbac.LoggerConfig, len(o.Loggers))
+	for i, l := range o.Loggers {
+		if l.Name == "" {
+			return nil, fmt.Errorf("missing required field: name in audit_logging_options.audit_loggers[%d]", i)
+		}
+		config, err := json.Marshal(l.Config.AsMap())
+		if err != nil {
+			return nil, fmt.Errorf("audit_logging_options.audit_loggers[%d]: %w", i, err)
+		}
+		configs[i] = rbac.LoggerConfig{Name: l.Name, Config: config, Optional: l.Optional}
+	}
+	return rbac.ParseLoggers(configs)
+}
