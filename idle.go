@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc/internal/alarm"
+	"google.golang.org/grpc/internal/clock"
 )
 
 // idleness decides when a channel goes idle: after a while without an RPC. It is
@@ -21,7 +22,7 @@ type idleness struct {
 	// active is how many RPCs there are. In idle mode asleep is added, so that
 	// the RPC which wakes the channel finds a negative number.
 	active   atomic.Int64
-	lastUsed atomic.Int64 // when the last RPC ended, in nanoseconds of monotonic
+	lastUsed atomic.Int64 // when the last RPC ended, in nanoseconds of package clock
 
 	mu     sync.Mutex // held while the mode changes
 	alarm  alarm.Alarm
@@ -49,7 +50,7 @@ func (i *idleness) begin() {
 // end counts the end of an RPC.
 func (i *idleness) end() {
 	if i.active.Add(-1) == 0 && i.timeout > 0 {
-		i.lastUsed.Store(monotonic())
+		i.lastUsed.Store(clock.Now())
 	}
 }
 
@@ -62,7 +63,7 @@ func (i *idleness) wake() error {
 	}
 	err := i.owner.leaveIdle()
 	i.active.Add(-asleep)
-	i.lastUsed.Store(monotonic())
+	i.lastUsed.Store(clock.Now())
 	i.arm(i.timeout)
 	return err
 }
@@ -81,7 +82,7 @@ func (i *idleness) Ring() {
 	if i.closed || i.active.Load() < 0 {
 		return
 	}
-	quiet := time.Duration(monotonic() - i.lastUsed.Load())
+	quiet := time.Duration(clock.Now() - i.lastUsed.Load())
 	switch {
 	case i.active.Load() > 0:
 		i.arm(i.timeout)
@@ -101,8 +102,3 @@ func (i *idleness) close() {
 	i.closed = true
 	i.alarm.Stop()
 }
-
-var processStart = time.Now()
-
-// monotonic is the time since the process began, in nanoseconds.
-func monotonic() int64 { return int64(time.Since(processStart)) }

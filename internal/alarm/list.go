@@ -8,6 +8,8 @@ package alarm
 import (
 	"sync"
 	"time"
+
+	"google.golang.org/grpc/internal/clock"
 )
 
 // Owner is who is rung.
@@ -40,6 +42,8 @@ func Drop(o Owner) { all.drop(o) }
 // Left returns how long it is until o is rung.
 func Left(o Owner) (left time.Duration, set bool) { return all.left(o) }
 
+func now() time.Duration { return time.Duration(clock.Now()) }
+
 // all are the deadlines of the process.
 var all list
 
@@ -56,12 +60,8 @@ type deadline struct {
 	owner Owner
 }
 
-var begin = time.Now().Add(-time.Second) // 0 is never a time
-
-func clock() time.Duration { return time.Since(begin) }
-
 func (l *list) set(o Owner, after time.Duration) {
-	at := clock() + after
+	at := now() + after
 	if over := at % step; over > 0 && after >= coarse {
 		at += step - over
 	}
@@ -93,7 +93,7 @@ func (l *list) left(o Owner) (time.Duration, bool) {
 	if i < 0 {
 		return 0, false
 	}
-	return l.heap[i].at - clock(), true
+	return l.heap[i].at - now(), true
 }
 
 // ring rings those whose time has come.
@@ -116,7 +116,7 @@ func (l *list) ring() {
 func (l *list) take(due []Owner) (n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for now := clock(); n < len(due) && len(l.heap) > 0 && l.heap[0].at <= now; n++ {
+	for t := now(); n < len(due) && len(l.heap) > 0 && l.heap[0].at <= t; n++ {
 		due[n] = l.heap[0].owner
 		l.remove(0)
 	}
@@ -143,10 +143,10 @@ func (l *list) arm() {
 	}
 	l.next = at
 	if l.timer == nil {
-		l.timer = time.AfterFunc(at-clock(), l.ring)
+		l.timer = time.AfterFunc(at-now(), l.ring)
 		return
 	}
-	l.timer.Reset(at - clock())
+	l.timer.Reset(at - now())
 }
 
 func (l *list) remove(i int) {

@@ -15,7 +15,7 @@ type counted struct {
 	rung []time.Duration
 }
 
-func (c *counted) Ring()       { c.rung = append(c.rung, clock()) }
+func (c *counted) Ring()       { c.rung = append(c.rung, now()) }
 func (c *counted) Seat() *Seat { return &c.seat }
 
 // Random deadlines are met when they are due, those that are far off up to a step later,
@@ -33,7 +33,7 @@ func model(t *testing.T, rnd *rand.Rand) {
 	settle := func(d time.Duration) {
 		time.Sleep(d)
 		synctest.Wait()
-		now := clock()
+		now := now()
 		for o, at := range due {
 			switch n := len(o.rung); {
 			case n > 1:
@@ -58,7 +58,7 @@ func model(t *testing.T, rnd *rand.Rand) {
 			settle(time.Duration(rnd.Int64N(int64(5 * time.Second))))
 		default:
 			after := time.Duration(rnd.Int64N(int64(3 * time.Minute)))
-			due[o] = clock() + after
+			due[o] = now() + after
 			l.set(o, after)
 		}
 		l.check(t)

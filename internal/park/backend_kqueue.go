@@ -8,6 +8,8 @@ import (
 	"os"
 	"sync"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 const supported = true
@@ -22,7 +24,7 @@ const supported = true
 type kqueue struct {
 	fd           int
 	stopR, stopW int
-	events       [batch]syscall.Kevent_t // owned by the goroutine in wait
+	events       [batch]unix.Kevent_t // owned by the goroutine in wait
 
 	mu     sync.Mutex
 	tokens map[int]uint64
@@ -34,13 +36,13 @@ func newBackend() (backend, error) {
 	var pipe [2]int
 	var err error
 	syscall.ForkLock.RLock()
-	if k.fd, err = syscall.Kqueue(); err == nil {
-		syscall.CloseOnExec(k.fd)
-		if err = syscall.Pipe(pipe[:]); err != nil {
-			syscall.Close(k.fd)
+	if k.fd, err = unix.Kqueue(); err == nil {
+		unix.CloseOnExec(k.fd)
+		if err = unix.Pipe(pipe[:]); err != nil {
+			unix.Close(k.fd)
 		} else {
-			syscall.CloseOnExec(pipe[0])
-			syscall.CloseOnExec(pipe[1])
+			unix.CloseOnExec(pipe[0])
+			unix.CloseOnExec(pipe[1])
 		}
 	}
 	syscall.ForkLock.RUnlock()
@@ -48,7 +50,7 @@ func newBackend() (backend, error) {
 		return nil, os.NewSyscallError("kqueue", err)
 	}
 	k.stopR, k.stopW = pipe[0], pipe[1]
-	if err := k.change(k.stopR, syscall.EV_ADD); err != nil {
+	if err := k.change(k.stopR, unix.EV_ADD); err != nil {
 		k.gone = true
 		k.close()
 		return nil, err
@@ -60,22 +62,22 @@ func (k *kqueue) arm(fd int, token uint64, _ bool) error {
 	k.mu.Lock()
 	k.tokens[fd] = token
 	k.mu.Unlock()
-	return k.change(fd, syscall.EV_ADD|syscall.EV_ONESHOT)
+	return k.change(fd, unix.EV_ADD|unix.EV_ONESHOT)
 }
 
 func (k *kqueue) disarm(fd int) {
 	k.mu.Lock()
 	delete(k.tokens, fd)
 	k.mu.Unlock()
-	_ = k.change(fd, syscall.EV_DELETE)
+	_ = k.change(fd, unix.EV_DELETE)
 }
 
 func (k *kqueue) change(fd, flags int) error {
-	var ev [1]syscall.Kevent_t
-	syscall.SetKevent(&ev[0], fd, syscall.EVFILT_READ, flags)
+	var ev [1]unix.Kevent_t
+	unix.SetKevent(&ev[0], fd, unix.EVFILT_READ, flags)
 	for {
-		_, err := syscall.Kevent(k.fd, ev[:], nil, nil)
-		if err != syscall.EINTR {
+		_, err := unix.Kevent(k.fd, ev[:], nil, nil)
+		if err != unix.EINTR {
 			return os.NewSyscallError("kevent", err)
 		}
 	}
@@ -83,9 +85,9 @@ func (k *kqueue) change(fd, flags int) error {
 
 func (k *kqueue) wait(tokens []uint64) (int, error) {
 	for {
-		n, err := syscall.Kevent(k.fd, nil, k.events[:], nil)
+		n, err := unix.Kevent(k.fd, nil, k.events[:], nil)
 		switch {
-		case err == syscall.EINTR:
+		case err == unix.EINTR:
 			continue
 		case err != nil:
 			k.mu.Lock()
@@ -104,7 +106,7 @@ func (k *kqueue) wait(tokens []uint64) (int, error) {
 	}
 }
 
-func (k *kqueue) lookUp(events []syscall.Kevent_t, tokens []uint64) (found int, stopped bool) {
+func (k *kqueue) lookUp(events []unix.Kevent_t, tokens []uint64) (found int, stopped bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for i := range events {
@@ -125,13 +127,13 @@ func (k *kqueue) lookUp(events []syscall.Kevent_t, tokens []uint64) (found int, 
 func (k *kqueue) close() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	syscall.Close(k.stopW)
+	unix.Close(k.stopW)
 	if k.gone {
 		k.free()
 	}
 }
 
 func (k *kqueue) free() {
-	syscall.Close(k.stopR)
-	syscall.Close(k.fd)
+	unix.Close(k.stopR)
+	unix.Close(k.fd)
 }

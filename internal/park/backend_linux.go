@@ -5,13 +5,11 @@ package park
 import (
 	"os"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 const supported = true
-
-// epollOneshot is EPOLLONESHOT: an event disarms, so that a busy connection,
-// which never parks, costs nothing.
-const epollOneshot = 1 << 30
 
 // epoll is a set of the kernel's. It is itself a file that the Go runtime's
 // poller waits on, which makes the wait a parked goroutine, not a thread.
@@ -22,19 +20,19 @@ type epoll struct {
 
 	// for wait's callback, owned by the goroutine in wait
 	take   func(fd uintptr) bool
-	events [batch]syscall.EpollEvent
+	events [batch]unix.EpollEvent
 	n      int
 	err    error
 }
 
 func newBackend() (backend, error) {
-	fd, err := syscall.EpollCreate1(syscall.EPOLL_CLOEXEC)
+	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
 		return nil, os.NewSyscallError("epoll_create1", err)
 	}
 	// os.NewFile hands only non-blocking descriptors to the runtime's poller.
-	if err := syscall.SetNonblock(fd, true); err != nil {
-		syscall.Close(fd)
+	if err := unix.SetNonblock(fd, true); err != nil {
+		unix.Close(fd)
 		return nil, os.NewSyscallError("fcntl", err)
 	}
 	e := &epoll{fd: fd, file: os.NewFile(uintptr(fd), "epoll")}
@@ -48,25 +46,26 @@ func newBackend() (backend, error) {
 
 func (e *epoll) arm(fd int, token uint64, first bool) error {
 	slot, gen := splitToken(token)
-	ev := syscall.EpollEvent{
-		Events: syscall.EPOLLIN | syscall.EPOLLRDHUP | epollOneshot,
+	ev := unix.EpollEvent{
+		// An event disarms: a busy connection, which never parks, costs nothing.
+		Events: unix.EPOLLIN | unix.EPOLLRDHUP | unix.EPOLLONESHOT,
 		Fd:     int32(slot), Pad: int32(gen), // together the 64 bits of user data
 	}
 	// The other operation is for a registration that went, or stayed, together
 	// with a duplicate of the descriptor.
-	op, other, wrong := syscall.EPOLL_CTL_MOD, syscall.EPOLL_CTL_ADD, syscall.ENOENT
+	op, other, wrong := unix.EPOLL_CTL_MOD, unix.EPOLL_CTL_ADD, unix.ENOENT
 	if first {
-		op, other, wrong = other, op, syscall.EEXIST
+		op, other, wrong = other, op, unix.EEXIST
 	}
-	err := syscall.EpollCtl(e.fd, op, fd, &ev)
+	err := unix.EpollCtl(e.fd, op, fd, &ev)
 	if err == wrong {
-		err = syscall.EpollCtl(e.fd, other, fd, &ev)
+		err = unix.EpollCtl(e.fd, other, fd, &ev)
 	}
 	return os.NewSyscallError("epoll_ctl", err)
 }
 
 func (e *epoll) disarm(fd int) {
-	_ = syscall.EpollCtl(e.fd, syscall.EPOLL_CTL_DEL, fd, &syscall.EpollEvent{})
+	_ = unix.EpollCtl(e.fd, unix.EPOLL_CTL_DEL, fd, &unix.EpollEvent{})
 }
 
 func (e *epoll) wait(tokens []uint64) (int, error) {
@@ -85,8 +84,8 @@ func (e *epoll) wait(tokens []uint64) (int, error) {
 // takeEvents never blocks; with none, rc.Read waits and calls it again.
 func (e *epoll) takeEvents(fd uintptr) bool {
 	for {
-		n, err := syscall.EpollWait(int(fd), e.events[:], 0)
-		if err == syscall.EINTR {
+		n, err := unix.EpollWait(int(fd), e.events[:], 0)
+		if err == unix.EINTR {
 			continue
 		}
 		e.n, e.err = max(n, 0), os.NewSyscallError("epoll_wait", err)

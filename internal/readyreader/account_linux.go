@@ -5,28 +5,24 @@
 package readyreader
 
 import (
-	"syscall"
 	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
-
-// tcpInfo is the beginning of the kernel's struct tcp_info.
-type tcpInfo struct {
-	state    uint8
-	_        [127]byte
-	received uint64 // tcpi_bytes_received
-}
-
-const tcpEstablished = 1
 
 // received returns how many bytes a TCP socket has received, read or not, and whether
 // it is open in both directions; false for what is not a TCP socket.
+//
+// unix.GetsockoptTCPInfo does not say how much of the struct the kernel has filled in:
+// an old one doesn't count, and must not be taken to have received nothing.
 func received(fd uintptr) (n uint64, open bool) {
-	var info tcpInfo
-	size := uint32(unsafe.Sizeof(info))
-	_, _, errno := syscall.Syscall6(syscall.SYS_GETSOCKOPT, fd, syscall.IPPROTO_TCP, syscall.TCP_INFO,
+	var info unix.TCPInfo
+	want := uint32(unsafe.Offsetof(info.Bytes_received) + unsafe.Sizeof(info.Bytes_received))
+	size := want
+	_, _, errno := unix.Syscall6(unix.SYS_GETSOCKOPT, fd, unix.IPPROTO_TCP, unix.TCP_INFO,
 		uintptr(unsafe.Pointer(&info)), uintptr(unsafe.Pointer(&size)), 0)
-	if errno != 0 || size < uint32(unsafe.Sizeof(info)) { // an old kernel
+	if errno != 0 || size < want {
 		return 0, false
 	}
-	return info.received, info.state == tcpEstablished
+	return info.Bytes_received, info.State == unix.BPF_TCP_ESTABLISHED
 }

@@ -55,17 +55,6 @@ type Pollable interface {
 	RawConn() syscall.RawConn
 }
 
-// ReadFull reads len(p) bytes that are known to follow, such as the payload of
-// a frame whose header was parsed. Unlike with io.ReadFull a stream that ends
-// is io.ErrUnexpectedEOF even before the first byte.
-func ReadFull(b Buffered, p []byte) (int, error) {
-	n, err := io.ReadFull(b, p)
-	if err == io.EOF && len(p) > 0 {
-		err = io.ErrUnexpectedEOF
-	}
-	return n, err
-}
-
 // endOfStream is what a Peek that needs more reports when the stream ended.
 func endOfStream(err error, buffered int) error {
 	if err == io.EOF && buffered > 0 {

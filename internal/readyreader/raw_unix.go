@@ -12,6 +12,7 @@ import (
 	"sync"
 	"syscall"
 
+	"golang.org/x/sys/unix"
 	"google.golang.org/grpc/mem"
 )
 
@@ -277,9 +278,9 @@ func HasInput(rc syscall.RawConn) (has bool) {
 func isReadable(fd uintptr) bool {
 	var b [1]byte
 	for {
-		_, _, err := syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
-		if err != syscall.EINTR {
-			return err != syscall.EAGAIN
+		_, _, err := unix.Recvfrom(int(fd), b[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
+		if err != unix.EINTR {
+			return err != unix.EAGAIN
 		}
 	}
 }

@@ -87,7 +87,7 @@ func (a *attacker) settle() (resets []frame.ErrCode) {
 
 // headers opens stream id with a block.
 func (a *attacker) headers(id uint32, block []byte, end bool) {
-	a.send(frame.AppendHeaders(nil, frame.HeadersParams{StreamID: id, Block: block, EndStream: end}))
+	a.send(fieldBlock(headersParams{StreamID: id, Block: block, EndStream: end}))
 }
 
 func dataFrame(id uint32, announced int, payload []byte) []byte {
@@ -163,7 +163,7 @@ func TestBytesThatCome(t *testing.T) {
 	}
 	a.settle()
 	lent, held, sent := imem.Default().Stats().Bytes, s.only().Stats().Held, a.sent
-	message := grpcwire.AppendPrefix(nil, false, 1<<20)
+	message := messagePrefix(1 << 20)
 	for i := range streams {
 		a.send(dataFrame(uint32(1+2*i), 6, append(message[:5:5], 'x')))
 	}
@@ -186,7 +186,7 @@ func TestTinyMessages(t *testing.T) {
 			a.headers(1, block(requestFields...), false)
 			a.settle()
 			before, sent := heap(), a.sent
-			message := append(grpcwire.AppendPrefix(nil, false, uint32(size)), make([]byte, size)...)
+			message := append(messagePrefix(uint32(size)), make([]byte, size)...)
 			frame := dataFrame(1, 1000*len(message), bytes.Repeat(message, 1000))
 			for range n / 1000 {
 				a.send(frame)
@@ -209,7 +209,7 @@ func TestIncompleteBlocks(t *testing.T) {
 	s := startServer(t, "memory", ServerConfig{}, idleHandler)
 	a := attack(t, s)
 	a.settle()
-	part := frame.AppendHeaders(nil, frame.HeadersParams{StreamID: 1, Block: block(requestFields...)})
+	part := fieldBlock(headersParams{StreamID: 1, Block: block(requestFields...)})
 	part[4] &^= byte(frame.FlagEndHeaders)
 	more := append([]byte{0, 0x40, 0, byte(frame.Continuation), 0, 0, 0, 0, 1}, make([]byte, 16<<10)...)
 	var before, after runtime.MemStats
@@ -235,7 +235,7 @@ func TestMalformedIncompleteBlocks(t *testing.T) {
 	s := startServer(t, "memory", ServerConfig{}, idleHandler)
 	a := attack(t, s)
 	a.settle()
-	part := frame.AppendHeaders(nil, frame.HeadersParams{StreamID: 1, Block: block("x", "y", ":path", "/a/b")})
+	part := fieldBlock(headersParams{StreamID: 1, Block: block("x", "y", ":path", "/a/b")})
 	part[4] &^= byte(frame.FlagEndHeaders)
 	a.send(part)
 	more := append([]byte{0, 0x40, 0, byte(frame.Continuation), 0, 0, 0, 0, 1}, make([]byte, 16<<10)...)
@@ -279,7 +279,7 @@ func TestRefusedRequests(t *testing.T) {
 			bad := block(fields...)
 			var flood []byte
 			for i := range n {
-				flood = frame.AppendHeaders(flood, frame.HeadersParams{StreamID: uint32(1 + 2*i), Block: bad})
+				flood = append(flood, fieldBlock(headersParams{StreamID: uint32(1 + 2*i), Block: bad})...)
 			}
 			before := goroutinesMade()
 			a.send(flood)
@@ -302,7 +302,7 @@ func TestRefusalsInWindows(t *testing.T) {
 	get := block(append([]string{":method", "GET"}, requestFields[2:]...)...)
 	var flood []byte
 	for i := range n {
-		flood = frame.AppendHeaders(flood, frame.HeadersParams{StreamID: uint32(1 + 2*i), Block: get, EndStream: true})
+		flood = append(flood, fieldBlock(headersParams{StreamID: uint32(1 + 2*i), Block: get, EndStream: true})...)
 	}
 	a.send(append(flood, frame.AppendPing(nil, false, [8]byte{255})...))
 	texts, ends := 0, 0
@@ -361,7 +361,7 @@ func TestClientHoldsLittle(t *testing.T) {
 				if first {
 					answer, first = insert, false
 				}
-				f := frame.AppendHeaders(nil, frame.HeadersParams{StreamID: h.StreamID, Block: answer})
+				f := fieldBlock(headersParams{StreamID: h.StreamID, Block: answer})
 				sent += int64(len(f))
 				p.write(f)
 			case h.Type == frame.Ping && !h.Flags.Has(frame.FlagAck):
@@ -409,7 +409,7 @@ func TestBoundOfWhatIsHeld(t *testing.T) {
 	const bound = 1 << 20
 	s := startServer(t, "memory", ServerConfig{Tuning: Tuning{MaxBytesHeld: bound}, Policy: oftenPings}, idleHandler)
 	a := attack(t, s)
-	body := append(grpcwire.AppendPrefix(nil, false, 1<<20), make([]byte, 16000-grpcwire.PrefixLen)...)
+	body := append(messagePrefix(1<<20), make([]byte, 16000-grpcwire.PrefixLen)...)
 	id := uint32(1)
 	open := func() (resets []frame.ErrCode) {
 		a.headers(id, block(requestFields...), false)
@@ -444,7 +444,7 @@ func TestBoundOfWhatIsHeld(t *testing.T) {
 		t.Errorf("%d bytes are charged, %d in all", got, all)
 	}
 	// A field block is not a stream, and of any size.
-	part := frame.AppendHeaders(nil, frame.HeadersParams{StreamID: id + 2, Block: block(requestFields...)})
+	part := fieldBlock(headersParams{StreamID: id + 2, Block: block(requestFields...)})
 	part[4] &^= byte(frame.FlagEndHeaders)
 	a.send(part)
 	more := append([]byte{0, 0x40, 0, byte(frame.Continuation), 0}, binary.BigEndian.AppendUint32(nil, id+2)...)

@@ -67,13 +67,10 @@ func TestInboxIsCompact(t *testing.T) {
 		var a grpcwire.Assembler
 		a.Init(mem.DefaultBufferPool(), 1<<20)
 		var q inbox
-		wire := grpcwire.AppendPrefix(nil, false, uint32(n))
+		wire := messagePrefix(uint32(n))
 		wire = append(wire, make([]byte, n)...)
 		for sent := len(wire); sent < 1<<16; sent += len(wire) {
-			_, m, complete, err := a.Feed(wire)
-			if !complete || err != nil {
-				t.Fatal(complete, err)
-			}
+			m := assemble(t, &a, wire)
 			if q.push(m) {
 				a.Reuse(m)
 			}
@@ -84,4 +81,21 @@ func TestInboxIsCompact(t *testing.T) {
 		a.Abort()
 		q.drop()
 	}
+}
+
+// assemble is the message that wire, which arrives in one piece, makes.
+func assemble(t *testing.T, a *grpcwire.Assembler, wire []byte) (m grpcwire.Message) {
+	complete := false
+	for n := 0; n < len(wire); {
+		k := copy(a.Space(len(wire)-n, 2*(len(wire)-n)), wire[n:])
+		n += k
+		var err error
+		if m, complete, err = a.Filled(k); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !complete {
+		t.Fatal("the message is not complete")
+	}
+	return m
 }

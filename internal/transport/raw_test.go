@@ -8,6 +8,7 @@ import (
 	"net"
 	"testing"
 
+	"google.golang.org/grpc/internal/transport/grpcwire"
 	"google.golang.org/grpc/internal/transport/h2/frame"
 	"google.golang.org/grpc/internal/transport/h2/hpack"
 	"google.golang.org/grpc/test/bufconn"
@@ -72,12 +73,31 @@ var (
 	responseFields = []string{":status", "200", "content-type", "application/grpc"}
 )
 
+// headersParams is a field block to send, already encoded.
+type headersParams struct {
+	StreamID  uint32
+	Block     []byte
+	EndStream bool
+}
+
+// fieldBlock is the HEADERS frame, and the CONTINUATION frames, of p.
+func fieldBlock(p headersParams) []byte {
+	b := append(frame.ReserveHeaders(nil), p.Block...)
+	return frame.FinishHeaders(b, 0, p.StreamID, p.EndStream, 0)
+}
+
+// messagePrefix is what stands before an uncompressed message of n bytes.
+func messagePrefix(n uint32) []byte {
+	p := grpcwire.Prefix(false, n)
+	return p[:]
+}
+
 func headers(end bool, pairs ...[]string) []byte {
 	var all []string
 	for _, p := range pairs {
 		all = append(all, p...)
 	}
-	return frame.AppendHeaders(nil, frame.HeadersParams{StreamID: 1, Block: block(all...), EndStream: end})
+	return fieldBlock(headersParams{StreamID: 1, Block: block(all...), EndStream: end})
 }
 
 // reply reads until a field block and returns its fields.

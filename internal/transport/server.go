@@ -6,8 +6,8 @@ import (
 	"context"
 	"net"
 	"net/http"
-	"time"
 
+	"google.golang.org/grpc/internal/clock"
 	"google.golang.org/grpc/internal/tlsconn"
 	"google.golang.org/grpc/internal/transport/h2"
 	"google.golang.org/grpc/internal/transport/h2/frame"
@@ -46,9 +46,6 @@ type Server struct {
 	// Place is the handler's own: where it keeps the connection.
 	Place int32
 }
-
-// began is what the clock of pings began with.
-var began = time.Now().Add(-1)
 
 // NewServer serves calls on nc, whose handshake is done and brought p. The
 // values of ctx are those of every call's context; its end means nothing.
@@ -150,7 +147,7 @@ func (h *serverHandler) Ready() {}
 // PingReceived implements h2.Handler.
 func (h *serverHandler) PingReceived(streams int, sent bool) error {
 	p := pingCount{h.lastPing, h.strikes}
-	err := p.ping(&h.cfg.Policy, int64(time.Since(began)), streams, sent)
+	err := p.ping(&h.cfg.Policy, clock.Now(), streams, sent)
 	h.lastPing, h.strikes = p.last, p.strikes
 	return err
 }

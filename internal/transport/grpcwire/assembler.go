@@ -24,7 +24,7 @@ type Message struct {
 
 // An Assembler puts the messages of one stream together from the payloads of its DATA
 // frames. The reader of the connection asks for Space, puts bytes there, and says with
-// Filled how many; [Assembler.Feed] does that for bytes that are in memory already.
+// Filled how many.
 //
 // It holds a buffer only while a message is incomplete. That buffer, but for what the pool
 // rounds its size up by, is never longer than 256 bytes, twice what has arrived, and
@@ -109,17 +109,6 @@ func (a *Assembler) Reuse(m Message) {
 	if b, ok := m.Data.(*mem.SliceBuffer); ok && a.buf == nil {
 		a.buf = (*[]byte)(b)
 	}
-}
-
-// Feed copies bytes of p into the message in assembly, up to its end, and returns how
-// many it took: all of p unless complete or an error says otherwise.
-func (a *Assembler) Feed(p []byte) (n int, m Message, complete bool, err error) {
-	for n < len(p) && !complete && err == nil {
-		k := copy(a.Space(len(p)-n, 2*(len(p)-n)), p[n:])
-		n += k
-		m, complete, err = a.Filled(k)
-	}
-	return n, m, complete, err
 }
 
 // Missing returns how many bytes the message in assembly still lacks, as far as that is

@@ -128,7 +128,7 @@ func same(t testing.TB, got, want []plain) {
 }
 
 func appendMessage(wire []byte, compressed bool, n int) []byte {
-	wire = AppendPrefix(wire, compressed, uint32(n))
+	wire = appendPrefix(wire, compressed, uint32(n))
 	for i := range n {
 		wire = append(wire, byte(i*7+n))
 	}
@@ -400,7 +400,7 @@ func TestSmallMessageIsABuffer(t *testing.T) {
 	var a Assembler
 	a.Init(mem.NopBufferPool{}, 100)
 	next := func() mem.Buffer {
-		_, m, _, err := a.Feed(append(AppendPrefix(nil, false, 6), "abcdef"...))
+		_, m, _, err := a.Feed(append(appendPrefix(nil, false, 6), "abcdef"...))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -549,4 +549,20 @@ func BenchmarkAssembler(b *testing.B) {
 			}
 		})
 	}
+}
+
+// Feed copies bytes of p into the message in assembly, up to its end, and returns how
+// many it took: all of p unless complete or an error says otherwise.
+func (a *Assembler) Feed(p []byte) (n int, m Message, complete bool, err error) {
+	for n < len(p) && !complete && err == nil {
+		k := copy(a.Space(len(p)-n, 2*(len(p)-n)), p[n:])
+		n += k
+		m, complete, err = a.Filled(k)
+	}
+	return n, m, complete, err
+}
+
+func appendPrefix(dst []byte, compressed bool, n uint32) []byte {
+	p := Prefix(compressed, n)
+	return append(dst, p[:]...)
 }

@@ -38,21 +38,6 @@ func AcceptsEncoding[T Text](list T, name string) bool {
 	return false
 }
 
-// AppendEncodings appends a grpc-accept-encoding value for names, separated by commas.
-func AppendEncodings(dst []byte, names ...string) []byte {
-	start := len(dst)
-	for _, name := range names {
-		if name == "" {
-			continue
-		}
-		if len(dst) > start {
-			dst = append(dst, ',')
-		}
-		dst = append(dst, name...)
-	}
-	return dst
-}
-
 // CheckCompressed judges the Compressed-Flag of a message against the grpc-encoding of
 // its stream: "If the Message-Encoding header is omitted then the Compressed-Flag must
 // be 0", and identity compresses nothing. The error has code Internal. An uncompressed

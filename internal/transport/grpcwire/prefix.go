@@ -26,9 +26,3 @@ func Prefix(compressed bool, n uint32) [PrefixLen]byte {
 	binary.BigEndian.PutUint32(p[1:], n)
 	return p
 }
-
-// AppendPrefix appends what [Prefix] returns.
-func AppendPrefix(dst []byte, compressed bool, n uint32) []byte {
-	p := Prefix(compressed, n)
-	return append(dst, p[:]...)
-}

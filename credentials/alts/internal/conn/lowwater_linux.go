@@ -2,10 +2,10 @@
 
 package conn
 
-import "syscall"
+import "golang.org/x/sys/unix"
 
 const canSetLowWater = true
 
 func setLowWater(fd uintptr, n int) error {
-	return syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVLOWAT, n)
+	return unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVLOWAT, n)
 }

@@ -149,7 +149,7 @@ func randomTraffic(r *rand.Rand, initial uint32, withSettings bool) error {
 		case op < 11:
 			err = l.deliver(false)
 		case op < 13:
-			l.grant(l.in.Consume(uint32(min(uint64(size(r)), l.in.Unread()))))
+			l.grant(l.in.Consume(uint32(min(int64(size(r)), l.in.unread))))
 		case op == 13 && !withSettings:
 			l.grant(l.in.SetTarget(size(r)))
 		case op == 13:
@@ -173,8 +173,8 @@ func consumeAllThenSend(l *link) error {
 	if err := l.settle(); err != nil {
 		return err
 	}
-	for l.in.Unread() > 0 {
-		l.grant(l.in.Consume(uint32(min(l.in.Unread(), MaxWindow))))
+	for l.in.unread > 0 {
+		l.grant(l.in.Consume(uint32(min(l.in.unread, MaxWindow))))
 	}
 	if err := l.settle(); err != nil {
 		return err

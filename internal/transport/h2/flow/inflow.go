@@ -10,7 +10,7 @@ const grantFraction = 4
 // Inflow is a window that we granted to the peer: a stream's or the
 // connection's.
 //
-// It is three numbers. The window is what the peer may still send. Unread is
+// It is three numbers. The window is what the peer may still send. unread is
 // what it has sent and nobody has consumed. Their sum is the memory this side
 // has answered for, and the target is what that sum is kept at: when consuming
 // makes it fall below, the difference is granted again. So whatever raises the
@@ -43,10 +43,6 @@ func (f *Inflow) Window() uint32 { return f.window.Size() }
 // Headroom returns how far the window may still grow.
 func (f *Inflow) Headroom() int64 { return MaxWindow - int64(f.window.n) }
 
-// Unread returns the bytes received and not consumed. When a stream ends early,
-// this is what is still to be consumed on the connection's Inflow.
-func (f *Inflow) Unread() uint64 { return uint64(f.unread) }
-
 // Receive counts the payload of a DATA frame, padding included. On ErrOverrun
 // the peer ignored the window, and nothing was counted: section 6.9.1 has the
 // stream reset, or the connection closed, with FLOW_CONTROL_ERROR.
@@ -61,7 +57,7 @@ func (f *Inflow) Receive(n uint32) error {
 // Consume says that n of the unread bytes need no more memory: they were
 // delivered or discarded, or were padding. It returns the increment to send now.
 // Small amounts add up, to a quarter of the target, before one is sent. More
-// than Unread is never given back.
+// than what is unread is never given back.
 func (f *Inflow) Consume(n uint32) (increment uint32) {
 	f.unread -= min(int64(n), f.unread)
 	if owed := f.owed(); owed >= max(int64(f.target)/grantFraction, 1) {

@@ -120,7 +120,7 @@ func TestInflow(t *testing.T) {
 				if !errors.Is(err, s.err) {
 					t.Errorf("step %d: got error %v, want %v", i, err, s.err)
 				}
-				if got := (state{increment, f.Window(), f.Unread()}); got != s.want {
+				if got := (state{increment, f.Window(), uint64(f.unread)}); got != s.want {
 					t.Fatalf("step %d: got %+v, want %+v", i, got, s.want)
 				}
 			}

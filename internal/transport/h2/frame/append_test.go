@@ -68,7 +68,7 @@ func TestAppendWritesWhatTheOracleWrites(t *testing.T) {
 		},
 		"HEADERS": {
 			func(dst []byte) []byte {
-				return frame.AppendHeaders(dst, frame.HeadersParams{StreamID: 3, Block: []byte{0x82}, EndStream: true})
+				return frame.FinishHeaders(append(frame.ReserveHeaders(dst), 0x82), len(dst), 3, true, 0)
 			},
 			func(fr *http2.Framer) error {
 				return fr.WriteHeaders(http2.HeadersFrameParam{StreamID: 3, BlockFragment: []byte{0x82}, EndStream: true, EndHeaders: true})
@@ -130,8 +130,8 @@ func FuzzHeadersSplit(f *testing.F) {
 func checkSplit(t *testing.T, block []byte, maxFrame uint32, endStream bool) {
 	t.Helper()
 	const prefix = "before"
-	p := frame.HeadersParams{StreamID: 3, Block: block, EndStream: endStream, MaxFrame: maxFrame}
-	b := frame.AppendHeaders([]byte(prefix), p)
+	b := append(frame.ReserveHeaders([]byte(prefix)), block...)
+	b = frame.FinishHeaders(b, len(prefix), 3, endStream, maxFrame)
 	if string(b[:len(prefix)]) != prefix {
 		t.Fatalf("prefix is now %q", b[:len(prefix)])
 	}

@@ -65,24 +65,6 @@ func (h Header) checkHeaders() error {
 	return nil
 }
 
-// HeadersParams is a field block to send, already encoded.
-type HeadersParams struct {
-	StreamID  uint32
-	Block     []byte
-	EndStream bool
-	// MaxFrame is the peer's SETTINGS_MAX_FRAME_SIZE. A value outside of
-	// the legal range counts as the nearest legal one.
-	MaxFrame uint32
-}
-
-// AppendHeaders appends a HEADERS frame, and as many CONTINUATION frames as the
-// block needs. It copies the block; [ReserveHeaders] avoids that.
-func AppendHeaders(dst []byte, p HeadersParams) []byte {
-	start := len(dst)
-	dst = append(ReserveHeaders(dst), p.Block...)
-	return FinishHeaders(dst, start, p.StreamID, p.EndStream, p.MaxFrame)
-}
-
 // ReserveHeaders appends room for a frame header. The caller appends the field
 // block after it and then calls [FinishHeaders] with the length dst had before
 // the reservation.
@@ -92,8 +74,9 @@ func ReserveHeaders(dst []byte) []byte {
 
 // FinishHeaders turns dst[start:], a reserved header and a field block of any
 // length behind it, into a HEADERS frame and the CONTINUATION frames it needs.
-// maxFrame is as in [HeadersParams]. Nothing may follow the block in dst. The
-// block is moved, and dst grows, only if it does not fit one frame.
+// maxFrame is the peer's SETTINGS_MAX_FRAME_SIZE; a value outside of the legal range
+// counts as the nearest legal one. Nothing may follow the block in dst. The block is
+// moved, and dst grows, only if it does not fit one frame.
 func FinishHeaders(dst []byte, start int, streamID uint32, endStream bool, maxFrame uint32) []byte {
 	maxLen := int(min(max(maxFrame, MinMaxFrameSize), MaxMaxFrameSize))
 	blockLen := len(dst) - start - HeaderLen

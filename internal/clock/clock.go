@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package clock is the process's monotonic clock as a plain number: half as large as a
+// time.Time, and good for atomics. 0 stands for no time at all.
+package clock
+
+import "time"
+
+var begin = time.Now().Add(-time.Second) // so that 0 is never a time
+
+// Now is how many nanoseconds the clock shows. In a bubble of testing/synctest it shows
+// the bubble's own.
+func Now() int64 { return int64(time.Since(begin)) }
+
+// At is what the clock shows at t, and 0 for the zero time.
+func At(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return int64(t.Sub(begin))
+}
+
+// Time is the moment at which the clock shows n, and the zero time for 0.
+func Time(n int64) time.Time {
+	if n == 0 {
+		return time.Time{}
+	}
+	return begin.Add(time.Duration(n))
+}

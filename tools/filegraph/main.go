@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Command filegraph shows how the files of a package refer to each other:
+//
+//	go run ./tools/filegraph [-v] [-fields] PACKAGE...
+//
+// An arrow goes from a file to each other file of the package that declares a name it
+// uses: a type, function, variable, constant or method, with -fields a field, too. The
+// files are put in the order in which the fewest arrows go upward, from a file to one
+// above it; a package without a circle has none. Reported are the arrows, those that go
+// upward, and how many files lie on a circle; with -v each of them by name.
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io"
+	"log"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+)
+
+func main() {
+	log.SetFlags(0)
+	verbose := flag.Bool("v", false, "name the arrows that go upward, and the files on circles")
+	fields := flag.Bool("fields", false, "count uses of fields, too")
+	flag.Parse()
+	pkgs, exports, err := list(flag.Args())
+	if err != nil {
+		log.Fatal(err)
+	}
+	var sum report
+	for _, p := range pkgs {
+		g, err := load(p, exports, *fields)
+		if err != nil {
+			log.Fatal(err)
+		}
+		r := g.measure()
+		sum.add(r)
+		r.print(os.Stdout, p.ImportPath, *verbose)
+	}
+	if len(pkgs) > 1 {
+		sum.print(os.Stdout, "in all", false)
+	}
+}
+
+// listed is a package as `go list` describes it.
+type listed struct {
+	ImportPath string
+	Dir        string
+	Export     string
+	GoFiles    []string
+	DepOnly    bool
+}
+
+// list returns the packages that patterns name, and where the export data of everything
+// they import is.
+func list(patterns []string) (pkgs []listed, exports map[string]string, err error) {
+	cmd := exec.Command("go", append([]string{"list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles,DepOnly", "--"}, patterns...)...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, nil, err
+	}
+	exports = map[string]string{}
+	for dec := json.NewDecoder(out); ; {
+		var p listed
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return pkgs, exports, cmd.Wait()
+		} else if err != nil {
+			return nil, nil, err
+		}
+		exports[p.ImportPath] = p.Export
+		if !p.DepOnly {
+			pkgs = append(pkgs, p)
+		}
+	}
+}
+
+// graph is the files of a package, and for each the others that it refers to.
+type graph struct {
+	files []string
+	refs  []map[int]bool
+}
+
+// load parses and checks p, and draws its graph.
+func load(p listed, exports map[string]string, fields bool) (*graph, error) {
+	fset := token.NewFileSet()
+	var parsed []*ast.File
+	g := &graph{}
+	index := map[string]int{}
+	for i, name := range p.GoFiles {
+		f, err := parser.ParseFile(fset, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
+		if err != nil {
+			return nil, err
+		}
+		parsed = append(parsed, f)
+		index[filepath.Join(p.Dir, name)] = i
+		g.files = append(g.files, name)
+		g.refs = append(g.refs, map[int]bool{})
+	}
+	info := &types.Info{Uses: map[*ast.Ident]types.Object{}}
+	conf := types.Config{Importer: importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) {
+		return os.Open(exports[path])
+	})}
+	pkg, err := conf.Check(p.ImportPath, fset, parsed, info)
+	if err != nil {
+		return nil, err
+	}
+	for id, obj := range info.Uses {
+		if obj.Pkg() != pkg || !counts(obj, fields) {
+			continue
+		}
+		from, to := index[fset.Position(id.Pos()).Filename], index[fset.Position(obj.Pos()).Filename]
+		if from != to {
+			g.refs[from][to] = true
+		}
+	}
+	return g, nil
+}
+
+// counts reports whether a use of obj, of the package, is an arrow.
+func counts(obj types.Object, fields bool) bool {
+	if v, ok := obj.(*types.Var); ok && v.IsField() {
+		return fields
+	}
+	if obj.Parent() == obj.Pkg().Scope() {
+		return true
+	}
+	f, ok := obj.(*types.Func)
+	return ok && f.Signature().Recv() != nil
+}
+
+// report is what is to be told of a graph.
+type report struct {
+	files, arrows int
+	upward        [][2]string
+	circles       [][]string
+}
+
+func (r *report) add(o report) {
+	r.files += o.files
+	r.arrows += o.arrows
+	r.upward = append(r.upward, o.upward...)
+	r.circles = append(r.circles, o.circles...)
+}
+
+func (r report) print(w io.Writer, name string, verbose bool) {
+	on := 0
+	for _, c := range r.circles {
+		on += len(c)
+	}
+	fmt.Fprintf(w, "%-60s %3d files, %3d arrows, %3d upward, %3d files on circles\n", name, r.files, r.arrows, len(r.upward), on)
+	if !verbose {
+		return
+	}
+	for _, c := range r.circles {
+		fmt.Fprintf(w, "  circle: %v\n", c)
+	}
+	for _, a := range r.upward {
+		fmt.Fprintf(w, "  upward: %s -> %s\n", a[0], a[1])
+	}
+}
+
+func (g *graph) measure() report {
+	r := report{files: len(g.files)}
+	place := g.order()
+	for from, refs := range g.refs {
+		for to := range refs {
+			r.arrows++
+			if place[to] < place[from] {
+				r.upward = append(r.upward, [2]string{g.files[from], g.files[to]})
+			}
+		}
+	}
+	slices.SortFunc(r.upward, func(a, b [2]string) int {
+		return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1]))
+	})
+	r.circles = g.circles()
+	return r
+}
+
+// order is where each file stands, from above: an order in which few arrows go upward. It
+// moves one file after the other to where it is best, until none gains by it.
+func (g *graph) order() []int {
+	order := make([]int, len(g.files))
+	for i := range order {
+		order[i] = i
+	}
+	// Who is referred to least, and refers to most, begins above.
+	weight := make([]int, len(g.files))
+	for from, refs := range g.refs {
+		for to := range refs {
+			weight[from]++
+			weight[to]--
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return weight[b] - weight[a] })
+	for moved := true; moved; {
+		moved = false
+		for _, f := range slices.Clone(order) {
+			moved = g.settle(order, f) || moved
+		}
+	}
+	place := make([]int, len(order))
+	for i, f := range order {
+		place[f] = i
+	}
+	return place
+}
+
+// settle moves f in order to where the fewest arrows of its own go upward, and reports
+// whether there are fewer than before.
+func (g *graph) settle(order []int, f int) bool {
+	old := slices.Index(order, f)
+	rest := slices.Delete(slices.Clone(order), old, old+1)
+	up := 0 // arrows of f that go upward if it stands at the very top
+	for _, o := range rest {
+		if g.refs[o][f] {
+			up++
+		}
+	}
+	best, at, now := up, 0, up
+	for i, o := range rest {
+		if g.refs[o][f] {
+			up--
+		}
+		if g.refs[f][o] {
+			up++
+		}
+		if i+1 == old {
+			now = up
+		}
+		if up < best {
+			best, at = up, i+1
+		}
+	}
+	if best >= now {
+		return false
+	}
+	copy(order, slices.Insert(rest, at, f))
+	return true
+}
+
+// circles are the groups of files that reach each other (Tarjan's strongly connected
+// components), but for single files.
+func (g *graph) circles() (found [][]string) {
+	index, low := make([]int, len(g.files)), make([]int, len(g.files))
+	var stack []int
+	on := make([]bool, len(g.files))
+	next := 1
+	var visit func(v int)
+	visit = func(v int) {
+		index[v], low[v] = next, next
+		next++
+		stack, on[v] = append(stack, v), true
+		for w := range g.refs[v] {
+			if index[w] == 0 {
+				visit(w)
+				low[v] = min(low[v], low[w])
+			} else if on[w] {
+				low[v] = min(low[v], index[w])
+			}
+		}
+		if low[v] != index[v] {
+			return
+		}
+		at := slices.Index(stack, v)
+		group := stack[at:]
+		stack = stack[:at]
+		var names []string
+		for _, w := range group {
+			on[w] = false
+			names = append(names, g.files[w])
+		}
+		if len(names) > 1 {
+			slices.Sort(names)
+			found = append(found, names)
+		}
+	}
+	for v := range g.files {
+		if index[v] == 0 {
+			visit(v)
+		}
+	}
+	return found
+}
