@@ -235,9 +235,14 @@ func (s *Server) reader(st serverCall, codec encoding.CodecV2) messageReader {
 // writer is what encodes the messages of a call. The compressor is settled only
 // when the first of them is about to be sent.
 func (s *Server) writer(st serverCall, codec encoding.CodecV2) messageWriter {
+	return s.writerWith(st, codec, s.compressorFor(st.SendCompress()))
+}
+
+// writerWith is writer where the compressor is known; nil is none.
+func (s *Server) writerWith(st serverCall, codec encoding.CodecV2, c encoding.Compressor) messageWriter {
 	return messageWriter{
 		codec:      codec,
-		compressor: s.compressorFor(st.SendCompress()),
+		compressor: c,
 		max:        s.opts.maxSend,
 		pool:       s.opts.transport.BufferPool,
 		keep:       isLogged(st),

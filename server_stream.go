@@ -8,6 +8,7 @@ import (
 	"io"
 	"sync"
 
+	"google.golang.org/grpc/encoding"
 	handlercontext "google.golang.org/grpc/internal/context"
 	"google.golang.org/grpc/internal/ctxkey"
 	"google.golang.org/grpc/metadata"
@@ -19,27 +20,29 @@ type serverStream struct {
 	ctx    handlercontext.Handler
 	server *Server
 	method *method
+	codec  encoding.CodecV2
 
-	// Owned by the one who receives.
-	reader   messageReader
-	received bool
+	// Owned by the one who receives. What reads a message, like what writes one, is made for
+	// each: a stream may wait for a long time with none.
+	decompressor encoding.Compressor // that was found; nil: none yet
+	received     bool
 
 	// Owned by the one who sends.
-	writer     messageWriter
-	writerName string // the encoding that writer is for
+	compressor   encoding.Compressor
+	sendEncoding string // which compressor is for
 }
 
 // serveStream serves a call of which at least one side streams.
 func (s *Server) serveStream(ctx context.Context, st serverCall, m *method) error {
-	codec := s.codecOf(st)
 	ss := &serverStream{
-		call:   streamCall{serverCall: st},
-		server: s,
-		method: m,
-		reader: s.reader(st, codec),
-		writer: s.writer(st, codec),
+		call:         streamCall{serverCall: st},
+		server:       s,
+		method:       m,
+		codec:        s.codecOf(st),
+		decompressor: s.opts.decompressor,
+		sendEncoding: st.SendCompress(),
 	}
-	ss.writerName = st.SendCompress()
+	ss.compressor = s.compressorFor(ss.sendEncoding)
 	ss.ctx = handlercontext.Handler{Context: ctx, Values: ss}
 	var err error
 	if s.opts.stream == nil {
@@ -116,10 +119,11 @@ func (ss *serverStream) SetTrailer(md metadata.MD) {
 
 // SendMsg implements ServerStream.
 func (ss *serverStream) SendMsg(msg any) error {
-	if name := ss.call.SendCompress(); name != ss.writerName {
-		ss.writer.compressor, ss.writerName = ss.server.compressorFor(name), name
+	if name := ss.call.SendCompress(); name != ss.sendEncoding {
+		ss.compressor, ss.sendEncoding = ss.server.compressorFor(name), name
 	}
-	out, err := ss.writer.write(msg)
+	w := ss.server.writerWith(ss.call.serverCall, ss.codec, ss.compressor)
+	out, err := w.write(msg)
 	if err != nil {
 		return ss.call.fail(err)
 	}
@@ -154,7 +158,11 @@ func (ss *serverStream) receive(msg any) error {
 		}
 		return err
 	}
-	if err := decodeOne(ss.call.serverCall, &ss.reader, m, msg); err != nil {
+	r := ss.server.reader(ss.call.serverCall, ss.codec)
+	r.decompressor = ss.decompressor
+	err = decodeOne(ss.call.serverCall, &r, m, msg)
+	ss.decompressor = r.decompressor
+	if err != nil {
 		return err
 	}
 	ss.received = true
@@ -171,7 +179,7 @@ func (ss *serverStream) ContextValue(key any) (value any, ok bool) {
 	case ctxkey.ServerTransportStream:
 		return &ss.call, true
 	case messageWriterKey:
-		w := ss.server.writer(ss.call.serverCall, ss.reader.codec)
+		w := ss.server.writer(ss.call.serverCall, ss.codec)
 		return &w, true
 	}
 	return nil, false

@@ -541,7 +541,7 @@ func TestServerStreamSize(t *testing.T) {
 	if unsafe.Sizeof(uintptr(0)) != 8 {
 		t.Skip("the classes are those of pointers of 8 bytes")
 	}
-	if got := unsafe.Sizeof(ServerStream{}); got > 576 {
-		t.Errorf("a ServerStream takes %d bytes; from 577 on the allocator gives it 640", got)
+	if got := unsafe.Sizeof(ServerStream{}); got > 512 {
+		t.Errorf("a ServerStream takes %d bytes; beyond 512 the allocator gives it 576", got)
 	}
 }

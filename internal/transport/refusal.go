@@ -120,7 +120,7 @@ func (s *ServerStream) refusalFrames(r *refusal) (f h2.Frames, ok bool) {
 	if !s.finish(r.status, &f) {
 		return f, false
 	}
-	s.out.httpStatus, s.out.contentType = r.httpStatus, r.contentType
+	s.out.refusal = r
 	if r.text != "" {
 		f.Headers, f.Trailers, f.End = f.Trailers, nil, true
 		// The body is no message, but to the connection it is five bytes and more like

@@ -21,11 +21,30 @@ type callContext struct {
 	stream *ServerStream
 
 	ctxMu    sync.Mutex
-	err      error
 	tree     context.Context // what those who wait hang on, see waitable; nil while nobody does
-	fell     func()          // ends tree, once err is set; nil if it began so
+	fell     func()          // ends tree, once it is over; nil if it began so
 	timer    *time.Timer
 	deadline time.Time // zero: the client set none
+	over     contextEnd
+}
+
+// contextEnd is how a context ended, if it did. The error itself would take more room.
+type contextEnd uint8
+
+const (
+	running contextEnd = iota
+	cancelled
+	expired
+)
+
+func (e contextEnd) err() error {
+	switch e {
+	case cancelled:
+		return context.Canceled
+	case expired:
+		return context.DeadlineExceeded
+	}
+	return nil
 }
 
 // Deadline implements context.Context.
@@ -63,14 +82,14 @@ func (*callRoot) Deadline() (time.Time, bool) { return time.Time{}, false }
 
 // Done implements context.Context.
 func (r *callRoot) Done() <-chan struct{} {
-	if r.err != nil {
+	if r.over != running {
 		return ended
 	}
 	return never
 }
 
 // Err implements context.Context.
-func (r *callRoot) Err() error { return r.err }
+func (r *callRoot) Err() error { return r.over.err() }
 
 // Value implements context.Context.
 func (*callRoot) Value(any) any { return nil }
@@ -86,7 +105,7 @@ func (c *callContext) Err() error { return c.ctxErr() }
 
 func (c *callContext) ctxErr() error {
 	c.ctxMu.Lock()
-	err := c.errLocked()
+	err := c.over.err()
 	late := err == nil && c.passed()
 	c.ctxMu.Unlock()
 	if late {
@@ -101,10 +120,8 @@ func (c *callContext) ctxErr() error {
 func (c *callContext) ended() bool {
 	c.ctxMu.Lock()
 	defer c.ctxMu.Unlock()
-	return c.err != nil
+	return c.over != running
 }
-
-func (c *callContext) errLocked() error { return c.err }
 
 // passed reports whether the deadline is over, for which no timer may run.
 func (c *callContext) passed() bool { return !c.deadline.IsZero() && !time.Now().Before(c.deadline) }
@@ -114,7 +131,7 @@ func (c *callContext) passed() bool { return !c.deadline.IsZero() && !time.Now()
 func (c *callContext) lateAtOnce() bool {
 	c.ctxMu.Lock()
 	defer c.ctxMu.Unlock()
-	return c.err == nil && c.passed()
+	return c.over == running && c.passed()
 }
 
 // Value implements context.Context.
@@ -161,7 +178,7 @@ func (c *callContext) startTimer() {
 }
 
 func (c *callContext) startTimerLocked() {
-	if c.deadline.IsZero() || c.timer != nil || c.err != nil {
+	if c.deadline.IsZero() || c.timer != nil || c.over != running {
 		return
 	}
 	c.timer = time.AfterFunc(time.Until(c.deadline), c.expire)
@@ -169,22 +186,22 @@ func (c *callContext) startTimerLocked() {
 
 // expire ends the context because of its deadline, and the call with it.
 func (c *callContext) expire() {
-	if c.cancel(context.DeadlineExceeded) {
+	if c.cancel(expired) {
 		c.stream.expired()
 	}
 }
 
 // cancel ends the context, and reports whether it had not ended before.
-func (c *callContext) cancel(err error) bool {
+func (c *callContext) cancel(end contextEnd) bool {
 	c.ctxMu.Lock()
-	if c.err != nil {
+	if c.over != running {
 		c.ctxMu.Unlock()
 		return false
 	}
-	if err == context.Canceled && c.passed() {
-		err = context.DeadlineExceeded // the client gave up because of it
+	if end == cancelled && c.passed() {
+		end = expired // the client gave up because of it
 	}
-	c.err = err
+	c.over = end
 	if c.timer != nil {
 		c.timer.Stop()
 	}

@@ -3,8 +3,6 @@
 package transport
 
 import (
-	"context"
-
 	"google.golang.org/grpc/internal/transport/h2"
 	"google.golang.org/grpc/status"
 )
@@ -66,7 +64,7 @@ func (r *serverReceiver) OnEnd() error {
 // endBody settles that no message follows, and why. mu is held.
 func (s *ServerStream) endBody(err error) {
 	if s.bodyErr == nil && err != nil {
-		s.bodyErr = status.Convert(err).Err()
+		s.bodyErr = status.Convert(err)
 	}
 	s.ended = true
 	s.wake.signal(wakeEnd, 0)
@@ -78,7 +76,7 @@ func (r *serverReceiver) OnAbort(err *h2.StreamError) {
 	s.mu.Lock()
 	s.stranded = err.Cause != nil
 	s.mu.Unlock()
-	s.callContext.cancel(context.Canceled)
+	s.callContext.cancel(cancelled)
 	s.mu.Lock()
 	s.close()
 	freed := -s.change()

@@ -26,13 +26,16 @@ type replyTrailers ServerStream
 
 // AppendFields implements h2.FieldSource.
 func (s *replyTrailers) AppendFields(w *h2.FieldWriter) {
-	if s.out.bare {
-		w.Field(grpcwire.HeaderStatus, s.out.httpStatus)
-		if s.out.contentType != "" {
-			w.Field(grpcwire.HeaderContentType, s.out.contentType)
-		} else {
-			w.Field(grpcwire.HeaderContentType, grpcwire.ContentType(s.req.subtype))
+	if s.bare {
+		httpStatus, contentType := "200", ""
+		if r := s.out.refusal; r != nil {
+			httpStatus, contentType = r.httpStatus, r.contentType
 		}
+		if contentType == "" {
+			contentType = grpcwire.ContentType(s.req.subtype)
+		}
+		w.Field(grpcwire.HeaderStatus, httpStatus)
+		w.Field(grpcwire.HeaderContentType, contentType)
 	}
 	st := &s.out.status
 	w.Field(grpcwire.HeaderGRPCStatus, st.Code)

@@ -34,16 +34,17 @@ type ServerStream struct {
 	callContext
 	handler handlercontext.Handler // callContext as handlers see it
 
-	body               // its mu guards what follows
-	fed          bool  // something of it has come
-	ended        bool  // the client has said all
-	stranded     bool  // the connection is gone
-	started      bool  // by the connection's reader, which alone looks; here it takes no room
-	bodyErr      error // what was wrong with what it said
+	body              // its mu guards what follows
+	fed          bool // something of it has come
+	ended        bool // the client has said all
+	stranded     bool // the connection is gone
+	started      bool // by the connection's reader, which alone looks; here it takes no room
+	finished     bool
+	bare         bool // there are no headers: the trailers are all
+	headers      headerState
+	bodyErr      *status.Status // what was wrong with what it said
 	header       metadata.MD
 	trailer      metadata.MD
-	headers      headerState
-	finished     bool
 	spoilt       *status.Status // what the call ends with in any case; nil: the handler says
 	headersOut   chan struct{}  // closed when headersGoing is over; nil while nobody waits
 	sendCompress string
@@ -65,10 +66,8 @@ const (
 
 // outcome is how a call ends, encoded before the connection's lock is taken.
 type outcome struct {
-	httpStatus  string
-	contentType string // where it is not that of the call
-	bare        bool   // there are no headers: the trailers are all
-	status      grpcwire.StatusFields
+	refusal *refusal // nil: a handler has served it
+	status  grpcwire.StatusFields
 }
 
 func newServerStream(c *Server, req *request, end bool) *ServerStream {
@@ -137,7 +136,7 @@ func (s *ServerStream) Recv() (grpcwire.Message, error) {
 		switch {
 		case s.bodyErr != nil:
 			defer s.mu.Unlock()
-			return grpcwire.Message{}, s.bodyErr
+			return grpcwire.Message{}, s.bodyErr.Err()
 		case s.ended && !s.closed: // else messages may have been dropped, and the context has ended
 			s.mu.Unlock()
 			return grpcwire.Message{}, io.EOF
@@ -397,7 +396,7 @@ func (s *ServerStream) headersDone(tooLarge *h2.ErrHeaderListTooLarge) {
 	if tooLarge != nil {
 		ended, s.finished = !s.finished, true
 		s.trailer = nil
-		s.out = outcome{httpStatus: "200", bare: true}
+		s.bare, s.out.refusal = true, nil
 		s.out.status, _ = grpcwire.EncodeStatus(headerListError(tooLarge))
 	}
 	s.headers = headersSent
@@ -465,8 +464,7 @@ func (s *ServerStream) finish(st *status.Status, f *h2.Frames) bool {
 	case f.HasData || len(s.header) > 0:
 		s.takeHeaders(f)
 	case s.headers == headersUnsent:
-		s.out.bare = true
-		s.out.httpStatus = "200"
+		s.bare = true
 	}
 	f.Trailers = (*replyTrailers)(s)
 	if st == nil || st.Code() == codes.OK && st.Message() == "" && len(st.Proto().GetDetails()) == 0 {
@@ -485,7 +483,7 @@ var okFields = grpcwire.StatusFields{Code: "0"}
 // the client is told how the call ended.
 func (s *ServerStream) release(well bool) {
 	s.server.traffic().streamEnded(well)
-	s.callContext.cancel(context.Canceled)
+	s.callContext.cancel(cancelled)
 	s.mu.Lock()
 	s.ended = true
 	s.close()

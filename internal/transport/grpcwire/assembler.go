@@ -4,13 +4,17 @@ package grpcwire
 
 import (
 	"encoding/binary"
-	"errors"
 
 	"google.golang.org/grpc/mem"
 )
 
-// minStep is how long the first buffer of a message is, unless the message is shorter.
-const minStep = 256
+const (
+	// minStep is how long the first buffer of a message from the pool is, unless the message
+	// is shorter.
+	minStep = 256
+	// scratch is for how much of a body that nobody wants there is room at a time.
+	scratch = 512
+)
 
 // A Message is one Length-Prefixed-Message as it was received.
 type Message struct {
@@ -35,7 +39,6 @@ type Message struct {
 type Assembler struct {
 	pool mem.BufferPool
 	buf  *[]byte // of the message in assembly; nil in front of its body
-	err  error   // what Filled returned; nothing is accepted after it
 
 	limit uint32
 	need  uint32 // declared length, once the prefix is complete
@@ -43,6 +46,7 @@ type Assembler struct {
 
 	prefix  [PrefixLen]byte
 	nPrefix uint8 // bytes of the prefix that are there
+	fault   fault // what Filled complained of; nothing is accepted after it
 }
 
 // Init prepares the zero Assembler. Messages longer than limit are refused (a negative
@@ -60,8 +64,8 @@ func (a *Assembler) Init(pool mem.BufferPool, limit int) {
 func (a *Assembler) Space(n, ahead int) []byte {
 	var free []byte
 	switch {
-	case a.err != nil:
-		free = a.prefix[:] // read and forgotten
+	case a.fault != noFault:
+		return make([]byte, max(0, min(n, scratch))) // read and forgotten
 	case a.nPrefix < PrefixLen:
 		free = a.prefix[a.nPrefix:]
 	default:
@@ -80,10 +84,10 @@ func (a *Assembler) Space(n, ahead int) []byte {
 // *[FlagError] (Internal); both carry their status. Later calls return it again.
 func (a *Assembler) Filled(n int) (m Message, complete bool, err error) {
 	switch {
-	case a.err != nil:
-		return Message{}, false, a.err
-	case n < 0 || n > a.free():
-		return Message{}, false, a.fail(errOverfilled)
+	case a.fault != noFault:
+		return Message{}, false, a.failure()
+	case n < 0 || n > a.room():
+		return Message{}, false, a.fail(overfilled)
 	case n == 0:
 		return Message{}, false, nil
 	case a.nPrefix == PrefixLen:
@@ -93,8 +97,8 @@ func (a *Assembler) Filled(n int) (m Message, complete bool, err error) {
 		if a.nPrefix < PrefixLen {
 			return Message{}, false, nil
 		}
-		if err := a.begin(); err != nil {
-			return Message{}, false, a.fail(err)
+		if fault := a.begin(); fault != noFault {
+			return Message{}, false, a.fail(fault)
 		}
 	}
 	if a.have < a.need {
@@ -141,29 +145,27 @@ func (a *Assembler) Held() int {
 // End is to be called at END_STREAM: it returns [ErrUnexpectedEnd] in the middle of a
 // message, the error of Filled if there was one, else nil.
 func (a *Assembler) End() error {
-	if a.err == nil && a.InMessage() {
+	if a.InMessage() {
 		return ErrUnexpectedEnd
 	}
-	return a.err
+	return a.failure()
 }
 
 // Abort gives the partial buffer back and forgets the message in assembly. It may be
 // called at any time, also more than once.
 func (a *Assembler) Abort() {
-	if a.buf != nil && a.need > smallMax {
-		a.pool.Put(a.buf)
-	}
+	a.free()
 	a.buf, a.need, a.have, a.nPrefix = nil, 0, 0, 0
 }
 
 // begin judges a complete prefix.
-func (a *Assembler) begin() error {
-	if flag := a.prefix[0]; flag > 1 {
-		return &FlagError{Flag: flag}
+func (a *Assembler) begin() fault {
+	if a.prefix[0] > 1 {
+		return badFlag
 	}
 	a.need = binary.BigEndian.Uint32(a.prefix[1:])
 	if a.need > a.limit {
-		return &SizeError{Size: a.need, Limit: a.limit}
+		return tooLong
 	}
 	if a.buf != nil { // left by Reuse
 		if a.need > 0 && int(a.need) <= cap(*a.buf) {
@@ -172,11 +174,18 @@ func (a *Assembler) begin() error {
 			a.buf = nil
 		}
 	}
-	return nil
+	return noFault
 }
 
-// free is the number of bytes behind the last Space.
-func (a *Assembler) free() int {
+// free gives the buffer back, if it is the pool's: those are larger than small ones.
+func (a *Assembler) free() {
+	if a.buf != nil && cap(*a.buf) > smallMax {
+		a.pool.Put(a.buf)
+	}
+}
+
+// room is the number of bytes behind the last Space.
+func (a *Assembler) room() int {
 	switch {
 	case a.nPrefix < PrefixLen:
 		return PrefixLen - int(a.nPrefix)
@@ -194,12 +203,15 @@ func (a *Assembler) reserve(ahead int) bool {
 		return false
 	case a.buf == nil && a.need <= smallMax:
 		a.buf = newSmall(int(a.need))
+	case a.buf == nil && ahead <= smallMax:
+		a.buf = newSmall(ahead)
+		*a.buf = (*a.buf)[:cap(*a.buf)]
 	case a.buf == nil:
 		a.buf = a.get(max(uint64(ahead), minStep))
 	case int(a.have) == len(*a.buf):
-		grown := a.get(uint64(a.have) + max(uint64(max(ahead, 0)), uint64(a.have)))
+		grown := a.get(max(uint64(a.have)+max(uint64(max(ahead, 0)), uint64(a.have)), minStep))
 		copy(*grown, *a.buf)
-		a.pool.Put(a.buf)
+		a.free()
 		a.buf = grown
 	}
 	return true
@@ -227,14 +239,12 @@ func (a *Assembler) finish() Message {
 	return m
 }
 
-// fail frees what there is and makes err final.
-func (a *Assembler) fail(err error) error {
+// fail frees what there is and makes f final.
+func (a *Assembler) fail(f fault) error {
 	a.Abort()
-	a.err = err
-	return err
+	a.fault = f
+	return a.failure()
 }
-
-var errOverfilled = errors.New("grpcwire: Filled with more than Space returned")
 
 // clampLen makes a length of the application one that compares with a Message-Length.
 func clampLen(n int) uint32 {

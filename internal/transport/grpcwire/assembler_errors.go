@@ -3,6 +3,8 @@
 package grpcwire
 
 import (
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 
@@ -39,6 +41,33 @@ func (e *FlagError) Error() string {
 func (e *FlagError) GRPCStatus() *status.Status {
 	return status.New(codes.Internal, e.Error())
 }
+
+// fault is what is wrong with the body of a stream. The error itself would take more room
+// on every stream.
+type fault uint8
+
+const (
+	noFault fault = iota
+	badFlag
+	tooLong
+	overfilled
+)
+
+// failure is the error of a's fault, nil if there is none. The prefix of the message that
+// is at fault is still there.
+func (a *Assembler) failure() error {
+	switch a.fault {
+	case badFlag:
+		return &FlagError{Flag: a.prefix[0]}
+	case tooLong:
+		return &SizeError{Size: binary.BigEndian.Uint32(a.prefix[1:]), Limit: a.limit}
+	case overfilled:
+		return errOverfilled
+	}
+	return nil
+}
+
+var errOverfilled = errors.New("grpcwire: Filled with more than Space returned")
 
 // ErrUnexpectedEnd says that a stream ended in the middle of a message. Its status is
 // Internal, and it is an [io.ErrUnexpectedEOF].
