@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package rbacxds makes engines of package rbac out of Envoy's RBAC messages, with gRFC
+// A41's reading of each field. It stands apart so that programs whose policies are in JSON
+// compile no Envoy messages.
+package rbacxds
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	rbacpb "github.com/envoyproxy/go-control-plane/envoy/config/rbac/v3"
+
+	"google.golang.org/grpc/internal/rbac"
+)
+
+// Policy is an RBAC message that has been checked.
+type Policy struct {
+	engine  *rbac.Engine // without its loggers; nil if there is nothing to decide
+	loggers rbac.Loggers
+}
+
+// Parse checks a message. filter is the name of the HTTP filter, for audits. The error names
+// the field that is wrong, and is a reason to refuse the resource.
+func Parse(filter string, m *rbacpb.RBAC) (*Policy, error) {
+	p := &Policy{engine: &rbac.Engine{}}
+	switch m.GetAction() {
+	case rbacpb.RBAC_ALLOW:
+		p.engine.Action = rbac.Allow
+	case rbacpb.RBAC_DENY:
+		p.engine.Action = rbac.Deny
+	case rbacpb.RBAC_LOG:
+		return &Policy{}, nil // as if there were no policy (A41)
+	default:
+		return nil, fmt.Errorf("action: %v is not supported", m.GetAction())
+	}
+	// Envoy evaluates policies in the order of their names.
+	for _, name := range slices.Sorted(maps.Keys(m.GetPolicies())) {
+		rule, err := parsePolicy(m.GetPolicies()[name])
+		if err != nil {
+			return nil, fmt.Errorf("policies[%q].%w", name, err)
+		}
+		rule.Name = name
+		p.engine.Rules = append(p.engine.Rules, rule)
+	}
+	var err error
+	if p.engine.Audit, p.loggers, err = parseAudit(m.GetAuditLoggingOptions()); err != nil {
+		return nil, fmt.Errorf("audit_logging_options.%w", err)
+	}
+	p.engine.Audit.PolicyName = filter
+	return p, nil
+}
+
+// Engine returns an engine with loggers of its own, nil if all RPCs may pass unasked.
+func (p *Policy) Engine() *rbac.Engine {
+	if p.engine == nil {
+		return nil
+	}
+	e := *p.engine
+	e.Audit.Loggers = p.loggers.Build()
+	return &e
+}
+
+func parsePolicy(m *rbacpb.Policy) (rule rbac.Rule, err error) {
+	if m.GetCondition() != nil || m.GetCheckedCondition() != nil {
+		return rule, errors.New("condition: CEL is not supported")
+	}
+	permissions, err := each(m.GetPermissions(), parsePermission)
+	if err != nil {
+		return rule, fmt.Errorf("permissions%w", err)
+	}
+	principals, err := each(m.GetPrincipals(), parsePrincipal)
+	if err != nil {
+		return rule, fmt.Errorf("principals%w", err)
+	}
+	return rbac.Rule{Permission: rbac.AnyOf(permissions...), Principal: rbac.AnyOf(principals...)}, nil
+}
+
+// each parses a list; its errors say which one. An empty list is one: all of nothing would
+// match every RPC.
+func each[M any](list []M, parse func(M) (rbac.Matcher, error)) ([]rbac.Matcher, error) {
+	if len(list) == 0 {
+		return nil, errors.New(": is empty")
+	}
+	ms := make([]rbac.Matcher, len(list))
+	for i, m := range list {
+		var err error
+		if ms[i], err = parse(m); err != nil {
+			return nil, fmt.Errorf("[%d].%w", i, err)
+		}
+	}
+	return ms, nil
+}
+
+func parsePermission(m *rbacpb.Permission) (rbac.Matcher, error) {
+	switch r := m.GetRule().(type) {
+	case *rbacpb.Permission_Any:
+		return parseAny(r.Any)
+	case *rbacpb.Permission_AndRules:
+		ms, err := each(r.AndRules.GetRules(), parsePermission)
+		return rbac.AllOf(ms...), within("and_rules.rules", err)
+	case *rbacpb.Permission_OrRules:
+		ms, err := each(r.OrRules.GetRules(), parsePermission)
+		return rbac.AnyOf(ms...), within("or_rules.rules", err)
+	case *rbacpb.Permission_NotRule:
+		m, err := parsePermission(r.NotRule)
+		return rbac.Not(m), within("not_rule.", err)
+	case *rbacpb.Permission_Header:
+		return parseHeader(r.Header)
+	case *rbacpb.Permission_UrlPath:
+		return parsePath(r.UrlPath)
+	case *rbacpb.Permission_DestinationIp:
+		in, err := parseRange(r.DestinationIp)
+		return rbac.Destination(in), within("destination_ip: ", err)
+	case *rbacpb.Permission_DestinationPort:
+		return rbac.DestinationPort(int(r.DestinationPort), int(r.DestinationPort)+1), nil
+	case *rbacpb.Permission_DestinationPortRange:
+		return rbac.DestinationPort(int(r.DestinationPortRange.GetStart()), int(r.DestinationPortRange.GetEnd())), nil
+	case *rbacpb.Permission_Metadata:
+		return never(r.Metadata.GetInvert()), nil
+	case *rbacpb.Permission_SourcedMetadata:
+		return never(r.SourcedMetadata.GetMetadataMatcher().GetInvert()), nil
+	case *rbacpb.Permission_RequestedServerName:
+		text, err := parseString(r.RequestedServerName)
+		return serverName(text), within("requested_server_name: ", err)
+	}
+	return nil, fmt.Errorf("rule: %T is not supported", m.GetRule())
+}
+
+func parsePrincipal(m *rbacpb.Principal) (rbac.Matcher, error) {
+	switch p := m.GetIdentifier().(type) {
+	case *rbacpb.Principal_Any:
+		return parseAny(p.Any)
+	case *rbacpb.Principal_AndIds:
+		ms, err := each(p.AndIds.GetIds(), parsePrincipal)
+		return rbac.AllOf(ms...), within("and_ids.ids", err)
+	case *rbacpb.Principal_OrIds:
+		ms, err := each(p.OrIds.GetIds(), parsePrincipal)
+		return rbac.AnyOf(ms...), within("or_ids.ids", err)
+	case *rbacpb.Principal_NotId:
+		m, err := parsePrincipal(p.NotId)
+		return rbac.Not(m), within("not_id.", err)
+	case *rbacpb.Principal_Authenticated_:
+		if p.Authenticated.GetPrincipalName() == nil {
+			return rbac.TLS(), nil
+		}
+		text, err := parseString(p.Authenticated.GetPrincipalName())
+		return rbac.Principal(text), within("authenticated.principal_name: ", err)
+	// The three are one as long as neither PROXY headers nor trusted hops are heeded (A41).
+	case *rbacpb.Principal_SourceIp: //nolint:staticcheck // deprecated, and in use by control planes
+		in, err := parseRange(p.SourceIp) //nolint:staticcheck // as above
+		return rbac.Source(in), within("source_ip: ", err)
+	case *rbacpb.Principal_DirectRemoteIp:
+		in, err := parseRange(p.DirectRemoteIp)
+		return rbac.Source(in), within("direct_remote_ip: ", err)
+	case *rbacpb.Principal_RemoteIp:
+		in, err := parseRange(p.RemoteIp)
+		return rbac.Source(in), within("remote_ip: ", err)
+	case *rbacpb.Principal_Header:
+		return parseHeader(p.Header)
+	case *rbacpb.Principal_UrlPath:
+		return parsePath(p.UrlPath)
+	case *rbacpb.Principal_Metadata: //nolint:staticcheck // as above
+		return never(p.Metadata.GetInvert()), nil //nolint:staticcheck // as above
+	case *rbacpb.Principal_SourcedMetadata:
+		return never(p.SourcedMetadata.GetMetadataMatcher().GetInvert()), nil
+	}
+	return nil, fmt.Errorf("identifier: %T is not supported", m.GetIdentifier())
+}
+
+func parseAny(v bool) (rbac.Matcher, error) {
+	if !v {
+		return nil, errors.New("any: must be true")
+	}
+	return rbac.Always(), nil
+}
+
+// never matches Envoy's metadata, of which an RPC has none, so that only the inverse matches
+// (A41).
+func never(inverted bool) rbac.Matcher {
+	if inverted {
+		return rbac.Always()
+	}
+	return rbac.Never()
+}
+
+// serverName matches the name of TLS's SNI, which is taken to be empty (A41).
+func serverName(t rbac.Text) rbac.Matcher {
+	if t.Match("") {
+		return rbac.Always()
+	}
+	return rbac.Never()
+}
+
+func within(field string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s%w", field, err)
+}
