@@ -88,6 +88,7 @@ type Conn struct {
 	// Streams and windows.
 	table   streamTable
 	outflow flow.Outflow
+	zombies int32 // handlers that still run though their stream is gone
 	inflow  flow.Inflow
 	bdp     *flow.BDP // nil until DATA arrives
 	window  uint32    // the initial window of streams, as announced
@@ -97,7 +98,6 @@ type Conn struct {
 	// hopeless says that the reader waited in vain for a handler to return, and
 	// none has since.
 	hopeless bool
-	zombies  int32 // handlers that still run though their stream is gone
 
 	account account // what the peer makes us hold
 
