@@ -104,6 +104,23 @@ func kindOfUnnamed(name []byte) fieldKind {
 
 func isPseudo(k fieldKind) bool { return k >= kindMethod && k <= kindUnknownPseudo }
 
+// isBad reports whether the value of field i can't be one. What stands in a table is looked at
+// once, by the connection's reader.
+func isBad(b *h2.HeaderBlock, i int) bool {
+	ref, whole := b.Ref(i)
+	switch {
+	case !whole:
+		return badValue(b.Value(i))
+	case ref <= hpack.StaticLen:
+		return false
+	}
+	e := b.Entries()[ref-hpack.StaticLen-1]
+	if !e.Sound {
+		e.Sound = !badValue(b.Value(i))
+	}
+	return !e.Sound
+}
+
 // badValue reports whether v can't be the value of any field: NUL, CR and LF by RFC 9113
 // section 8.2.1, and the other control characters but the tab by RFC 9110 section 5.5.
 func badValue(v []byte) bool {
@@ -166,7 +183,7 @@ func keepFields(b *h2.HeaderBlock) (f fields, err error) {
 			continue
 		}
 		text = appendField(text, b, i)
-		if !grpcwire.IsBinary(unsafeString(b.Name(i))) || b.Kind(i) == kindStatusDetails {
+		if err != nil || !grpcwire.IsBinary(unsafeString(b.Name(i))) || b.Kind(i) == kindStatusDetails {
 			continue // without details a status stands all the same
 		}
 		ref, whole := b.Ref(i)

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unsafe"
 
 	"google.golang.org/grpc/codes"
@@ -96,14 +97,16 @@ func dataFrame(id uint32, announced int, payload []byte) []byte {
 
 // bomb is a block of n references to one field of 4,000 bytes, which insert puts into the
 // table, behind what a request or response needs.
-func bomb(pairs []string, n int) (insert, refs []byte) {
+func bomb(pairs []string, n int) (insert, refs []byte) { return bombOf(4000, pairs, n) }
+
+func bombOf(size int, pairs []string, n int) (insert, refs []byte) {
 	var e hpack.Encoder
 	insert = e.Begin(nil)
 	for i := 0; i < len(pairs); i += 2 {
 		insert = e.AppendField(insert, pairs[i], pairs[i+1], hpack.WithoutIndexing)
 	}
 	refs = bytes.Clone(insert)
-	insert = e.AppendField(insert, "x", strings.Repeat("y", 4000), hpack.Incremental)
+	insert = e.AppendField(insert, "x", strings.Repeat("y", size), hpack.Incremental)
 	return insert, append(refs, bytes.Repeat([]byte{0x80 | 62}, n)...)
 }
 
@@ -130,6 +133,33 @@ func TestReferencesAreShared(t *testing.T) {
 	}
 	if got := int64(s.only().Stats().Held); got > bound+4*sent+600 || got == 0 {
 		t.Errorf("%d bytes are charged", got)
+	}
+}
+
+// A reference costs as much time, whatever it is to: else blocks of 4 KB, of which each makes
+// the reader look at 16 MB, keep a server from all else.
+func TestReferencesTakeNoTime(t *testing.T) {
+	s := startServer(t, "memory", ServerConfig{Policy: oftenPings}, idleHandler)
+	var peers [2]*attacker
+	var blocks [2][]byte
+	for i, size := range []int{4, 4000} {
+		peers[i] = attack(t, s)
+		var insert []byte
+		insert, blocks[i] = bombOf(size, requestFields, 4000)
+		peers[i].headers(1, insert, false)
+		peers[i].settle()
+	}
+	best := [2]time.Duration{time.Hour, time.Hour}
+	for round := range 20 {
+		for i, a := range peers {
+			began := time.Now()
+			a.headers(uint32(3+2*round), blocks[i], false)
+			a.settle()
+			best[i] = min(best[i], time.Since(began))
+		}
+	}
+	if best[1] > 5*best[0] {
+		t.Errorf("a block of references to 4,000 bytes takes %v, one of references to 4 bytes %v", best[1], best[0])
 	}
 }
 

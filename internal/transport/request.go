@@ -83,7 +83,7 @@ func malformed(reason string) error {
 func (p *requestParser) field(b *h2.HeaderBlock, i int) error {
 	v := b.Value(i)
 	kind := b.Kind(i)
-	if badValue(v) || padded(v) && !isFree(kind) {
+	if isBad(b, i) || padded(v) && !isFree(kind) {
 		return malformed("malformed value of header field " + strconv.Quote(string(b.Name(i))))
 	}
 	if isPseudo(kind) && p.regular {

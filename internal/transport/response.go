@@ -70,7 +70,7 @@ func parseResponse(b *h2.HeaderBlock) *response {
 				return r
 			}
 		}
-		if badValue(v) || padded(v) && !isFree(kind) {
+		if isBad(b, i) || padded(v) && !isFree(kind) {
 			r.fault = "malformed value of header field " + string(b.Name(i))
 			return r
 		}

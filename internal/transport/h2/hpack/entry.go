@@ -10,8 +10,11 @@ type Entry struct {
 	nameLen uint32
 	place   uint32 // among the entries of the list that is being decoded; the decoder's
 
-	// Holders is for the decoder's owner: how many hold the entry beside the table.
-	Holders int
+	// These are for the decoder's owner: how many hold the entry beside the table, and
+	// whether its value was looked at and found good. A peer refers to an entry in a byte, and
+	// does so thousands of times in a block.
+	Holders int32
+	Sound   bool
 }
 
 // Size is the memory that e takes, in octets.
