@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/internal/loadreport"
 	"google.golang.org/grpc/internal/rpcconfig"
 	"google.golang.org/grpc/internal/serviceconfig"
+	"google.golang.org/grpc/internal/telemetry"
 	"google.golang.org/grpc/internal/transport"
 	"google.golang.org/grpc/internal/transport/grpcwire"
 	"google.golang.org/grpc/metadata"
@@ -191,6 +192,7 @@ type attempt struct {
 	done   func(balancer.DoneInfo)
 	begun  time.Time // when stats handlers were told
 	reader messageReader
+	seen   telemetry.Attempt // nil: no plugin looks at it
 
 	counted    bool        // in channelz, for the subchannel
 	unsent     bool        // it failed before anything was sent, by no fault of the RPC
@@ -206,6 +208,9 @@ func (r *clientCall) start(a *attempt, first *transport.Payload, last bool) erro
 	a.ctx = r.ctx
 	if len(r.stats) > 0 {
 		r.tellBegin(a)
+	}
+	if len(r.cc.opts.telemetry) > 0 {
+		r.beginTelemetry(a)
 	}
 	err := r.pick(a)
 	if err == nil {
@@ -246,6 +251,9 @@ func (r *clientCall) pick(a *attempt) error {
 	p, err := r.cc.picks.pick(balancer.PickInfo{FullMethodName: r.call.Method, Ctx: a.ctx}, r.info.waitForReady)
 	if p.delayed && err == nil {
 		r.stats.emit(a.ctx, &stats.DelayedPickComplete{})
+		if a.seen != nil {
+			a.seen.Picked()
+		}
 	}
 	if err != nil {
 		a.dropped = p.dropped
@@ -395,6 +403,9 @@ func (r *clientCall) end(a *attempt, err error) {
 		}
 		r.stats.emit(a.ctx, e)
 	}
+	if a.seen != nil {
+		a.endTelemetry(err)
+	}
 }
 
 func doneInfo(a *attempt, err error) balancer.DoneInfo {
@@ -449,6 +460,9 @@ func (r *clientCall) decode(a *attempt, m grpcwire.Message, msg any) error {
 	length, err := a.reader.read(m, msg)
 	if err != nil {
 		return err
+	}
+	if a.seen != nil {
+		a.seen.Received(telemetry.Message{Length: length, Compressed: wire})
 	}
 	if r.observed() {
 		r.tellIn(a)

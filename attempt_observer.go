@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/internal/binarylog"
 	"google.golang.org/grpc/internal/ctxkey"
+	"google.golang.org/grpc/internal/telemetry"
 	"google.golang.org/grpc/internal/transport/grpcwire"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/stats"
@@ -56,6 +57,9 @@ func (r *clientCall) observed() bool { return len(r.stats) > 0 || r.log != nil }
 
 // tellSent reports a message that was handed to the connection.
 func (r *clientCall) tellSent(a *attempt, msg any, n messageSizes) {
+	if a.seen != nil {
+		a.seen.Sent(telemetry.Message{Length: n.length, Compressed: n.wire})
+	}
 	if len(r.stats) == 0 {
 		return
 	}

@@ -111,10 +111,11 @@ func newChannel(target, defaultScheme string, o *dialOptions) (*ClientConn, erro
 		return nil, err
 	}
 	o.settleTransport()
+	o.settleTelemetry(cc)
 	o.settleInterceptors()
 	cc.opts = shareOptions(&o.channelOptions)
 	cc.transport.Store(&cc.opts.transport)
-	cc.unwatch = footprint.Register(cc.opts.transport.StatsHandlers)
+	cc.unwatch = footprint.Register(cc.opts.transport.StatsHandlers, cc.opts.telemetry.Recorders()...)
 	parent, _ := o.channelz.(*channelz.Node)
 	cc.node = channelz.NewNode(parent, channelz.Channel, target)
 	cc.state.node = cc.node

@@ -15,6 +15,7 @@ import (
 	ibackoff "google.golang.org/grpc/internal/backoff"
 	"google.golang.org/grpc/internal/envconfig"
 	istats "google.golang.org/grpc/internal/stats"
+	"google.golang.org/grpc/internal/telemetry"
 	"google.golang.org/grpc/internal/transport"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/mem"
@@ -55,6 +56,7 @@ type channelOptions struct {
 	noRetry           bool
 
 	fallback  *ServiceConfig // for when the resolver brings none
+	telemetry telemetry.Channels
 	recorders *istats.Recorders
 	invoker   UnaryInvoker // the interceptors; nil without
 	streamer  Streamer     // the interceptors; nil without
@@ -70,6 +72,8 @@ type dialOptions struct {
 	proxyFor  func(*url.URL) (*url.URL, error) // the environment's, but for tests
 	// proxyDefaultPort has a proxy asked for port 443 where a target names none.
 	proxyDefaultPort bool
+
+	plugins []*telemetryPlugin // which telemetry comes from
 
 	// The interceptors: the one that is called first, or nil, and the others.
 	unary       UnaryClientInterceptor
@@ -99,8 +103,14 @@ func newDialOptions(opts []DialOption) dialOptions {
 		},
 		proxyDefaultPort: envconfig.DefaultPortForProxyTarget,
 	}
+	for _, p := range telemetry.Global().Clients {
+		o.addTelemetry(p)
+	}
 	for _, opt := range opts {
 		opt.apply(&o)
+		if p, ok := opt.(interface{ ChannelTelemetry() telemetry.Client }); ok {
+			o.addTelemetry(p.ChannelTelemetry())
+		}
 		if p, ok := opt.(interface{ ChannelBufferPool() mem.BufferPool }); ok {
 			o.transport.BufferPool = p.ChannelBufferPool()
 		}

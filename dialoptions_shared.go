@@ -70,14 +70,15 @@ func shareOptions(o *channelOptions) *channelOptions {
 	}
 	kept := new(channelOptions)
 	*kept = *o
-	kept.recorders = istats.NewRecorders(kept.transport.StatsHandlers)
+	kept.recorders = istats.NewRecorders(kept.transport.StatsHandlers, kept.telemetry.Recorders()...)
 	recent.list[recent.next] = weak.Make(kept)
 	recent.next = (recent.next + 1) % len(recent.list)
 	return kept
 }
 
 // sameAs says whether a channel may as well have the options p. What can't be compared,
-// such as functions, counts as different. The recorders follow from the handlers.
+// such as functions, counts as different. The recorders follow from the handlers, and
+// plugins of telemetry have interceptors.
 func (o *channelOptions) sameAs(p *channelOptions) bool {
 	return o.dialer == nil && p.dialer == nil &&
 		o.invoker == nil && p.invoker == nil &&

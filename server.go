@@ -6,12 +6,14 @@ import (
 	"errors"
 	"reflect"
 	"runtime"
+	"slices"
 	"strconv"
 	"sync"
 
 	"google.golang.org/grpc/experimental/footprint"
 	"google.golang.org/grpc/grpclog"
 	"google.golang.org/grpc/internal/channelz"
+	"google.golang.org/grpc/internal/telemetry"
 	"google.golang.org/grpc/internal/transport"
 )
 
@@ -59,6 +61,7 @@ const (
 // NewServer returns a server that has no services and accepts nothing yet.
 func NewServer(opt ...ServerOption) *Server {
 	opts := defaultServerOptions()
+	opts.telemetry = slices.Clone(telemetry.Global().Servers)
 	for _, o := range opt {
 		opts.add(o)
 	}
@@ -73,7 +76,7 @@ func NewServer(opt ...ServerOption) *Server {
 		httpCalls:  make(map[*transport.HandlerStream]struct{}),
 		stopped:    make(chan struct{}),
 	}
-	s.unwatch = footprint.Register(opts.stats)
+	s.unwatch = footprint.Register(opts.stats, opts.telemetry.Recorders()...)
 	s.empty.L = &s.mu
 	s.running.none.L = &s.running.mu
 	if channelz.IsOn() {

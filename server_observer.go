@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/internal/binarylog"
 	handlercontext "google.golang.org/grpc/internal/context"
 	"google.golang.org/grpc/internal/ctxkey"
+	"google.golang.org/grpc/internal/telemetry"
 	"google.golang.org/grpc/internal/transport"
 	"google.golang.org/grpc/internal/transport/grpcwire"
 	"google.golang.org/grpc/metadata"
@@ -26,7 +27,7 @@ func (s *Server) serveObserved(ctx context.Context, st serverCall, m *method, lo
 	if m != nil {
 		s.channelz.CallStarted()
 	}
-	if len(s.opts.stats) == 0 && log == nil {
+	if len(s.opts.stats) == 0 && len(s.opts.telemetry) == 0 && log == nil {
 		err := s.run(ctx, st, m)
 		if m != nil {
 			s.channelz.CallEnded(err)
@@ -34,27 +35,38 @@ func (s *Server) serveObserved(ctx context.Context, st serverCall, m *method, lo
 		return
 	}
 	o := &observedCall{serverCall: st, handlers: s.opts.stats, log: log, unary: m != nil && m.unary != nil}
-	ctx = o.handlers.tag(ctx, &stats.RPCTagInfo{FullMethodName: st.Method()})
+	if len(s.opts.telemetry) > 0 {
+		ctx, o.seen = s.opts.telemetry.BeginServed(ctx, telemetry.ServedInfo{Method: st.Method(), Registered: s.lookUp(st.Method()) != nil})
+	}
+	if len(o.handlers) > 0 {
+		ctx = o.handlers.tag(ctx, &stats.RPCTagInfo{FullMethodName: st.Method()})
+	}
 	o.ctx = handlercontext.Handler{Context: ctx, Values: o}
 	began := o.begin(m)
 	err := s.run(&o.ctx, o, m)
-	if m == nil {
-		return
-	}
 	if err != nil {
 		err = statusError(err)
 	}
-	o.handlers.emit(&o.ctx, &stats.End{BeginTime: began, EndTime: time.Now(), Error: err})
+	if o.seen != nil {
+		o.seen.End(err)
+	}
+	if m == nil {
+		return
+	}
+	if len(o.handlers) > 0 {
+		o.handlers.emit(&o.ctx, &stats.End{BeginTime: began, EndTime: time.Now(), Error: err})
+	}
 	s.channelz.CallEnded(err)
 }
 
-// observedCall is a call whose events are told to the stats handlers and to the
-// binary log as they happen: InHeader, Begin, the messages, OutHeader before the
+// observedCall is a call whose events are told to plugins of telemetry, to the stats
+// handlers and to the binary log as they happen: InHeader, Begin, the messages, OutHeader before the
 // first that goes out, OutTrailer, End.
 type observedCall struct {
 	serverCall
 	handlers   statsHandlers
-	log        *binarylog.Call // nil: none
+	seen       telemetry.Served // nil: no plugin looks at it
+	log        *binarylog.Call  // nil: none
 	ctx        handlercontext.Handler
 	headerTold atomic.Bool
 	unary      bool
@@ -62,7 +74,13 @@ type observedCall struct {
 	cancelTold atomic.Bool // to the log
 }
 
+// logged says that stats handlers or the binary log want to know.
+func (o *observedCall) logged() bool { return len(o.handlers) > 0 || o.log != nil }
+
 func (o *observedCall) begin(m *method) time.Time {
+	if !o.logged() {
+		return time.Time{}
+	}
 	p := o.Peer()
 	in := &stats.InHeader{
 		WireLength:  o.HeaderWireLength(),
@@ -119,8 +137,13 @@ func (o *observedCall) received(msg any, n messageSizes) {
 	if o.log != nil {
 		o.log.Message(binarylog.Client, n.plain)
 	}
-	e := inPayload(msg, n)
-	o.handlers.emit(&o.ctx, &e)
+	if o.seen != nil {
+		o.seen.Received(telemetry.Message{Length: n.length, Compressed: n.wire})
+	}
+	if len(o.handlers) > 0 {
+		e := inPayload(msg, n)
+		o.handlers.emit(&o.ctx, &e)
+	}
 }
 
 // sent is called with each message that was sent.
@@ -128,13 +151,18 @@ func (o *observedCall) sent(msg any, n messageSizes) {
 	if o.log != nil {
 		o.log.Message(binarylog.Server, n.plain)
 	}
-	e := outPayload(msg, n)
-	o.handlers.emit(&o.ctx, &e)
+	if o.seen != nil {
+		o.seen.Sent(telemetry.Message{Length: n.length, Compressed: n.wire})
+	}
+	if len(o.handlers) > 0 {
+		e := outPayload(msg, n)
+		o.handlers.emit(&o.ctx, &e)
+	}
 }
 
 // sentHeader is called when response headers have been sent, or may have.
 func (o *observedCall) sentHeader() {
-	if !o.HeaderSent() || o.headerTold.Swap(true) {
+	if !o.logged() || !o.HeaderSent() || o.headerTold.Swap(true) {
 		return
 	}
 	md := o.Headers().Copy()
@@ -143,6 +171,9 @@ func (o *observedCall) sentHeader() {
 }
 
 func (o *observedCall) sentTrailer(st *status.Status) {
+	if !o.logged() {
+		return
+	}
 	md := o.Trailers().Copy()
 	o.log.Trailer(st, md, nil)
 	o.handlers.emit(&o.ctx, &stats.OutTrailer{Trailer: md})

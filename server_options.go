@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/internal/rpcconfig"
+	"google.golang.org/grpc/internal/telemetry"
 	"google.golang.org/grpc/internal/transport"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/mem"
@@ -40,6 +41,7 @@ type serverOptions struct {
 	waitForHandlers bool
 	stats           []stats.Handler
 	rpcConfig       rpcconfig.Source // nil: connections have no Router
+	telemetry       telemetry.Servers
 }
 
 func defaultServerOptions() serverOptions {
@@ -57,6 +59,9 @@ func (o *serverOptions) add(opt ServerOption) {
 	}
 	if p, ok := opt.(interface{ ServerRPCConfig() rpcconfig.Source }); ok {
 		o.rpcConfig = p.ServerRPCConfig()
+	}
+	if p, ok := opt.(interface{ ServerTelemetry() telemetry.Server }); ok {
+		o.telemetry = append(o.telemetry, p.ServerTelemetry())
 	}
 	// An option that is two in one, as package orca has.
 	if p, ok := opt.(interface{ NextServerOption() ServerOption }); ok {

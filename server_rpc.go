@@ -82,7 +82,7 @@ func (s *Server) serveCall(st serverCall) {
 		m = &method{full: st.Method(), stream: s.opts.unknownHandler}
 	}
 	log := binarylog.NewCall(binarylog.Server, st.Method())
-	if len(s.opts.stats) > 0 || s.channelz != nil || log != nil {
+	if len(s.opts.stats) > 0 || len(s.opts.telemetry) > 0 || s.channelz != nil || log != nil {
 		s.serveObserved(ctx, st, m, log)
 		return
 	}
@@ -92,7 +92,8 @@ func (s *Server) serveCall(st serverCall) {
 // refuse answers at once a call of a method that nobody serves, where nobody observes it
 // either; nil stands for all others, which serveCall serves.
 func (s *Server) refuse(path string) *status.Status {
-	if s.opts.unknownHandler != nil || s.opts.transport.Tap != nil || len(s.opts.stats) > 0 || s.lookUp(path) != nil ||
+	if s.opts.unknownHandler != nil || s.opts.transport.Tap != nil || len(s.opts.stats) > 0 ||
+		len(s.opts.telemetry) > 0 || s.lookUp(path) != nil ||
 		binarylog.NewCall(binarylog.Server, path) != nil {
 		return nil
 	}

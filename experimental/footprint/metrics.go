@@ -75,14 +75,14 @@ func Report(r stats.AsyncMetricsRecorder) error {
 	return nil
 }
 
-// Register makes the metrics recorders among the handlers ask for the gauges, until
-// stop is called; stop is nil if there is no recorder. Package grpc calls it for
-// each channel and server, so there is no need to for the handlers given to one.
+// Register makes the metrics recorders among the handlers, and the others, ask for the
+// gauges, until stop is called; stop is nil if there is no recorder. Package grpc calls it
+// for each channel and server, so there is no need to for what is given to one.
 //
 // The figures are of the process, therefore a recorder is registered with once,
 // whatever the number of channels and servers that have it.
-func Register(handlers []gstats.Handler) (stop func()) {
-	return process.Add(handlers)
+func Register(handlers []gstats.Handler, others ...stats.MetricsRecorder) (stop func()) {
+	return process.Add(handlers, others...)
 }
 
 var process = istats.NewShared(stats.AsyncMetricReporterFunc(Report), handles())

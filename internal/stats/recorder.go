@@ -19,9 +19,9 @@ type Recorders struct {
 }
 
 // NewRecorders returns the recorders among the stats handlers: a handler that also
-// implements MetricsRecorder is one.
-func NewRecorders(handlers []stats.Handler) *Recorders {
-	r := &Recorders{}
+// implements MetricsRecorder is one. More recorders come before those.
+func NewRecorders(handlers []stats.Handler, more ...estats.MetricsRecorder) *Recorders {
+	r := &Recorders{list: more}
 	for _, h := range handlers {
 		if recorder, ok := h.(estats.MetricsRecorder); ok {
 			r.list = append(r.list, recorder)

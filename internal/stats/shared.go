@@ -34,10 +34,13 @@ func NewShared(reporter estats.AsyncMetricReporter, metrics []estats.AsyncMetric
 	return &Shared{reporter: reporter, metrics: metrics}
 }
 
-// Add makes a user of each recorder among the handlers, until stop is called, which
-// may be done more than once. stop is nil if there is no recorder.
-func (s *Shared) Add(handlers []stats.Handler) (stop func()) {
+// Add makes a user of each recorder among the handlers, and of each other one, until stop
+// is called, which may be done more than once. stop is nil if there is no recorder.
+func (s *Shared) Add(handlers []stats.Handler, others ...estats.MetricsRecorder) (stop func()) {
 	var undo []func()
+	for _, r := range others {
+		undo = append(undo, s.addOne(r))
+	}
 	for _, h := range handlers {
 		if r, ok := h.(estats.MetricsRecorder); ok {
 			undo = append(undo, s.addOne(r))

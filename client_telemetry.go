@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package grpc
+
+import (
+	"context"
+
+	"google.golang.org/grpc/internal/telemetry"
+)
+
+// telemetryPlugin is a plugin that a channel is to have. It sees calls where an interceptor
+// would that its option adds.
+type telemetryPlugin struct {
+	client  telemetry.Client
+	channel telemetry.Channel // set once the target is known
+}
+
+func (o *dialOptions) addTelemetry(c telemetry.Client) {
+	p := &telemetryPlugin{client: c}
+	o.plugins = append(o.plugins, p)
+	o.chainUnary = append(o.chainUnary, p.unary)
+	o.chainStream = append(o.chainStream, p.stream)
+}
+
+func (o *dialOptions) settleTelemetry(cc *ClientConn) {
+	for _, p := range o.plugins {
+		p.channel = p.client.Channel(cc.CanonicalTarget())
+		o.telemetry = append(o.telemetry, p.channel)
+	}
+}
+
+func (p *telemetryPlugin) unary(ctx context.Context, method string, req, reply any, cc *ClientConn, next UnaryInvoker, opts ...CallOption) error {
+	ctx, call := p.channel.BeginCall(ctx, telemetry.CallInfo{Method: method, Static: isStatic(opts)})
+	err := next(ctx, method, req, reply, cc, opts...)
+	call.End(err)
+	return err
+}
+
+func (p *telemetryPlugin) stream(ctx context.Context, desc *StreamDesc, cc *ClientConn, method string, next Streamer, opts ...CallOption) (ClientStream, error) {
+	ctx, call := p.channel.BeginCall(ctx, telemetry.CallInfo{Method: method, Static: isStatic(opts)})
+	s, err := next(ctx, desc, cc, method, append(opts[:len(opts):len(opts)], OnFinish(call.End))...)
+	if err != nil {
+		call.End(err) // it may be that it never came to an RPC, which would have told
+	}
+	return s, err
+}
+
+func isStatic(opts []CallOption) bool {
+	for _, o := range opts {
+		if _, ok := o.(StaticMethodCallOption); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// beginTelemetry tells the plugins of an attempt.
+func (r *clientCall) beginTelemetry(a *attempt) {
+	a.ctx, a.seen = r.cc.opts.telemetry.BeginAttempt(a.ctx, telemetry.AttemptInfo{
+		Method:      r.call.Method,
+		Previous:    r.retry.made,
+		Transparent: r.again.transparent,
+		Resolved:    r.waited && !r.again.retry,
+	})
+}
+
+// endTelemetry tells the plugins that the attempt is over.
+func (a *attempt) endTelemetry(err error) {
+	var response telemetry.Response
+	if a.stream != nil {
+		response = a.stream
+	}
+	a.seen.End(err, response)
+}

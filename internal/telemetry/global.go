@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package telemetry
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// Plugins are those that channels and servers have without an option for it. They come
+// before those of options.
+type Plugins struct {
+	Clients []Client
+	Servers Servers
+}
+
+var (
+	globalMu sync.Mutex // of writers
+	global   atomic.Pointer[Plugins]
+)
+
+// Global returns the plugins of every channel and server that is made from now on. Do
+// not change them.
+func Global() Plugins {
+	if p := global.Load(); p != nil {
+		return *p
+	}
+	return Plugins{}
+}
+
+// AddGlobal gives every channel that is made from now on the plugin c, and every server
+// s, until remove is called. Both must be comparable.
+func AddGlobal(c Client, s Server) (remove func()) {
+	change(func(p *Plugins) {
+		p.Clients = append(slices.Clone(p.Clients), c)
+		p.Servers = append(slices.Clone(p.Servers), s)
+	})
+	return sync.OnceFunc(func() {
+		change(func(p *Plugins) {
+			p.Clients = slices.DeleteFunc(slices.Clone(p.Clients), func(other Client) bool { return other == c })
+			p.Servers = slices.DeleteFunc(slices.Clone(p.Servers), func(other Server) bool { return other == s })
+		})
+	})
+}
+
+func change(f func(*Plugins)) {
+	globalMu.Lock()
+	defer globalMu.Unlock()
+	p := Global()
+	f(&p)
+	global.Store(&p)
+}
