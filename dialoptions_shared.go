@@ -77,12 +77,12 @@ func shareOptions(o *channelOptions) *channelOptions {
 }
 
 // sameAs says whether a channel may as well have the options p. What can't be compared,
-// such as functions, counts as different. The recorders follow from the handlers, and
-// plugins of telemetry have interceptors.
+// such as functions, counts as different. The recorders follow from the handlers.
 func (o *channelOptions) sameAs(p *channelOptions) bool {
 	return o.dialer == nil && p.dialer == nil &&
 		o.invoker == nil && p.invoker == nil &&
 		o.streamer == nil && p.streamer == nil &&
+		len(o.telemetry) == 0 && len(p.telemetry) == 0 &&
 		o.fallback == p.fallback &&
 		o.userAgent == p.userAgent &&
 		o.minConnectTimeout == p.minConnectTimeout &&
