@@ -81,7 +81,6 @@ func NewServer(opt ...ServerOption) *Server {
 	s.running.none.L = &s.running.mu
 	if channelz.IsOn() {
 		s.channelz = channelz.NewNode(nil, channelz.Server, callerOfNewServer())
-		s.channelz.Trace(channelz.Info, "Server created", nil)
 	}
 	return s
 }

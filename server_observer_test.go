@@ -169,7 +169,7 @@ func TestServerChannelz(t *testing.T) {
 	if s := servers[0]; s.CallsStarted != 1 || s.CallsSucceeded != 0 {
 		t.Errorf("server = %+v", s)
 	}
-	sockets, _, _ := channelz.ServerSockets(servers[0].ID, channelz.Page{})
+	sockets, _ := channelz.ServerSockets(servers[0].ID, channelz.Page{})
 	if len(sockets) != 1 {
 		t.Fatalf("sockets = %+v", sockets)
 	}

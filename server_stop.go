@@ -7,7 +7,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"google.golang.org/grpc/internal/channelz"
 	"google.golang.org/grpc/internal/transport"
 )
 
@@ -51,7 +50,6 @@ func (s *Server) markStopped() {
 		if s.unwatch != nil {
 			s.unwatch()
 		}
-		s.channelz.Trace(channelz.Info, "Server deleted", nil)
 		s.channelz.Close()
 		close(s.stopped)
 	})

@@ -27,7 +27,7 @@ func TestSocketsInChannelz(t *testing.T) {
 	top, _ := channelz.TopChannels(channelz.Page{})
 	sub, _ := channelz.NodeByID(channelz.Subchannel, top[0].Children[0].ID)
 	servers, _ := channelz.Servers(channelz.Page{})
-	accepted, _, _ := channelz.ServerSockets(servers[0].ID, channelz.Page{})
+	accepted, _ := channelz.ServerSockets(servers[0].ID, channelz.Page{})
 	ours, theirs := channelz.SocketByID(sub.Sockets[0].ID), channelz.SocketByID(accepted[0].ID)
 	for name, socket := range map[string]*channelz.Socket{"client": ours, "server": theirs} {
 		var d channelz.SocketData

@@ -24,6 +24,7 @@ package service
 import (
 	"context"
 	"math"
+	"strings"
 
 	"google.golang.org/grpc"
 	channelzpb "google.golang.org/grpc/channelz/grpc_channelz_v1"
@@ -68,10 +69,7 @@ func (server) GetServerSockets(_ context.Context, req *channelzpb.GetServerSocke
 	if err != nil {
 		return nil, err
 	}
-	list, last, ok := channelz.ServerSockets(req.GetServerId(), p)
-	if !ok {
-		return nil, notFound(channelz.Server, req.GetServerId())
-	}
+	list, last := channelz.ServerSockets(req.GetServerId(), p)
 	return &channelzpb.GetServerSocketsResponse{SocketRef: each(list, socketRefOf), End: last}, nil
 }
 
@@ -116,5 +114,9 @@ func page(from, limit int64) (channelz.Page, error) {
 }
 
 func notFound(kind channelz.Kind, id int64) error {
-	return status.Errorf(codes.NotFound, "channelz: there is no %v #%d", kind, id)
+	name := strings.ToLower(kind.String())
+	if kind == channelz.Subchannel {
+		name = "sub channel"
+	}
+	return status.Errorf(codes.NotFound, "requested %s %d not found", name, id)
 }

@@ -12,6 +12,9 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/health"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/internal/channelz"
 	"google.golang.org/grpc/internal/leakcheck"
 	"google.golang.org/grpc/status"
@@ -192,7 +195,7 @@ func TestErrors(t *testing.T) {
 		"subchannel": {func() error { _, err := s.GetSubchannel(ctx, nil); return err }, codes.NotFound},
 		"server":     {func() error { _, err := s.GetServer(ctx, nil); return err }, codes.NotFound},
 		"socket":     {func() error { _, err := s.GetSocket(ctx, nil); return err }, codes.NotFound},
-		"sockets":    {func() error { _, err := s.GetServerSockets(ctx, nil); return err }, codes.NotFound},
+		"sockets":    {func() error { _, err := s.GetServerSockets(ctx, nil); return err }, codes.OK},
 		"negative sockets": {func() error {
 			_, err := s.GetServerSockets(ctx, &channelzpb.GetServerSocketsRequest{MaxResults: -1})
 			return err
@@ -209,6 +212,37 @@ func TestErrors(t *testing.T) {
 		if err := test.call(); status.Code(err) != test.want {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestHealthCheckIsCounted has a subchannel count the RPC that watches its server's health,
+// and the channel not.
+func TestHealthCheckIsCounted(t *testing.T) {
+	hs := health.NewServer()
+	srv := grpc.NewServer()
+	healthpb.RegisterHealthServer(srv, hs)
+	lis, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go srv.Serve(lis)
+	defer srv.Stop()
+	cc, err := grpc.NewClient(lis.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultServiceConfig(`{"loadBalancingConfig":[{"round_robin":{}}],"healthCheckConfig":{"serviceName":""}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cc.Close()
+	if _, err := healthpb.NewHealthClient(cc).Check(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	top, _ := channelz.TopChannels(channelz.Page{})
+	if len(top) != 1 || top[0].CallsStarted != 1 || len(top[0].Children) != 1 {
+		t.Fatalf("channels %+v", top)
+	}
+	sub, _ := channelz.NodeByID(channelz.Subchannel, top[0].Children[0].ID)
+	if sub.CallsStarted != 2 || sub.CallsSucceeded != 1 {
+		t.Errorf("the subchannel counts %d RPCs of which %d succeeded, want 2 and 1", sub.CallsStarted, sub.CallsSucceeded)
 	}
 }
 

@@ -102,16 +102,59 @@ func TestTree(t *testing.T) {
 	conn.Close()
 	sub.Close()
 	sub.Close()
-	if _, ok := NodeByID(Subchannel, sub.ID()); ok || SocketByID(conn.ID()) != nil {
-		t.Error("what was closed is found")
+	if d, ok := NodeByID(Subchannel, sub.ID()); !ok || d.State != connectivity.Shutdown || SocketByID(conn.ID()) != nil {
+		t.Errorf("of what was closed, the subchannel alone is to be found: %+v, %t", d, ok)
 	}
 	var texts []string
 	d, _ = NodeByID(Channel, top.ID())
+	if len(d.Children) != 1 {
+		t.Errorf("children %v of which one is closed", d.Children)
+	}
 	for _, e := range d.Trace.Events {
 		texts = append(texts, e.Text)
 	}
-	if got, want := strings.Join(texts, "; "), fmt.Sprintf("Channel created; created %v; created %v; deleted %v", nested, sub, sub); got != want {
+	if got, want := strings.Join(texts, "; "), fmt.Sprintf(`Channel created for target "dns:///x"; Channel(id:%d) created; Subchannel(id:%d) created; Subchannel(id:%[2]d) deleted`, nested.ID(), sub.ID()); got != want {
 		t.Errorf("trace %q, want %q", got, want)
+	}
+}
+
+// TestClosedWhileNamed has what was closed go with the last event that names it: when newer
+// ones have taken their places, or with the trace they are in.
+func TestClosedWhileNamed(t *testing.T) {
+	withOn(t)
+	top := NewNode(nil, Channel, "x")
+	nested := NewNode(top, Channel, "lb")
+	var subs []*Node
+	for _, parent := range []*Node{top, nested} {
+		sub := NewNode(parent, Subchannel, "10.0.0.1:1")
+		sub.Close()
+		subs = append(subs, sub)
+	}
+	there := func(n *Node) bool {
+		_, ok := NodeByID(n.kind, n.ID())
+		return ok
+	}
+	nested.Close()
+	if !there(nested) || !there(subs[0]) || !there(subs[1]) {
+		t.Error("what a trace names is not there")
+	}
+	for range maxTraceEvents {
+		top.Trace(Info, "something else", nil)
+	}
+	if there(nested) || there(subs[0]) || there(subs[1]) {
+		t.Error("what nothing names any more is there")
+	}
+	late := NewNode(top, Subchannel, "10.0.0.1:1")
+	for range maxTraceEvents {
+		top.Trace(Info, "something else", nil)
+	}
+	if !there(late) {
+		t.Error("an open subchannel goes with the events that name it")
+	}
+	top.Close()
+	late.Close()
+	if there(top) || there(late) {
+		t.Error("a closed channel, or what was closed after it, is there")
 	}
 }
 
@@ -134,7 +177,7 @@ func TestServerPages(t *testing.T) {
 		var got []int64
 		for from, last := int64(0), false; !last; {
 			var page []Ref
-			page, last, _ = ServerSockets(srv.ID(), Page{From: from, Limit: limit})
+			page, last = ServerSockets(srv.ID(), Page{From: from, Limit: limit})
 			if len(page) == 0 || limit > 0 && len(page) > limit || len(page) > 50 && limit <= 0 {
 				t.Fatalf("limit %d: a page of %d", limit, len(page))
 			}
@@ -147,7 +190,7 @@ func TestServerPages(t *testing.T) {
 			t.Errorf("limit %d: %v", limit, got)
 		}
 	}
-	if _, _, ok := ServerSockets(listener.ID(), Page{}); ok {
+	if list, last := ServerSockets(listener.ID(), Page{}); list != nil || !last {
 		t.Error("sockets of what is no server")
 	}
 }

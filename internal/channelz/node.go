@@ -3,6 +3,7 @@
 package channelz
 
 import (
+	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -25,14 +26,16 @@ type Node struct {
 	}
 	trace trace
 
-	// children and sockets belong to the registry's lock; nil while empty.
+	// What follows belongs to the registry's lock. The maps are nil while empty.
 	children map[int64]*Node
 	sockets  map[int64]*Socket
+	closed   bool
+	named    int // events in the traces of others, whose subject it is
 }
 
-// NewNode registers a channel, subchannel or server until its Close, and returns nil
-// while channelz is off. The name is a target, an address list or the like. A channel
-// without a parent is a top channel.
+// NewNode registers a channel, subchannel or server, and returns nil while channelz is off.
+// The name is a target, an address list or the like. A channel without a parent is a top
+// channel.
 func NewNode(parent *Node, kind Kind, name string) *Node {
 	if !IsOn() {
 		return nil
@@ -40,17 +43,35 @@ func NewNode(parent *Node, kind Kind, name string) *Node {
 	n := &Node{id: lastID.Add(1), kind: kind, name: name, parent: parent}
 	n.trace.created = time.Now()
 	entries.addNode(n)
-	n.Trace(Info, kind.String()+" created", nil)
-	parent.Trace(Info, "created "+n.String(), n)
+	n.Trace(Info, n.created(), nil)
+	parent.Trace(Info, n.inTrace()+" created", n)
 	return n
 }
 
-// Close takes the node out of the registry; its parent's trace remembers it.
+// created is what the node's own trace begins with.
+func (n *Node) created() string {
+	text := n.kind.String() + " created"
+	if n.kind == Channel && n.parent == nil {
+		text += fmt.Sprintf(" for target %q", n.name)
+	}
+	return text
+}
+
+// inTrace is what the trace of its parent calls the node.
+func (n *Node) inTrace() string { return fmt.Sprintf("%v(id:%d)", n.kind, n.id) }
+
+// Close ends what the node stands for. It is not listed any more, but can be asked for by
+// its number as long as its parent's trace names it (gRFC A3).
 func (n *Node) Close() {
-	if n == nil || !entries.removeNode(n) {
+	if n == nil || !entries.closeNode(n) {
 		return
 	}
-	n.parent.Trace(Info, "deleted "+n.String(), n)
+	if n.kind != Server {
+		n.SetState(connectivity.Shutdown)
+	}
+	n.Trace(Info, n.kind.String()+" deleted", nil)
+	n.parent.Trace(Info, n.inTrace()+" deleted", n)
+	entries.dropNode(n)
 }
 
 // ID returns the node's number, 0 for nil.
@@ -76,7 +97,7 @@ func (n *Node) SetState(s connectivity.State) {
 	if n == nil || n.state.Swap(int32(s)) == int32(s) {
 		return
 	}
-	n.Trace(Info, "state is now "+s.String(), nil)
+	n.Trace(Info, n.kind.String()+" Connectivity change to "+s.String(), nil)
 }
 
 // CallStarted counts an RPC that began.
@@ -109,8 +130,12 @@ func (n *Node) Trace(severity Severity, text string, subject *Node) {
 	e := TraceEvent{Time: time.Now(), Severity: severity, Text: text}
 	if subject != nil {
 		e.Subject = subject.ref()
+		entries.addEvent(n, e, subject)
+		return
 	}
-	n.trace.add(e)
+	if old := n.trace.add(e); old.Subject.ID != 0 {
+		entries.forget(old.Subject.ID)
+	}
 }
 
 // Ref names a thing in the registry.

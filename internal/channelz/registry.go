@@ -11,7 +11,7 @@ import (
 // pageSize is how many entries a page holds when the reader names no limit.
 const pageSize = 50
 
-// registry holds everything that is open. The maps are made for reading by number;
+// registry holds everything that is open, and what a trace names. The maps are made for reading by number;
 // pages are sorted when they are asked for, so that opening and closing stay cheap.
 type registry struct {
 	mu      sync.RWMutex
@@ -36,18 +36,62 @@ func (r *registry) addNode(n *Node) {
 	}
 }
 
-// removeNode says whether the node was there.
-func (r *registry) removeNode(n *Node) bool {
+// closeNode takes the node off all lists. It says whether it was on them.
+func (r *registry) closeNode(n *Node) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if _, ok := r.nodes[n.id]; !ok {
+	if n.closed {
 		return false
 	}
-	delete(r.nodes, n.id)
+	n.closed = true
 	if n.parent != nil {
 		delete(n.parent.children, n.id)
 	}
 	return true
+}
+
+// dropNode removes a closed node, if no trace names it.
+func (r *registry) dropNode(n *Node) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.dropLocked(n)
+}
+
+// dropLocked also gives up what only the node's own trace names.
+func (r *registry) dropLocked(n *Node) {
+	if !n.closed || n.named > 0 || r.nodes[n.id] == nil {
+		return
+	}
+	delete(r.nodes, n.id)
+	for _, e := range n.trace.end() {
+		r.forgetLocked(e.Subject.ID)
+	}
+}
+
+// addEvent adds e, whose subject is given, to the trace of n. A node that is gone has none.
+func (r *registry) addEvent(n *Node, e TraceEvent, subject *Node) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.nodes[n.id] == nil {
+		return
+	}
+	subject.named++
+	r.forgetLocked(n.trace.add(e).Subject.ID)
+}
+
+// forget is called when an event is gone whose subject has the number.
+func (r *registry) forget(id int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.forgetLocked(id)
+}
+
+// forgetLocked does nothing for the number 0: an event without a subject.
+func (r *registry) forgetLocked(id int64) {
+	if n := r.nodes[id]; n != nil {
+		n.named--
+		r.dropLocked(n)
+	}
 }
 
 func (r *registry) addSocket(s *Socket) {
@@ -102,20 +146,20 @@ func SocketByID(id int64) *Socket {
 	return entries.sockets[id]
 }
 
-// ServerSockets returns a page of a server's connections, and whether it is the last;
-// ok says whether there is a server of that number.
-func ServerSockets(server int64, p Page) (list []Ref, last, ok bool) {
+// ServerSockets returns a page of a server's connections, and whether it is the last. A
+// server that is not there has none.
+func ServerSockets(server int64, p Page) (list []Ref, last bool) {
 	entries.mu.RLock()
 	defer entries.mu.RUnlock()
 	n := entries.nodes[server]
 	if n == nil || n.kind != Server {
-		return nil, false, false
+		return nil, true
 	}
 	ids, last := choose(n.sockets, p, func(s *Socket) bool { return s.kind == Connection })
 	for _, id := range ids {
 		list = append(list, n.sockets[id].ref())
 	}
-	return list, last, true
+	return list, last
 }
 
 func (r *registry) page(p Page, wanted func(*Node) bool) (list []NodeData, last bool) {

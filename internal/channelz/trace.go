@@ -48,15 +48,27 @@ type trace struct {
 	ring   []TraceEvent // grows to maxTraceEvents; from then on the oldest is at logged % len
 }
 
-func (t *trace) add(e TraceEvent) {
+// add returns the event whose place e takes; the zero one for none.
+func (t *trace) add(e TraceEvent) (old TraceEvent) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.ring) < maxTraceEvents {
 		t.ring = append(t.ring, e)
 	} else {
-		t.ring[t.logged%maxTraceEvents] = e
+		at := t.logged % maxTraceEvents
+		old, t.ring[at] = t.ring[at], e
 	}
 	t.logged++
+	return old
+}
+
+// end forgets and returns the events.
+func (t *trace) end() []TraceEvent {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	events := t.ring
+	t.ring, t.logged = nil, 0
+	return events
 }
 
 func (t *trace) copy() Trace {
