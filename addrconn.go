@@ -5,6 +5,7 @@ package grpc
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -160,6 +161,7 @@ func (ac *addrConn) tryAll(ctx context.Context, addrs []resolver.Address) (*link
 	var first error
 	for i := range addrs {
 		addr := &addrs[i]
+		ac.node.Trace(channelz.Info, fmt.Sprintf("Subchannel picks a new address %q to connect", addr.Addr), nil)
 		l, err := ac.dial(ctx, addr)
 		if err == nil {
 			return l, nil

@@ -43,7 +43,7 @@ type clientCall struct {
 	call     transport.Call // of the present attempt
 	onCommit func()         // the Selector's, who has yet to hear; nil for none
 	waited   bool           // for the resolver's first answer
-	began    bool           // it is counted
+	began    bool           // it keeps the channel from going idle
 	again    verdict        // why there is another attempt; zero in the first
 }
 
@@ -54,6 +54,9 @@ func (r *clientCall) enter(ctx context.Context, cc *ClientConn, method string, o
 	r.stats = cc.opts.transport.StatsHandlers
 	r.info.reset()
 	r.call.Method = method
+	if r.fixed == nil {
+		cc.node.CallStarted()
+	}
 	if err := ctx.Err(); err != nil {
 		return rpcconfig.Choice{}, status.FromContextError(err).Err()
 	}
@@ -61,7 +64,6 @@ func (r *clientCall) enter(ctx context.Context, cc *ClientConn, method string, o
 		return rpcconfig.Choice{}, err
 	}
 	cc.idle.begin()
-	cc.node.CallStarted()
 	r.began = true
 	c, err := r.choose()
 	if c.Context != nil {
@@ -124,6 +126,7 @@ func (r *clientCall) settle(config *MethodConfig) error {
 		}
 	case encoding.Identity:
 		r.call.SendCompressor = name
+		r.call.AcceptCompressors = r.info.acceptToo(name)
 	default:
 		if r.writer.compressor = encoding.GetCompressor(name); r.writer.compressor == nil {
 			return status.Errorf(codes.Internal, "grpc: Compressor is not installed for requested grpc-encoding %q", name)
@@ -175,8 +178,10 @@ func (r *clientCall) finish(a *attempt, err error) {
 	for _, f := range r.info.onFinish {
 		f(err)
 	}
-	if r.began {
+	if r.fixed == nil {
 		r.cc.node.CallEnded(err)
+	}
+	if r.began {
 		r.cc.idle.end()
 	}
 	if r.cancel != nil {
@@ -246,6 +251,7 @@ func (r *clientCall) pick(a *attempt) error {
 	}
 	if r.fixed != nil {
 		a.link = r.fixed
+		r.count(a)
 		return nil
 	}
 	p, err := r.cc.picks.pick(balancer.PickInfo{FullMethodName: r.call.Method, Ctx: a.ctx}, r.info.waitForReady)
@@ -261,11 +267,16 @@ func (r *clientCall) pick(a *attempt) error {
 	}
 	a.link, a.done = p.link, p.result.Done
 	r.addPicked(p.result.Metadata)
+	r.count(a)
+	return nil
+}
+
+// count has channelz count the attempt.
+func (*clientCall) count(a *attempt) {
 	if node := a.link.ac.node; node != nil {
 		node.CallStarted()
 		a.counted = true
 	}
-	return nil
 }
 
 // addPicked has the attempt carry the picker's metadata. An :authority in it is whom the

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/internal/channelz"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 )
 
@@ -51,5 +52,43 @@ func TestClientChannelz(t *testing.T) {
 	cc.Close()
 	if top, _ := channelz.TopChannels(channelz.Page{}); len(top) != 0 {
 		t.Errorf("left after Close: %+v", top)
+	}
+}
+
+// TestChannelzCounts counts all that was begun on the channel, and on the subchannel what came
+// so far as to have one.
+func TestChannelzCounts(t *testing.T) {
+	if !inChild(t, "") {
+		return
+	}
+	channelz.TurnOn()
+	s := serve(t, newEcho())
+	cc := newTestClient(t, s.addr)
+	if err := call(testContext(t), cc, "x"); err != nil {
+		t.Fatal(err)
+	}
+	top, _ := channelz.TopChannels(channelz.Page{})
+	sub := top[0].Children[0].ID
+	canceled, cancel := context.WithCancel(testContext(t))
+	cancel()
+	for _, tt := range []struct {
+		name           string
+		ctx            context.Context
+		opts           []CallOption
+		channel, below int64 // counted by then, on the channel and the subchannel
+	}{
+		{"canceled before", canceled, nil, 2, 1},
+		{"illegal metadata", metadata.AppendToOutgoingContext(testContext(t), "a b", "c"), nil, 3, 1},
+		{"unknown compressor", testContext(t), []CallOption{UseCompressor("none")}, 4, 1},
+		{"over the limit", testContext(t), []CallOption{MaxCallSendMsgSize(0)}, 5, 2},
+	} {
+		if err := call(tt.ctx, cc, "x", tt.opts...); err == nil {
+			t.Errorf("%s: no error", tt.name)
+		}
+		d, _ := channelz.NodeByID(channelz.Channel, top[0].ID)
+		below, _ := channelz.NodeByID(channelz.Subchannel, sub)
+		if d.CallsStarted != tt.channel || d.CallsFailed != tt.channel-1 || below.CallsStarted != tt.below || below.CallsFailed != tt.below-1 {
+			t.Errorf("%s: the channel began %d and failed %d, the subchannel %d and %d", tt.name, d.CallsStarted, d.CallsFailed, below.CallsStarted, below.CallsFailed)
+		}
 	}
 }

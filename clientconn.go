@@ -248,7 +248,7 @@ func (cc *ClientConn) enterIdle() {
 	parts.close() // from here on the balancer can't change picker or state
 	cc.picks.set(nil)
 	cc.state.set(connectivity.Idle)
-	cc.node.Trace(channelz.Info, "entering idle mode", nil)
+	cc.node.Trace(channelz.Info, "Channel entering idle mode", nil)
 }
 
 // leaveIdle has the target resolved. A resolver that can't be built counts as one that
@@ -264,7 +264,7 @@ func (cc *ClientConn) leaveIdle() error {
 	cc.balancer, cc.resolver = b, r
 	cc.mu.Unlock()
 	cc.state.set(connectivity.Connecting)
-	cc.node.Trace(channelz.Info, "leaving idle mode", nil)
+	cc.node.Trace(channelz.Info, "Channel exiting idle mode", nil)
 	if err := r.start(); err != nil {
 		channelLog.Warningf("%s: failed to start resolver: %v", cc.target, err)
 		cc.resolverFailed(r, err)
@@ -316,7 +316,7 @@ func (cc *ClientConn) resolverUpdate(r *resolverWrapper, s resolver.State) error
 		_ = b.update(s, c.ServiceConfig)
 		return balancer.ErrBadResolverState
 	}
-	b.UpdateState(failing(status.Errorf(codes.Unavailable, "error parsing service config: %v", err)))
+	b.UpdateState(failing(status.Error(codes.Unavailable, err.Error())))
 	cc.answered()
 	return balancer.ErrBadResolverState
 }

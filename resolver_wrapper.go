@@ -3,6 +3,7 @@
 package grpc
 
 import (
+	"fmt"
 	"sync"
 
 	"google.golang.org/grpc/internal/channelz"
@@ -87,7 +88,7 @@ func (r *resolverWrapper) UpdateState(s resolver.State) error {
 	if s.Endpoints == nil {
 		s.Endpoints = endpointsOf(s.Addresses)
 	}
-	r.cc.node.Trace(channelz.Info, "the resolver brought new addresses", nil)
+	r.cc.node.Trace(channelz.Info, fmt.Sprintf("Resolver state updated: %d endpoints", len(s.Endpoints)), nil)
 	return r.cc.resolverUpdate(r, s)
 }
 
