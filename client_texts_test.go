@@ -64,6 +64,19 @@ func TestTextOfReset(t *testing.T) {
 	}
 }
 
+// TestTextOfHTTP1Server has a server answer that speaks HTTP/1.1 only.
+func TestTextOfHTTP1Server(t *testing.T) {
+	s := httptest.NewServer(http.NotFoundHandler())
+	defer s.Close()
+	cc := newTestClient(t, s.Listener.Addr().String())
+	defer cc.Close()
+	err := call(testContext(t), cc, "x")
+	if got, want := status.Convert(err).Message(), `connection error: desc = "error reading server preface: http2: failed reading the frame payload: `+
+		`http2: frame too large, note that the frame header looked like an HTTP/1.1 header"`; status.Code(err) != codes.Unavailable || got != want {
+		t.Errorf("%v, want %q", err, want)
+	}
+}
+
 func TestTextOfMuteServer(t *testing.T) {
 	lis, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

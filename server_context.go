@@ -99,7 +99,7 @@ func SetTrailer(ctx context.Context, md metadata.MD) error {
 func streamOf(ctx context.Context) (ServerTransportStream, error) {
 	s := ServerTransportStreamFromContext(ctx)
 	if s == nil {
-		return nil, status.Errorf(codes.Internal, "grpc: there is no server stream in the context %v", ctx)
+		return nil, status.Errorf(codes.Internal, "grpc: failed to fetch the stream from the context %v", ctx)
 	}
 	return s, nil
 }

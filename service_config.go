@@ -4,7 +4,6 @@ package grpc
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"google.golang.org/grpc/balancer"
@@ -52,7 +51,7 @@ var noServiceConfig = &ServiceConfig{}
 func parseServiceConfig(js string) *serviceconfig.ParseResult {
 	parsed, err := internalserviceconfig.Parse([]byte(js))
 	if err != nil {
-		return &serviceconfig.ParseResult{Err: fmt.Errorf("grpc: %w", err)}
+		return &serviceconfig.ParseResult{Err: err}
 	}
 	sc := &ServiceConfig{
 		Methods:    parsed.Methods,
@@ -71,7 +70,7 @@ func parseServiceConfig(js string) *serviceconfig.ParseResult {
 		list = json.RawMessage(fmt.Sprintf(`[{%q: {}}]`, name))
 	}
 	if sc.balancer, err = gracefulswitch.ParseConfig(list); err != nil {
-		return &serviceconfig.ParseResult{Err: fmt.Errorf("grpc: service config: %w", err)}
+		return &serviceconfig.ParseResult{Err: err}
 	}
 	return &serviceconfig.ParseResult{Config: sc}
 }
@@ -129,22 +128,19 @@ func (c *channelConfig) with(sc *ServiceConfig, s rpcconfig.Selector) *channelCo
 	return next
 }
 
-// errNotOurs refuses service configs that this package did not parse.
-var errNotOurs = errors.New("grpc: the service config is not one of ParseServiceConfig")
-
 // usableConfig returns the service config that a resolver brought, nil if none.
 func usableConfig(r *serviceconfig.ParseResult) (*ServiceConfig, error) {
 	switch {
 	case r == nil:
 		return nil, nil
 	case r.Err != nil:
-		return nil, r.Err
+		return nil, fmt.Errorf("error parsing service config: %w", r.Err)
 	case r.Config == nil:
 		return nil, nil
 	}
 	sc, ok := r.Config.(*ServiceConfig)
 	if !ok {
-		return nil, errNotOurs
+		return nil, fmt.Errorf("illegal service config type: %T", r.Config) // not of ParseServiceConfig
 	}
 	return sc, nil
 }

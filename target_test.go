@@ -62,7 +62,7 @@ func TestParseServiceConfig(t *testing.T) {
 		{`{"loadBalancingConfig":[]}`, "", "empty"},
 		{`{"loadBalancingConfig":[{"pick_first":{"shuffleAddressList":3}}]}`, "", "pick_first"},
 		{`{"methodConfig":[{"name":[{"service":"a"},{"service":"a"}]}]}`, "", "twice"},
-		{`{`, "", "service config"},
+		{`{`, "", "unexpected end of JSON input"},
 	} {
 		r := parseServiceConfig(tt.js)
 		if tt.err != "" {

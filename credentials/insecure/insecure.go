@@ -12,43 +12,43 @@ import (
 )
 
 // NewCredentials returns credentials for plaintext connections.
-func NewCredentials() credentials.TransportCredentials { return plaintext{} }
+func NewCredentials() credentials.TransportCredentials { return insecureTC{} }
 
 // NewBundle returns NewCredentials as a bundle, the same in every mode, without
 // per-RPC credentials.
 func NewBundle() credentials.Bundle { return bundle{} }
 
-type plaintext struct{}
+type insecureTC struct{}
 
-func (plaintext) ClientHandshake(_ context.Context, _ string, conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
+func (insecureTC) ClientHandshake(_ context.Context, _ string, conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	return conn, noAuth, nil
 }
 
-func (plaintext) ServerHandshake(conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
+func (insecureTC) ServerHandshake(conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	return conn, noAuth, nil
 }
 
-func (plaintext) Info() credentials.ProtocolInfo {
+func (insecureTC) Info() credentials.ProtocolInfo {
 	return credentials.ProtocolInfo{SecurityProtocol: "insecure"}
 }
 
-func (plaintext) Clone() credentials.TransportCredentials { return plaintext{} }
+func (insecureTC) Clone() credentials.TransportCredentials { return insecureTC{} }
 
-func (plaintext) OverrideServerName(string) error { return nil }
+func (insecureTC) OverrideServerName(string) error { return nil }
 
 // noAuth is boxed once: every connection and peer shares it.
-var noAuth credentials.AuthInfo = authInfo{
+var noAuth credentials.AuthInfo = info{
 	credentials.CommonAuthInfo{SecurityLevel: credentials.NoSecurity},
 }
 
-type authInfo struct {
+type info struct {
 	credentials.CommonAuthInfo
 }
 
-func (authInfo) AuthType() string { return "insecure" }
+func (info) AuthType() string { return "insecure" }
 
 // ValidateAuthority accepts everything: there is nothing to check it by.
-func (authInfo) ValidateAuthority(string) error { return nil }
+func (info) ValidateAuthority(string) error { return nil }
 
 type bundle struct{}
 

@@ -43,7 +43,7 @@ func check(conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
 		conn.Close()
 		return nil, nil, err
 	}
-	return conn, authInfo{credentials.CommonAuthInfo{SecurityLevel: level}}, nil
+	return conn, info{credentials.CommonAuthInfo{SecurityLevel: level}}, nil
 }
 
 func levelOf(addr net.Addr) (credentials.SecurityLevel, error) {
@@ -68,11 +68,11 @@ func isLoopback(addr net.Addr) bool {
 	return err == nil && ap.Addr().Unmap().IsLoopback()
 }
 
-type authInfo struct {
+type info struct {
 	credentials.CommonAuthInfo
 }
 
-func (authInfo) AuthType() string { return "local" }
+func (info) AuthType() string { return "local" }
 
 // ValidateAuthority accepts everything: whoever is local is trusted.
-func (authInfo) ValidateAuthority(string) error { return nil }
+func (info) ValidateAuthority(string) error { return nil }

@@ -44,7 +44,7 @@ func Parse(js []byte) (*Parsed, error) {
 		HealthCheckConfig   *struct{ ServiceName *string }
 	}
 	if err := json.Unmarshal(js, &in); err != nil {
-		return nil, fmt.Errorf("service config: %w", err)
+		return nil, err
 	}
 	out := &Parsed{
 		Methods:             make(map[string]MethodConfig),
@@ -62,11 +62,11 @@ func Parse(js []byte) (*Parsed, error) {
 		out.Throttling = nil // there is nothing to retry, so what it says is of no interest
 	}
 	if t := out.Throttling; t != nil && (t.MaxTokens <= 0 || t.MaxTokens > 1000 || t.TokenRatio <= 0) {
-		return nil, errors.New("service config: retryThrottling: maxTokens must be above 0 and at most 1000, tokenRatio above 0")
+		return nil, errors.New("retryThrottling: maxTokens must be above 0 and at most 1000, tokenRatio above 0")
 	}
 	for i := range in.MethodConfig {
 		if err := out.addMethods(&in.MethodConfig[i]); err != nil {
-			return nil, fmt.Errorf("service config: methodConfig[%d]: %w", i, err)
+			return nil, fmt.Errorf("methodConfig[%d]: %w", i, err)
 		}
 	}
 	return out, nil

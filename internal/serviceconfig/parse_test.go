@@ -115,8 +115,8 @@ func TestParseErrors(t *testing.T) {
 		t.Fatalf("the valid policy: %v", err)
 	}
 	for _, tt := range []struct{ js, want string }{
-		{``, "service config"},
-		{`[]`, "service config"},
+		{``, "unexpected end of JSON input"},
+		{`[]`, "cannot unmarshal array"},
 		{`{"methodConfig": [{}, {"name": [{"method": "M"}]}]}`, "methodConfig[1]"},
 		{`{"methodConfig": [{"name": [{"service": "S"}, {"service": "S"}]}]}`, "twice"},
 		{`{"methodConfig": [{"name": [{}]}, {"name": [{}]}]}`, "twice"},

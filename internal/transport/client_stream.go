@@ -449,6 +449,8 @@ func (c *Client) lostText(cause error) string {
 		text = "error reading from server: " + c.plainly(below.Err).Error()
 	} else if rule, ok := errors.AsType[*h2.ConnError](cause); ok && rule.Remote {
 		text = "error reading from server: EOF" // what it said is said below
+	} else if ok {
+		text = "error reading from server: " + fmt.Sprintf("connection error: %v: %s", rule.Code, rule.Reason)
 	}
 	said := c.leave.Load()
 	if said == nil {
@@ -472,6 +474,8 @@ func (c *Client) plainly(err error) error {
 
 func (s *ClientStream) abortStatus(err *h2.StreamError) *status.Status {
 	switch {
+	case err.Unprocessed && err.Reason != "":
+		return status.New(codes.Unavailable, "the connection is draining")
 	case err.Unprocessed:
 		return status.New(codes.Unavailable, err.Error())
 	case err.Cause != nil:

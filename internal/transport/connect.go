@@ -32,20 +32,21 @@ type ConnectError struct {
 }
 
 func (e *ConnectError) Error() string {
-	if e.Err == nil {
-		return fmt.Sprintf("connection error: desc = \"transport: %s\"", e.Step)
+	text := e.Step
+	if e.Err != nil {
+		text = fmt.Sprintf("%s: %v", e.Step, e.Err)
 	}
-	return fmt.Sprintf("connection error: desc = \"transport: %s: %v\"", e.Step, e.Err)
+	return fmt.Sprintf("connection error: desc = %q", text)
 }
 func (e *ConnectError) Unwrap() error { return e.Err }
 
 // The steps of a connection. Programs look for these texts, which are those of
 // the published module.
 const (
-	stepDial      = "Error while dialing"
-	stepHandshake = "authentication handshake failed"
+	stepDial      = "transport: Error while dialing"
+	stepHandshake = "transport: authentication handshake failed"
 	stepPreface   = "error reading server preface"
-	stepSecure    = "cannot send secure credentials on an insecure connection"
+	stepSecure    = "transport: cannot send secure credentials on an insecure connection"
 )
 
 // Connect dials addr, runs the handshake of the credentials and waits until the
@@ -83,6 +84,8 @@ func Connect(ctx context.Context, addr resolver.Address, authority string, p Con
 	if err := newClient(ctx, nc, c); err != nil {
 		if below, ok := errors.AsType[*h2.IOError](err); ok && below.Op == "read" {
 			err = below.Err // the step says that it was read
+		} else if rule, ok := errors.AsType[*h2.ConnError](err); ok && !rule.Remote {
+			err = fmt.Errorf("http2: %s", rule.Reason)
 		}
 		return nil, &ConnectError{Step: stepPreface, Err: err}
 	}

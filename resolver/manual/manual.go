@@ -117,7 +117,7 @@ func (r *Resolver) CC() resolver.ClientConn {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.cc == nil {
-		panic("manual: the resolver was not built yet")
+		panic("Manual resolver instance has not yet been built.")
 	}
 	return r.cc
 }

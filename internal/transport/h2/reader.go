@@ -166,6 +166,9 @@ func (c *Conn) dispatchLarge(h frame.Header) error {
 // checkSequence applies the rules about which frame may come next.
 func (c *Conn) checkSequence(h frame.Header) error {
 	if !c.gotPreface && (h.Type != frame.Settings || h.Flags.Has(frame.FlagAck)) {
+		if h.LooksLikeHTTP1() {
+			return frame.ConnError(frame.ProtocolError, "failed reading the frame payload: http2: frame too large, note that the frame header looked like an HTTP/1.1 header")
+		}
 		return frame.ConnError(frame.ProtocolError, "the first frame is not SETTINGS")
 	}
 	open := c.act.frags.id

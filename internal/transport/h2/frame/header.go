@@ -39,6 +39,12 @@ func ParseHeader(b []byte) Header {
 	}
 }
 
+// LooksLikeHTTP1 says whether the bytes of the header begin an answer of HTTP/1.1, from a
+// server that does not speak HTTP/2.
+func (h Header) LooksLikeHTTP1() bool {
+	return string(AppendHeader(make([]byte, 0, HeaderLen), h)) == "HTTP/1.1 "
+}
+
 // AppendHeader appends h. Length and StreamID must fit their 24 and 31 bits.
 func AppendHeader(dst []byte, h Header) []byte {
 	dst = append(dst, byte(h.Length>>16), byte(h.Length>>8), byte(h.Length), byte(h.Type), byte(h.Flags))
