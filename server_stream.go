@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/encoding"
 	handlercontext "google.golang.org/grpc/internal/context"
 	"google.golang.org/grpc/internal/ctxkey"
+	"google.golang.org/grpc/internal/transport"
 	"google.golang.org/grpc/metadata"
 )
 
@@ -104,11 +105,21 @@ func (c *streamCall) SetTrailer(md metadata.MD) error {
 // Context implements ServerStream.
 func (ss *serverStream) Context() context.Context { return &ss.ctx }
 
-// SetHeader implements ServerStream.
-func (ss *serverStream) SetHeader(md metadata.MD) error { return ss.call.SetHeader(md) }
+// SetHeader implements ServerStream. The RPC may go on after it refused metadata.
+func (ss *serverStream) SetHeader(md metadata.MD) error {
+	if err := transport.CheckReply(md); err != nil {
+		return err
+	}
+	return ss.call.SetHeader(md)
+}
 
-// SendHeader implements ServerStream.
-func (ss *serverStream) SendHeader(md metadata.MD) error { return ss.call.SendHeader(md) }
+// SendHeader implements ServerStream. The RPC may go on after it refused metadata.
+func (ss *serverStream) SendHeader(md metadata.MD) error {
+	if err := transport.CheckReply(md); err != nil {
+		return err
+	}
+	return ss.call.SendHeader(md)
+}
 
 // SetTrailer implements ServerStream.
 func (ss *serverStream) SetTrailer(md metadata.MD) {

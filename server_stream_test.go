@@ -60,6 +60,26 @@ func TestServerStreamMetadata(t *testing.T) {
 	}
 }
 
+// TestServerStreamRefusesMetadata has a handler go on after a setter has refused what it was
+// given, as programs do that don't look.
+func TestServerStreamRefusesMetadata(t *testing.T) {
+	e := newEcho()
+	e.stream = func(ss ServerStream) error {
+		for _, set := range []func(metadata.MD) error{ss.SetHeader, ss.SendHeader} {
+			for _, md := range []metadata.MD{{"a b": {"1"}}, {"k": {"a\nb"}}} {
+				wantCode(t, "a setter", set(md), codes.Internal, "header key")
+			}
+		}
+		return ss.SetHeader(metadata.Pairs("k", "v"))
+	}
+	c := connect(t, serve(t, e))
+	r := c.open(context.Background(), transport.Call{Method: "/test.Echo/Bidi"})
+	r.wantEnd(codes.OK, "")
+	if got := r.Header().Get("k"); !slices.Equal(got, []string{"v"}) {
+		t.Errorf("header %v", r.Header())
+	}
+}
+
 func TestServerStreamHeaderOnly(t *testing.T) {
 	e := newEcho()
 	e.stream = func(ss ServerStream) error { return ss.SetHeader(metadata.Pairs("x-h", "1")) }

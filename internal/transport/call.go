@@ -43,6 +43,9 @@ func (c *Call) Check(ctx context.Context) error {
 	if c.checked && outgoing == c.outgoing {
 		return nil
 	}
+	if c.Method == "" { // RFC 9113, section 8.3.1: a request with an empty :path is malformed
+		return status.Error(codes.Unimplemented, `malformed method name: ""`)
+	}
 	c.outgoing = outgoing
 	var bad error
 	if outgoing != nil {

@@ -372,9 +372,9 @@ func writePair(w *h2.FieldWriter, k, v string) {
 	w.Custom(k, v)
 }
 
-// checkMD checks what the application wants to send. The setters return the error, and
-// many programs don't look: so the call ends with it too.
-func checkMD(md metadata.MD) error {
+// CheckReply checks what a server's application wants to send. The error is a status. The
+// setters of a call return it, and many programs don't look: so the call ends with it too.
+func CheckReply(md metadata.MD) error {
 	for k, vs := range md {
 		for _, v := range vs {
 			if _, err := grpcwire.CheckReplyPair(k, v); err != nil {

@@ -16,7 +16,7 @@ func quote(s string) string { return strconv.Quote(s) }
 
 // SetHeader is as that of ServerStream.
 func (s *HandlerStream) SetHeader(md metadata.MD) error {
-	if err := checkMD(md); err != nil || len(md) == 0 {
+	if err := CheckReply(md); err != nil || len(md) == 0 {
 		return s.spoil(err)
 	}
 	s.mu.Lock()
@@ -56,7 +56,7 @@ func (s *HandlerStream) SendHeader(md metadata.MD) error {
 
 // SetTrailer is as that of ServerStream.
 func (s *HandlerStream) SetTrailer(md metadata.MD) error {
-	if err := checkMD(md); err != nil || len(md) == 0 {
+	if err := CheckReply(md); err != nil || len(md) == 0 {
 		return s.spoil(err)
 	}
 	s.mu.Lock()

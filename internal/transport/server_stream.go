@@ -201,7 +201,7 @@ func (s *ServerStream) SetHeader(md metadata.MD) error {
 	if len(md) == 0 {
 		return nil
 	}
-	if err := checkMD(md); err != nil {
+	if err := CheckReply(md); err != nil {
 		return s.spoil(err)
 	}
 	s.mu.Lock()
@@ -234,7 +234,7 @@ func (s *ServerStream) SetTrailer(md metadata.MD) error {
 	if len(md) == 0 {
 		return nil
 	}
-	if err := checkMD(md); err != nil {
+	if err := CheckReply(md); err != nil {
 		return s.spoil(err)
 	}
 	s.mu.Lock()
