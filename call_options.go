@@ -11,8 +11,6 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/internal/compressornames"
-	"google.golang.org/grpc/internal/envconfig"
-	"google.golang.org/grpc/internal/transport/grpcwire"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
@@ -362,20 +360,17 @@ func (c *callInfo) applyAccept(o acceptOption) error {
 
 // acceptEncoding is the value of grpc-accept-encoding.
 func (c *callInfo) acceptEncoding() string {
-	switch {
-	case c.accept != nil:
+	if c.accept != nil {
 		return *c.accept
-	case envconfig.AdvertiseCompressors:
-		return compressornames.AcceptEncoding()
 	}
-	return ""
+	return compressornames.AcceptEncoding()
 }
 
 // acceptToo is acceptEncoding for a channel that reads what its own compressor makes,
 // registered or not.
 func (c *callInfo) acceptToo(name string) string {
 	switch list := c.acceptEncoding(); {
-	case c.accept != nil || !envconfig.AdvertiseCompressors || grpcwire.AcceptsEncoding(list, name):
+	case c.accept != nil || slices.Contains(strings.Split(list, ","), name):
 		return list
 	case list == "":
 		return name

@@ -59,6 +59,12 @@ func TestAcceptEncoding(t *testing.T) {
 	if v := got["grpc-accept-encoding"]; len(v) != 2 || v[1] != "mine" {
 		t.Errorf("the program's is lost: %q", v)
 	}
+	if err := call(testContext(t), cc, "x", UseCompressor("identity")); err != nil {
+		t.Fatal(err)
+	}
+	if v := got["grpc-accept-encoding"]; len(v) != 1 || !strings.HasSuffix(v[0], "identity") {
+		t.Errorf("with identity as the compressor: %q", v)
+	}
 	headers := make(chan http.Header, 1)
 	h := newHTTPServer(t, func(w http.ResponseWriter, r *http.Request) { headers <- r.Header })
 	own := newTestClient(t, h, WithCompressor(ownCompressor{}))

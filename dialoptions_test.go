@@ -13,6 +13,7 @@ import (
 
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/credentials/local"
 	"google.golang.org/grpc/metadata"
@@ -124,8 +125,13 @@ func TestNoDialStorm(t *testing.T) {
 				}
 				return nil, errors.New("nobody is there")
 			}))
-			for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(ms) {
-				cc.Connect()
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			for state := cc.GetState(); ctx.Err() == nil; state = cc.GetState() {
+				if state == connectivity.Idle {
+					cc.Connect()
+				}
+				cc.WaitForStateChange(ctx, state)
 			}
 			if n := dials.Load(); n > tt.most || n < 2 {
 				t.Errorf("%+v: %d dials in ten seconds, want at most %d", tt.params, n, tt.most)

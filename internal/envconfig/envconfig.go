@@ -24,11 +24,6 @@ var (
 	// GRPC_GO_EXPERIMENTAL_MAX_BYTES_HELD, at least 1 MiB, 256 MiB by default.
 	MaxBytesHeld = number(os.Getenv("GRPC_GO_EXPERIMENTAL_MAX_BYTES_HELD"), bounds{def: 256 << 20, min: 1 << 20, max: 1 << 62})
 
-	// AdvertiseCompressors says whether a client lists the compressors that are
-	// registered in grpc-accept-encoding.
-	// GRPC_GO_ADVERTISE_COMPRESSORS, true unless "false".
-	AdvertiseCompressors = boolean(os.Getenv("GRPC_GO_ADVERTISE_COMPRESSORS"), true)
-
 	// DisableStrictPathChecking lets a server accept a :path that does not begin
 	// with a slash, which PROTOCOL-HTTP2 does not allow.
 	// GRPC_GO_EXPERIMENTAL_DISABLE_STRICT_PATH_CHECKING, false unless "true".

@@ -25,7 +25,7 @@ var areas = []area{
 	{"stats", statsProbes()},
 	{"server", slices.Concat(serverProbes, handlerProbes)},
 	{"security", securityProbes},
-	{"service", slices.Concat(serviceProbes, httpProbes())},
+	{"service", slices.Concat(serviceProbes, channelzProbes, httpProbes())},
 	{"stream", streamProbes},
 	{"channel", slices.Concat(resolverProbes, policyProbes(), customProbes, stateProbes)},
 }

@@ -283,8 +283,8 @@ var serviceProbes = []probe.Probe{
 		p.Printf("%s", rig.Err(err))
 		_, err = c.GetSocket(p.Context(), &czpb.GetSocketRequest{SocketId: 9999})
 		p.Printf("%s", rig.Err(err))
-		_, err = c.GetServerSockets(p.Context(), &czpb.GetServerSocketsRequest{ServerId: 9999})
-		p.Printf("%s", rig.Err(err))
+		socks, err := c.GetServerSockets(p.Context(), &czpb.GetServerSocketsRequest{ServerId: 9999})
+		p.Printf("%d %v %s", len(socks.GetSocketRef()), socks.GetEnd(), rig.Err(err))
 		r, err := c.GetTopChannels(p.Context(), &czpb.GetTopChannelsRequest{StartChannelId: 9999})
 		p.Printf("%v %v %s", len(r.GetChannel()), r.GetEnd(), rig.Err(err))
 	}},
@@ -454,6 +454,9 @@ func printChannelz(p *probe.P) {
 			continue // that of channelz itself
 		}
 		p.Printf("server %q calls=%d,%d,%d listen=%d", s.GetRef().GetName(), d.GetCallsStarted(), d.GetCallsSucceeded(), d.GetCallsFailed(), len(s.GetListenSocket()))
+		for _, e := range d.GetTrace().GetEvents() {
+			p.Printf("  %v %q", e.GetSeverity(), scrubIDs(e.GetDescription()))
+		}
 		socks, err := c.GetServerSockets(p.Context(), &czpb.GetServerSocketsRequest{ServerId: s.GetRef().GetServerId()})
 		p.Printf("sockets %d %s", len(socks.GetSocketRef()), rig.Err(err))
 		for _, ref := range socks.GetSocketRef() {
