@@ -185,11 +185,17 @@ func (c *tlsCreds) handshake(ctx context.Context, conn secureConn) (net.Conn, Au
 		conn.Close()
 		return nil, nil, errNoALPN
 	}
-	return conn, TLSInfo{
+	return conn, c.InfoOf(state), nil
+}
+
+// InfoOf is the TLSInfo of a connection whose handshake somebody else has run. It is what
+// package experimental/oneport is made of.
+func (c *tlsCreds) InfoOf(state tls.ConnectionState) AuthInfo {
+	return TLSInfo{
 		State:          state,
 		CommonAuthInfo: CommonAuthInfo{SecurityLevel: PrivacyAndIntegrity},
 		SPIFFEID:       spiffeID(state.PeerCertificates),
-	}, nil
+	}
 }
 
 var errNoALPN = errors.New(`credentials: cannot check peer: missing selected ALPN property: the peer does not negotiate "h2" (RFC 9113, section 3.2); GRPC_ENFORCE_ALPN_ENABLED=false allows such peers`)
@@ -214,25 +220,8 @@ func withDefaults(c *tls.Config) *tls.Config {
 	}
 	// Many records leave in one write: small ones only cost.
 	c.DynamicRecordSizingDisabled = true
-	showSocket(c)
+	tlsconn.ShowSocket(c)
 	return c
-}
-
-// showSocket makes c's callbacks see the connection that TLS was put over, as they
-// do with a tls.Conn.
-func showSocket(c *tls.Config) {
-	if get := c.GetCertificate; get != nil {
-		c.GetCertificate = func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
-			hello.Conn = tlsconn.Underlying(hello.Conn)
-			return get(hello)
-		}
-	}
-	if get := c.GetEncryptedClientHelloKeys; get != nil {
-		c.GetEncryptedClientHelloKeys = func(hello *tls.ClientHelloInfo) ([]tls.EncryptedClientHelloKey, error) {
-			hello.Conn = tlsconn.Underlying(hello.Conn)
-			return get(hello)
-		}
-	}
 }
 
 // cipherSuites are Go's secure ones without those on the list of RFC 9113, appendix

@@ -494,3 +494,10 @@ func (w *wrapped) SetReadDeadline(t time.Time) error {
 	w.sock.SetReadDeadline(w.test)
 	return err
 }
+
+// Withdraw leaves the connection to others. After it w must not be used.
+func (w *wrapped) Withdraw() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.lift()
+}

@@ -218,3 +218,20 @@ func Underlying(conn net.Conn) net.Conn {
 	}
 	return conn
 }
+
+// ShowSocket makes c's callbacks see the connection that TLS was put over, as they do with
+// a tls.Conn.
+func ShowSocket(c *tls.Config) {
+	if get := c.GetCertificate; get != nil {
+		c.GetCertificate = func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+			hello.Conn = Underlying(hello.Conn)
+			return get(hello)
+		}
+	}
+	if get := c.GetEncryptedClientHelloKeys; get != nil {
+		c.GetEncryptedClientHelloKeys = func(hello *tls.ClientHelloInfo) ([]tls.EncryptedClientHelloKey, error) {
+			hello.Conn = Underlying(hello.Conn)
+			return get(hello)
+		}
+	}
+}

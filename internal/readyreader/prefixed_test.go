@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package readyreader
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// Each way to read returns what comes first, whole, and then the connection's own.
+func TestPrefixed(t *testing.T) {
+	needsDescriptor(t)
+	ways := map[string]func(t *testing.T, c *prefixed, p []byte) (int, error){
+		"Read":        func(_ *testing.T, c *prefixed, p []byte) (int, error) { return c.Read(p) },
+		"TryReadInto": func(_ *testing.T, c *prefixed, p []byte) (int, error) { return c.TryReadInto(p) },
+		"ReadOnReady": func(t *testing.T, c *prefixed, p []byte) (int, error) {
+			pool := newTestPool(t)
+			buf, n, err := c.ReadOnReady(len(p), pool)
+			if buf != nil {
+				copy(p, (*buf)[:n])
+				pool.Put(buf)
+			}
+			return n, err
+		},
+		"TryRead": func(t *testing.T, c *prefixed, p []byte) (int, error) {
+			pool := newTestPool(t)
+			buf, n, err := c.TryRead(len(p), pool)
+			if buf != nil {
+				copy(p, (*buf)[:n])
+				pool.Put(buf)
+			}
+			return n, err
+		},
+	}
+	forEachNetwork(t, func(t *testing.T, network string) {
+		for name, read := range ways {
+			t.Run(name, func(t *testing.T) {
+				self, peer := connPair(t, network)
+				c := Prefixed(self, []byte("one two")).(*prefixed)
+				mustWrite(t, peer, " three")
+				if err := AwaitInput(c.RawConn()); err != nil {
+					t.Fatal(err)
+				}
+				var got []byte
+				for p := make([]byte, 4); len(got) < len("one two three"); {
+					n, err := read(t, c, p)
+					if err != nil {
+						t.Fatalf("after %q: %v", got, err)
+					}
+					got = append(got, p[:n]...)
+				}
+				if string(got) != "one two three" {
+					t.Errorf("%q", got)
+				}
+				if c.p != nil {
+					t.Error("what came first is kept")
+				}
+				if _, _, err := c.TryRead(10, newTestPool(t)); err != ErrWouldBlock {
+					t.Errorf("then %v", err)
+				}
+			})
+		}
+	})
+}
+
+// It is read and written as what is below, and can be waited for.
+func TestPrefixedIsPollable(t *testing.T) {
+	needsDescriptor(t)
+	self, peer := connPair(t, "tcp")
+	c := Prefixed(self, []byte("abc"))
+	w, ok := NewWriter(c)
+	if !ok {
+		t.Fatal("no Writer")
+	}
+	b := New(c, Options{Pool: newTestPool(t), Size: 4096, Pooled: true, Writer: w})
+	if _, ok := b.(Pollable); !ok {
+		t.Fatalf("a %T", b)
+	}
+	mustWrite(t, peer, "def")
+	p, err := b.Peek(6)
+	if err != nil || string(p) != "abcdef" {
+		t.Fatalf("%q, %v", p, err)
+	}
+	b.Release()
+	if why := WhyNot(c, Options{Pooled: true, Writer: w}); why != "" {
+		t.Error(why)
+	}
+	var flag atomic.Bool
+	c.(interrupter).Interrupt(&flag)
+	if _, _, err := c.(Reader).ReadOnReady(10, newTestPool(t)); !isTimeout(err) || !flag.Load() {
+		t.Error(err, flag.Load())
+	}
+	if err := c.SetReadDeadline(time.Time{}); err != nil {
+		t.Error(err)
+	}
+	mustWrite(t, c, "answer")
+	if got := make([]byte, 6); true {
+		if _, err := io.ReadFull(peer, got); err != nil || string(got) != "answer" {
+			t.Errorf("%q, %v", got, err)
+		}
+	}
+	c.Close()
+	if _, _, err := c.(Reader).ReadOnReady(10, newTestPool(t)); err == nil {
+		t.Error("no error after Close")
+	}
+}
+
+// What can only be waited for has what comes first all the same.
+func TestPrefixedPlain(t *testing.T) {
+	a, b := net.Pipe()
+	defer b.Close()
+	c := Prefixed(a, []byte("abc"))
+	go func() { _, _ = b.Write([]byte("def")); b.Close() }()
+	got, err := io.ReadAll(c)
+	if err != nil || string(got) != "abcdef" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+// Files go by the way that the connection has for them.
+func TestPrefixedReadFrom(t *testing.T) {
+	for _, network := range []string{"tcp", "pipe"} {
+		var self, peer net.Conn
+		if network == "pipe" {
+			self, peer = net.Pipe()
+		} else {
+			self, peer = connPair(t, network)
+		}
+		c := Prefixed(self, nil)
+		name := t.TempDir() + "/f"
+		if err := os.WriteFile(name, bytes.Repeat([]byte("file"), 1000), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		f, err := os.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		sent := make(chan error, 1)
+		go func() {
+			_, err := io.Copy(c, io.MultiReader(f, strings.NewReader("!")))
+			if network == "tcp" {
+				closeWrite(t, c)
+			} else {
+				c.Close()
+			}
+			sent <- err
+		}()
+		got, err := io.ReadAll(peer)
+		if err != nil || len(got) != 4001 {
+			t.Errorf("%d bytes, %v", len(got), err)
+		}
+		if err := <-sent; err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !grpcnotlsrelease
+
+package tlsconn
+
+import (
+	"bytes"
+	"crypto/tls"
+	"net"
+	"reflect"
+	"sync"
+	"unsafe"
+)
+
+// Whoever looks at the beginning of what a client says, to find out whom it means, gives
+// it back with these.
+
+// CanGiveBack reports whether GiveBack and Surrender may be called.
+func CanGiveBack() bool { return releasable() && connOffset() != noOffset }
+
+const noOffset = ^uintptr(0)
+
+// connOffset is where tls.Conn has the connection that it runs over.
+var connOffset = sync.OnceValue(func() uintptr {
+	f, ok := reflect.TypeFor[tls.Conn]().FieldByName("conn")
+	if !ok || f.Type != reflect.TypeFor[net.Conn]() || len(f.Index) != 1 {
+		return noOffset
+	}
+	return f.Offset
+})
+
+// GiveBack has reads of t return p first, which is kept. The handshake is over, and
+// nobody reads.
+func GiveBack(t *tls.Conn, p []byte) {
+	input := buffersOf(t).input
+	rest := make([]byte, input.Len())
+	_, _ = input.Read(rest) // it is memory
+	*input = *bytes.NewReader(append(p, rest...))
+}
+
+// GiveBack has reads return p first, which is kept. It belongs to the reader, after the
+// handshake.
+func (c *Conn) GiveBack(p []byte) {
+	c.rmu.Lock()
+	defer c.rmu.Unlock()
+	GiveBack(c.tls, p)
+	c.intake.dry = false
+}
+
+// Surrender returns the connection as crypto/tls alone would have it: a tls.Conn over the
+// connection that New was given. Its reads return p first, which is kept. It comes after
+// the handshake, while nobody reads or writes; after it c must not be used. An error
+// means that c is to be closed.
+func (c *Conn) Surrender(p []byte) (*tls.Conn, error) {
+	c.out.send.Lock()
+	err := c.flush(c.sockW.Write)
+	c.out.send.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	c.rmu.Lock()
+	defer c.rmu.Unlock()
+	if c.closed {
+		return nil, net.ErrClosed
+	}
+	b := buffersOf(c.tls)
+	GiveBack(c.tls, p)
+	*b.raw = *bytes.NewBuffer(c.unread())
+	c.intake.put(c.pool)
+	if s, ok := c.sock.(interface{ Withdraw() }); ok {
+		s.Withdraw()
+	}
+	*(*net.Conn)(unsafe.Add(unsafe.Pointer(c.tls), connOffset())) = c.raw
+	return c.tls, nil
+}
+
+// unread is a copy of the ciphertext that was read and not decrypted. rmu is held.
+func (c *Conn) unread() []byte {
+	p := bytes.Clone(buffersOf(c.tls).raw.Bytes())
+	if in := &c.intake; !c.release && in.buf != nil {
+		p = append(p, (*in.buf)[in.r:in.w]...)
+	}
+	return p
+}
