@@ -29,6 +29,14 @@ func Prefixed(conn net.Conn, p []byte) net.Conn {
 	return &prefixed{prefix: late, in: r, out: w}
 }
 
+// Unread is Prefixed for those who wait in Read.
+func Unread(conn net.Conn, p []byte) net.Conn {
+	if len(p) == 0 {
+		return conn
+	}
+	return &prefix{Conn: conn, p: p}
+}
+
 // prefix is a connection that is read by waiting for it.
 type prefix struct {
 	net.Conn

@@ -23,6 +23,7 @@ type refusal struct {
 	// trailers only.
 	contentType string
 	text        string
+	foreign     bool // the request is not of gRPC at all
 }
 
 // hint ends the text of every refusal: it tells who came with curl what this port speaks.
@@ -35,8 +36,10 @@ const textPlain = "text/plain; charset=utf-8"
 func (p *requestParser) refuse(laxPath bool) *refusal {
 	subtype, ok := grpcwire.ParseContentType(p.contentType)
 	if !ok {
-		return p.unlikeGRPC(http.StatusUnsupportedMediaType, status.Newf(codes.InvalidArgument,
+		r := p.unlikeGRPC(http.StatusUnsupportedMediaType, status.Newf(codes.InvalidArgument,
 			"invalid gRPC request content-type %q", p.contentType))
+		r.foreign = true
+		return r
 	}
 	p.subtype = subtype
 	switch {
@@ -72,6 +75,7 @@ func (p *requestParser) tooLarge(b *h2.HeaderBlock) *request {
 		r.refusal = refused(http.StatusRequestHeaderFieldsTooLarge, st)
 	} else {
 		r.refusal = p.unlikeGRPC(http.StatusRequestHeaderFieldsTooLarge, st)
+		r.refusal.foreign = true
 	}
 	r.held = h2.NewShared(r.memory(), nil)
 	b.SetMemo(r, &r.held)

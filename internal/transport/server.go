@@ -50,6 +50,9 @@ type Server struct {
 // NewServer serves calls on nc, whose handshake is done and brought p. The
 // values of ctx are those of every call's context; its end means nothing.
 func NewServer(ctx context.Context, nc net.Conn, p *peer.Peer, cfg *ServerConfig, h ServerHandler) *Server {
+	if _, ok := nc.(interface{ SharesPort() }); ok {
+		h = &sharingServer{ServerHandler: h}
+	}
 	s := &Server{cfg: cfg, handler: h, ctx: ctx, peer: *p}
 	s.conn = h2.New(tlsconn.Adopt(nc), h2.Server, &cfg.h2, (*serverHandler)(s))
 	opened(s.conn)
@@ -88,6 +91,20 @@ func (s *Server) Drain(debug string) { s.conn.Drain(frame.NoError, debug) }
 // Streams is how many calls are open.
 func (s *Server) Streams() int { return s.conn.Streams() }
 
+// sharingServer marks the connections of a port that serves more than gRPC: see package
+// experimental/oneport. A request for others is to come again, on another connection.
+type sharingServer struct{ ServerHandler }
+
+// sharesPort reports whether others serve what is no request of gRPC.
+func (s *Server) sharesPort() bool {
+	h := s.handler
+	if w, ok := h.(*watchedServer); ok {
+		h = w.ServerHandler
+	}
+	_, does := h.(*sharingServer)
+	return does
+}
+
 // serverHandler is the Server as its connection's handler.
 type serverHandler Server
 
@@ -99,6 +116,10 @@ func (h *serverHandler) Accept(b *h2.HeaderBlock, end bool) (*h2.Stream, error) 
 	}
 	if end && req.length > 0 {
 		return nil, malformed("less than content-length says")
+	}
+	if req.refusal != nil && req.refusal.foreign && (*Server)(h).sharesPort() {
+		h.conn.Drain(frame.NoError, "this connection serves gRPC alone")
+		return nil, frame.Error{Code: frame.RefusedStream, Reason: "no request of gRPC: another connection serves it"}
 	}
 	return &newServerStream((*Server)(h), req, end).h2, nil
 }

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package oneport
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"time"
+
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/internal/readyreader"
+	"google.golang.org/grpc/internal/tlsconn"
+	"google.golang.org/grpc/internal/transport/h2/frame"
+	"google.golang.org/grpc/mem"
+)
+
+// arrival is a connection that was accepted and is not passed on yet. It has a goroutine,
+// for as long as its client takes for the handshake and five seconds more at most.
+type arrival struct {
+	port *Port
+	raw  net.Conn
+	conn net.Conn // raw, or the TLS over it, once its handshake is done
+	// secure is conn, if that is one of TLS: a *tls.Conn or a *tlsconn.Conn.
+	secure secureConn
+	state  tls.ConnectionState
+	sniffer
+}
+
+type secureConn interface {
+	net.Conn
+	HandshakeContext(context.Context) error
+	ConnectionState() tls.ConnectionState
+}
+
+// run passes the connection on, or closes it.
+func (a *arrival) run() {
+	err := a.shake()
+	if err == nil && a.step != decided {
+		err = a.sniff()
+	}
+	if !a.port.forget(a) {
+		a.turnAway()
+		err = net.ErrClosed
+	}
+	if err == nil {
+		err = a.pass()
+	}
+	if err == nil {
+		return
+	}
+	_ = a.conn.Close() // whatever it says
+	if logger.V(2) && !errors.Is(err, io.EOF) {
+		logger.Infof("oneport: the connection with %v is closed before a server has it: %v", a.raw.RemoteAddr(), err)
+	}
+}
+
+// shake runs the handshake of TLS, and decides where that says all.
+func (a *arrival) shake() error {
+	config := a.port.config
+	if config == nil {
+		return nil
+	}
+	looks := tlsconn.CanGiveBack() && releases()
+	a.secure = tls.Server(a.raw, config)
+	if looks {
+		if c, ok := tlsconn.New(a.raw, config, tlsconn.Options{Server: true, Release: true}); ok {
+			a.secure = c
+		}
+	}
+	if !a.limit(net.Conn.SetDeadline, time.Now().Add(a.port.timeout)) {
+		// Some connections, such as the channels of SSH, have no deadlines.
+		defer time.AfterFunc(a.port.timeout, func() { a.raw.Close() }).Stop()
+	}
+	if err := a.secure.HandshakeContext(context.Background()); err != nil {
+		a.explain(err)
+		return err
+	}
+	_ = a.raw.SetDeadline(time.Time{}) // it had the other one, or takes none
+	a.port.mu.Lock()
+	a.conn = a.secure
+	a.port.mu.Unlock()
+	a.state = a.secure.ConnectionState()
+	if !looks || a.state.NegotiatedProtocol != "h2" {
+		a.decide(forHTTP)
+	}
+	return nil
+}
+
+// limit bounds what is done on the connection by t, or at once if the port is closed. It
+// reports whether that is possible.
+func (a *arrival) limit(set func(net.Conn, time.Time) error, t time.Time) bool {
+	a.port.mu.Lock()
+	defer a.port.mu.Unlock()
+	if a.port.closed {
+		t = time.Unix(1, 0)
+	}
+	return set(a.conn, t) == nil
+}
+
+// explain tells a client that speaks HTTP where TLS is spoken, as net/http does.
+func (a *arrival) explain(err error) {
+	var e tls.RecordHeaderError
+	if !errors.As(err, &e) || e.Conn == nil {
+		return
+	}
+	switch string(e.RecordHeader[:]) {
+	case "GET /", "HEAD ", "POST ", "PUT /", "OPTIO":
+		_, _ = io.WriteString(e.Conn, "HTTP/1.0 400 Bad Request\r\n\r\nThis port speaks HTTPS; the request was HTTP.\n")
+	}
+}
+
+const bufferSize = 4 << 10
+
+// sniff reads until it is clear whom the connection is for.
+func (a *arrival) sniff() error {
+	pool := mem.DefaultBufferPool()
+	end := time.Now().Add(a.port.settle)
+	said := false
+	if !a.limit(net.Conn.SetDeadline, end) {
+		a.giveUp() // it can't be waited for
+	}
+	defer func() { _ = a.conn.SetDeadline(time.Time{}) }()
+	for !a.isDone() {
+		until := end
+		if a.mayWait() && !said {
+			until = time.Now().Add(a.port.patience)
+		}
+		a.limit(net.Conn.SetReadDeadline, until)
+		err := a.read(pool)
+		switch {
+		case err == nil && !a.isStuck():
+		case err == nil:
+			return errors.New("it does not acknowledge SETTINGS")
+		case !errors.Is(err, os.ErrDeadlineExceeded):
+			return err
+		case a.mayWait() && !said && time.Now().Before(end):
+			said, a.owed = true, true
+			if _, err := a.conn.Write(frame.AppendSettings(nil)); err != nil {
+				return err
+			}
+		case a.owed:
+			return errors.New("it acknowledges no SETTINGS")
+		default:
+			a.giveUp()
+		}
+	}
+	return nil
+}
+
+// read takes what there is.
+func (a *arrival) read(pool mem.BufferPool) error {
+	buf := pool.Get(bufferSize)
+	defer pool.Put(buf)
+	n, err := a.conn.Read((*buf)[:bufferSize])
+	a.add((*buf)[:n])
+	if n > 0 && a.isDone() {
+		return nil // who gets the connection meets the error again
+	}
+	return err
+}
+
+// pass gives the connection, with all that was read of it, to its server.
+func (a *arrival) pass() error {
+	to, as := a.port.web, a.asHTTP
+	if a.v == forGRPC {
+		to, as = a.port.rpc, a.asGRPC
+	}
+	nc, err := as()
+	if err != nil {
+		return err
+	}
+	a.conn = nc
+	if !to.pass(nc) {
+		return errors.New("its server is stopped")
+	}
+	return nil
+}
+
+// turnAway tells a client of HTTP/2 that nothing of what it asked for was done, and may be
+// asked for elsewhere. Where only one side is closed it is not told, as it would come back.
+func (a *arrival) turnAway() {
+	if !a.isHTTP2() {
+		return
+	}
+	_ = a.conn.SetWriteDeadline(time.Now().Add(time.Second))
+	_, _ = a.conn.Write(frame.AppendGoAway(frame.AppendSettings(nil), 0, frame.NoError, []byte("closing")))
+}
+
+func (a *arrival) asGRPC() (net.Conn, error) {
+	switch t := a.secure.(type) {
+	case *tlsconn.Conn:
+		t.GiveBack(a.seen)
+	case *tls.Conn:
+		tlsconn.GiveBack(t, a.seen)
+	default:
+		return &conn{Conn: readyreader.Prefixed(a.raw, a.seen)}, nil
+	}
+	return &conn{Conn: a.secure, auth: infoOf(a.state)}, nil
+}
+
+func (a *arrival) asHTTP() (net.Conn, error) {
+	switch t := a.secure.(type) {
+	case *tlsconn.Conn:
+		return t.Surrender(a.seen)
+	case *tls.Conn:
+		if len(a.seen) > 0 {
+			tlsconn.GiveBack(t, a.seen)
+		}
+		return t, nil
+	}
+	return readyreader.Unread(a.raw, a.seen), nil
+}
+
+// conn is what the server of gRPC gets.
+type conn struct {
+	net.Conn
+	auth credentials.AuthInfo // nil in plain text
+}
+
+// SharesPort tells package transport that others serve what is not of gRPC.
+func (*conn) SharesPort() {}

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package oneport
+
+import (
+	"google.golang.org/grpc/internal/transport/grpcwire"
+	"google.golang.org/grpc/internal/transport/h2/frame"
+	"google.golang.org/grpc/internal/transport/h2/hpack"
+)
+
+// verdict is whom a connection is for.
+type verdict uint8
+
+const (
+	unknown verdict = iota
+	forHTTP
+	forGRPC
+)
+
+const (
+	// maxUndecided bounds how much a client may say before it is clear whom it means. It
+	// then is HTTP, whose server has bounds of its own.
+	maxUndecided = 64 << 10
+	// maxOwed bounds how much more a client may say before it acknowledges our SETTINGS.
+	// Bodies stop at the 64 KiB of the default window.
+	maxOwed = 256 << 10
+	// maxFields bounds the fields that are looked at, in bytes as HTTP/2 counts them.
+	maxFields = 64 << 10
+)
+
+// sniffer finds out whom a connection is for, from what the client says. It does no I/O.
+//
+//	beginning   the preface of HTTP/2 may still come
+//	opening     the first frame has to be SETTINGS
+//	waiting     for the first HEADERS; this is where a client may wait for us
+//	fields      for the rest of its field block
+//	decided     v says so; frames are followed only while an acknowledgement is owed
+type sniffer struct {
+	seen []byte // what the client said, without what only concerns us
+	at   int    // of these, the bytes that were dealt with
+	step step
+	v    verdict
+	owed bool // we have sent SETTINGS, which are not acknowledged
+
+	stream uint32 // whose fields come
+	dec    hpack.Decoder
+	list   hpack.List
+	part   []byte // of a field
+}
+
+type step uint8
+
+const (
+	beginning step = iota
+	opening
+	waiting
+	fields
+	decided
+)
+
+// add takes what the client says next.
+func (s *sniffer) add(p []byte) {
+	s.seen = append(s.seen, p...)
+	if s.step == beginning {
+		s.preface()
+	}
+	if s.step == beginning {
+		return
+	}
+	for (s.step != decided || s.owed) && s.frame() {
+	}
+	if s.step != decided && len(s.seen) > maxUndecided {
+		s.decide(forHTTP)
+	}
+}
+
+// isDone reports whether the connection can be passed on.
+func (s *sniffer) isDone() bool { return s.step == decided && !s.owed }
+
+// isStuck reports whether the client says too much and acknowledges nothing.
+func (s *sniffer) isStuck() bool { return s.owed && len(s.seen) > maxUndecided+maxOwed }
+
+// mayWait reports whether the client has said all it can say before it hears of us.
+func (s *sniffer) mayWait() bool { return s.step == waiting && s.at == len(s.seen) }
+
+// isHTTP2 reports whether the client speaks HTTP/2.
+func (s *sniffer) isHTTP2() bool { return s.at >= len(frame.ClientPreface) }
+
+// giveUp decides as there will be no more time.
+func (s *sniffer) giveUp() {
+	switch {
+	case s.step == decided:
+	case s.mayWait():
+		s.decide(forGRPC)
+	default:
+		s.decide(forHTTP)
+	}
+}
+
+func (s *sniffer) decide(v verdict) { s.step, s.v = decided, v }
+
+func (s *sniffer) preface() {
+	n := min(len(s.seen), len(frame.ClientPreface))
+	switch {
+	case string(s.seen[:n]) != frame.ClientPreface[:n]:
+		s.decide(forHTTP)
+	case n == len(frame.ClientPreface):
+		s.at, s.step = n, opening
+	}
+}
+
+// frame deals with the next frame, if it is there.
+func (s *sniffer) frame() bool {
+	rest := s.seen[s.at:]
+	if len(rest) < frame.HeaderLen {
+		return false
+	}
+	h := frame.ParseHeader(rest)
+	if h.Length > frame.MinMaxFrameSize {
+		s.offend()
+		return false
+	}
+	end := frame.HeaderLen + int(h.Length)
+	if len(rest) < end {
+		return false
+	}
+	if s.owed && h.Type == frame.Settings && h.Flags.Has(frame.FlagAck) && s.step != opening && s.step != fields {
+		s.owed = false
+		s.seen = append(s.seen[:s.at], rest[end:]...)
+		return true
+	}
+	s.at += end
+	if s.step != decided {
+		s.next(h, rest[frame.HeaderLen:end])
+	}
+	return true
+}
+
+// offend leaves a client that breaks a rule to HTTP, whose server will tell it so.
+func (s *sniffer) offend() {
+	s.owed = false
+	if s.step != decided {
+		s.decide(forHTTP)
+	}
+}
+
+// next judges a frame that comes before the decision. p is a view of what was seen.
+func (s *sniffer) next(h frame.Header, p []byte) {
+	switch {
+	case s.step == opening:
+		if h.Type != frame.Settings || h.Flags.Has(frame.FlagAck) {
+			s.offend()
+			return
+		}
+		s.step = waiting
+	case s.step == fields:
+		if h.Type != frame.Continuation || h.StreamID != s.stream {
+			s.offend()
+			return
+		}
+		s.fields(p, h.Flags.Has(frame.FlagEndHeaders))
+	case h.Type == frame.Headers:
+		f, err := frame.ParseHeaders(h, p)
+		if err != nil {
+			s.offend()
+			return
+		}
+		s.step, s.stream = fields, h.StreamID
+		s.list.Reset(maxFields)
+		s.fields(f.Fragment, f.EndHeaders)
+	case h.Type == frame.Data, h.Type == frame.Continuation, h.Type == frame.RSTStream:
+		s.offend()
+	}
+}
+
+// fields looks for the content type in the next part of a field block.
+func (s *sniffer) fields(p []byte, last bool) {
+	s.part = append(s.part, p...)
+	n, _, err := s.dec.DecodePart(s.part, &s.list, !last)
+	if err != nil {
+		s.offend()
+		return
+	}
+	s.part = append(s.part[:0], s.part[n:]...)
+	for i := range s.list.Len() {
+		if string(s.list.Name(i)) == "content-type" {
+			s.decide(kindOf(string(s.list.Value(i))))
+			return
+		}
+	}
+	if last || s.list.TooLarge() {
+		s.decide(forHTTP)
+	}
+}
+
+// kindOf tells by the content type whom a request is for.
+func kindOf(contentType string) verdict {
+	if _, ok := grpcwire.ParseContentType(contentType); ok {
+		return forGRPC
+	}
+	return forHTTP
+}
