@@ -37,7 +37,7 @@ func request(contentType string) []byte {
 }
 
 func headers(block []byte) []byte {
-	return frame.AppendHeaders(nil, frame.HeadersParams{StreamID: 1, Block: block})
+	return frame.FinishHeaders(append(frame.ReserveHeaders(nil), block...), 0, 1, false, 0)
 }
 
 // continued divides a block among a HEADERS and some CONTINUATION frames.

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"testing"
 
@@ -92,7 +93,7 @@ func readFrames(c *Conn, r *rand.Rand, total int) error {
 			return err
 		}
 		p := make([]byte, size)
-		if _, err := readyreader.ReadFull(b, p); err != nil {
+		if _, err := io.ReadFull(b, p); err != nil {
 			return err
 		}
 		want := make([]byte, size)
