@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package resource
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	aggregatev3 "github.com/envoyproxy/go-control-plane/envoy/extensions/clusters/aggregate/v3"
+	upstreamsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/upstreams/http/v3"
+	"google.golang.org/grpc/internal/xds/bootstrap"
+	"google.golang.org/protobuf/proto"
+)
+
+// ClusterType says where a cluster has its endpoints from.
+type ClusterType uint8
+
+// A cluster has one of these types.
+const (
+	EDS        ClusterType = iota // from a resource (A27)
+	LogicalDNS                    // from a name (A37)
+	Aggregate                     // from other clusters (A37, A75)
+)
+
+// Cluster is how to talk to a set of servers.
+type Cluster struct {
+	// Name is the resource's.
+	Name string
+	Type ClusterType
+
+	// EDSServiceName is what the resource says, which may be nothing; see EDSName.
+	EDSServiceName string
+	// DNSHostname is the name of a LogicalDNS cluster, with the port.
+	DNSHostname string
+	// Children are the clusters of an Aggregate, the best first; each once.
+	Children []string
+
+	// LRS is who gets load reports, nil if nobody does.
+	LRS *bootstrap.Server
+	// LoadMetrics are the backend metrics that go into load reports (A85).
+	LoadMetrics LoadMetrics
+	// MaxRequests is how many RPCs may be under way at a time (A32).
+	MaxRequests uint32
+	// LBPolicy is a list of one policy with its configuration, in the form of a service config
+	// (A52). It goes below xds_cluster_impl.
+	LBPolicy json.RawMessage
+	// Outlier is nil if there is no outlier detection.
+	Outlier *OutlierDetection
+	// TLS is nil if the resource has no security: the fallback credentials count (A29).
+	TLS *ClientTLS
+	// HTTPConnect says that endpoints with a proxy are reached through it (A86).
+	HTTPConnect bool
+	// OverrideHealth are the kinds of health in which an endpoint keeps its sessions (A55).
+	OverrideHealth []Health
+	// SessionIdleTimeout is how long a session's endpoint is kept that nothing asks for (A75).
+	SessionIdleTimeout time.Duration
+	// Metadata are for filters (A83).
+	Metadata Metadata
+}
+
+// DefaultMaxRequests is Cluster.MaxRequests where the resource says nothing (A32).
+const DefaultMaxRequests = 1024
+
+// defaultIdleTimeout is Envoy's for upstream connections.
+const defaultIdleTimeout = time.Hour
+
+// EDSName returns the name of the resource with the endpoints of an EDS cluster.
+func (c *Cluster) EDSName() string {
+	if c.EDSServiceName != "" {
+		return c.EDSServiceName
+	}
+	return c.Name
+}
+
+// ParseCluster reads a serialized Cluster.
+func ParseCluster(c *Context, raw []byte) (*Cluster, error) {
+	return parse(c, raw, &clusterv3.Cluster{}, readCluster)
+}
+
+func readCluster(c *Context, in *clusterv3.Cluster) (*Cluster, error) {
+	out := &Cluster{Name: in.GetName(), MaxRequests: maxRequests(in.GetCircuitBreakers())}
+	steps := []func(*Context, *clusterv3.Cluster) error{
+		out.readType, out.readLRS, out.readLBPolicy, out.readOutlier, out.readSecurity, out.readSession, out.readMetadata,
+	}
+	for _, step := range steps {
+		if err := step(c, in); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// maxRequests takes the first threshold of default priority (A32).
+func maxRequests(in *clusterv3.CircuitBreakers) uint32 {
+	for _, t := range in.GetThresholds() {
+		if t.GetPriority() == corev3.RoutingPriority_DEFAULT {
+			if t.GetMaxRequests() != nil {
+				return t.GetMaxRequests().GetValue()
+			}
+			break
+		}
+	}
+	return DefaultMaxRequests
+}
+
+func (out *Cluster) readType(_ *Context, in *clusterv3.Cluster) error {
+	switch t := in.GetClusterDiscoveryType().(type) {
+	case *clusterv3.Cluster_ClusterType:
+		return at("cluster_type", out.readCustomType(t.ClusterType))
+	case *clusterv3.Cluster_Type:
+		switch t.Type {
+		case clusterv3.Cluster_EDS:
+			return at("eds_cluster_config", out.readEDS(in.GetEdsClusterConfig()))
+		case clusterv3.Cluster_LOGICAL_DNS:
+			return at("load_assignment", out.readDNS(in))
+		default:
+			return wrong("type", "%v is not supported", t.Type)
+		}
+	default:
+		return wrong("type", "missing")
+	}
+}
+
+func (out *Cluster) readEDS(in *clusterv3.Cluster_EdsClusterConfig) error {
+	out.Type = EDS
+	if err := checkADS(in.GetEdsConfig()); err != nil {
+		return at("eds_config", err)
+	}
+	out.EDSServiceName = in.GetServiceName()
+	if newStyle(out.Name) && out.EDSServiceName == "" { // A47
+		return wrong("service_name", "missing, in a cluster whose name begins with xdstp:")
+	}
+	return nil
+}
+
+// checkADS wants the source of a resource to be the stream that the one at hand came from.
+func checkADS(in *corev3.ConfigSource) error {
+	switch in.GetConfigSourceSpecifier().(type) {
+	case *corev3.ConfigSource_Ads, *corev3.ConfigSource_Self:
+		return nil
+	default:
+		return errors.New("neither ads nor self")
+	}
+}
+
+func (out *Cluster) readDNS(in *clusterv3.Cluster) (err error) {
+	out.Type = LogicalDNS
+	localities := in.GetLoadAssignment().GetEndpoints()
+	if len(localities) != 1 {
+		return wrong("endpoints", "%d localities; a LOGICAL_DNS cluster has one", len(localities))
+	}
+	endpoints := localities[0].GetLbEndpoints()
+	if len(endpoints) != 1 {
+		return wrong("endpoints[0].lb_endpoints", "%d endpoints; a LOGICAL_DNS cluster has one", len(endpoints))
+	}
+	const field = "endpoints[0].lb_endpoints[0].endpoint.address"
+	address := endpoints[0].GetEndpoint().GetAddress()
+	if name := address.GetSocketAddress().GetResolverName(); name != "" {
+		return wrong(field+".socket_address.resolver_name", "%q; custom resolvers are not supported", name)
+	}
+	out.DNSHostname, err = socketAddress(address)
+	return at(field, err)
+}
+
+func (out *Cluster) readCustomType(in *clusterv3.Cluster_CustomClusterType) error {
+	if in.GetTypedConfig().MessageName() != "envoy.extensions.clusters.aggregate.v3.ClusterConfig" {
+		return wrong("typed_config", "type %q is not supported", in.GetTypedConfig().GetTypeUrl())
+	}
+	out.Type = Aggregate
+	var list aggregatev3.ClusterConfig
+	if err := proto.Unmarshal(in.GetTypedConfig().GetValue(), &list); err != nil {
+		return at("typed_config", err)
+	}
+	if len(list.GetClusters()) == 0 {
+		return wrong("typed_config.clusters", "empty")
+	}
+	for _, name := range list.GetClusters() {
+		if !slices.Contains(out.Children, name) {
+			out.Children = append(out.Children, name)
+		}
+	}
+	return nil
+}
+
+func (out *Cluster) readLRS(c *Context, in *clusterv3.Cluster) error {
+	out.LoadMetrics = parseLoadMetrics(in.GetLrsReportEndpointMetrics(), c.Features.ORCAToLRS)
+	if in.GetLrsServer() == nil {
+		return nil
+	}
+	if in.GetLrsServer().GetSelf() == nil {
+		return wrong("lrs_server", "not self")
+	}
+	out.LRS = c.Server
+	return nil
+}
+
+// readSession reads what only stateful session affinity uses.
+func (out *Cluster) readSession(c *Context, in *clusterv3.Cluster) error {
+	if !c.Features.StatefulSession {
+		return nil
+	}
+	out.OverrideHealth = overrideHealth(in.GetCommonLbConfig().GetOverrideHostStatus())
+	out.SessionIdleTimeout = defaultIdleTimeout
+	config := in.GetUpstreamConfig().GetTypedConfig()
+	if in.GetUpstreamConfig() == nil {
+		return nil
+	}
+	if config.MessageName() != "envoy.extensions.upstreams.http.v3.HttpProtocolOptions" {
+		return wrong("upstream_config.typed_config", "type %q is not supported", config.GetTypeUrl())
+	}
+	var options upstreamsv3.HttpProtocolOptions
+	if err := proto.Unmarshal(config.GetValue(), &options); err != nil {
+		return at("upstream_config.typed_config", err)
+	}
+	idle := options.GetCommonHttpProtocolOptions().GetIdleTimeout()
+	if idle == nil {
+		return nil
+	}
+	d, err := duration(idle)
+	out.SessionIdleTimeout = d
+	return at("upstream_config.typed_config.common_http_protocol_options.idle_timeout", err)
+}
+
+// overrideHealth leaves out what gRPC does not know (A55).
+func overrideHealth(in *corev3.HealthStatusSet) []Health {
+	if in == nil {
+		return []Health{Unknown, Healthy}
+	}
+	out := []Health{}
+	for _, s := range in.GetStatuses() {
+		switch s {
+		case corev3.HealthStatus_UNKNOWN:
+			out = append(out, Unknown)
+		case corev3.HealthStatus_HEALTHY:
+			out = append(out, Healthy)
+		case corev3.HealthStatus_DRAINING:
+			out = append(out, Draining)
+		}
+	}
+	return out
+}
+
+func (out *Cluster) readMetadata(_ *Context, in *clusterv3.Cluster) (err error) {
+	out.Metadata, err = parseMetadata(in.GetMetadata())
+	return at("metadata", err)
+}
+
+// TelemetryLabels returns what the control plane names the service in metrics, as strings of
+// the metadata for it. Nil if there is none.
+func (c *Cluster) TelemetryLabels() map[string]string {
+	text, ok := c.Metadata["com.google.csm.telemetry_labels"].(Struct)
+	if !ok {
+		return nil
+	}
+	var in map[string]any
+	if json.Unmarshal(text, &in) != nil {
+		return nil
+	}
+	labels := make(map[string]string)
+	for _, key := range []string{"service_name", "service_namespace"} {
+		if v, ok := in[key].(string); ok {
+			labels["csm."+key] = v
+		}
+	}
+	return labels
+}
+
+// LoadMetrics says which backend metrics go into load reports (A64, A85).
+type LoadMetrics struct {
+	CPU, Memory, Application, AllNamed bool
+	// Prefixed says that names are reported as "named_metrics.<name>" (A85).
+	Prefixed bool
+	// Named are those that go in if not all do.
+	Named []string
+}
+
+// parseLoadMetrics ignores what it does not know.
+func parseLoadMetrics(names []string, chosen bool) LoadMetrics {
+	if !chosen {
+		return LoadMetrics{AllNamed: true}
+	}
+	m := LoadMetrics{Prefixed: true}
+	for _, name := range names {
+		switch name {
+		case "cpu_utilization":
+			m.CPU = true
+		case "mem_utilization":
+			m.Memory = true
+		case "application_utilization":
+			m.Application = true
+		case "named_metrics.*":
+			m.AllNamed = true
+		default:
+			if key, ok := strings.CutPrefix(name, "named_metrics."); ok {
+				m.Named = append(m.Named, key)
+			}
+		}
+	}
+	if m.AllNamed {
+		m.Named = nil
+	}
+	slices.Sort(m.Named)
+	m.Named = slices.Compact(m.Named)
+	return m
+}
+
+// Key is the same for equal values.
+func (m LoadMetrics) Key() string {
+	return fmt.Sprint(m.CPU, m.Memory, m.Application, m.AllNamed, m.Prefixed, m.Named)
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package resource
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/netip"
+
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	gcpauthnv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/gcp_authn/v3"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/anypb"
+)
+
+// Metadata are values that resources carry for filters and policies (A83, A86), by key. A value
+// is a Struct, an Audience or a ProxyAddress.
+type Metadata map[string]any
+
+// Struct is a google.protobuf.Struct in JSON.
+type Struct json.RawMessage
+
+// Audience is that of GCP authentication (A83).
+type Audience string
+
+// ProxyAddress is the address of an HTTP CONNECT proxy (A86), with its port.
+type ProxyAddress string
+
+// proxyKey is where the address of the proxy is.
+const proxyKey = "envoy.http11_proxy_transport_socket.proxy_address"
+
+// proxy returns the address of the proxy, "" if there is none.
+func (m Metadata) proxy() string {
+	a, _ := m[proxyKey].(ProxyAddress)
+	return string(a)
+}
+
+// parseMetadata reads both maps; a key of a known type in typed_filter_metadata comes before
+// the same key in filter_metadata.
+func parseMetadata(in *corev3.Metadata) (Metadata, error) {
+	if len(in.GetTypedFilterMetadata())+len(in.GetFilterMetadata()) == 0 {
+		return nil, nil
+	}
+	m := make(Metadata)
+	for key, value := range in.GetTypedFilterMetadata() {
+		v, err := parseTyped(value)
+		if err != nil {
+			return nil, atIndex("typed_filter_metadata", key, err)
+		}
+		if v != nil {
+			m[key] = v
+		}
+	}
+	for key, value := range in.GetFilterMetadata() {
+		if _, ok := m[key]; ok {
+			continue
+		}
+		js, err := protojson.Marshal(value)
+		if err != nil {
+			return nil, atIndex("filter_metadata", key, err)
+		}
+		m[key] = Struct(js)
+	}
+	return m, nil
+}
+
+// parseTyped returns nil for types that are not known.
+func parseTyped(in *anypb.Any) (any, error) {
+	switch in.MessageName() {
+	case "envoy.extensions.filters.http.gcp_authn.v3.Audience":
+		var a gcpauthnv3.Audience
+		if err := proto.Unmarshal(in.GetValue(), &a); err != nil {
+			return nil, err
+		}
+		if a.GetUrl() == "" {
+			return nil, at("url", errors.New("empty"))
+		}
+		return Audience(a.GetUrl()), nil
+	case "envoy.config.core.v3.Address":
+		var a corev3.Address
+		if err := proto.Unmarshal(in.GetValue(), &a); err != nil {
+			return nil, err
+		}
+		return proxyAddress(&a)
+	default:
+		return nil, nil
+	}
+}
+
+func proxyAddress(a *corev3.Address) (any, error) {
+	address, err := socketAddress(a)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := netip.ParseAddrPort(address); err != nil {
+		return nil, at("socket_address.address", fmt.Errorf("not an IP address: %w", err))
+	}
+	return ProxyAddress(address), nil
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package resource
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	udpav1 "github.com/cncf/xds/go/udpa/type/v1"
+	xdsv3 "github.com/cncf/xds/go/xds/type/v3"
+	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	"google.golang.org/grpc/balancer"
+	rlspb "google.golang.org/grpc/internal/proto/grpc_lookup_v1"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/anypb"
+)
+
+// Plugin is a list of one policy that chooses clusters, in the form of a service config.
+type Plugin json.RawMessage
+
+// rlsName is the policy of the one plugin that is known.
+const rlsName = "rls_experimental"
+
+// readPlugins also returns the names of those that are not known and may be ignored.
+func (c *RouteConfig) readPlugins(list []*routev3.ClusterSpecifierPlugin) (optional map[string]bool, err error) {
+	for i, in := range list {
+		name := in.GetExtension().GetName()
+		if _, twice := c.Plugins[name]; twice || optional[name] {
+			return nil, atIndex("cluster_specifier_plugins", i, fmt.Errorf("name %q is there twice", name))
+		}
+		plugin, err := readPlugin(in.GetExtension().GetTypedConfig())
+		switch {
+		case errors.Is(err, errNoPlugin) && in.GetIsOptional():
+			if optional == nil {
+				optional = make(map[string]bool)
+			}
+			optional[name] = true
+			continue
+		case err != nil:
+			return nil, atIndex("cluster_specifier_plugins", i, at("extension.typed_config", err))
+		}
+		if c.Plugins == nil {
+			c.Plugins = make(map[string]Plugin)
+		}
+		c.Plugins[name] = plugin
+	}
+	return optional, nil
+}
+
+var errNoPlugin = errors.New("no cluster specifier plugin is known")
+
+func readPlugin(in *anypb.Any) (Plugin, error) {
+	const rls = "grpc.lookup.v1.RouteLookupClusterSpecifier"
+	name := string(in.MessageName())
+	switch name {
+	case "xds.type.v3.TypedStruct":
+		var s xdsv3.TypedStruct
+		if err := proto.Unmarshal(in.GetValue(), &s); err != nil {
+			return nil, err
+		}
+		name = string((&anypb.Any{TypeUrl: s.GetTypeUrl()}).MessageName())
+	case "udpa.type.v1.TypedStruct":
+		var s udpav1.TypedStruct
+		if err := proto.Unmarshal(in.GetValue(), &s); err != nil {
+			return nil, err
+		}
+		name = string((&anypb.Any{TypeUrl: s.GetTypeUrl()}).MessageName())
+	case rls:
+		return readRLS(in.GetValue())
+	}
+	return nil, fmt.Errorf("%w for type %q", errNoPlugin, name)
+}
+
+func readRLS(raw []byte) (Plugin, error) {
+	inner, err := firstMessage(raw)
+	if err != nil {
+		return nil, err
+	}
+	var in rlspb.RouteLookupConfig
+	if err := proto.Unmarshal(inner, &in); err != nil {
+		return nil, at("route_lookup_config", err)
+	}
+	lookup, err := protojson.Marshal(&in)
+	if err != nil {
+		return nil, err
+	}
+	config, err := json.Marshal(map[string]any{
+		"routeLookupConfig":                json.RawMessage(lookup),
+		"childPolicy":                      []object{{"cds_experimental": object{}}},
+		"childPolicyConfigTargetFieldName": "cluster",
+	})
+	if err != nil {
+		return nil, err
+	}
+	if parser, ok := balancer.Get(rlsName).(balancer.ConfigParser); ok && balancer.Get("cds_experimental") != nil {
+		if _, err := parser.ParseConfig(config); err != nil {
+			return nil, err
+		}
+	}
+	list, err := json.Marshal([]map[string]json.RawMessage{{rlsName: config}})
+	return list, err
+}
+
+// firstMessage returns field 1 of a message, which is a message too: the only field of
+// RouteLookupClusterSpecifier. Of several the last counts.
+func firstMessage(raw []byte) (inner []byte, err error) {
+	for len(raw) > 0 {
+		number, kind, n := protowire.ConsumeTag(raw)
+		if n < 0 {
+			return nil, protowire.ParseError(n)
+		}
+		raw = raw[n:]
+		if number == 1 && kind == protowire.BytesType {
+			inner, _ = protowire.ConsumeBytes(raw)
+		}
+		if n = protowire.ConsumeFieldValue(number, kind, raw); n < 0 {
+			return nil, protowire.ParseError(n)
+		}
+		raw = raw[n:]
+	}
+	return inner, nil
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package resource
+
+import (
+	"strings"
+	"time"
+
+	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	"google.golang.org/grpc/codes"
+)
+
+// RetryPolicy says when RPCs are tried again (A44). The pause doubles each time.
+type RetryPolicy struct {
+	Codes map[codes.Code]bool
+	// MaxAttempts counts the first one too. It is 2 to 5.
+	MaxAttempts                int
+	InitialBackoff, MaxBackoff time.Duration
+}
+
+// maxAttempts is that of A6.
+const maxAttempts = 5
+
+// readRetry returns nil if there is nothing to retry on that gRPC knows.
+func readRetry(in *routev3.RetryPolicy) (*RetryPolicy, error) {
+	if in == nil {
+		return nil, nil
+	}
+	out := &RetryPolicy{
+		Codes: retryCodes(in.GetRetryOn()), MaxAttempts: 2,
+		InitialBackoff: 25 * time.Millisecond, MaxBackoff: 250 * time.Millisecond,
+	}
+	if n := in.GetNumRetries(); n != nil {
+		if n.GetValue() < 1 {
+			return nil, wrong("num_retries", "is 0; at least 1 is needed")
+		}
+		out.MaxAttempts = int(min(n.GetValue(), maxAttempts-1)) + 1
+	}
+	if in.GetRetryBackOff() != nil {
+		if err := out.readBackoff(in.GetRetryBackOff()); err != nil {
+			return nil, at("retry_back_off", err)
+		}
+	}
+	if len(out.Codes) == 0 {
+		return nil, nil
+	}
+	return out, nil
+}
+
+func (p *RetryPolicy) readBackoff(in *routev3.RetryPolicy_RetryBackOff) (err error) {
+	if in.GetBaseInterval() == nil {
+		return wrong("base_interval", "missing")
+	}
+	if p.InitialBackoff, err = duration(in.GetBaseInterval()); err != nil {
+		return at("base_interval", err)
+	}
+	if p.InitialBackoff == 0 {
+		return wrong("base_interval", "is 0")
+	}
+	p.MaxBackoff = 10 * p.InitialBackoff
+	if in.GetMaxInterval() != nil {
+		if p.MaxBackoff, err = duration(in.GetMaxInterval()); err != nil {
+			return at("max_interval", err)
+		}
+		if p.MaxBackoff == 0 {
+			return wrong("max_interval", "is 0")
+		}
+		if p.MaxBackoff < p.InitialBackoff {
+			return wrong("max_interval", "%v is below base_interval of %v", p.MaxBackoff, p.InitialBackoff)
+		}
+	}
+	p.InitialBackoff = max(p.InitialBackoff, time.Millisecond)
+	p.MaxBackoff = max(p.MaxBackoff, time.Millisecond)
+	return nil
+}
+
+// retryCodes ignores the conditions of x-envoy-retry-on.
+func retryCodes(on string) map[codes.Code]bool {
+	out := make(map[codes.Code]bool)
+	for condition := range strings.SplitSeq(on, ",") {
+		switch strings.ToLower(strings.TrimSpace(condition)) {
+		case "cancelled":
+			out[codes.Canceled] = true
+		case "deadline-exceeded":
+			out[codes.DeadlineExceeded] = true
+		case "internal":
+			out[codes.Internal] = true
+		case "resource-exhausted":
+			out[codes.ResourceExhausted] = true
+		case "unavailable":
+			out[codes.Unavailable] = true
+		}
+	}
+	return out
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package resource
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"google.golang.org/grpc/internal/xds/match"
+	"google.golang.org/grpc/metadata"
+)
+
+// Request is what routes look at.
+type Request struct {
+	// Path is "/service/method".
+	Path string
+	// Metadata are the headers that the application or a filter has set. Binary ones are not
+	// seen (A28).
+	Metadata metadata.MD
+	// Rand returns a random number below n. Nil means that of the process.
+	Rand func(n uint32) uint32
+}
+
+func (r *Request) roll(n uint32) uint32 {
+	if r.Rand != nil {
+		return r.Rand(n)
+	}
+	return rand.Uint32N(n)
+}
+
+// Header returns the value of a header as matchers see it: of several, all with commas between.
+// The name is in lower case. Only a header with several values makes it allocate.
+func (r *Request) Header(name string) (value string, present bool) {
+	if strings.HasSuffix(name, "-bin") {
+		return "", false
+	}
+	switch v := r.Metadata[name]; {
+	case name == "content-type":
+		return "application/grpc", true
+	case len(v) == 0:
+		return "", false
+	case len(v) == 1:
+		return v[0], true
+	default:
+		return strings.Join(v, ","), true
+	}
+}
+
+// VirtualHost returns the one for a host, nil if there is none. Of the patterns that match, the
+// whole name comes first, then the longest that ends the name, then the longest that begins it,
+// then the asterisk alone; of two the same, the one that comes first. Letter case does not count.
+func (c *RouteConfig) VirtualHost(host string) *VirtualHost {
+	var best *VirtualHost
+	bestRank, bestLen := noMatch, 0
+	for i := range c.VirtualHosts {
+		vh := &c.VirtualHosts[i]
+		for _, d := range vh.Domains {
+			rank := rankOf(d, host)
+			if rank > bestRank || rank == bestRank && rank != noMatch && len(d) > bestLen {
+				best, bestRank, bestLen = vh, rank, len(d)
+			}
+		}
+	}
+	return best
+}
+
+// rank says how specific a match is.
+type rank uint8
+
+const (
+	noMatch rank = iota
+	anyHost
+	beginsHost
+	endsHost
+	wholeHost
+)
+
+func rankOf(pattern, host string) rank {
+	last := len(pattern) - 1
+	switch {
+	case pattern == "*":
+		return anyHost
+	case pattern[0] == '*' && len(host) >= last && strings.EqualFold(pattern[1:], host[len(host)-last:]):
+		return endsHost
+	case pattern[last] == '*' && len(host) >= last && strings.EqualFold(pattern[:last], host[:last]):
+		return beginsHost
+	case strings.EqualFold(pattern, host):
+		return wholeHost
+	default:
+		return noMatch
+	}
+}
+
+// Route returns the first route that matches the request, nil if none does.
+func (h *VirtualHost) Route(r *Request) *Route {
+	for i := range h.Routes {
+		if h.Routes[i].Match(r) {
+			return &h.Routes[i]
+		}
+	}
+	return nil
+}
+
+// Match reports whether the route is for the request.
+func (t *Route) Match(r *Request) bool {
+	if !t.Path.Match(r.Path) {
+		return false
+	}
+	for i := range t.Headers {
+		h := &t.Headers[i]
+		if !h.Match(r.Header(h.Name())) {
+			return false
+		}
+	}
+	return t.Fraction == match.All || t.Fraction.Match(r.roll(uint32(match.All)))
+}
+
+// Cluster chooses one of the route's clusters by weight. There has to be one.
+func (t *Route) Cluster(r *Request) *WeightedCluster {
+	if len(t.Clusters) == 1 {
+		return &t.Clusters[0]
+	}
+	roll := r.roll(t.Clusters[len(t.Clusters)-1].upTo)
+	i, _ := slices.BinarySearchFunc(t.Clusters, roll, func(w WeightedCluster, roll uint32) int {
+		if w.upTo <= roll {
+			return -1
+		}
+		return 1
+	})
+	return &t.Clusters[i]
+}
+
+// RetryOf returns the retry policy for a route of the host, nil if there is none (A44).
+func (h *VirtualHost) RetryOf(t *Route) *RetryPolicy {
+	if t.Retry != nil {
+		return t.Retry
+	}
+	return h.Retry
+}
+
+// OverrideOf returns the most specific override for a filter, nil if there is none (A39). The
+// cluster may be nil.
+func OverrideOf(f *Filter, h *VirtualHost, t *Route, w *WeightedCluster) any {
+	if w != nil {
+		if c := w.Overrides.Of(f); c != nil {
+			return c
+		}
+	}
+	if c := t.Overrides.Of(f); c != nil {
+		return c
+	}
+	return h.Overrides.Of(f)
+}
