@@ -175,8 +175,11 @@ func (c *Conn) slim() {
 	} else if r, ok := c.try.(releaser); ok { // the layer is within a wrapper
 		r.ReleaseIdle()
 	}
+	records := c.heldRecords()
 	c.mu.Lock()
 	c.slimmed = true
+	c.account.records = uint32(records)
+	c.show()
 	c.freezeEncoder()
 	if c.bdp != nil && !c.bdp.Sampling() {
 		c.bdp = nil // but not between the bursts of a long path

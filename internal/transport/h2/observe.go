@@ -59,6 +59,14 @@ func (c *Conn) Stats() Stats {
 	return s
 }
 
+// heldRecords is the memory, in bytes, that a secure connection holds of records.
+func (c *Conn) heldRecords() int {
+	if l, ok := c.nc.(interface{ Held() int }); ok {
+		return l.Held()
+	}
+	return 0
+}
+
 // WhyNot says why the connection can't be parked, "" if it can be as far as is known: of
 // one that was wrapped it may turn out while that is read. It may be called at any time.
 func (c *Conn) WhyNot() string {

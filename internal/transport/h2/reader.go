@@ -89,6 +89,7 @@ func (c *Conn) endBatch() {
 	c.handler.BatchEnd()
 	c.mu.Lock()
 	c.enter()
+	c.account.records = 0
 	c.show()
 	if c.mute {
 		c.dropOutput()
