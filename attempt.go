@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/internal/binarylog"
 	"google.golang.org/grpc/internal/loadreport"
+	"google.golang.org/grpc/internal/retry"
 	"google.golang.org/grpc/internal/rpcconfig"
 	"google.golang.org/grpc/internal/serviceconfig"
 	"google.golang.org/grpc/internal/telemetry"
@@ -36,7 +37,7 @@ type clientCall struct {
 
 	info   callInfo
 	writer messageWriter
-	retry  retryState
+	retry  retry.State
 	stats  statsHandlers
 	log    *binarylog.Call // nil: none
 
@@ -44,7 +45,7 @@ type clientCall struct {
 	onCommit func()         // the Selector's, who has yet to hear; nil for none
 	waited   bool           // for the resolver's first answer
 	began    bool           // it keeps the channel from going idle
-	again    verdict        // why there is another attempt; zero in the first
+	again    retry.Verdict  // why there is another attempt; zero in the first
 }
 
 // enter counts the RPC, and finds out what it goes by. The error is a status. In any case
@@ -89,8 +90,8 @@ func (r *clientCall) begin(config *serviceconfig.MethodConfig) error {
 		}
 	}
 	if config.RetryPolicy != nil && !r.cc.opts.noRetry {
-		r.retry.policy = config.RetryPolicy
-		r.retry.attempts = min(config.RetryPolicy.MaxAttempts, r.cc.opts.maxAttempts)
+		r.retry.Policy = config.RetryPolicy
+		r.retry.Attempts = min(config.RetryPolicy.MaxAttempts, r.cc.opts.maxAttempts)
 	}
 	if t := config.Timeout; t != nil && *t >= 0 {
 		r.ctx, r.cancel = context.WithTimeout(r.ctx, *t)
@@ -166,7 +167,7 @@ func asStatus(err error) error {
 // finish ends the RPC, whose result err is; a is its last attempt, or nil.
 func (r *clientCall) finish(a *attempt, err error) {
 	if err == nil {
-		r.retry.throttle.succeeded()
+		r.retry.Throttle.Succeeded()
 	}
 	if r.log != nil {
 		r.logEnd(a, err)
@@ -227,7 +228,7 @@ func (r *clientCall) start(a *attempt, first *transport.Payload, last bool) erro
 		}
 		return err
 	}
-	r.call.PreviousAttempts = r.retry.made
+	r.call.PreviousAttempts = r.retry.Made()
 	stream, err := a.link.client.NewStream(a.ctx, &r.call, first, last)
 	if err == nil {
 		a.stream = stream

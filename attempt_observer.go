@@ -19,7 +19,7 @@ func (r *clientCall) tellBegin(a *attempt) {
 	a.ctx = r.stats.tag(a.ctx, &stats.RPCTagInfo{
 		FullMethodName:      r.call.Method,
 		FailFast:            !r.info.waitForReady,
-		NameResolutionDelay: r.waited && !r.again.retry,
+		NameResolutionDelay: r.waited && !r.again.Retry,
 	})
 	a.begun = time.Now()
 	r.stats.emit(a.ctx, &stats.Begin{
@@ -28,7 +28,7 @@ func (r *clientCall) tellBegin(a *attempt) {
 		FailFast:                  !r.info.waitForReady,
 		IsClientStream:            r.desc != nil && r.desc.ClientStreams,
 		IsServerStream:            r.desc != nil && r.desc.ServerStreams,
-		IsTransparentRetryAttempt: r.again.transparent,
+		IsTransparentRetryAttempt: r.again.Transparent,
 	})
 }
 

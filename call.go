@@ -7,6 +7,8 @@ import (
 	"errors"
 	"io"
 	"sync"
+
+	"google.golang.org/grpc/internal/retry"
 )
 
 // Invoke performs a unary RPC and returns when it is over: sends args, and decodes the
@@ -100,18 +102,18 @@ func (u *unaryCall) run(req, reply any) error {
 	for {
 		u.attempt = attempt{}
 		err := u.try(req, reply)
-		again := verdict{}
+		again := retry.Verdict{}
 		if err != nil {
 			again = u.judge(&u.attempt, err)
-			if !again.transparent && u.out.payload.Data.Len() > u.info.retryBuffer {
-				again.retry = false
+			if !again.Transparent && u.out.payload.Data.Len() > u.info.retryBuffer {
+				again.Retry = false
 			}
 		}
 		u.end(&u.attempt, err)
-		if !again.retry {
-			return again.explain(err)
+		if !again.Retry {
+			return again.Explain(err)
 		}
-		if err := u.pause(again.delay); err != nil {
+		if err := u.pause(again.Delay); err != nil {
 			return err
 		}
 	}
@@ -139,7 +141,7 @@ func (u *unaryCall) try(req, reply any) error {
 		return err
 	}
 	u.tellSent(a, req, size)
-	if !u.again.retry {
+	if !u.again.Retry {
 		u.logSent(size, false) // that it was the last goes without saying
 	}
 	a.stream.AwaitEnd()

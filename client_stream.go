@@ -154,10 +154,10 @@ func (cs *clientStream) firstAttempt() error {
 		}
 		v := cs.judge(cs.attempt, err)
 		cs.end(cs.attempt, err)
-		if !v.retry {
-			return v.explain(err)
+		if !v.Retry {
+			return v.Explain(err)
 		}
-		if err := cs.pause(v.delay); err != nil {
+		if err := cs.pause(v.Delay); err != nil {
 			return err
 		}
 	}
@@ -264,17 +264,17 @@ func (cs *clientStream) tryAgain(a *attempt, err error) error {
 		return err
 	}
 	v := cs.judge(a, err)
-	if !v.retry {
+	if !v.Retry {
 		cs.commitLocked()
-		if v.exhausted > 0 {
-			cs.lost = v.explain(err)
+		if v.Exhausted > 0 {
+			cs.lost = v.Explain(err)
 			return cs.lost
 		}
 		return err
 	}
-	for v.retry {
+	for v.Retry {
 		cs.end(a, err)
-		if err = cs.pause(v.delay); err != nil {
+		if err = cs.pause(v.Delay); err != nil {
 			break
 		}
 		a = &attempt{}
@@ -284,7 +284,7 @@ func (cs *clientStream) tryAgain(a *attempt, err error) error {
 		}
 		v = cs.judge(a, err)
 	}
-	err = v.explain(err)
+	err = v.Explain(err)
 	cs.end(a, err)
 	cs.lost = err
 	cs.commitLocked()

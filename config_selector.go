@@ -82,7 +82,7 @@ func (r *clientCall) choose() (c rpcconfig.Choice, err error) {
 		if r.cc.picks.turn().closed {
 			return c, ErrClientConnClosing
 		}
-		r.retry.throttle = config.throttle
+		r.retry.Throttle = config.throttle
 		if config.selector == nil {
 			c.Method = config.method(r.call.Method)
 			return c, nil

@@ -10,6 +10,7 @@ import (
 	_ "google.golang.org/grpc/balancer/roundrobin" // registers round_robin
 	"google.golang.org/grpc/internal/balancer/gracefulswitch"
 	"google.golang.org/grpc/internal/balancer/pickfirst"
+	"google.golang.org/grpc/internal/retry"
 	"google.golang.org/grpc/internal/rpcconfig"
 	internalserviceconfig "google.golang.org/grpc/internal/serviceconfig"
 	"google.golang.org/grpc/serviceconfig"
@@ -98,12 +99,12 @@ func (sc *ServiceConfig) method(path string) MethodConfig {
 // channelConfig is a service config while the channel has it.
 type channelConfig struct {
 	*ServiceConfig
-	throttle *retryThrottle // nil: retries are not throttled
-	selector *selectorTurn  // nil: the methods' names decide
+	throttle *retry.Throttle // nil: retries are not throttled
+	selector *selectorTurn   // nil: the methods' names decide
 }
 
 func newChannelConfig(sc *ServiceConfig) *channelConfig {
-	return &channelConfig{ServiceConfig: sc, throttle: newRetryThrottle(sc.throttling)}
+	return &channelConfig{ServiceConfig: sc, throttle: retry.NewThrottle(sc.throttling)}
 }
 
 // holds says that c is what channels make of sc.
