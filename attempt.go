@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/internal/binarylog"
+	"google.golang.org/grpc/internal/channel"
 	"google.golang.org/grpc/internal/loadreport"
 	"google.golang.org/grpc/internal/retry"
 	"google.golang.org/grpc/internal/rpcconfig"
@@ -33,7 +34,7 @@ type clientCall struct {
 	cancel context.CancelFunc
 	desc   *StreamDesc
 	opts   []CallOption
-	fixed  *link // the connection of an RPC that must use this one; not retried
+	fixed  *channel.Link // the connection of an RPC that must use this one; not retried
 
 	info   callInfo
 	writer messageWriter
@@ -52,11 +53,11 @@ type clientCall struct {
 // finish must follow.
 func (r *clientCall) enter(ctx context.Context, cc *ClientConn, method string, opts []CallOption) (rpcconfig.Choice, error) {
 	r.cc, r.ctx, r.opts = cc, ctx, opts
-	r.stats = cc.opts.transport.StatsHandlers
+	r.stats = cc.opts.Transport.StatsHandlers
 	r.info.reset()
 	r.call.Method = method
 	if r.fixed == nil {
-		cc.node.CallStarted()
+		cc.channel.Node().CallStarted()
 	}
 	if err := ctx.Err(); err != nil {
 		return rpcconfig.Choice{}, status.FromContextError(err).Err()
@@ -64,14 +65,15 @@ func (r *clientCall) enter(ctx context.Context, cc *ClientConn, method string, o
 	if err := r.call.Check(ctx); err != nil || r.fixed != nil {
 		return rpcconfig.Choice{}, err
 	}
-	cc.idle.begin()
+	cc.channel.BeginRPC()
 	r.began = true
-	c, err := r.choose()
+	c, err := cc.channel.Choose(r.ctx, method)
+	r.waited, r.retry.Throttle = c.Waited, c.Throttle
 	if c.Context != nil {
 		r.ctx = c.Context
 	}
 	r.onCommit = c.Committed
-	return c, err
+	return c.Choice, err
 }
 
 // begin settles what the options and the config say. The error is a status.
@@ -81,11 +83,11 @@ func (r *clientCall) begin(config *serviceconfig.MethodConfig) error {
 	}
 	for _, o := range r.opts {
 		if err := o.before(&r.info); err != nil {
-			return asStatus(err)
+			return channel.AsStatus(err)
 		}
 		if a, ok := o.(acceptOption); ok {
 			if err := r.info.applyAccept(a); err != nil {
-				return asStatus(err)
+				return channel.AsStatus(err)
 			}
 		}
 	}
@@ -113,7 +115,7 @@ func (r *clientCall) settle(config *MethodConfig) error {
 	r.writer = messageWriter{
 		codec: r.info.codec,
 		max:   sizeLimit(config.MaxReqSize, r.info.maxSend, defaultMaxSendSize),
-		pool:  r.cc.opts.transport.BufferPool,
+		pool:  r.cc.opts.Transport.BufferPool,
 	}
 	r.call.MaxRecvMsgSize = sizeLimit(config.MaxRespSize, r.info.maxRecv, defaultMaxReceiveSize)
 	r.call.ContentSubtype = r.info.subtype
@@ -150,20 +152,6 @@ func sizeLimit(config *int, option, def int) int {
 	return min(*config, option)
 }
 
-// asStatus is err as an RPC may fail with it.
-func asStatus(err error) error {
-	if err == nil {
-		return nil
-	}
-	if _, ok := status.FromError(err); ok {
-		return err
-	}
-	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
-		return status.FromContextError(err).Err()
-	}
-	return status.Error(codes.Unknown, err.Error())
-}
-
 // finish ends the RPC, whose result err is; a is its last attempt, or nil.
 func (r *clientCall) finish(a *attempt, err error) {
 	if err == nil {
@@ -180,10 +168,10 @@ func (r *clientCall) finish(a *attempt, err error) {
 		f(err)
 	}
 	if r.fixed == nil {
-		r.cc.node.CallEnded(err)
+		r.cc.channel.Node().CallEnded(err)
 	}
 	if r.began {
-		r.cc.idle.end()
+		r.cc.channel.EndRPC()
 	}
 	if r.cancel != nil {
 		r.cancel()
@@ -192,7 +180,7 @@ func (r *clientCall) finish(a *attempt, err error) {
 
 // attempt is one try of an RPC.
 type attempt struct {
-	link   *link
+	link   *channel.Link
 	stream *transport.ClientStream // nil before it is open
 	ctx    context.Context         // with what stats handlers added
 	done   func(balancer.DoneInfo)
@@ -229,7 +217,7 @@ func (r *clientCall) start(a *attempt, first *transport.Payload, last bool) erro
 		return err
 	}
 	r.call.PreviousAttempts = r.retry.Made()
-	stream, err := a.link.client.NewStream(a.ctx, &r.call, first, last)
+	stream, err := a.link.Client().NewStream(a.ctx, &r.call, first, last)
 	if err == nil {
 		a.stream = stream
 		if len(r.stats) > 0 {
@@ -239,10 +227,10 @@ func (r *clientCall) start(a *attempt, first *transport.Payload, last bool) erro
 	}
 	if errors.Is(err, transport.ErrUnavailable) {
 		a.unsent = true
-		a.link.unusable()
+		a.link.Unusable()
 		return status.Error(codes.Unavailable, err.Error())
 	}
-	return asStatus(err)
+	return channel.AsStatus(err)
 }
 
 // pick picks the connection.
@@ -255,26 +243,26 @@ func (r *clientCall) pick(a *attempt) error {
 		r.count(a)
 		return nil
 	}
-	p, err := r.cc.picks.pick(balancer.PickInfo{FullMethodName: r.call.Method, Ctx: a.ctx}, r.info.waitForReady)
-	if p.delayed && err == nil {
+	p, err := r.cc.channel.Pick(balancer.PickInfo{FullMethodName: r.call.Method, Ctx: a.ctx}, r.info.waitForReady)
+	if p.Delayed && err == nil {
 		r.stats.emit(a.ctx, &stats.DelayedPickComplete{})
 		if a.seen != nil {
 			a.seen.Picked()
 		}
 	}
 	if err != nil {
-		a.dropped = p.dropped
+		a.dropped = p.Dropped
 		return err
 	}
-	a.link, a.done = p.link, p.result.Done
-	r.addPicked(p.result.Metadata)
+	a.link, a.done = p.Link, p.Result.Done
+	r.addPicked(p.Result.Metadata)
 	r.count(a)
 	return nil
 }
 
 // count has channelz count the attempt.
 func (*clientCall) count(a *attempt) {
-	if node := a.link.ac.node; node != nil {
+	if node := a.link.Node(); node != nil {
 		node.CallStarted()
 		a.counted = true
 	}
@@ -301,12 +289,12 @@ func (r *clientCall) addPicked(md metadata.MD) {
 // address settles whom the RPC is for, and adds its credentials.
 func (r *clientCall) address(a *attempt) error {
 	if name := r.info.authority; name != "" {
-		if err := mayStandFor(a.link.client.AuthInfo(), name); err != nil {
+		if err := mayStandFor(a.link.Client().AuthInfo(), name); err != nil {
 			return err
 		}
 		r.call.Authority = name
 	}
-	if len(r.cc.opts.perRPC) == 0 && r.info.creds == nil && a.link.ac.bundled() == nil {
+	if len(r.cc.opts.PerRPC) == 0 && r.info.creds == nil && a.link.Bundled() == nil {
 		return nil
 	}
 	return r.addCredentials(a)
@@ -324,15 +312,15 @@ func mayStandFor(info credentials.AuthInfo, authority string) error {
 }
 
 func (r *clientCall) addCredentials(a *attempt) error {
-	info := a.link.client.AuthInfo()
+	info := a.link.Client().AuthInfo()
 	ctx := credentials.NewContextWithRequestInfo(a.ctx, credentials.RequestInfo{Method: r.call.Method, AuthInfo: info})
 	uri := audience(r.authority(a), r.call.Method)
-	for _, c := range r.cc.opts.perRPC {
+	for _, c := range r.cc.opts.PerRPC {
 		if err := r.addCredential(ctx, c, uri); err != nil {
 			return credentialError(err, codes.Unauthenticated)
 		}
 	}
-	if c := a.link.ac.bundled(); c != nil {
+	if c := a.link.Bundled(); c != nil {
 		if err := r.addCredential(ctx, c, uri); err != nil {
 			return credentialError(err, codes.Unauthenticated)
 		}
@@ -355,7 +343,7 @@ func (r *clientCall) addCredentials(a *attempt) error {
 // Unauthenticated for a channel's and Internal for a call's, as programs have come to expect.
 func credentialError(err error, code codes.Code) error {
 	if _, ok := status.FromError(err); ok {
-		return controlPlaneError("transport: received per-RPC creds error with", err)
+		return channel.ControlPlaneError("transport: received per-RPC creds error with", err)
 	}
 	return status.Errorf(code, "transport: per-RPC creds failed due to error: %v", err)
 }
@@ -378,7 +366,7 @@ func (r *clientCall) authority(a *attempt) string {
 	if r.call.Authority != "" {
 		return r.call.Authority
 	}
-	return a.link.client.Authority()
+	return a.link.Client().Authority()
 }
 
 // audience is the URI of a service: "https://host/package.Service", without the port if
@@ -402,7 +390,7 @@ func (r *clientCall) end(a *attempt, err error) {
 		r.tellTrailer(a)
 	}
 	if a.counted {
-		a.link.ac.node.CallEnded(err)
+		a.link.Node().CallEnded(err)
 	}
 	if a.done != nil {
 		a.done(doneInfo(a, err))

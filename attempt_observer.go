@@ -34,13 +34,13 @@ func (r *clientCall) tellBegin(a *attempt) {
 
 func (r *clientCall) tellOutHeader(a *attempt) {
 	md := metadata.MD(ctxkey.OutgoingFrom(a.ctx).CopyMD())
-	md.Set(grpcwire.HeaderUserAgent, r.cc.opts.transport.UserAgent)
+	md.Set(grpcwire.HeaderUserAgent, r.cc.opts.Transport.UserAgent)
 	for _, kv := range [...][]string{r.call.Auth, r.call.Picked} {
 		for i := 0; i+1 < len(kv); i += 2 {
 			md.Append(kv[i], kv[i+1])
 		}
 	}
-	peer := a.link.client.Peer()
+	peer := a.link.Client().Peer()
 	r.stats.emit(a.ctx, &stats.OutHeader{
 		Client:      true,
 		Compression: r.call.SendCompressor,

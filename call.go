@@ -113,7 +113,7 @@ func (u *unaryCall) run(req, reply any) error {
 		if !again.Retry {
 			return again.Explain(err)
 		}
-		if err := u.pause(again.Delay); err != nil {
+		if err := u.cc.channel.Pause(u.ctx, again.Delay); err != nil {
 			return err
 		}
 	}

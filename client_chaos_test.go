@@ -82,7 +82,7 @@ func TestEveryRPCEnds(t *testing.T) {
 	cc.Close()
 	// A stream that is cancelled ends on a goroutine of its own.
 	ctx := testContext(t)
-	for ctx.Err() == nil && (finished.Load() < began.Load() || counts.open.Load() > 0 || cc.idle.active.Load() > 0) {
+	for ctx.Err() == nil && (finished.Load() < began.Load() || counts.open.Load() > 0 || cc.channel.RPCs() > 0) {
 		runtime.Gosched()
 	}
 	if began.Load() != finished.Load() {
@@ -91,7 +91,7 @@ func TestEveryRPCEnds(t *testing.T) {
 	if n := counts.open.Load(); n != 0 {
 		t.Errorf("the balancer believes that %d RPCs are open", n)
 	}
-	if n := cc.idle.active.Load(); n != 0 {
+	if n := cc.channel.RPCs(); n != 0 {
 		t.Errorf("the channel believes that %d RPCs are open", n)
 	}
 }

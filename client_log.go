@@ -22,7 +22,7 @@ func (r *clientCall) beginLog() {
 	r.writer.keep = true
 	h := binarylog.ClientHeader{
 		Method:    r.call.Method,
-		Authority: r.cc.authority,
+		Authority: r.cc.channel.Authority(),
 		Metadata:  ctxkey.OutgoingFrom(r.ctx).CopyMD(),
 	}
 	if r.info.authority != "" {

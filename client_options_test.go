@@ -389,11 +389,6 @@ func TestAuthority(t *testing.T) {
 			t.Errorf("%s: %q, want %q", tt.what, tt.got, tt.want)
 		}
 	}
-	for in, want := range map[string]string{"a/b c": "a%2Fb%20c", "[::1]:80": "[::1]:80", "x%y": "x%25y"} {
-		if got := escapeAuthority(in); got != want {
-			t.Errorf("%q: %q, want %q", in, got, want)
-		}
-	}
 }
 
 // events is a stats handler that notes what it is told.

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/internal/channel"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 )
@@ -96,10 +97,10 @@ func newStream(ctx context.Context, desc *StreamDesc, cc *ClientConn, method str
 }
 
 // newLinkStream begins an RPC on one connection. It is not retried.
-func newLinkStream(ctx context.Context, l *link, desc *StreamDesc, method string, opts ...CallOption) (ClientStream, error) {
+func newLinkStream(ctx context.Context, cc *ClientConn, l *channel.Link, desc *StreamDesc, method string, opts ...CallOption) (ClientStream, error) {
 	cs := &clientStream{}
 	cs.desc, cs.fixed, cs.committed = desc, l, true
-	if _, err := cs.enter(ctx, l.ac.cc, method, opts); err != nil {
+	if _, err := cs.enter(ctx, cc, method, opts); err != nil {
 		cs.clientCall.finish(nil, err)
 		return nil, err
 	}
@@ -157,7 +158,7 @@ func (cs *clientStream) firstAttempt() error {
 		if !v.Retry {
 			return v.Explain(err)
 		}
-		if err := cs.pause(v.Delay); err != nil {
+		if err := cs.cc.channel.Pause(cs.ctx, v.Delay); err != nil {
 			return err
 		}
 	}
@@ -274,7 +275,7 @@ func (cs *clientStream) tryAgain(a *attempt, err error) error {
 	}
 	for v.Retry {
 		cs.end(a, err)
-		if err = cs.pause(v.Delay); err != nil {
+		if err = cs.cc.channel.Pause(cs.ctx, v.Delay); err != nil {
 			break
 		}
 		a = &attempt{}

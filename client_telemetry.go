@@ -22,9 +22,9 @@ func (o *dialOptions) addTelemetry(c telemetry.Client) {
 	o.chainStream = append(o.chainStream, p.stream)
 }
 
-func (o *dialOptions) settleTelemetry(cc *ClientConn) {
+func (o *dialOptions) settleTelemetry(target string) {
 	for _, p := range o.plugins {
-		p.channel = p.client.Channel(cc.CanonicalTarget())
+		p.channel = p.client.Channel(target)
 		o.telemetry = append(o.telemetry, p.channel)
 	}
 }
@@ -58,9 +58,9 @@ func isStatic(opts []CallOption) bool {
 func (r *clientCall) beginTelemetry(a *attempt) {
 	a.ctx, a.seen = r.cc.opts.telemetry.BeginAttempt(a.ctx, telemetry.AttemptInfo{
 		Method:      r.call.Method,
-		Previous:    r.retry.made,
-		Transparent: r.again.transparent,
-		Resolved:    r.waited && !r.again.retry,
+		Previous:    r.retry.Made(),
+		Transparent: r.again.Transparent,
+		Resolved:    r.waited && !r.again.Retry,
 	})
 }
 

@@ -37,7 +37,7 @@ func DialContext(ctx context.Context, target string, opts ...DialOption) (conn *
 			conn = nil
 		}
 	}()
-	if err := cc.idle.wake(); err != nil {
+	if err := cc.channel.Wake(); err != nil {
 		return nil, err
 	}
 	if !o.block {
@@ -61,14 +61,14 @@ func (cc *ClientConn) awaitReady(ctx context.Context, o *dialOptions) error {
 		case connectivity.Idle:
 			cc.Connect()
 		case connectivity.TransientFailure:
-			if err := cc.lastConnErr(); o.failOnNonTemp && permanent(err) {
+			if err := cc.channel.LastConnErr(); o.failOnNonTemp && permanent(err) {
 				return err
 			}
 		}
 		if cc.WaitForStateChange(ctx, s) {
 			continue
 		}
-		err := cc.lastConnErr()
+		err := cc.channel.LastConnErr()
 		switch {
 		case err != nil && o.returnLastError:
 			return fmt.Errorf("%w: %w", ctx.Err(), err)
@@ -77,12 +77,6 @@ func (cc *ClientConn) awaitReady(ctx context.Context, o *dialOptions) error {
 		}
 		return ctx.Err()
 	}
-}
-
-func (cc *ClientConn) lastConnErr() error {
-	cc.mu.Lock()
-	defer cc.mu.Unlock()
-	return cc.connErr
 }
 
 func permanent(err error) bool {

@@ -13,10 +13,9 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	ibackoff "google.golang.org/grpc/internal/backoff"
+	"google.golang.org/grpc/internal/channel"
 	"google.golang.org/grpc/internal/envconfig"
-	istats "google.golang.org/grpc/internal/stats"
 	"google.golang.org/grpc/internal/telemetry"
-	"google.golang.org/grpc/internal/transport"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/resolver"
@@ -34,30 +33,16 @@ var defaultBackoff ibackoff.Strategy = &ibackoff.Default
 // channelOptions is what a channel keeps of its options. It is not changed once a
 // channel has it: others may have the same one, see shareOptions.
 type channelOptions struct {
-	transport transport.ClientConfig
+	channel.Options
 
-	creds     credentials.TransportCredentials
-	bundle    credentials.Bundle
-	perRPC    []credentials.PerRPCCredentials
-	bundled   credentials.PerRPCCredentials // those of bundle; nil for none
-	userAgent string                        // with a space at its end; "": none
-	dialer    transport.DialFunc            // nil: the system's, through a proxy if there is one
-
+	userAgent    string // with a space at its end; "": none
 	callOptions  []CallOption
 	compressor   Compressor
 	decompressor Decompressor
+	maxAttempts  int
+	noRetry      bool
 
-	backoff           ibackoff.Strategy
-	minConnectTimeout time.Duration
-	maxAttempts       int
-	idleTimeout       time.Duration
-	noServiceConfig   bool
-	noHealthCheck     bool
-	noRetry           bool
-
-	fallback  *ServiceConfig // for when the resolver brings none
 	telemetry telemetry.Channels
-	recorders *istats.Recorders
 	invoker   UnaryInvoker // the interceptors; nil without
 	streamer  Streamer     // the interceptors; nil without
 }
@@ -95,11 +80,13 @@ type dialOptions struct {
 func newDialOptions(opts []DialOption) dialOptions {
 	o := dialOptions{
 		channelOptions: channelOptions{
-			backoff:           defaultBackoff,
-			minConnectTimeout: defaultMinConnectTimeout,
-			maxAttempts:       defaultMaxCallAttempts,
-			idleTimeout:       defaultIdleTimeout,
-			fallback:          noServiceConfig,
+			Options: channel.Options{
+				Backoff:           defaultBackoff,
+				MinConnectTimeout: defaultMinConnectTimeout,
+				IdleTimeout:       defaultIdleTimeout,
+				Fallback:          channel.NoServiceConfig,
+			},
+			maxAttempts: defaultMaxCallAttempts,
 		},
 		proxyDefaultPort: envconfig.DefaultPortForProxyTarget,
 	}
@@ -112,10 +99,10 @@ func newDialOptions(opts []DialOption) dialOptions {
 			o.addTelemetry(p.ChannelTelemetry())
 		}
 		if p, ok := opt.(interface{ ChannelBufferPool() mem.BufferPool }); ok {
-			o.transport.BufferPool = p.ChannelBufferPool()
+			o.Transport.BufferPool = p.ChannelBufferPool()
 		}
 		if p, ok := opt.(interface{ ChannelMaxBytesHeld() int64 }); ok {
-			o.transport.MaxBytesHeld = p.ChannelMaxBytesHeld()
+			o.Transport.MaxBytesHeld = p.ChannelMaxBytesHeld()
 		}
 	}
 	return o
@@ -146,7 +133,7 @@ func dialOption(f func(*dialOptions)) DialOption { return &optionFunc{f} }
 // WithTransportCredentials sets what secures the connections: TLS, for example, or
 // package insecure's. A channel needs this or WithCredentialsBundle.
 func WithTransportCredentials(creds credentials.TransportCredentials) DialOption {
-	return dialOption(func(o *dialOptions) { o.creds = creds })
+	return dialOption(func(o *dialOptions) { o.Creds = creds })
 }
 
 // WithInsecure makes the channel's connections plaintext.
@@ -158,12 +145,12 @@ func WithInsecure() DialOption { return WithTransportCredentials(insecure.NewCre
 //
 // Experimental: this API may change in a later release.
 func WithCredentialsBundle(b credentials.Bundle) DialOption {
-	return dialOption(func(o *dialOptions) { o.bundle = b })
+	return dialOption(func(o *dialOptions) { o.Bundle = b })
 }
 
 // WithPerRPCCredentials adds credentials that every RPC of the channel carries.
 func WithPerRPCCredentials(creds credentials.PerRPCCredentials) DialOption {
-	return dialOption(func(o *dialOptions) { o.perRPC = append(o.perRPC, creds) })
+	return dialOption(func(o *dialOptions) { o.PerRPC = append(o.PerRPC, creds) })
 }
 
 // WithAuthority sets the :authority of all RPCs, by which TLS also verifies the
@@ -186,7 +173,7 @@ func WithUserAgent(s string) DialOption {
 //
 // It must not return a *tls.Conn: credentials run the handshake.
 func WithContextDialer(f func(context.Context, string) (net.Conn, error)) DialOption {
-	return dialOption(func(o *dialOptions) { o.dialer = f })
+	return dialOption(func(o *dialOptions) { o.Dialer = f })
 }
 
 // WithDialer is WithContextDialer for a function that takes the time left instead of
@@ -275,7 +262,7 @@ func WithDecompressor(dc Decompressor) DialOption {
 func WithStatsHandler(h stats.Handler) DialOption {
 	return dialOption(func(o *dialOptions) {
 		if h != nil {
-			o.transport.StatsHandlers = append(o.transport.StatsHandlers, h)
+			o.Transport.StatsHandlers = append(o.Transport.StatsHandlers, h)
 		}
 	})
 }
@@ -297,7 +284,7 @@ func WithDefaultServiceConfig(s string) DialOption {
 // WithDisableServiceConfig has service configs of the resolver ignored. That of
 // WithDefaultServiceConfig still applies.
 func WithDisableServiceConfig() DialOption {
-	return dialOption(func(o *dialOptions) { o.noServiceConfig = true })
+	return dialOption(func(o *dialOptions) { o.NoServiceConfig = true })
 }
 
 // WithDisableHealthCheck turns client-side health checking (gRFC A17) off, whatever
@@ -305,7 +292,7 @@ func WithDisableServiceConfig() DialOption {
 //
 // Experimental: this API may change in a later release.
 func WithDisableHealthCheck() DialOption {
-	return dialOption(func(o *dialOptions) { o.noHealthCheck = true })
+	return dialOption(func(o *dialOptions) { o.NoHealthCheck = true })
 }
 
 // WithDisableRetry turns retries off that a service config configures. An RPC that
@@ -327,8 +314,8 @@ func WithMaxCallAttempts(n int) DialOption {
 // at least take; see [ConnectParams].
 func WithConnectParams(p ConnectParams) DialOption {
 	return dialOption(func(o *dialOptions) {
-		o.minConnectTimeout = p.minConnectTimeout()
-		o.backoff = &ibackoff.Exponential{Config: ibackoff.Sane(p.Backoff)}
+		o.MinConnectTimeout = p.minConnectTimeout()
+		o.Backoff = &ibackoff.Exponential{Config: ibackoff.Sane(p.Backoff)}
 	})
 }
 
@@ -345,7 +332,7 @@ func WithBackoffMaxDelay(md time.Duration) DialOption {
 func WithBackoffConfig(b BackoffConfig) DialOption {
 	c := backoff.DefaultConfig
 	c.MaxDelay = b.MaxDelay
-	return dialOption(func(o *dialOptions) { o.backoff = &ibackoff.Exponential{Config: ibackoff.Sane(c)} })
+	return dialOption(func(o *dialOptions) { o.Backoff = &ibackoff.Exponential{Config: ibackoff.Sane(c)} })
 }
 
 // WithIdleTimeout sets after how long without an RPC the channel goes idle: it closes
@@ -354,24 +341,24 @@ func WithBackoffConfig(b BackoffConfig) DialOption {
 //
 // Experimental: this API may change in a later release.
 func WithIdleTimeout(d time.Duration) DialOption {
-	return dialOption(func(o *dialOptions) { o.idleTimeout = d })
+	return dialOption(func(o *dialOptions) { o.IdleTimeout = d })
 }
 
 // WithKeepaliveParams sets when connections are probed. Time is at least 10 seconds.
 func WithKeepaliveParams(kp keepalive.ClientParameters) DialOption {
-	return dialOption(func(o *dialOptions) { o.transport.Keepalive = kp })
+	return dialOption(func(o *dialOptions) { o.Transport.Keepalive = kp })
 }
 
 // WithInitialWindowSize sets the receive window of a stream to begin with, in bytes.
 // Values below 64 KiB are ignored.
 func WithInitialWindowSize(s int32) DialOption {
-	return dialOption(func(o *dialOptions) { o.transport.InitialWindow = s })
+	return dialOption(func(o *dialOptions) { o.Transport.InitialWindow = s })
 }
 
 // WithInitialConnWindowSize sets the receive window of a connection to begin with, in
 // bytes. Values below 64 KiB are ignored.
 func WithInitialConnWindowSize(s int32) DialOption {
-	return dialOption(func(o *dialOptions) { o.transport.InitialConnWindow = s })
+	return dialOption(func(o *dialOptions) { o.Transport.InitialConnWindow = s })
 }
 
 // WithStaticStreamWindowSize sets the receive window of a stream, in bytes, and keeps
@@ -380,8 +367,8 @@ func WithInitialConnWindowSize(s int32) DialOption {
 // Experimental: this API may change in a later release.
 func WithStaticStreamWindowSize(s int32) DialOption {
 	return dialOption(func(o *dialOptions) {
-		o.transport.InitialWindow = s
-		o.transport.StaticWindow = true
+		o.Transport.InitialWindow = s
+		o.Transport.StaticWindow = true
 	})
 }
 
@@ -391,22 +378,22 @@ func WithStaticStreamWindowSize(s int32) DialOption {
 // Experimental: this API may change in a later release.
 func WithStaticConnWindowSize(s int32) DialOption {
 	return dialOption(func(o *dialOptions) {
-		o.transport.InitialConnWindow = s
-		o.transport.StaticWindow = true
+		o.Transport.InitialConnWindow = s
+		o.Transport.StaticWindow = true
 	})
 }
 
 // WithReadBufferSize sets how many bytes one read takes at most: 32 KiB by default.
 // The buffer is held only while there is something in it.
 func WithReadBufferSize(s int) DialOption {
-	return dialOption(func(o *dialOptions) { o.transport.ReadBufferSize = s })
+	return dialOption(func(o *dialOptions) { o.Transport.ReadBufferSize = s })
 }
 
 // WithWriteBufferSize sets how many bytes of messages one write takes at most, from
 // 256 KiB, which is the default and the least, to 1 MiB. What is written together is
 // decided by what there is to write; the buffer is held only for the write.
 func WithWriteBufferSize(s int) DialOption {
-	return dialOption(func(o *dialOptions) { o.transport.WriteBufferSize = s })
+	return dialOption(func(o *dialOptions) { o.Transport.WriteBufferSize = s })
 }
 
 // WithSharedWriteBuffer has no effect: write buffers are always shared.
@@ -422,7 +409,7 @@ type MaxHeaderListSizeDialOption struct {
 
 func (m MaxHeaderListSizeDialOption) apply(o *dialOptions) {
 	size := m.MaxHeaderListSize
-	o.transport.MaxHeaderListSize = &size
+	o.Transport.MaxHeaderListSize = &size
 }
 
 // WithMaxHeaderListSize bounds the header list that the client accepts, in bytes as

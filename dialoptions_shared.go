@@ -3,15 +3,16 @@
 package grpc
 
 import (
+	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"sync"
 	"weak"
 
-	ibackoff "google.golang.org/grpc/internal/backoff"
+	"google.golang.org/grpc/internal/channel"
+	"google.golang.org/grpc/internal/same"
 	istats "google.golang.org/grpc/internal/stats"
-	"google.golang.org/grpc/internal/transport/grpcwire"
+	"google.golang.org/grpc/internal/transport"
 )
 
 // settleServiceConfig parses the default service config.
@@ -19,12 +20,27 @@ func (o *dialOptions) settleServiceConfig() error {
 	if o.defaultServiceConfig == nil {
 		return nil
 	}
-	parsed := parseServiceConfig(*o.defaultServiceConfig)
-	if parsed.Err != nil {
-		return fmt.Errorf("grpc: the provided default service config is invalid: %w", parsed.Err)
+	parsed, err := channel.ParseServiceConfig(*o.defaultServiceConfig)
+	if err != nil {
+		return fmt.Errorf("grpc: the provided default service config is invalid: %w", err)
 	}
-	o.fallback = parsed.Config.(*ServiceConfig)
+	o.Fallback = parsed
 	return nil
+}
+
+// settleProxy finds out whether connections go through a proxy. A dialer of the program's own
+// knows better.
+func (o *dialOptions) settleProxy(to *channel.Target) (err error) {
+	if o.Dialer != nil || o.noProxy {
+		return nil
+	}
+	o.Transport.Dial, err = to.SettleProxy(channel.ProxyParams{
+		UserAgent:   transport.UserAgent(o.userAgent, Version),
+		LocalDNS:    o.localDNS,
+		DefaultPort: o.proxyDefaultPort,
+		For:         o.proxyFor,
+	})
+	return err
 }
 
 // settleInterceptors makes one function of those of each kind.
@@ -41,11 +57,11 @@ func (o *dialOptions) settleInterceptors() {
 // settleTransport completes what connections are made with. The proxy's dialer, if any,
 // is there already.
 func (o *dialOptions) settleTransport() {
-	c := &o.transport
-	c.Creds = o.creds
-	c.UserAgent = grpcwire.UserAgent(o.userAgent, Version)
-	if o.dialer != nil {
-		c.Dial = o.dialer
+	c := &o.Transport
+	c.Creds = o.Creds
+	c.UserAgent = transport.UserAgent(o.userAgent, Version)
+	if o.Dialer != nil {
+		c.Dial = o.Dialer
 	}
 	c.Prepare()
 }
@@ -70,49 +86,50 @@ func shareOptions(o *channelOptions) *channelOptions {
 	}
 	kept := new(channelOptions)
 	*kept = *o
-	kept.recorders = istats.NewRecorders(kept.transport.StatsHandlers, kept.telemetry.Recorders()...)
+	kept.Recorders = istats.NewRecorders(kept.Transport.StatsHandlers, kept.telemetry.Recorders()...)
 	recent.list[recent.next] = weak.Make(kept)
 	recent.next = (recent.next + 1) % len(recent.list)
 	return kept
 }
 
 // sameAs says whether a channel may as well have the options p. What can't be compared,
-// such as functions, counts as different. The recorders follow from the handlers.
+// such as functions, counts as different.
 func (o *channelOptions) sameAs(p *channelOptions) bool {
-	return o.dialer == nil && p.dialer == nil &&
+	return o.Options.SameAs(&p.Options) &&
 		o.invoker == nil && p.invoker == nil &&
 		o.streamer == nil && p.streamer == nil &&
 		len(o.telemetry) == 0 && len(p.telemetry) == 0 &&
-		o.fallback == p.fallback &&
 		o.userAgent == p.userAgent &&
-		o.minConnectTimeout == p.minConnectTimeout &&
 		o.maxAttempts == p.maxAttempts &&
-		o.idleTimeout == p.idleTimeout &&
-		o.noServiceConfig == p.noServiceConfig &&
-		o.noHealthCheck == p.noHealthCheck &&
 		o.noRetry == p.noRetry &&
-		sameValue(o.creds, p.creds) &&
-		sameValue(o.bundle, p.bundle) &&
-		sameValue(o.bundled, p.bundled) &&
-		sameValue(o.compressor, p.compressor) &&
-		sameValue(o.decompressor, p.decompressor) &&
-		sameBackoff(o.backoff, p.backoff) &&
-		slices.EqualFunc(o.perRPC, p.perRPC, sameValue) &&
-		slices.EqualFunc(o.callOptions, p.callOptions, sameValue) &&
-		o.transport.SameAs(&p.transport)
+		same.Value(o.compressor, p.compressor) &&
+		same.Value(o.decompressor, p.decompressor) &&
+		slices.EqualFunc(o.callOptions, p.callOptions, same.Value)
 }
 
-func sameBackoff(a, b ibackoff.Strategy) bool {
-	p, ok := a.(*ibackoff.Exponential)
-	q, also := b.(*ibackoff.Exponential)
-	if ok && also {
-		return p.Config == q.Config && p.Random == nil && q.Random == nil
+var errNoCredentials = errors.New("grpc: no transport security set (use grpc.WithTransportCredentials(insecure.NewCredentials()) explicitly or set credentials)")
+
+// checkCredentials settles the transport credentials, and refuses what must not be
+// sent over them.
+func (o *dialOptions) checkCredentials() error {
+	switch {
+	case o.Creds == nil && o.Bundle == nil:
+		return errNoCredentials
+	case o.Creds != nil && o.Bundle != nil:
+		return errors.New("grpc: credentials.Bundle may not be used with individual TransportCredentials")
+	case o.Bundle != nil:
+		if o.Creds = o.Bundle.TransportCredentials(); o.Creds == nil {
+			return errors.New("grpc: credentials.Bundle must return non-nil transport credentials")
+		}
+		o.Bundled = o.Bundle.PerRPCCredentials()
 	}
-	return sameValue(a, b)
-}
-
-// sameValue compares what two interfaces hold, if that can be compared.
-func sameValue[T any](a, b T) bool {
-	x, y := any(a), any(b)
-	return x == nil && y == nil || reflect.ValueOf(x).Comparable() && x == y
+	if o.Creds.Info().SecurityProtocol != "insecure" {
+		return nil
+	}
+	for _, c := range o.PerRPC {
+		if c.RequireTransportSecurity() {
+			return errors.New("grpc: the credentials require transport level security (use grpc.WithTransportCredentials() to set)")
+		}
+	}
+	return nil
 }

@@ -90,7 +90,7 @@ func (p poolOption) ChannelBufferPool() mem.BufferPool { return p.pool }
 
 // No field is left out of the comparison: any one that differs makes a difference.
 func TestOptionsComparedInFull(t *testing.T) {
-	derived := map[string]bool{"recorders": true}
+	derived := map[string]bool{"Recorders": true}
 	var visit func(v reflect.Value, name string)
 	var whole, zero channelOptions
 	visit = func(v reflect.Value, name string) {

@@ -3,8 +3,6 @@
 package grpc
 
 import (
-	"time"
-
 	"google.golang.org/grpc/internal/retry"
 	"google.golang.org/grpc/status"
 )
@@ -34,29 +32,4 @@ func (r *clientCall) failure(a *attempt, err error) retry.Failure {
 		}
 	}
 	return f
-}
-
-// pause waits before another attempt. An error is a status: the RPC ended meanwhile.
-func (r *clientCall) pause(d time.Duration) error {
-	if err := r.ctx.Err(); err != nil {
-		return status.FromContextError(err).Err()
-	}
-	if d <= 0 {
-		return nil
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	for {
-		turn := r.cc.picks.turn()
-		if turn.closed {
-			return ErrClientConnClosing
-		}
-		select {
-		case <-t.C:
-			return nil
-		case <-r.ctx.Done():
-			return status.FromContextError(r.ctx.Err()).Err()
-		case <-r.cc.picks.changed(turn): // it may be that the channel closes
-		}
-	}
 }

@@ -97,7 +97,7 @@ func (s *Server) addListener(lis net.Listener) *served {
 	if s.state != serverRunning {
 		return nil
 	}
-	l := &served{lis, channelz.NewSocket(s.channelz, channelz.Listener, listenSource{lis.Addr()})}
+	l := &served{lis, channelz.NewSocket(s.channelz, channelz.Listener, transport.ListenerSocket(lis.Addr()))}
 	s.listeners[l] = struct{}{}
 	return l
 }
@@ -211,7 +211,7 @@ func (s *Server) addConn(h *handshake, c *transport.Server) bool {
 	if s.state != serverRunning {
 		return false
 	}
-	s.conns.add(c, channelz.NewSocket(s.channelz, channelz.Connection, connSource{c, ""}))
+	s.conns.add(c, channelz.NewSocket(s.channelz, channelz.Connection, transport.ConnSocket(c, "")))
 	s.starting[c] = struct{}{}
 	return true
 }

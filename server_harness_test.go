@@ -14,7 +14,6 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/internal/transport"
-	"google.golang.org/grpc/internal/transport/h2/frame"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/resolver"
 	"google.golang.org/grpc/status"
@@ -114,8 +113,8 @@ type clientEvents struct {
 	closed   chan error
 }
 
-func (e *clientEvents) Draining(_ frame.ErrCode, debug string) { e.draining <- debug }
-func (e *clientEvents) Closed(err error)                       { e.closed <- err }
+func (e *clientEvents) Draining(why transport.GoAway) { e.draining <- why.Debug() }
+func (e *clientEvents) Closed(err error)              { e.closed <- err }
 
 // testClient is one connection to a server.
 type testClient struct {

@@ -7,7 +7,6 @@ import (
 	"net"
 	"testing"
 
-	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/stats"
 )
 
@@ -70,30 +69,5 @@ func TestServeIncomparable(t *testing.T) {
 		if err := within(t, served, "Serve"); err != nil {
 			t.Errorf("Serve: %v", err)
 		}
-	}
-}
-
-// sliceBuilder counts what it builds and what of that has ended.
-type sliceBuilder struct{ built, ended []int }
-
-func (b sliceBuilder) Build(any) (balancer.Producer, func()) {
-	b.built[0]++
-	return nil, func() { b.ended[0]++ }
-}
-
-func TestProducerIncomparable(t *testing.T) {
-	b := sliceBuilder{make([]int, 1), make([]int, 1)}
-	ac := &addrConn{}
-	_, end1 := ac.GetOrBuildProducer(b)
-	_, end2 := ac.GetOrBuildProducer(b)
-	end1()
-	end2()
-	if b.built[0] != b.ended[0] {
-		t.Errorf("%d were built, %d ended", b.built[0], b.ended[0])
-	}
-	_, _ = ac.GetOrBuildProducer(b)
-	ac.producers.close()
-	if b.built[0] != b.ended[0] {
-		t.Errorf("%d were built, %d ended", b.built[0], b.ended[0])
 	}
 }

@@ -21,8 +21,8 @@ import (
 // by any goroutine, with no lock held, and must not block.
 type ClientEvents interface {
 	// Draining says that the connection takes no new streams, before any
-	// stream fails for it. code and debug are the peer's GOAWAY.
-	Draining(code frame.ErrCode, debug string)
+	// stream fails for it.
+	Draining(GoAway)
 	// Closed says that the connection is gone, before its streams are told. It
 	// is called exactly once for a connection that Connect returned, and may
 	// come before Connect does.
@@ -43,15 +43,29 @@ type Client struct {
 	secure    bool
 	peer      peer.Peer
 
-	leave atomic.Pointer[goAway] // why the peer takes leave; nil if it does not
+	leave atomic.Pointer[GoAway] // why the peer takes leave; nil if it does not
 
 	wait atomic.Pointer[preface] // nil once the peer has spoken HTTP/2, or never will
 }
 
-// goAway is a GOAWAY of the peer.
-type goAway struct {
+// GoAway is how the peer took leave of a connection.
+type GoAway struct {
 	code  frame.ErrCode
 	debug string
+}
+
+// Code is the name of the error code.
+func (g GoAway) Code() string { return g.code.String() }
+
+// Debug is what the peer said beside it, for people to read.
+func (g GoAway) Debug() string { return g.debug }
+
+// Expected says that it is no complaint.
+func (g GoAway) Expected() bool { return g.code == frame.NoError }
+
+// TooManyPings says that the peer complains of keepalive pings (gRFC A8).
+func (g GoAway) TooManyPings() bool {
+	return g.code == frame.EnhanceYourCalm && g.debug == tooManyPings
 }
 
 // preface is the wait for the peer to show that it speaks HTTP/2.
@@ -185,8 +199,9 @@ func (h *clientHandler) Ready()                       { h.settle(true) }
 func (h *clientHandler) PingReceived(int, bool) error { return nil }
 
 func (h *clientHandler) GoAway(code frame.ErrCode, debug string) {
-	h.leave.Store(&goAway{code, debug})
-	h.events.Draining(code, debug)
+	why := GoAway{code, debug}
+	h.leave.Store(&why)
+	h.events.Draining(why)
 }
 
 func (h *clientHandler) Closed(err error) {

@@ -4,12 +4,12 @@ package transport
 
 import (
 	"math"
-	"reflect"
 	"slices"
 	"time"
 
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/internal/envconfig"
+	"google.golang.org/grpc/internal/same"
 	"google.golang.org/grpc/internal/transport/h2"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/mem"
@@ -124,18 +124,12 @@ func (c *ClientConfig) SameAs(o *ClientConfig) bool {
 		c.WriteBufferSize == o.WriteBufferSize &&
 		c.MaxHeaderListSize == o.MaxHeaderListSize &&
 		c.MaxBytesHeld == o.MaxBytesHeld &&
-		sameValue(c.BufferPool, o.BufferPool) &&
-		slices.EqualFunc(c.StatsHandlers, o.StatsHandlers, sameValue) &&
+		same.Value(c.BufferPool, o.BufferPool) &&
+		slices.EqualFunc(c.StatsHandlers, o.StatsHandlers, same.Value) &&
 		c.UserAgent == o.UserAgent &&
-		sameValue(c.Creds, o.Creds) &&
+		same.Value(c.Creds, o.Creds) &&
 		c.Keepalive == o.Keepalive &&
 		c.h2 == o.h2
-}
-
-// sameValue compares what two interfaces hold, if that can be compared.
-func sameValue[T any](a, b T) bool {
-	x, y := any(a), any(b)
-	return x == nil && y == nil || reflect.ValueOf(x).Comparable() && x == y
 }
 
 // Prepare settles the defaults. It is called once, before the first

@@ -130,7 +130,7 @@ type noted struct {
 	closed   chan error
 }
 
-func (n *noted) Draining(_ frame.ErrCode, debug string) { n.draining <- debug }
+func (n *noted) Draining(why GoAway) { n.draining <- why.Debug() }
 func (n *noted) Closed(err error)                       { n.closed <- err }
 
 func newNoted() *noted {

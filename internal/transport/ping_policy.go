@@ -14,6 +14,8 @@ const (
 	// idlePingInterval is how often a client without streams may ping where
 	// that is not permitted in general, gRFC A8.
 	idlePingInterval = 2 * time.Hour
+	// tooManyPings is the debug text of the GOAWAY, by which clients know what to change.
+	tooManyPings = "too_many_pings"
 )
 
 // pingCount enforces how often a client may ping, gRFC A8. Pure: the clock is
@@ -41,7 +43,7 @@ func (p *pingCount) ping(policy *keepalive.EnforcementPolicy, now int64, streams
 	}
 	if p.strikes++; p.strikes > maxPingStrikes {
 		p.strikes = maxPingStrikes
-		return frame.ConnError(frame.EnhanceYourCalm, "too_many_pings")
+		return frame.ConnError(frame.EnhanceYourCalm, tooManyPings)
 	}
 	return nil
 }

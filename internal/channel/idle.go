@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package grpc
+package channel
 
 import (
 	"math"
@@ -52,6 +52,14 @@ func (i *idleness) end() {
 	if i.active.Add(-1) == 0 && i.timeout > 0 {
 		i.lastUsed.Store(clock.Now())
 	}
+}
+
+func (i *idleness) rpcs() int {
+	n := i.active.Load()
+	if n < asleep/2 {
+		n -= asleep
+	}
+	return int(n)
 }
 
 // wake takes the channel out of idle mode, if it is in it. It returns what leaveIdle did.

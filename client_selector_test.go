@@ -422,23 +422,3 @@ func TestSelectorIdle(t *testing.T) {
 		t.Errorf("the first Selector was asked %d times", n)
 	}
 }
-
-// TestSelectorAllocs: a Selector costs an RPC nothing but what it does itself.
-func TestSelectorAllocs(t *testing.T) {
-	if raceEnabled {
-		t.Skip("the race detector allocates")
-	}
-	turn := newSelectorTurn(&selectFunc{func(context.Context, string) (rpcconfig.Choice, error) { return rpcconfig.Choice{}, nil }})
-	cc := newTestClient(t, "passthrough:///x")
-	c := newChannelConfig(noServiceConfig)
-	c.selector = turn
-	cc.config.Store(c)
-	r := clientCall{cc: cc, ctx: t.Context()}
-	if n := testing.AllocsPerRun(1000, func() {
-		if _, err := r.choose(); err != nil {
-			t.Fatal(err)
-		}
-	}); n > 0 {
-		t.Errorf("%v allocations", n)
-	}
-}

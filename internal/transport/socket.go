@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package grpc
+package transport
 
 import (
 	"net"
@@ -8,7 +8,6 @@ import (
 
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/internal/channelz"
-	"google.golang.org/grpc/internal/transport"
 	"google.golang.org/grpc/peer"
 )
 
@@ -21,7 +20,9 @@ const (
 	optionNotParked = "grpc.not_parkable" // why; absent if it can be parked
 )
 
-// listenSource is a listener for channelz.
+// ListenerSocket is a listener for channelz.
+func ListenerSocket(addr net.Addr) channelz.SocketSource { return listenSource{addr} }
+
 type listenSource struct{ addr net.Addr }
 
 // ChannelzSocket implements channelz.SocketSource.
@@ -29,13 +30,21 @@ func (l listenSource) ChannelzSocket() channelz.SocketData {
 	return channelz.SocketData{LocalAddr: l.addr}
 }
 
-// connSource is a connection of either side for channelz.
+// ConnSocket is a connection of either side for channelz: a *Client, whose peer has a
+// name, or a *Server.
+func ConnSocket(conn Conn, remoteName string) channelz.SocketSource {
+	return connSource{conn, remoteName}
+}
+
+// Conn is what the connections of both sides tell of themselves.
+type Conn interface {
+	Peer() *peer.Peer
+	Stats() ConnStats
+	WhyNot() string
+}
+
 type connSource struct {
-	conn interface {
-		Peer() *peer.Peer
-		Stats() transport.ConnStats
-		WhyNot() string
-	}
+	conn       Conn
 	remoteName string
 }
 
@@ -57,7 +66,7 @@ func (c connSource) ChannelzSocket() channelz.SocketData {
 	if why := c.conn.WhyNot(); why != "" {
 		d.Options = append(d.Options, channelz.SocketOption{Name: optionNotParked, Value: why})
 	}
-	if _, client := c.conn.(*transport.Client); client {
+	if _, client := c.conn.(*Client); client {
 		d.LastLocalStreamCreated = st.LastStream
 	} else {
 		d.LastRemoteStreamCreated = st.LastStream

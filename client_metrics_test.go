@@ -4,14 +4,9 @@ package grpc
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"net"
-	"os"
 	"slices"
 	"sync"
-	"syscall"
 	"testing"
 
 	"google.golang.org/grpc/connectivity"
@@ -99,23 +94,6 @@ func TestSubchannelLabels(t *testing.T) {
 	} {
 		if !slices.Contains(c.seen, want) {
 			t.Errorf("no %s in %q", want, c.seen)
-		}
-	}
-}
-
-func TestReasonOf(t *testing.T) {
-	op := func(err error) error { return fmt.Errorf("error reading: %w", &net.OpError{Op: "read", Err: err}) }
-	for want, errs := range map[string][]error{
-		"connection reset":     {op(syscall.ECONNRESET)},
-		"connection timed out": {op(syscall.ETIMEDOUT), op(os.ErrDeadlineExceeded)},
-		"connection aborted":   {op(syscall.ECONNABORTED)},
-		"socket error":         {op(syscall.EPIPE)},
-		"unknown":              {io.EOF, errors.New("x"), nil},
-	} {
-		for _, err := range errs {
-			if got := reasonOf(err); got != want {
-				t.Errorf("%v: %q, want %q", err, got, want)
-			}
 		}
 	}
 }

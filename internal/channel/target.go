@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package grpc
+package channel
 
 import (
-	"errors"
 	"fmt"
 	"net/url"
 	"strings"
 
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/internal/resolver/dns"
 	"google.golang.org/grpc/internal/resolver/passthrough"
 	_ "google.golang.org/grpc/internal/resolver/unix" // registers unix and unix-abstract
@@ -55,31 +55,67 @@ func resolverFor(name string, own []resolver.Builder) resolver.Builder {
 	return resolver.Get(name)
 }
 
-// authorityOf settles what RPCs are addressed to: what the program says, or what the
-// resolver knows, or what the target says.
-func authorityOf(o *dialOptions, t resolver.Target, b resolver.Builder) (string, error) {
+// Target is where a channel goes. It is not changed once a channel has it.
+type Target struct {
+	Name      string // as the program gave it
+	full      string // what Parsed parses: Name, or that with the default scheme
+	authority string
+	named     bool // the authority is the program's: no address knows it better
+	builder   resolver.Builder
+}
+
+// FindTarget parses a target and finds who resolves it: one of own, or a registered
+// resolver. A target whose scheme nobody knows is taken for one of the default scheme.
+func FindTarget(name, defaultScheme string, own []resolver.Builder) (Target, error) {
+	full, _, b, err := findResolver(name, defaultScheme, own)
+	return Target{Name: name, full: full, builder: b}, err
+}
+
+// Parsed parses the target anew: it is needed seldom, and big.
+func (t *Target) Parsed() resolver.Target {
+	parsed, _ := parseTarget(t.full) // it was parsed before
+	return parsed
+}
+
+// CanonicalTarget returns the target in full, "scheme://authority/endpoint".
+func (t *Target) CanonicalTarget() string {
+	parsed := t.Parsed()
+	return parsed.String()
+}
+
+// Authority is what RPCs are addressed to, unless an address or an option says otherwise.
+func (t *Target) Authority() string { return t.authority }
+
+// SettleAuthority settles what RPCs are addressed to: what the program says, or its
+// credentials, or what the resolver knows, or what the target says.
+func (t *Target) SettleAuthority(own string, creds credentials.TransportCredentials) error {
 	fromCreds := ""
-	if o.creds != nil {
+	if creds != nil {
 		//lint:ignore SA1019 credentials may still carry a name
-		fromCreds = o.creds.Info().ServerName
+		fromCreds = creds.Info().ServerName
 	}
-	if fromCreds != "" && o.authority != "" && fromCreds != o.authority {
-		return "", fmt.Errorf("ClientConn's authority from transport creds %q and dial option %q don't match", fromCreds, o.authority)
+	if fromCreds != "" && own != "" && fromCreds != own {
+		return fmt.Errorf("ClientConn's authority from transport creds %q and dial option %q don't match", fromCreds, own)
 	}
-	switch {
-	case o.authority != "":
-		return o.authority, nil
-	case fromCreds != "":
-		return fromCreds, nil
+	t.authority, t.named = own, own != ""
+	if t.authority == "" {
+		t.authority = fromCreds
 	}
+	if t.authority == "" {
+		t.authority = ownAuthority(t.Parsed(), t.builder)
+	}
+	return nil
+}
+
+func ownAuthority(t resolver.Target, b resolver.Builder) string {
 	if by, ok := b.(resolver.AuthorityOverrider); ok {
-		return by.OverrideAuthority(t), nil
+		return by.OverrideAuthority(t)
 	}
 	endpoint := t.Endpoint()
 	if strings.HasPrefix(endpoint, ":") {
-		return "localhost" + endpoint, nil
+		return "localhost" + endpoint
 	}
-	return escapeAuthority(endpoint), nil
+	return escapeAuthority(endpoint)
 }
 
 // escapeAuthority percent-encodes what RFC 3986 section 3.2 does not allow in an
@@ -111,31 +147,4 @@ func inAuthority(c byte) bool {
 		return true
 	}
 	return strings.IndexByte("-_.~!$&'()*+,;=:[]@", c) >= 0
-}
-
-var errNoCredentials = errors.New("grpc: no transport security set (use grpc.WithTransportCredentials(insecure.NewCredentials()) explicitly or set credentials)")
-
-// checkCredentials settles the transport credentials, and refuses what must not be
-// sent over them.
-func (o *dialOptions) checkCredentials() error {
-	switch {
-	case o.creds == nil && o.bundle == nil:
-		return errNoCredentials
-	case o.creds != nil && o.bundle != nil:
-		return errors.New("grpc: credentials.Bundle may not be used with individual TransportCredentials")
-	case o.bundle != nil:
-		if o.creds = o.bundle.TransportCredentials(); o.creds == nil {
-			return errors.New("grpc: credentials.Bundle must return non-nil transport credentials")
-		}
-		o.bundled = o.bundle.PerRPCCredentials()
-	}
-	if o.creds.Info().SecurityProtocol != "insecure" {
-		return nil
-	}
-	for _, c := range o.perRPC {
-		if c.RequireTransportSecurity() {
-			return errors.New("grpc: the credentials require transport level security (use grpc.WithTransportCredentials() to set)")
-		}
-	}
-	return nil
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package grpc
+package channel
 
 import (
 	"errors"
@@ -17,15 +17,13 @@ import (
 	"google.golang.org/grpc/resolver"
 )
 
-type balancerState = balancer.State
-
 // balancerWrapper is the channel as its balancer sees it, from one idle mode to the
 // next. Everything that the balancer is told goes through calls, one at a time.
 type balancerWrapper struct {
 	internal.ClientConnSeal
 
 	// Immutable.
-	cc *ClientConn
+	ch *Channel
 
 	policy gracefulswitch.Balancer
 	config atomic.Pointer[ServiceConfig] // the last that policy was given; nil before
@@ -36,23 +34,23 @@ type balancerWrapper struct {
 	closed bool
 }
 
-func newBalancerWrapper(cc *ClientConn) *balancerWrapper {
-	b := &balancerWrapper{cc: cc}
+func newBalancerWrapper(ch *Channel) *balancerWrapper {
+	b := &balancerWrapper{ch: ch}
 	b.policy.Init(b)
 	return b
 }
 
 // BuildOptions implements gracefulswitch.Owner.
 func (b *balancerWrapper) BuildOptions() balancer.BuildOptions {
-	cc := b.cc
+	ch := b.ch
 	return balancer.BuildOptions{
-		DialCreds:       cc.opts.creds,
-		CredsBundle:     cc.opts.bundle,
-		Dialer:          cc.opts.dialer,
-		Authority:       cc.authority,
-		CustomUserAgent: cc.opts.transport.UserAgent,
-		ChannelzParent:  cc.node,
-		Target:          cc.parsed(),
+		DialCreds:       ch.opts.Creds,
+		CredsBundle:     ch.opts.Bundle,
+		Dialer:          ch.opts.Dialer,
+		Authority:       ch.authority,
+		CustomUserAgent: ch.opts.Transport.UserAgent,
+		ChannelzParent:  ch.node,
+		Target:          ch.Parsed(),
 	}
 }
 
@@ -116,12 +114,12 @@ func (b *balancerWrapper) NewSubConn(addrs []resolver.Address, opts balancer.New
 	if len(addrs) == 0 {
 		return nil, errors.New("grpc: cannot create SubConn with empty address list")
 	}
-	ac := newAddrConn(b, slices.Clone(addrs), opts)
-	if !b.cc.addSubConn(b, ac) {
-		ac.node.Close()
-		return nil, ErrClientConnClosing
+	sub := newSubchannel(b, slices.Clone(addrs), opts)
+	if !b.ch.addSubConn(b, sub) {
+		sub.node.Close()
+		return nil, ErrClosing
 	}
-	return ac, nil
+	return sub, nil
 }
 
 // RemoveSubConn implements balancer.ClientConn.
@@ -148,34 +146,34 @@ func (b *balancerWrapper) UpdateState(s balancer.State) {
 	if b.closed {
 		return
 	}
-	b.cc.picks.set(s.Picker)
-	b.cc.state.set(s.ConnectivityState)
+	b.ch.picks.set(s.Picker)
+	b.ch.state.set(s.ConnectivityState)
 }
 
 // ResolveNow implements balancer.ClientConn.
 func (b *balancerWrapper) ResolveNow(resolver.ResolveNowOptions) {
 	if !b.isClosed() {
-		b.cc.resolveNow()
+		b.ch.resolveNow()
 	}
 }
 
 // Target implements balancer.ClientConn.
-func (b *balancerWrapper) Target() string { return b.cc.target }
+func (b *balancerWrapper) Target() string { return b.ch.Name }
 
 // MetricsRecorder implements balancer.ClientConn.
-func (b *balancerWrapper) MetricsRecorder() estats.MetricsRecorder { return b.cc.opts.recorders }
+func (b *balancerWrapper) MetricsRecorder() estats.MetricsRecorder { return b.ch.opts.Recorders }
 
 // tell reports a subchannel's state to who made it, in its turn.
-func (b *balancerWrapper) tell(ac *addrConn, s balancer.SubConnState) {
+func (b *balancerWrapper) tell(sub *Subchannel, s balancer.SubConnState) {
 	b.calls.Go(func() {
-		if b.isClosed() || ac.silent {
+		if b.isClosed() || sub.silent {
 			return
 		}
-		ac.silent = s.ConnectivityState == connectivity.Shutdown
-		if listener := ac.listener; listener != nil {
+		sub.silent = s.ConnectivityState == connectivity.Shutdown
+		if listener := sub.listener; listener != nil {
 			listener(s)
 			return
 		}
-		b.policy.UpdateSubConnState(ac, s)
+		b.policy.UpdateSubConnState(sub, s)
 	})
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package grpc
+package channel
 
 import (
 	"context"
@@ -61,16 +61,12 @@ func (w *stateWatch) wait(ctx context.Context, s connectivity.State) bool {
 	}
 }
 
-// GetState returns the channel's connectivity state. It does not make an idle channel
+// State is the channel's connectivity state. To ask for it does not make an idle channel
 // connect.
-//
-// Experimental: this API may change in a later release.
-func (cc *ClientConn) GetState() connectivity.State { return cc.state.get() }
+func (ch *Channel) State() connectivity.State { return ch.state.get() }
 
-// WaitForStateChange waits until the state is another than sourceState and returns
-// true, or false if ctx ends first.
-//
-// Experimental: this API may change in a later release.
-func (cc *ClientConn) WaitForStateChange(ctx context.Context, sourceState connectivity.State) bool {
-	return cc.state.wait(ctx, sourceState)
+// WaitForStateChange waits until the state is another than s and returns true, or false if
+// ctx ends first.
+func (ch *Channel) WaitForStateChange(ctx context.Context, s connectivity.State) bool {
+	return ch.state.wait(ctx, s)
 }

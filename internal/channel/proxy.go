@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package grpc
+package channel
 
 import (
 	"fmt"
@@ -12,38 +12,42 @@ import (
 	"google.golang.org/grpc/internal/resolver/scheme"
 	"google.golang.org/grpc/internal/resolver/static"
 	"google.golang.org/grpc/internal/transport"
-	"google.golang.org/grpc/internal/transport/grpcwire"
 	"google.golang.org/grpc/resolver"
 )
 
-// settleProxy decides whether connections go through a proxy. HTTPS_PROXY and NO_PROXY
-// decide for the target as it is, before it is resolved. A dialer of the program's own
-// knows better.
-func (cc *ClientConn) settleProxy(parsed resolver.Target, o *dialOptions) error {
-	if o.dialer != nil || o.noProxy {
-		return nil
+// ProxyParams is what decides about a proxy beside the target.
+type ProxyParams struct {
+	UserAgent   string
+	LocalDNS    bool // names are resolved here in any case
+	DefaultPort bool // the proxy is asked for port 443 where the target names none
+	// For says which proxy stands before a URL, nil for none; nil asks the environment.
+	For func(*url.URL) (*url.URL, error)
+}
+
+// SettleProxy decides whether connections go through a proxy. HTTPS_PROXY and NO_PROXY
+// decide for the target as it is, before it is resolved. It returns who dials then; nil
+// stands for nobody in between.
+func (t *Target) SettleProxy(p ProxyParams) (transport.DialFunc, error) {
+	if p.For == nil {
+		p.For = httpproxy.FromEnvironment().ProxyFunc()
 	}
-	proxyFor := o.proxyFor
-	if proxyFor == nil {
-		proxyFor = httpproxy.FromEnvironment().ProxyFunc()
-	}
+	parsed := t.Parsed()
 	endpoint := parsed.Endpoint()
-	proxy, err := proxyFor(&url.URL{Scheme: "https", Host: endpoint})
+	proxy, err := p.For(&url.URL{Scheme: "https", Host: endpoint})
 	if err != nil {
-		return fmt.Errorf("grpc: the proxy for target %q: %w", cc.target, err)
+		return nil, fmt.Errorf("grpc: the proxy for target %q: %w", t.Name, err)
 	}
 	if proxy == nil {
-		return nil
+		return nil, nil
 	}
-	o.transport.Dial = transport.ProxyDialer(proxy, grpcwire.UserAgent(o.userAgent, Version))
-	if parsed.URL.Scheme == scheme.DNS && !o.localDNS {
+	if parsed.URL.Scheme == scheme.DNS && !p.LocalDNS {
 		// The proxy resolves the name: it may be one that only it can resolve.
-		if o.proxyDefaultPort {
+		if p.DefaultPort {
 			endpoint = withPort(endpoint)
 		}
-		cc.builder = unresolved{endpoint}
+		t.builder = unresolved{endpoint}
 	}
-	return nil
+	return transport.ProxyDialer(proxy, p.UserAgent), nil
 }
 
 // withPort adds the usual port to a host without one.

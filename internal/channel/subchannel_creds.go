@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package grpc
+package channel
 
 import "google.golang.org/grpc/credentials"
 
@@ -12,20 +12,20 @@ type subConnCreds struct {
 }
 
 // bundled returns the credentials of RPCs that come with the transport's; nil for none.
-func (ac *addrConn) bundled() credentials.PerRPCCredentials {
-	if ac.creds != nil {
-		return ac.creds.perRPC
+func (sub *Subchannel) bundled() credentials.PerRPCCredentials {
+	if sub.creds != nil {
+		return sub.creds.perRPC
 	}
-	return ac.cc.opts.bundled
+	return sub.ch.opts.Bundled
 }
 
 // needsSecrecy says that RPCs on the subchannel carry what only the server may see.
-func (ac *addrConn) needsSecrecy() bool {
-	for _, c := range ac.cc.opts.perRPC {
+func (sub *Subchannel) needsSecrecy() bool {
+	for _, c := range sub.ch.opts.PerRPC {
 		if c.RequireTransportSecurity() {
 			return true
 		}
 	}
-	c := ac.bundled()
+	c := sub.bundled()
 	return c != nil && c.RequireTransportSecurity()
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package grpc
+package channel
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/codes"
@@ -79,42 +80,77 @@ func (g *pickerGate) changed(t *pickerTurn) <-chan struct{} {
 	return t.next
 }
 
-// picked is where an attempt goes.
-type picked struct {
-	link    *link
-	result  balancer.PickResult
-	delayed bool // it had to wait
-	dropped bool // the balancer has said with what status the RPC is to end
+// Picked is where an attempt goes.
+type Picked struct {
+	Link    *Link
+	Result  balancer.PickResult
+	Delayed bool // it had to wait
+	Dropped bool // the balancer has said with what status the RPC is to end
+}
+
+// Pick waits until the balancer gives the RPC a subchannel that is ready; without
+// waitForReady it fails where the balancer has none to give. An error is a status.
+func (ch *Channel) Pick(info balancer.PickInfo, waitForReady bool) (Picked, error) {
+	return ch.picks.pick(info, waitForReady)
+}
+
+// Closed says that RPCs don't get past the picker any more.
+func (ch *Channel) Closed() bool { return ch.picks.turn().closed }
+
+// Pause waits before another attempt. An error is a status: the context ended meanwhile, or
+// the channel was closed.
+func (ch *Channel) Pause(ctx context.Context, d time.Duration) error {
+	if err := ctx.Err(); err != nil {
+		return status.FromContextError(err).Err()
+	}
+	if d <= 0 {
+		return nil
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	for {
+		turn := ch.picks.turn()
+		if turn.closed {
+			return ErrClosing
+		}
+		select {
+		case <-t.C:
+			return nil
+		case <-ctx.Done():
+			return status.FromContextError(ctx.Err()).Err()
+		case <-ch.picks.changed(turn): // it may be that the channel closes
+		}
+	}
 }
 
 // pick waits until the balancer gives the RPC a subchannel that is ready. An error is a
 // status.
-func (g *pickerGate) pick(info balancer.PickInfo, wait bool) (p picked, err error) {
+func (g *pickerGate) pick(info balancer.PickInfo, wait bool) (p Picked, err error) {
 	var last error // why a picker made the RPC wait
 	for {
 		turn := g.turn()
 		if turn.closed {
-			return p, ErrClientConnClosing
+			return p, ErrClosing
 		}
 		if turn.picker != nil {
 			result, err := turn.picker.Pick(info)
 			switch {
 			case err == nil:
 				if l := readyLink(result); l != nil {
-					p.link, p.result = l, result
+					p.Link, p.Result = l, result
 					return p, nil
 				}
 				// The subchannel has just been lost: another picker is on its way.
 			case err == balancer.ErrNoSubConnAvailable: // what wraps it says more: it is a failure
 			default:
 				var final error
-				if p.dropped, final = pickError(err, wait); final != nil {
+				if p.Dropped, final = pickError(err, wait); final != nil {
 					return p, final
 				}
 				last = err
 			}
 		}
-		p.delayed = true
+		p.Delayed = true
 		select {
 		case <-g.changed(turn):
 		case <-info.Ctx.Done():
@@ -125,13 +161,13 @@ func (g *pickerGate) pick(info balancer.PickInfo, wait bool) (p picked, err erro
 
 // readyLink returns the connection that was picked, nil if it is not there any more, or
 // never was: the RPC then waits for the next picker.
-func readyLink(r balancer.PickResult) *link {
-	ac, ok := r.SubConn.(*addrConn)
+func readyLink(r balancer.PickResult) *Link {
+	sub, ok := r.SubConn.(*Subchannel)
 	if !ok {
-		channelLog.Errorf("the balancer picked a %T, which is not a SubConn of this channel", r.SubConn)
+		logger.Errorf("the balancer picked a %T, which is not a SubConn of this channel", r.SubConn)
 		return nil
 	}
-	l := ac.ready.Load()
+	l := sub.ready.Load()
 	if l == nil && r.Done != nil {
 		r.Done(balancer.DoneInfo{})
 	}
@@ -142,7 +178,7 @@ func readyLink(r balancer.PickResult) *link {
 // error that has a status drops the RPC.
 func pickError(err error, wait bool) (dropped bool, final error) {
 	if _, ok := status.FromError(err); ok {
-		return true, controlPlaneError("received picker error with", err)
+		return true, ControlPlaneError("received picker error with", err)
 	}
 	if wait {
 		return false, nil
@@ -160,17 +196,4 @@ func pickTimeout(ctx context.Context, last error) error {
 		code = codes.DeadlineExceeded
 	}
 	return status.Error(code, text)
-}
-
-// controlPlaneError makes of a status that a part of the control plane gave (a picker,
-// credentials) the error of an RPC: codes that only a server's application may use
-// become Internal (gRFC A54).
-func controlPlaneError(from string, err error) error {
-	s, _ := status.FromError(err)
-	switch s.Code() {
-	case codes.OK, codes.InvalidArgument, codes.NotFound, codes.AlreadyExists, codes.FailedPrecondition,
-		codes.Aborted, codes.OutOfRange, codes.DataLoss:
-		return status.Errorf(codes.Internal, "%s illegal status: %v", from, err)
-	}
-	return err
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package grpc
+package channel
 
 import (
 	"fmt"
@@ -16,7 +16,7 @@ import (
 // resolverWrapper is the channel as its resolver sees it, from one idle mode to the
 // next.
 type resolverWrapper struct {
-	cc *ClientConn // immutable
+	ch *Channel // immutable
 	// calls keeps ResolveNow from running on the balancer's goroutine: a resolver
 	// may well call UpdateState from it, which waits for the balancer.
 	calls serializer.Serializer
@@ -29,14 +29,14 @@ type resolverWrapper struct {
 
 // start builds the resolver, which may call the methods below meanwhile.
 func (r *resolverWrapper) start() error {
-	cc := r.cc
-	built, err := cc.builder.Build(cc.parsed(), r, resolver.BuildOptions{
-		DisableServiceConfig: cc.opts.noServiceConfig,
-		DialCreds:            cc.opts.creds,
-		CredsBundle:          cc.opts.bundle,
-		Dialer:               cc.opts.dialer,
-		Authority:            cc.authority,
-		MetricsRecorder:      cc.opts.recorders,
+	ch := r.ch
+	built, err := ch.builder.Build(ch.Parsed(), r, resolver.BuildOptions{
+		DisableServiceConfig: ch.opts.NoServiceConfig,
+		DialCreds:            ch.opts.Creds,
+		CredsBundle:          ch.opts.Bundle,
+		Dialer:               ch.opts.Dialer,
+		Authority:            ch.authority,
+		MetricsRecorder:      ch.opts.Recorders,
 	})
 	if err != nil {
 		return err
@@ -88,15 +88,15 @@ func (r *resolverWrapper) UpdateState(s resolver.State) error {
 	if s.Endpoints == nil {
 		s.Endpoints = endpointsOf(s.Addresses)
 	}
-	r.cc.node.Trace(channelz.Info, fmt.Sprintf("Resolver state updated: %d endpoints", len(s.Endpoints)), nil)
-	return r.cc.resolverUpdate(r, s)
+	r.ch.node.Trace(channelz.Info, fmt.Sprintf("Resolver state updated: %d endpoints", len(s.Endpoints)), nil)
+	return r.ch.resolverUpdate(r, s)
 }
 
 // ReportError implements resolver.ClientConn.
 func (r *resolverWrapper) ReportError(err error) {
-	channelLog.Infof("%s: the resolver failed: %v", r.cc.target, err)
-	r.cc.node.Trace(channelz.Warning, "the resolver failed: "+err.Error(), nil)
-	r.cc.resolverFailed(r, err)
+	logger.Infof("%s: the resolver failed: %v", r.ch.Name, err)
+	r.ch.node.Trace(channelz.Warning, "the resolver failed: "+err.Error(), nil)
+	r.ch.resolverFailed(r, err)
 }
 
 // NewAddress implements resolver.ClientConn.
@@ -106,7 +106,7 @@ func (r *resolverWrapper) NewAddress(addresses []resolver.Address) {
 
 // ParseServiceConfig implements resolver.ClientConn.
 func (r *resolverWrapper) ParseServiceConfig(js string) *serviceconfig.ParseResult {
-	return parseServiceConfig(js)
+	return r.ch.owner.ParseServiceConfig(js)
 }
 
 // endpointsOf makes an endpoint of each address, for balancers that look at endpoints

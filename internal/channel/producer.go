@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package grpc
+package channel
 
 import (
-	"context"
 	"slices"
 	"sync"
 
 	"google.golang.org/grpc/balancer"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/internal/same"
 )
 
 // producerSet is what lives on a subchannel beside RPCs.
@@ -27,14 +25,14 @@ type producer struct {
 }
 
 // GetOrBuildProducer implements balancer.SubConn.
-func (ac *addrConn) GetOrBuildProducer(b balancer.ProducerBuilder) (balancer.Producer, func()) {
-	set := &ac.producers
+func (sub *Subchannel) GetOrBuildProducer(b balancer.ProducerBuilder) (balancer.Producer, func()) {
+	set := &sub.producers
 	set.mu.Lock()
 	defer set.mu.Unlock()
 	p := set.of(b)
 	if p == nil {
 		p = &producer{builder: b}
-		p.value, p.end = b.Build(subConnCalls{ac})
+		p.value, p.end = b.Build(sub.ch.owner.ClientOf(sub))
 		set.all = append(set.all, p)
 	}
 	p.users++
@@ -46,7 +44,7 @@ func (ac *addrConn) GetOrBuildProducer(b balancer.ProducerBuilder) (balancer.Pro
 // each who asks.
 func (s *producerSet) of(b balancer.ProducerBuilder) *producer {
 	for _, p := range s.all {
-		if sameValue(p.builder, b) {
+		if same.Value(p.builder, b) {
 			return p
 		}
 	}
@@ -76,29 +74,4 @@ func (s *producerSet) close() {
 	for _, p := range all {
 		p.end()
 	}
-}
-
-// subConnCalls is a subchannel as a ClientConnInterface. Its RPCs need a connection that
-// is there, and are not retried.
-type subConnCalls struct{ ac *addrConn }
-
-// Invoke implements ClientConnInterface.
-func (s subConnCalls) Invoke(ctx context.Context, method string, args, reply any, opts ...CallOption) error {
-	stream, err := s.NewStream(ctx, &StreamDesc{}, method, opts...)
-	if err != nil {
-		return err
-	}
-	if err := stream.SendMsg(args); err != nil {
-		_ = err // the stream's status says more
-	}
-	return stream.RecvMsg(reply)
-}
-
-// NewStream implements ClientConnInterface.
-func (s subConnCalls) NewStream(ctx context.Context, desc *StreamDesc, method string, opts ...CallOption) (ClientStream, error) {
-	l := s.ac.ready.Load()
-	if l == nil {
-		return nil, status.Error(codes.Unavailable, errNotReady.Error())
-	}
-	return newLinkStream(ctx, l, desc, method, opts...)
 }

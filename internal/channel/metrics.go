@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package grpc
+package channel
 
 import (
 	"errors"
@@ -72,7 +72,7 @@ func reasonOf(err error) string {
 }
 
 // leave notes why the connection is lost, if that is not known yet.
-func (l *link) leave(reason string) {
+func (l *Link) leave(reason string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.reason == "" {
@@ -81,23 +81,23 @@ func (l *link) leave(reason string) {
 }
 
 // opened counts a connection that came up.
-func (l *link) opened() {
-	cc, labels := l.ac.cc, backendlabel.Of(*l.addr)
-	attemptsSucceeded.Record(cc.opts.recorders, 1, cc.target, labels.BackendService, labels.Locality)
-	openConnections.Record(cc.opts.recorders, 1, cc.target, labels.BackendService, l.security(), labels.Locality)
+func (l *Link) opened() {
+	ch, labels := l.sub.ch, backendlabel.Of(*l.addr)
+	attemptsSucceeded.Record(ch.opts.Recorders, 1, ch.Name, labels.BackendService, labels.Locality)
+	openConnections.Record(ch.opts.Recorders, 1, ch.Name, labels.BackendService, l.security(), labels.Locality)
 }
 
 // failedToConnect counts an attempt to connect to one of the addresses.
-func (cc *ClientConn) failedToConnect(addrs []resolver.Address) {
+func (ch *Channel) failedToConnect(addrs []resolver.Address) {
 	var labels backendlabel.Labels
 	if len(addrs) > 0 {
 		labels = backendlabel.Of(addrs[0])
 	}
-	attemptsFailed.Record(cc.opts.recorders, 1, cc.target, labels.BackendService, labels.Locality)
+	attemptsFailed.Record(ch.opts.Recorders, 1, ch.Name, labels.BackendService, labels.Locality)
 }
 
 // gone counts one that its subchannel has lost.
-func (l *link) gone(cc *ClientConn) {
+func (l *Link) gone(ch *Channel) {
 	l.mu.Lock()
 	reason := l.reason
 	l.mu.Unlock()
@@ -105,12 +105,12 @@ func (l *link) gone(cc *ClientConn) {
 		reason = unknown
 	}
 	labels := backendlabel.Of(*l.addr)
-	disconnections.Record(cc.opts.recorders, 1, cc.target, labels.BackendService, labels.Locality, reason)
-	openConnections.Record(cc.opts.recorders, -1, cc.target, labels.BackendService, l.security(), labels.Locality)
+	disconnections.Record(ch.opts.Recorders, 1, ch.Name, labels.BackendService, labels.Locality, reason)
+	openConnections.Record(ch.opts.Recorders, -1, ch.Name, labels.BackendService, l.security(), labels.Locality)
 }
 
 // security is the level of the connection, as its credentials have it.
-func (l *link) security() string {
+func (l *Link) security() string {
 	if info, ok := l.client.AuthInfo().(interface {
 		GetCommonAuthInfo() credentials.CommonAuthInfo
 	}); ok {

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package grpc
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/internal/channel"
+	"google.golang.org/grpc/internal/rpcconfig"
+	"google.golang.org/grpc/status"
+)
+
+// tellCommit tells the Selector, once, that nothing more is picked for the RPC.
+func (r *clientCall) tellCommit() {
+	if f := r.onCommit; f != nil {
+		r.onCommit = nil
+		f()
+	}
+}
+
+// intercepted is an RPC with an interceptor of its own.
+type intercepted struct {
+	cs     *clientStream
+	choice rpcconfig.Choice
+	begun  bool // next was called
+	open   bool // it succeeded
+}
+
+// intercept begins an RPC through the interceptor that it was given.
+func (cs *clientStream) intercept(choice rpcconfig.Choice) (ClientStream, error) {
+	in := &intercepted{cs: cs, choice: choice}
+	rpc := rpcconfig.RPC{Method: cs.call.Method, ClientStreams: cs.desc.ClientStreams, ServerStreams: cs.desc.ServerStreams}
+	st, err := choice.Interceptor.Begin(cs.ctx, rpc, in.next)
+	switch {
+	case !in.begun: // it answers by itself
+		in.begun = true
+		cs.clientCall.finish(nil, err)
+	case in.open && err != nil:
+		cs.abort(channel.AsStatus(err))
+	}
+	if err != nil {
+		return nil, channel.AsStatus(err)
+	}
+	return st, nil
+}
+
+var errBegunTwice = status.Error(codes.Internal, "grpc: an interceptor of one RPC began it again")
+
+// next begins the RPC itself.
+func (in *intercepted) next(ctx context.Context) (rpcconfig.Stream, error) {
+	if in.begun {
+		return nil, errBegunTwice
+	}
+	in.begun = true
+	in.cs.ctx = ctx
+	st, err := in.cs.open(&in.choice.Method)
+	in.open = err == nil
+	return st, err
+}
+
+// intercept is the unary RPC, which was entered, for one with an interceptor of its own: to
+// that it is a stream.
+func (u *unaryCall) intercept(choice rpcconfig.Choice, req, reply any) error {
+	cs := &clientStream{clientCall: u.clientCall}
+	cs.desc = &StreamDesc{}
+	st, err := cs.intercept(choice)
+	if err != nil {
+		return err
+	}
+	if err := st.SendMsg(req); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	return st.RecvMsg(reply)
+}

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package channel
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/grpclog"
+	"google.golang.org/grpc/internal/channelz"
+	"google.golang.org/grpc/internal/transport"
+	"google.golang.org/grpc/status"
+)
+
+// ErrClosing is what RPCs fail with whose channel is closed.
+var ErrClosing = status.Error(codes.Canceled, "grpc: the client connection is closing")
+
+var logger = grpclog.Component("core")
+
+// Channel is the part of a grpc.ClientConn that knows no messages. [Channel.Init] makes
+// one of the zero value; it has to be closed. It is safe for concurrent use.
+//
+// A channel begins idle. The first RPC, or Connect, has its target resolved and
+// connections made.
+//
+// Locks: idle.mu before mu before a Subchannel's mu. None is held while a resolver's or
+// balancer's method runs, but for idle.mu during Build. The balancer may call the
+// channel with locks of its own held, so none of its methods calls back.
+type Channel struct {
+	// Immutable.
+	Target
+	opts  *Options
+	owner Owner
+	node  *channelz.Node
+
+	// transport is what new connections are made with. A server that complains of
+	// pings gets it replaced.
+	transport atomic.Pointer[transport.ClientConfig]
+	config    atomic.Pointer[Config] // nil before the resolver's first answer
+
+	state stateWatch
+	picks pickerGate
+	idle  idleness
+
+	mu       sync.Mutex
+	closed   bool
+	resolver *resolverWrapper // nil in idle mode
+	balancer *balancerWrapper // nil in idle mode
+	subConns []*Subchannel
+	links    []*Link       // every connection that is open, those draining included
+	connErr  error         // why the last attempt to connect failed
+	resolved bool          // the resolver has answered, or Close was called
+	answer   chan struct{} // closed when resolved is set; nil while nobody waits for it
+}
+
+// Init makes ch a channel, in idle mode. It keeps o, which must not change, and asks caller
+// for what RPCs on single connections are to be. parent is its parent in channelz, or nil.
+func (ch *Channel) Init(to Target, o *Options, owner Owner, parent *channelz.Node) {
+	ch.Target, ch.opts, ch.owner = to, o, owner
+	ch.transport.Store(&o.Transport)
+	ch.node = channelz.NewNode(parent, channelz.Channel, to.Name)
+	ch.state.node = ch.node
+	ch.idle.timeout, ch.idle.owner = o.IdleTimeout, ch
+	ch.idle.start()
+}
+
+// Node is the channel in channelz.
+func (ch *Channel) Node() *channelz.Node { return ch.node }
+
+// Wake takes the channel out of idle mode. The error is the resolver's, which could not be
+// built; the channel's state tells too.
+func (ch *Channel) Wake() error { return ch.idle.wake() }
+
+// BeginRPC counts an RPC, which keeps the channel from going idle, and wakes it. EndRPC
+// must follow.
+func (ch *Channel) BeginRPC() { ch.idle.begin() }
+
+// EndRPC counts the end of an RPC.
+func (ch *Channel) EndRPC() { ch.idle.end() }
+
+// RPCs is how many RPCs are counted at present.
+func (ch *Channel) RPCs() int { return ch.idle.rpcs() }
+
+// Connect makes an idle channel connect, without waiting for it.
+func (ch *Channel) Connect() {
+	_ = ch.idle.wake() // the state tells
+	ch.mu.Lock()
+	b := ch.balancer
+	ch.mu.Unlock()
+	if b != nil {
+		b.exitIdle()
+	}
+}
+
+// ResetConnectBackoff makes every subchannel that waits after a failure try again at
+// once, and the pauses begin anew.
+func (ch *Channel) ResetConnectBackoff() {
+	ch.mu.Lock()
+	list := slices.Clone(ch.subConns)
+	ch.mu.Unlock()
+	for _, sub := range list {
+		sub.resetBackoff()
+	}
+}
+
+// Close ends the channel and its connections at once: RPCs to come fail with ErrClosing.
+// It returns false if the channel was closed before.
+func (ch *Channel) Close() bool {
+	ch.idle.close()
+	ch.mu.Lock()
+	if ch.closed {
+		ch.mu.Unlock()
+		return false
+	}
+	ch.closed = true
+	ch.answeredLocked()
+	parts := ch.detach()
+	links := ch.links
+	ch.links = nil
+	ch.mu.Unlock()
+
+	ch.state.set(connectivity.Shutdown)
+	ch.picks.close()
+	parts.close()
+	for _, l := range links {
+		l.client.Close(ErrClosing)
+	}
+	return true
+}
+
+// activeParts are those that a channel has while it is neither idle nor closed.
+type activeParts struct {
+	resolver *resolverWrapper
+	balancer *balancerWrapper
+	subConns []*Subchannel
+	selector *selectorTurn
+}
+
+// detach takes them away from the channel. mu is held.
+func (ch *Channel) detach() activeParts {
+	p := activeParts{ch.resolver, ch.balancer, ch.subConns, ch.dropSelectorLocked()}
+	ch.resolver, ch.balancer, ch.subConns = nil, nil, nil
+	return p
+}
+
+func (p activeParts) close() {
+	p.selector.end()
+	if p.resolver != nil {
+		p.resolver.close()
+		p.balancer.close()
+	}
+	for _, sub := range p.subConns {
+		sub.tearDown()
+	}
+}
+
+// enterIdle gives up connections and resolver until somebody wants them. There are no
+// RPCs.
+func (ch *Channel) enterIdle() {
+	ch.mu.Lock()
+	if ch.closed {
+		ch.mu.Unlock()
+		return
+	}
+	parts := ch.detach()
+	ch.mu.Unlock()
+	parts.close() // from here on the balancer can't change picker or state
+	ch.picks.set(nil)
+	ch.state.set(connectivity.Idle)
+	ch.node.Trace(channelz.Info, "Channel entering idle mode", nil)
+}
+
+// leaveIdle has the target resolved. A resolver that can't be built counts as one that
+// failed.
+func (ch *Channel) leaveIdle() error {
+	ch.mu.Lock()
+	if ch.closed || ch.resolver != nil {
+		ch.mu.Unlock()
+		return nil
+	}
+	b := newBalancerWrapper(ch)
+	r := &resolverWrapper{ch: ch}
+	ch.balancer, ch.resolver = b, r
+	ch.mu.Unlock()
+	ch.state.set(connectivity.Connecting)
+	ch.node.Trace(channelz.Info, "Channel exiting idle mode", nil)
+	if err := r.start(); err != nil {
+		logger.Warningf("%s: failed to start resolver: %v", ch.Name, err)
+		ch.resolverFailed(r, err)
+		return fmt.Errorf("failed to exit idle mode: failed to start resolver: %w", err)
+	}
+	return nil
+}
+
+// current returns the balancer if r is still the channel's resolver.
+func (ch *Channel) current(r *resolverWrapper) *balancerWrapper {
+	ch.mu.Lock()
+	defer ch.mu.Unlock()
+	if ch.closed || ch.resolver != r {
+		return nil
+	}
+	return ch.balancer
+}
+
+// resolverFailed passes the resolver's error on: what worked goes on working.
+func (ch *Channel) resolverFailed(r *resolverWrapper, err error) {
+	b := ch.current(r)
+	if b == nil {
+		return
+	}
+	ch.ensureConfig(r)
+	b.resolverError(err)
+}
+
+func (ch *Channel) resolveNow() {
+	ch.mu.Lock()
+	r := ch.resolver
+	ch.mu.Unlock()
+	if r != nil {
+		r.resolveNow()
+	}
+}
+
+// addSubConn notes a new subchannel, unless the balancer is not the channel's any more.
+func (ch *Channel) addSubConn(b *balancerWrapper, sub *Subchannel) bool {
+	ch.mu.Lock()
+	defer ch.mu.Unlock()
+	if ch.closed || ch.balancer != b {
+		return false
+	}
+	ch.subConns = append(ch.subConns, sub)
+	return true
+}
+
+func (ch *Channel) removeSubConn(sub *Subchannel) {
+	ch.mu.Lock()
+	defer ch.mu.Unlock()
+	if i := slices.Index(ch.subConns, sub); i >= 0 {
+		ch.subConns = slices.Delete(ch.subConns, i, i+1)
+	}
+}
+
+// addLink notes an open connection, so that Close finds it. It returns false if the
+// channel is closed.
+func (ch *Channel) addLink(l *Link) bool {
+	ch.mu.Lock()
+	defer ch.mu.Unlock()
+	if ch.closed {
+		return false
+	}
+	ch.links = append(ch.links, l)
+	return true
+}
+
+func (ch *Channel) removeLink(l *Link) {
+	ch.mu.Lock()
+	defer ch.mu.Unlock()
+	if i := slices.Index(ch.links, l); i >= 0 {
+		last := len(ch.links) - 1
+		ch.links[i], ch.links[last] = ch.links[last], nil
+		ch.links = ch.links[:last]
+	}
+}
+
+func (ch *Channel) setConnErr(err error) {
+	ch.mu.Lock()
+	defer ch.mu.Unlock()
+	ch.connErr = err
+}
+
+// LastConnErr is why the last attempt to connect failed; nil if none did.
+func (ch *Channel) LastConnErr() error {
+	ch.mu.Lock()
+	defer ch.mu.Unlock()
+	return ch.connErr
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package channel
+
+import (
+	"slices"
+	"time"
+
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/internal/backoff"
+	"google.golang.org/grpc/internal/same"
+	"google.golang.org/grpc/internal/stats"
+	"google.golang.org/grpc/internal/transport"
+)
+
+// Options is what a channel goes by for its whole life. Channels that are made alike have
+// the same one: it must not be changed.
+type Options struct {
+	Transport transport.ClientConfig
+
+	Creds   credentials.TransportCredentials
+	Bundle  credentials.Bundle
+	PerRPC  []credentials.PerRPCCredentials
+	Bundled credentials.PerRPCCredentials // those of Bundle; nil for none
+	Dialer  transport.DialFunc            // nil: the system's, through a proxy if there is one
+
+	Backoff           backoff.Strategy
+	MinConnectTimeout time.Duration
+	IdleTimeout       time.Duration // 0: never
+	NoServiceConfig   bool          // what the resolver brings is ignored
+	NoHealthCheck     bool
+
+	Fallback  *ServiceConfig // for when the resolver brings none
+	Recorders *stats.Recorders
+}
+
+// SameAs says whether a channel may as well have the options p. What can't be compared,
+// such as functions, counts as different. The recorders follow from the handlers.
+func (o *Options) SameAs(p *Options) bool {
+	return o.Dialer == nil && p.Dialer == nil &&
+		o.Fallback == p.Fallback &&
+		o.MinConnectTimeout == p.MinConnectTimeout &&
+		o.IdleTimeout == p.IdleTimeout &&
+		o.NoServiceConfig == p.NoServiceConfig &&
+		o.NoHealthCheck == p.NoHealthCheck &&
+		same.Value(o.Creds, p.Creds) &&
+		same.Value(o.Bundle, p.Bundle) &&
+		same.Value(o.Bundled, p.Bundled) &&
+		sameBackoff(o.Backoff, p.Backoff) &&
+		slices.EqualFunc(o.PerRPC, p.PerRPC, same.Value) &&
+		o.Transport.SameAs(&p.Transport)
+}
+
+func sameBackoff(a, b backoff.Strategy) bool {
+	p, ok := a.(*backoff.Exponential)
+	q, also := b.(*backoff.Exponential)
+	if ok && also {
+		return p.Config == q.Config && p.Random == nil && q.Random == nil
+	}
+	return same.Value(a, b)
+}

@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package channel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc/balancer"
+	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/internal"
+	"google.golang.org/grpc/internal/channelz"
+	"google.golang.org/grpc/internal/transport"
+	"google.golang.org/grpc/resolver"
+)
+
+// Subchannel is a subchannel: at most one connection, to one of its addresses. It has a
+// goroutine only while it connects.
+//
+// Its states (connectivity-semantics-and-api.md): Idle until Connect; Connecting; Ready,
+// until the connection is lost or takes leave, and then Idle; TransientFailure, for as
+// long as the back-off takes, and then Idle; Shutdown.
+type Subchannel struct {
+	internal.SubConnSeal
+
+	// Immutable.
+	ch       *Channel
+	owner    *balancerWrapper
+	listener func(balancer.SubConnState) // nil: the policy itself is told
+	node     *channelz.Node
+
+	// ready is the connection that RPCs use; nil unless the state is Ready.
+	ready atomic.Pointer[Link]
+
+	creds       *subConnCreds // immutable; nil: the channel's
+	wantsHealth bool          // immutable: the state is to follow the server's health
+	silent      bool          // Shutdown was reported; belongs to owner.calls
+	producers   producerSet
+
+	mu      sync.Mutex
+	addrs   []resolver.Address // replaced as a whole, never changed
+	state   connectivity.State
+	current *Link              // the connection
+	cancel  context.CancelFunc // of the attempt to connect; nil while there is none
+	retries int                // failures since the last success
+	failure error              // the last one
+	pause   *time.Timer        // ends TransientFailure
+	health  healthState
+}
+
+func newSubchannel(b *balancerWrapper, addrs []resolver.Address, opts balancer.NewSubConnOptions) *Subchannel {
+	sub := &Subchannel{ch: b.ch, owner: b, listener: opts.StateListener, wantsHealth: opts.HealthCheckEnabled, addrs: addrs}
+	//lint:ignore SA1019 balancers may still set it
+	if bundle := opts.CredsBundle; bundle != nil {
+		sub.creds = &subConnCreds{bundle.TransportCredentials(), bundle.PerRPCCredentials()}
+	}
+	if channelz.IsOn() {
+		sub.node = channelz.NewNode(b.ch.node, channelz.Subchannel, addressList(addrs))
+	}
+	return sub
+}
+
+func addressList(addrs []resolver.Address) string {
+	names := make([]string, len(addrs))
+	for i, a := range addrs {
+		names[i] = a.Addr
+	}
+	return strings.Join(names, ",")
+}
+
+// Ready is the connection for RPCs, nil while there is none.
+func (sub *Subchannel) Ready() *Link { return sub.ready.Load() }
+
+// Connect implements balancer.SubConn.
+func (sub *Subchannel) Connect() {
+	sub.mu.Lock()
+	defer sub.mu.Unlock()
+	if sub.state == connectivity.Idle {
+		sub.beginLocked()
+	}
+}
+
+// beginLocked starts an attempt to connect.
+func (sub *Subchannel) beginLocked() {
+	ctx, cancel := context.WithCancel(context.Background())
+	sub.cancel = cancel
+	sub.setStateLocked(connectivity.Connecting, nil)
+	go sub.connect(ctx, sub.addrs, sub.retries)
+}
+
+// setStateLocked changes the state and reports it. mu is held, so that reports keep the
+// order of what they tell.
+func (sub *Subchannel) setStateLocked(s connectivity.State, err error) {
+	if sub.state == s {
+		return
+	}
+	if sub.state == connectivity.Ready {
+		sub.owner.calls.Go(sub.producers.close) // before anybody hears of it
+	}
+	sub.state = s
+	if s == connectivity.Ready {
+		sub.ready.Store(sub.current)
+	} else {
+		sub.ready.Store(nil)
+	}
+	sub.node.SetState(s)
+	sub.owner.tell(sub, balancer.SubConnState{ConnectivityState: s, ConnectionError: err})
+}
+
+// connect tries the addresses in turn. connection-backoff.md: the attempt may take as
+// long as the pause that would follow, and the minimum at least.
+func (sub *Subchannel) connect(ctx context.Context, addrs []resolver.Address, retries int) {
+	pause := sub.ch.opts.Backoff.Backoff(retries)
+	begun := time.Now()
+	dctx, stop := context.WithDeadline(ctx, begun.Add(max(pause, sub.ch.opts.MinConnectTimeout)))
+	defer stop()
+	l, err := sub.tryAll(dctx, addrs)
+	if err != nil && ctx.Err() == nil {
+		sub.ch.setConnErr(err) // a Dial that waits asks for it when it sees the state
+	}
+	sub.mu.Lock()
+	superseded := ctx.Err() != nil
+	if !superseded {
+		sub.cancel()
+		sub.cancel = nil
+	}
+	switch {
+	case superseded:
+	case err != nil:
+		sub.ch.failedToConnect(addrs)
+		sub.failLocked(err, pause-time.Since(begun))
+	case l.isUnfit(): // it was lost before it could be used
+		l.opened()
+		l.gone(sub.ch)
+		sub.setStateLocked(connectivity.Idle, nil)
+	default:
+		l.opened()
+		sub.retries = 0
+		sub.useLocked(l)
+	}
+	sub.mu.Unlock()
+	switch {
+	case err != nil && !superseded:
+		sub.ch.resolveNow()
+	case err == nil && superseded:
+		l.client.Close(errSuperseded)
+	}
+}
+
+var errSuperseded = errors.New("grpc: the subchannel was shut down, or its addresses changed")
+
+var errNoAddress = errors.New("grpc: the subchannel has no address")
+
+func (sub *Subchannel) tryAll(ctx context.Context, addrs []resolver.Address) (*Link, error) {
+	if len(addrs) == 0 {
+		return nil, errNoAddress
+	}
+	var first error
+	for i := range addrs {
+		addr := &addrs[i]
+		sub.node.Trace(channelz.Info, fmt.Sprintf("Subchannel picks a new address %q to connect", addr.Addr), nil)
+		l, err := sub.dial(ctx, addr)
+		if err == nil {
+			return l, nil
+		}
+		if ctx.Err() == nil || first == nil {
+			logger.Infof("%s: connecting to %s: %v", sub.ch.Name, addr.Addr, err)
+			sub.node.Trace(channelz.Warning, "connecting to "+addr.Addr+" failed: "+err.Error(), nil)
+		}
+		if first == nil {
+			first = err
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return nil, first
+}
+
+func (sub *Subchannel) dial(ctx context.Context, addr *resolver.Address) (*Link, error) {
+	l := &Link{sub: sub, addr: addr}
+	to := *addr
+	if sub.ch.named {
+		to.ServerName = ""
+	}
+	p := transport.ConnectParams{
+		Config: sub.ch.transport.Load(),
+		Events: l,
+		Watch:  sub.node != nil,
+		Secret: sub.needsSecrecy(),
+	}
+	if sub.creds != nil {
+		p.Creds = sub.creds.transport
+	}
+	client, err := transport.Connect(ctx, to, sub.ch.authority, p)
+	if err != nil {
+		return nil, err
+	}
+	l.connected(client)
+	return l, nil
+}
+
+// failLocked begins the pause after a failure.
+func (sub *Subchannel) failLocked(err error, pause time.Duration) {
+	sub.retries++
+	sub.failure = err
+	sub.setStateLocked(connectivity.TransientFailure, err)
+	if sub.pause == nil {
+		sub.pause = time.AfterFunc(max(pause, 0), sub.pauseOver)
+	} else {
+		sub.pause.Reset(max(pause, 0))
+	}
+}
+
+// pauseOver leaves TransientFailure. Whether to connect again is for the balancer to
+// say.
+func (sub *Subchannel) pauseOver() {
+	sub.mu.Lock()
+	defer sub.mu.Unlock()
+	if sub.state == connectivity.TransientFailure && sub.current == nil {
+		sub.setStateLocked(connectivity.Idle, sub.failure)
+	}
+}
+
+func (sub *Subchannel) resetBackoff() {
+	sub.mu.Lock()
+	sub.retries = 0
+	waiting := sub.pause != nil && sub.pause.Stop()
+	sub.mu.Unlock()
+	if waiting {
+		sub.pauseOver()
+	}
+}
+
+// useLocked makes l the subchannel's connection.
+func (sub *Subchannel) useLocked(l *Link) {
+	sub.current = l
+	if !sub.startHealthCheckLocked(l) {
+		sub.setStateLocked(connectivity.Ready, nil)
+	}
+}
+
+// lost is told that l can't be used any more. The channel knows it before the first RPC
+// fails for it.
+func (sub *Subchannel) lost(l *Link) {
+	sub.mu.Lock()
+	was := sub.current == l
+	if was {
+		l.gone(sub.ch)
+		sub.dropLocked()
+		if sub.state != connectivity.Shutdown {
+			sub.setStateLocked(connectivity.Idle, nil)
+		}
+	}
+	sub.mu.Unlock()
+	if was {
+		sub.ch.resolveNow()
+	}
+}
+
+// dropLocked takes the connection away, and what lives on it.
+func (sub *Subchannel) dropLocked() {
+	sub.current = nil
+	sub.ready.Store(nil)
+	sub.stopHealthCheckLocked()
+}
+
+// Shutdown implements balancer.SubConn.
+func (sub *Subchannel) Shutdown() {
+	sub.ch.removeSubConn(sub)
+	sub.tearDown()
+}
+
+// tearDown is Shutdown for who took the subchannel off the channel's list. RPCs on its
+// connection go on.
+func (sub *Subchannel) tearDown() {
+	sub.mu.Lock()
+	if sub.state == connectivity.Shutdown {
+		sub.mu.Unlock()
+		return
+	}
+	l := sub.current
+	if l != nil {
+		l.leave(shutDown)
+		l.gone(sub.ch)
+	}
+	sub.dropLocked()
+	sub.abandonLocked()
+	sub.setStateLocked(connectivity.Shutdown, nil)
+	sub.mu.Unlock()
+	if l != nil {
+		l.client.GracefulClose()
+	}
+	sub.producers.close()
+	sub.node.Close()
+}
+
+// abandonLocked ends an attempt to connect, and a pause.
+func (sub *Subchannel) abandonLocked() {
+	if sub.cancel != nil {
+		sub.cancel()
+		sub.cancel = nil
+	}
+	if sub.pause != nil {
+		sub.pause.Stop()
+	}
+}
+
+// UpdateAddresses implements balancer.SubConn. The connection stays if it is to the first
+// address.
+func (sub *Subchannel) UpdateAddresses(addrs []resolver.Address) {
+	sub.mu.Lock()
+	if sub.state == connectivity.Shutdown || slices.EqualFunc(sub.addrs, addrs, resolver.Address.Equal) {
+		sub.mu.Unlock()
+		return
+	}
+	sub.addrs = slices.Clone(addrs)
+	l := sub.current
+	if l != nil && len(addrs) > 0 && sameServer(addrs[0], *l.addr) {
+		sub.mu.Unlock()
+		return
+	}
+	again := l != nil || sub.state == connectivity.Connecting || sub.state == connectivity.TransientFailure
+	if l != nil {
+		l.leave(shutDown)
+		l.gone(sub.ch)
+		sub.dropLocked()
+	}
+	sub.abandonLocked()
+	if again {
+		sub.retries = 0
+		if sub.state == connectivity.Ready {
+			sub.owner.calls.Go(sub.producers.close)
+		}
+		sub.state = connectivity.Idle // passed through; nobody is told
+		sub.beginLocked()
+	}
+	sub.mu.Unlock()
+	if l != nil {
+		l.client.GracefulClose()
+	}
+}
+
+// sameServer compares what makes a difference to a connection.
+func sameServer(a, b resolver.Address) bool {
+	return a.Addr == b.Addr && a.ServerName == b.ServerName && a.Attributes.Equal(b.Attributes)
+}
+
+// String names the subchannel in logs.
+func (sub *Subchannel) String() string {
+	sub.mu.Lock()
+	defer sub.mu.Unlock()
+	return "SubConn(" + addressList(sub.addrs) + ")"
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package channel
+
+import (
+	"context"
+
+	"google.golang.org/grpc/balancer"
+	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/internal/channelz"
+	"google.golang.org/grpc/internal/healthcheck"
+)
+
+// healthState is the watch of the health of a subchannel's server (gRFC A17). The lock of
+// the subchannel guards it.
+type healthState struct {
+	cancel context.CancelFunc             // ends the watch; nil while there is none
+	turn   *func(b balancer.SubConnState) // the listener registered for this connection
+}
+
+// healthService is the service whose health is to be watched; watch is nil if none is.
+func (sub *Subchannel) healthService() (service string, watch healthcheck.Func) {
+	c := sub.owner.config.Load()
+	if c == nil || c.healthName == nil || sub.ch.opts.NoHealthCheck {
+		return "", nil
+	}
+	if watch = healthcheck.Registered(); watch == nil {
+		logger.Warningf("%s: the service config asks for health checks, but package health is not imported", sub.ch.Name)
+	}
+	return *c.healthName, watch
+}
+
+// startHealthCheckLocked watches the server's health on l, if the balancer wants the
+// subchannel's own state to follow it. It returns false if it does not.
+func (sub *Subchannel) startHealthCheckLocked(l *Link) bool {
+	if !sub.wantsHealth {
+		return false
+	}
+	service, watch := sub.healthService()
+	if watch == nil {
+		return false
+	}
+	sub.watchLocked(l, watch, service, func(s connectivity.State, reason error) {
+		sub.mu.Lock()
+		defer sub.mu.Unlock()
+		if sub.current == l {
+			sub.setStateLocked(s, reason)
+		}
+	})
+	return true
+}
+
+// watchLocked runs a watch on l until the connection is lost or another one starts.
+func (sub *Subchannel) watchLocked(l *Link, watch healthcheck.Func, service string, report func(connectivity.State, error)) {
+	sub.endWatchLocked()
+	ctx, cancel := context.WithCancel(context.Background())
+	sub.health.cancel = cancel
+	go func() {
+		defer cancel()
+		err := watch(ctx, healthcheck.Params{
+			Service: service,
+			Report:  report,
+			Open: func(ctx context.Context, method string) (healthcheck.Stream, error) {
+				return sub.ch.owner.HealthStream(ctx, l, method)
+			},
+		})
+		if err != nil {
+			sub.node.Trace(channelz.Error, "health check: "+err.Error(), nil)
+			logger.Warningf("%s: health check of %s: %v", sub.ch.Name, l.addr.Addr, err)
+		}
+	}()
+}
+
+func (sub *Subchannel) endWatchLocked() {
+	if sub.health.cancel != nil {
+		sub.health.cancel()
+		sub.health.cancel = nil
+	}
+}
+
+func (sub *Subchannel) stopHealthCheckLocked() {
+	sub.endWatchLocked()
+	sub.health = healthState{}
+}
+
+// RegisterHealthListener implements balancer.SubConn.
+func (sub *Subchannel) RegisterHealthListener(listener func(balancer.SubConnState)) {
+	sub.mu.Lock()
+	defer sub.mu.Unlock()
+	if sub.state != connectivity.Ready {
+		return // the balancer will hear of it, and come again
+	}
+	sub.endWatchLocked()
+	if listener == nil {
+		sub.health.turn = nil
+		return
+	}
+	turn := &listener
+	sub.health.turn = turn
+	service, watch := sub.healthService()
+	if watch == nil {
+		sub.tellHealthLocked(turn, connectivity.Ready, nil)
+		return
+	}
+	sub.tellHealthLocked(turn, connectivity.Connecting, nil)
+	sub.watchLocked(sub.current, watch, service, func(s connectivity.State, reason error) {
+		sub.mu.Lock()
+		defer sub.mu.Unlock()
+		sub.tellHealthLocked(turn, s, reason)
+	})
+}
+
+// tellHealthLocked reports to the listener in its turn, unless another has taken its
+// place.
+func (sub *Subchannel) tellHealthLocked(turn *func(balancer.SubConnState), s connectivity.State, reason error) {
+	if sub.health.turn != turn {
+		return
+	}
+	sub.owner.calls.Go(func() {
+		sub.mu.Lock()
+		current := sub.health.turn == turn
+		sub.mu.Unlock()
+		if current && !sub.owner.isClosed() {
+			(*turn)(balancer.SubConnState{ConnectivityState: s, ConnectionError: reason})
+		}
+	})
+}
