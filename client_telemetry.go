@@ -5,6 +5,7 @@ package grpc
 import (
 	"context"
 
+	"google.golang.org/grpc/internal/channel"
 	"google.golang.org/grpc/internal/telemetry"
 )
 
@@ -22,9 +23,9 @@ func (o *dialOptions) addTelemetry(c telemetry.Client) {
 	o.chainStream = append(o.chainStream, p.stream)
 }
 
-func (o *dialOptions) settleTelemetry(target string) {
+func (o *dialOptions) settleTelemetry(to *channel.Target) {
 	for _, p := range o.plugins {
-		p.channel = p.client.Channel(target)
+		p.channel = p.client.Channel(to.CanonicalTarget())
 		o.telemetry = append(o.telemetry, p.channel)
 	}
 }

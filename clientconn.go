@@ -75,7 +75,7 @@ func newChannel(target, defaultScheme string, o *dialOptions) (*ClientConn, erro
 		return nil, err
 	}
 	o.settleTransport()
-	o.settleTelemetry(to.CanonicalTarget())
+	o.settleTelemetry(&to)
 	o.settleInterceptors()
 	cc := &ClientConn{opts: shareOptions(&o.channelOptions)}
 	cc.unwatch = footprint.Register(cc.opts.Transport.StatsHandlers, cc.opts.telemetry.Recorders()...)
