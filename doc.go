@@ -16,15 +16,14 @@
 // into bytes and back, with codec.go and compressor.go for what the application
 // can choose there; observer.go tells stats handlers and channelz.
 //
-// The client: clientconn.go is a channel's life, dial.go the older way to begin
-// it, dialoptions.go what can be set. target.go, resolver_wrapper.go and
-// service_config.go find out where to connect; balancer_wrapper.go, addrconn.go
-// and link.go hold the connections, and idle.go lets go of them;
-// picker_wrapper.go gives one to an RPC. config_selector.go asks the resolver what an RPC
-// goes by, where the resolver wants to be asked. call.go is a unary RPC,
-// client_stream.go a streaming one, with client_context.go for its context and
-// client_streams.go for all that are open; attempt.go and retry.go are what both
-// consist of, and attempt_observer.go tells of them.
+// The client: clientconn.go is a channel as programs see it, dial.go the older way to
+// begin it, dialoptions.go what can be set, dialoptions_shared.go what channels have of
+// that together. What lies between a target and a connection is package
+// internal/channel, for which channel_owner.go does what needs messages. call.go is a
+// unary RPC, client_stream.go a streaming one, with client_context.go for its context and
+// client_streams.go for all that are open; attempt.go is what both consist of, retry.go
+// asks package internal/retry for another one, and intercept.go lets the resolver's
+// interceptors in. attempt_observer.go, client_log.go and client_telemetry.go tell of them.
 //
 // The server: server.go is its beginning and server_stop.go its end,
 // server_options.go what can be set, server_conn.go the listeners and
