@@ -131,7 +131,7 @@ type noted struct {
 }
 
 func (n *noted) Draining(why GoAway) { n.draining <- why.Debug() }
-func (n *noted) Closed(err error)                       { n.closed <- err }
+func (n *noted) Closed(err error)    { n.closed <- err }
 
 func newNoted() *noted {
 	return &noted{draining: make(chan string, 4), closed: make(chan error, 1)}
