@@ -94,18 +94,23 @@ func newDialOptions(opts []DialOption) dialOptions {
 		o.addTelemetry(p)
 	}
 	for _, opt := range opts {
-		opt.apply(&o)
-		if p, ok := opt.(interface{ ChannelTelemetry() telemetry.Client }); ok {
-			o.addTelemetry(p.ChannelTelemetry())
-		}
-		if p, ok := opt.(interface{ ChannelBufferPool() mem.BufferPool }); ok {
-			o.Transport.BufferPool = p.ChannelBufferPool()
-		}
-		if p, ok := opt.(interface{ ChannelMaxBytesHeld() int64 }); ok {
-			o.Transport.MaxBytesHeld = p.ChannelMaxBytesHeld()
-		}
+		o.take(opt)
 	}
 	return o
+}
+
+// take applies an option, with what it says in its own methods.
+func (o *dialOptions) take(opt DialOption) {
+	opt.apply(o)
+	if p, ok := opt.(interface{ ChannelTelemetry() telemetry.Client }); ok {
+		o.addTelemetry(p.ChannelTelemetry())
+	}
+	if p, ok := opt.(interface{ ChannelBufferPool() mem.BufferPool }); ok {
+		o.Transport.BufferPool = p.ChannelBufferPool()
+	}
+	if p, ok := opt.(interface{ ChannelMaxBytesHeld() int64 }); ok {
+		o.Transport.MaxBytesHeld = p.ChannelMaxBytesHeld()
+	}
 }
 
 // DialOption says how a [ClientConn] is to be. Options are applied in the order they

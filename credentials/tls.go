@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 
+	credinternal "google.golang.org/grpc/internal/credentials"
 	"google.golang.org/grpc/internal/envconfig"
 	"google.golang.org/grpc/internal/tlsconn"
 )
@@ -194,7 +195,7 @@ func (c *tlsCreds) InfoOf(state tls.ConnectionState) AuthInfo {
 	return TLSInfo{
 		State:          state,
 		CommonAuthInfo: CommonAuthInfo{SecurityLevel: PrivacyAndIntegrity},
-		SPIFFEID:       spiffeID(state.PeerCertificates),
+		SPIFFEID:       credinternal.SPIFFEIDFromState(state),
 	}
 }
 
@@ -202,14 +203,8 @@ var errNoALPN = errors.New(`credentials: cannot check peer: missing selected ALP
 
 // withDefaults returns a copy of c, which may be nil, with what HTTP/2 needs.
 func withDefaults(c *tls.Config) *tls.Config {
-	if c == nil {
-		c = &tls.Config{}
-	}
-	c = c.Clone()
-	if !slices.Contains(c.NextProtos, "h2") {
-		// Clone is shallow: never append into the user's array.
-		c.NextProtos = append(slices.Clip(c.NextProtos), "h2")
-	}
+	c = credinternal.CloneTLSConfig(c)
+	c.NextProtos = credinternal.AppendH2ToNextProtos(c.NextProtos)
 	// RFC 9113, section 9.2: "Implementations of HTTP/2 MUST use TLS version 1.2
 	// [TLS12] or higher for HTTP/2 over TLS."
 	if c.MinVersion == 0 && (c.MaxVersion == 0 || c.MaxVersion >= tls.VersionTLS12) {

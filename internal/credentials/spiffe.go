@@ -13,10 +13,10 @@ const (
 	maxSPIFFETrustDomain = 255
 )
 
-// spiffeID returns the SPIFFE ID of a verified leaf certificate, nil if it has none.
+// SPIFFEID returns the SPIFFE ID of a verified leaf certificate, nil if it has none.
 //
 // X509-SVID, section 2: "An X.509 SVID MUST contain exactly one URI SAN".
-func spiffeID(peer []*x509.Certificate) *url.URL {
+func SPIFFEID(peer []*x509.Certificate) *url.URL {
 	if len(peer) == 0 || len(peer[0].URIs) != 1 {
 		return nil
 	}
