@@ -41,7 +41,7 @@ func (a *Alarm) Stop() {
 		a.timer = nil
 		return
 	}
-	Drop((*ringing)(a))
+	Drop(&a.seat)
 }
 
 // ringing is the Alarm as an Owner.

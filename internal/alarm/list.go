@@ -36,11 +36,8 @@ const (
 // Ring, and with locks held that Ring takes.
 func Set(o Owner, after time.Duration) { all.set(o, after) }
 
-// Drop keeps o from being rung, if that has not begun.
-func Drop(o Owner) { all.drop(o) }
-
-// Left returns how long it is until o is rung.
-func Left(o Owner) (left time.Duration, set bool) { return all.left(o) }
+// Drop keeps the owner that stands at s from being rung, if that has not begun.
+func Drop(s *Seat) { all.drop(s) }
 
 func now() time.Duration { return time.Duration(clock.Now()) }
 
@@ -77,23 +74,13 @@ func (l *list) set(o Owner, after time.Duration) {
 	l.arm()
 }
 
-func (l *list) drop(o Owner) {
+func (l *list) drop(s *Seat) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if i := int(o.Seat().place) - 1; i >= 0 {
+	if i := int(s.place) - 1; i >= 0 {
 		l.remove(i)
 		l.arm()
 	}
-}
-
-func (l *list) left(o Owner) (time.Duration, bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	i := int(o.Seat().place) - 1
-	if i < 0 {
-		return 0, false
-	}
-	return l.heap[i].at - now(), true
 }
 
 // ring rings those whose time has come.

@@ -52,7 +52,7 @@ func model(t *testing.T, rnd *rand.Rand) {
 		o := &owners[rnd.IntN(len(owners))]
 		switch rnd.IntN(6) {
 		case 0:
-			l.drop(o)
+			l.drop(o.Seat())
 			delete(due, o)
 		case 1:
 			settle(time.Duration(rnd.Int64N(int64(5 * time.Second))))
@@ -98,22 +98,6 @@ func (l *list) check(t *testing.T) {
 	}
 }
 
-func TestLeft(t *testing.T) {
-	var o counted
-	if _, set := Left(&o); set {
-		t.Error("set before it was")
-	}
-	Set(&o, time.Hour)
-	if left, set := Left(&o); !set || left < 59*time.Minute || left > time.Hour+step {
-		t.Errorf("%v left, %v", left, set)
-	}
-	Drop(&o)
-	if _, set := Left(&o); set {
-		t.Error("set after it was dropped")
-	}
-	all.check(t)
-}
-
 func BenchmarkSetDrop(b *testing.B) {
 	owners := make([]counted, 10000)
 	for i := range owners {
@@ -122,10 +106,10 @@ func BenchmarkSetDrop(b *testing.B) {
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		o := &owners[i%len(owners)]
-		Drop(o)
+		Drop(o.Seat())
 		Set(o, time.Hour)
 	}
 	for i := range owners {
-		Drop(&owners[i])
+		Drop(owners[i].Seat())
 	}
 }

@@ -133,6 +133,10 @@ func (h *Handle) Close() bool {
 	return wasParked
 }
 
+// Wake has the owner start a reader. It is for who was told by Close to run its exit path
+// and has that done by a reader of its own.
+func (h *Handle) Wake() { h.owner.Wake() }
+
 // Parked reports whether the handle is parked at this moment.
 func (h *Handle) Parked() bool { return h.load().state() == parked }
 

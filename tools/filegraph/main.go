@@ -196,11 +196,8 @@ func (g *graph) measure() report {
 // order is where each file stands, from above: an order in which few arrows go upward. It
 // moves one file after the other to where it is best, until none gains by it.
 func (g *graph) order() []int {
-	order := make([]int, len(g.files))
-	for i := range order {
-		order[i] = i
-	}
-	// Who is referred to least, and refers to most, begins above.
+	// Who is referred to least, and refers to most, begins above; but for arrows on circles
+	// everything stands right from the beginning.
 	weight := make([]int, len(g.files))
 	for from, refs := range g.refs {
 		for to := range refs {
@@ -208,7 +205,11 @@ func (g *graph) order() []int {
 			weight[to]--
 		}
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return weight[b] - weight[a] })
+	var order []int
+	for _, group := range slices.Backward(g.groups()) {
+		slices.SortStableFunc(group, func(a, b int) int { return weight[b] - weight[a] })
+		order = append(order, group...)
+	}
 	for moved := true; moved; {
 		moved = false
 		for _, f := range slices.Clone(order) {
@@ -255,9 +256,24 @@ func (g *graph) settle(order []int, f int) bool {
 	return true
 }
 
-// circles are the groups of files that reach each other (Tarjan's strongly connected
-// components), but for single files.
+// circles are the files that reach each other.
 func (g *graph) circles() (found [][]string) {
+	for _, group := range g.groups() {
+		if len(group) == 1 {
+			continue
+		}
+		var names []string
+		for _, f := range group {
+			names = append(names, g.files[f])
+		}
+		slices.Sort(names)
+		found = append(found, names)
+	}
+	return found
+}
+
+// groups are the strongly connected components (Tarjan), those that are referred to first.
+func (g *graph) groups() (found [][]int) {
 	index, low := make([]int, len(g.files)), make([]int, len(g.files))
 	var stack []int
 	on := make([]bool, len(g.files))
@@ -279,17 +295,12 @@ func (g *graph) circles() (found [][]string) {
 			return
 		}
 		at := slices.Index(stack, v)
-		group := stack[at:]
+		group := slices.Clone(stack[at:])
 		stack = stack[:at]
-		var names []string
 		for _, w := range group {
 			on[w] = false
-			names = append(names, g.files[w])
 		}
-		if len(names) > 1 {
-			slices.Sort(names)
-			found = append(found, names)
-		}
+		found = append(found, group)
 	}
 	for v := range g.files {
 		if index[v] == 0 {

@@ -4,11 +4,8 @@ package h2
 
 import (
 	"fmt"
-	"sync/atomic"
-	"unsafe"
 
 	"google.golang.org/grpc/internal/transport/h2/frame"
-	"google.golang.org/grpc/internal/transport/h2/hpack"
 )
 
 // account is what the peer makes a connection hold, in bytes of memory. Pure; guarded
@@ -22,9 +19,6 @@ type account struct {
 	held   int64
 	shown  int64  // of held, what is in the total of the process
 	earned uint32 // bytes of DATA that arrived, as far as they count
-	// records is what a parked connection holds of a record of its security protocol that has
-	// not arrived whole. While there is a reader it is on its way, and bounded by the protocol.
-	records uint32
 }
 
 // maxAhead bounds what is reserved for messages that have not arrived, in bytes.
@@ -53,27 +47,13 @@ const (
 )
 
 func (a *account) standing(bound int64) standing {
-	switch held := a.held + int64(a.records); {
-	case held <= bound:
+	switch {
+	case a.held <= bound:
 		return solvent
-	case held/2 <= bound:
+	case a.held/2 <= bound:
 		return strained
 	}
 	return bankrupt
-}
-
-// Shared is memory that is charged once, however many streams, and perhaps a memo,
-// hold it. It belongs to one connection. Guarded by Conn.mu, but for size, which does
-// not change.
-type Shared struct {
-	size    int
-	entries []*hpack.Entry // held with it, and shared in turn
-	holders int
-}
-
-// NewShared is size bytes, and the memory of entries, that nobody holds yet.
-func NewShared(size int, entries []*hpack.Entry) Shared {
-	return Shared{size: size, entries: entries}
 }
 
 // hold and drop say that there is one more holder of s, or one less. A nil s is nothing.
@@ -107,111 +87,56 @@ func (a *account) drop(s *Shared) {
 	}
 }
 
-// ledger is what the reader has taken and not charged yet. It charges it when it takes
-// Conn.mu anyway, at the end of its batch at the latest. Owned by the reader.
-type ledger struct {
-	stream *Stream // who holds the bytes of body and the block that follow
-	body   int
-	block  *Shared
-	loose  int     // bytes that the connection holds for itself
-	gained *Shared // by a memo
-	lost   *Shared
-}
-
-// enter charges what the ledger has. mu is held.
-func (c *Conn) enter() {
-	l := &c.act.ledger
-	if s := l.stream; s != nil {
-		if !s.settled {
-			s.held += l.body
-			c.account.charge(l.body)
-			c.share(s, l.block)
-		}
-		l.stream, l.body, l.block = nil, 0, nil
-	}
-	if l.loose != 0 {
-		c.account.charge(l.loose)
-		l.loose = 0
-	}
-	if l.gained != nil || l.lost != nil {
-		c.account.hold(l.gained)
-		c.account.drop(l.lost)
-		l.gained, l.lost = nil, nil
-	}
-	c.act.broke = c.account.standing(c.cfg.maxHeld()) == bankrupt
-}
-
-// share makes s a holder of b. mu is held.
-func (c *Conn) share(s *Stream, b *Shared) {
+// share makes s a holder of b, in place of what it held before.
+func (a *account) share(s *stream, b *Shared) {
 	if b != nil {
-		c.account.hold(b)
-		c.account.drop(s.shared)
+		a.hold(b)
+		a.drop(s.shared)
 		s.shared = b
 	}
 }
 
-// forgetMemos is for a reader that is about to go.
-func (c *Conn) forgetMemos() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.enter()
-	for i := range c.act.memos.slot {
-		c.account.drop(c.act.memos.slot[i].shared)
-	}
-	c.act.memos.clear()
-	c.show()
-}
-
-// total is what the accounts of the process hold, in shards: each connection has one by
-// the memory it lies in. It follows the accounts when their connections have nothing
-// better to do.
-var total [64]struct {
-	bytes atomic.Int64
-	_     [56]byte
-}
-
-// BytesHeld is what all connections of the process hold of what their peers sent, in bytes
-// of memory.
-func BytesHeld() int64 {
-	var n int64
-	for i := range total {
-		n += total[i].bytes.Load()
-	}
-	return n
-}
-
-// show brings the total up to date. mu is held.
-func (c *Conn) show() {
-	a := &c.account
-	held := a.held + int64(a.records)
-	if c.dead {
-		held = 0
-	}
-	if d := held - a.shown; d != 0 {
-		a.shown = held
-		total[uintptr(unsafe.Pointer(c))>>9%uintptr(len(total))].bytes.Add(d)
+// refundOf takes n bytes off what is held for s.
+func (a *account) refundOf(s *stream, n int) {
+	if !s.settled {
+		s.held -= n
+		a.refund(n)
 	}
 }
 
-// settle ends the charges for s: what is left of it is the application's. mu is held.
-func (c *Conn) settle(s *Stream) {
+// settle ends the charges for s: what is left of it is the application's.
+func (a *account) settle(s *stream) {
 	if s.settled {
 		return
 	}
 	s.settled = true
-	c.account.refund(s.held)
-	c.account.drop(s.shared)
+	a.refund(s.held)
+	a.drop(s.shared)
 	s.held, s.shared = 0, nil
 }
 
-// bankruptcy ends a connection that holds too much.
-func (c *Conn) bankruptcy() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.enter()
-	if c.account.standing(c.cfg.maxHeld()) != bankrupt {
-		return nil
+// enter charges what l has, which is empty after that.
+func (a *account) enter(l *ledger) {
+	if s := l.stream; s != nil {
+		if !s.settled {
+			s.held += l.body
+			a.charge(l.body)
+			a.share(s, l.block)
+		}
+		l.stream, l.body, l.block = nil, 0, nil
 	}
+	if l.loose != 0 {
+		a.charge(l.loose)
+		l.loose = 0
+	}
+	if l.gained != nil || l.lost != nil {
+		a.hold(l.gained)
+		a.drop(l.lost)
+		l.gained, l.lost = nil, nil
+	}
+}
+
+func errBankrupt(held, bound int64) error {
 	return frame.ConnError(frame.EnhanceYourCalm, fmt.Sprintf(
-		"the connection holds %d bytes of what its peer sent, more than twice the bound of %d", c.account.held, c.cfg.maxHeld()))
+		"the connection holds %d bytes of what its peer sent, more than twice the bound of %d", held, bound))
 }

@@ -60,41 +60,40 @@ func TestAccountAhead(t *testing.T) {
 func TestAccountModel(t *testing.T) {
 	for seed := range uint64(50) {
 		rnd := rand.New(rand.NewPCG(1, seed))
-		var c Conn
-		c.cfg = &Config{}
-		c.act = &active{}
-		var streams []*Stream
-		body := map[*Stream]int{}
-		shares := map[*Stream]*Shared{}
+		var a account
+		var l ledger
+		var streams []*stream
+		body := map[*stream]int{}
+		shares := map[*stream]*Shared{}
 		var memo, pending *Shared
 		loose := 0
 		for range 300 {
 			switch rnd.IntN(8) {
 			case 0: // a stream opens, with a block of its own or the memo's
-				s := &Stream{held: 600}
+				s := &stream{held: 600}
 				block := memo
 				if memo == nil || rnd.IntN(2) == 0 {
 					n := NewShared(rnd.IntN(1000), nil)
 					block = &n
 				}
-				c.account.charge(s.held)
-				c.share(s, block)
+				a.charge(s.held)
+				a.share(s, block)
 				streams, body[s], shares[s] = append(streams, s), 600, block
 			case 1, 2: // something arrives
 				if len(streams) == 0 {
 					continue
 				}
 				s, n := streams[rnd.IntN(len(streams))], rnd.IntN(5000)
-				c.act.ledger.stream, c.act.ledger.body = s, n
+				l.stream, l.body = s, n
 				body[s] += n
-				c.enter()
+				a.enter(&l)
 			case 3: // something is taken
 				if len(streams) == 0 {
 					continue
 				}
 				s := streams[rnd.IntN(len(streams))]
 				n := rnd.IntN(body[s] + 1)
-				c.refund(s, n)
+				a.refundOf(s, n)
 				body[s] -= n
 			case 4: // a stream ends; what comes later changes nothing
 				if len(streams) == 0 {
@@ -102,27 +101,27 @@ func TestAccountModel(t *testing.T) {
 				}
 				i := rnd.IntN(len(streams))
 				s := streams[i]
-				c.settle(s)
-				c.settle(s)
-				c.refund(s, 77)
-				c.act.ledger.stream, c.act.ledger.body = s, 99
-				c.enter()
+				a.settle(s)
+				a.settle(s)
+				a.refundOf(s, 77)
+				l.stream, l.body = s, 99
+				a.enter(&l)
 				streams = append(streams[:i], streams[i+1:]...)
 				delete(body, s)
 				delete(shares, s)
 			case 5: // another memo
-				c.act.ledger.lost, pending = memo, nil
+				l.lost, pending = memo, nil
 				if len(streams) > 0 {
 					pending = shares[streams[rnd.IntN(len(streams))]]
 				}
-				c.act.ledger.gained = pending
+				l.gained = pending
 				memo = pending
-				c.enter()
+				a.enter(&l)
 			case 6:
 				n := rnd.IntN(2000) - min(loose, 1000)
-				c.act.ledger.loose += n
+				l.loose += n
 				loose += n
-				c.enter()
+				a.enter(&l)
 			}
 			want, seen := loose, map[*Shared]bool{nil: true}
 			for _, s := range streams {
@@ -135,17 +134,17 @@ func TestAccountModel(t *testing.T) {
 			if !seen[memo] {
 				want += memo.size
 			}
-			if c.account.held != int64(want) {
-				t.Fatalf("seed %d: %d bytes are charged, %d held", seed, c.account.held, want)
+			if a.held != int64(want) {
+				t.Fatalf("seed %d: %d bytes are charged, %d held", seed, a.held, want)
 			}
 		}
 		for _, s := range streams {
-			c.settle(s)
+			a.settle(s)
 		}
-		c.act.ledger.lost, c.act.ledger.loose = memo, -loose
-		c.enter()
-		if c.account.held != 0 {
-			t.Fatalf("seed %d: %d bytes are left", seed, c.account.held)
+		l.lost, l.loose = memo, -loose
+		a.enter(&l)
+		if a.held != 0 {
+			t.Fatalf("seed %d: %d bytes are left", seed, a.held)
 		}
 	}
 }

@@ -11,24 +11,11 @@ import (
 // overBudget reports whether the peer has made us hold so much that we had
 // better not read on; opening says that it wants to open a stream, and so to be
 // sent more.
-func (c *Conn) overBudget(opening bool) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.overBudgetLocked(opening)
-}
-
-func (c *Conn) overBudgetLocked(opening bool) bool {
-	if c.mute {
+func (c *locked) overBudget(opening bool) bool {
+	if c.life.mute {
 		return false // nothing is held that would ever be sent
 	}
-	return c.replies > maxReplies || int(c.updates) > maxUpdates+updatesPerStream*c.table.open() ||
-		opening && len(c.out.b) > maxOutput
-}
-
-// crowded reports whether so many handlers run that no other may begin. mu is
-// held.
-func (c *Conn) crowded() bool {
-	return c.zombies > maxZombies || uint64(c.table.peer)+uint64(c.zombies) >= uint64(c.table.maxPeer)
+	return c.out.full(c.streams.open(), opening)
 }
 
 // waitForBudget lets what the peer caused drain away before reading goes on.
@@ -36,56 +23,66 @@ func (c *Conn) crowded() bool {
 // if there are too many: for a moment only, once until one does, and it refuses the
 // stream if none does. Handlers may wait for what is still to be read, and a PING
 // behind it asks whether we live.
-func (c *Conn) waitForBudget(id uint32) error {
+func (r *reader) waitForBudget(id uint32) error {
 	opening := id != 0
-	c.endBatch()
+	r.endBatch()
 	var late <-chan time.Time // nil: there is no wait for handlers, or not yet
 	for {
-		c.mu.Lock()
-		if c.dead {
-			defer c.mu.Unlock()
+		c := r.lock()
+		if c.life.dead() {
+			defer c.unlock()
 			return c.end.cause
 		}
-		crowded := opening && c.crowded()
-		if !c.overBudgetLocked(opening) && (!crowded || c.hopeless) {
-			c.mu.Unlock()
-			c.resume()
+		crowded := opening && c.streams.isCrowded()
+		hopeless := c.streams.handlers.hopeless
+		if !c.overBudget(opening) && (!crowded || hopeless) {
+			c.unlock()
+			r.resume()
 			if crowded {
-				c.act.nonsense.useful() // that it is refused is our doing
+				r.in.act.nonsense.useful() // that it is refused is our doing
 				return frame.StreamError(id, frame.RefusedStream, "too many handlers still run")
 			}
 			return nil
 		}
-		if crowded && late == nil && !c.hopeless {
+		if crowded && late == nil && !hopeless {
 			t := time.NewTimer(handlerPatience)
 			defer t.Stop()
 			late = t.C
 		}
-		if c.act.wait == nil {
-			c.act.wait = make(chan struct{}, 1)
-		}
-		c.blocked = true
-		w := c.act.wait
-		c.mu.Unlock()
+		w := r.block(c)
+		c.unlock()
 		select {
 		case <-w:
 		case <-late:
 			late = nil
-			c.mu.Lock()
-			if c.blocked {
-				c.blocked, c.hopeless = false, c.crowded()
+			c := r.lock()
+			if c.blocked != nil {
+				c.blocked = nil
+				c.streams.handlers.hopeless = c.streams.isCrowded()
 			} else {
 				<-w // somebody was faster
 			}
-			c.mu.Unlock()
+			c.unlock()
 		}
 	}
 }
 
-// wakeReaderLocked ends waitForBudget's wait, so that it looks again.
-func (c *Conn) wakeReaderLocked() {
-	if c.blocked {
-		c.blocked = false
-		c.act.wait <- struct{}{}
+// block returns what wakeReader is heard on.
+func (r *reader) block(c *locked) <-chan struct{} {
+	if r.in.act.wake == nil {
+		r.in.act.wake = make(chan struct{}, 1)
 	}
+	c.blocked = r.in.act.wake
+	return c.blocked
+}
+
+// bankruptcy ends a connection that holds too much.
+func (r *reader) bankruptcy() error {
+	c := r.lock()
+	defer c.unlock()
+	r.enter(c)
+	if c.account.standing(c.cfg.maxHeld()) != bankrupt {
+		return nil
+	}
+	return errBankrupt(c.account.held, c.cfg.maxHeld())
 }

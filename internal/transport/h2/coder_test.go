@@ -92,7 +92,7 @@ func TestIdleStateIsShared(t *testing.T) {
 			wantShared(t, c[0], c[1])
 		}
 	}
-	if a.server.reading.fresh() || a.server.sending.fresh() {
+	if a.server.in.reading.fresh() || a.server.out.sending.fresh() {
 		t.Error("nothing was kept: this tests nothing")
 	}
 }
@@ -103,11 +103,11 @@ func wantShared(t *testing.T, a, b *Conn) {
 	for _, c := range []*Conn{a, b} {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if c.coder != nil || c.table.byID != nil || !c.out.empty() {
-			t.Errorf("an idle %v keeps coder %v, %d streams, %d bytes", c.side, c.coder != nil, len(c.table.byID), cap(c.out.b))
+		if c.out.coder != nil || c.streams.byID != nil || !c.out.buf.empty() {
+			t.Errorf("an idle %v keeps coder %v, %d streams, %d bytes", c.side, c.out.coder != nil, len(c.streams.byID), cap(c.out.buf.b))
 		}
 	}
-	if a.reading != b.reading || a.sending != b.sending {
-		t.Errorf("one keeps %q and %q\nthe other %q and %q", a.reading.state.Value(), a.sending.state.Value(), b.reading.state.Value(), b.sending.state.Value())
+	if a.in.reading != b.in.reading || a.out.sending != b.out.sending {
+		t.Errorf("one keeps %q and %q\nthe other %q and %q", a.in.reading.state.Value(), a.out.sending.state.Value(), b.in.reading.state.Value(), b.out.sending.state.Value())
 	}
 }

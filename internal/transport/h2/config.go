@@ -3,8 +3,10 @@
 package h2
 
 import (
+	"math"
 	"time"
 
+	"google.golang.org/grpc/internal/transport/h2/flow"
 	"google.golang.org/grpc/internal/transport/h2/frame"
 	"google.golang.org/grpc/internal/transport/h2/hpack"
 	"google.golang.org/grpc/mem"
@@ -81,10 +83,49 @@ func (c *Config) maxHeaderList() uint32 {
 	return c.MaxHeaderList
 }
 
-func (c *Config) maxBatch() int {
-	return min(max(c.WriteBuffer, minMaxBatch), maxMaxBatch)
+func (c *Config) maxParcel() int {
+	return min(max(c.WriteBuffer, minMaxParcel), maxMaxParcel)
 }
 
 func (c *Config) maxFrame() uint32 {
 	return max(c.MaxFrame, frame.MinMaxFrameSize)
+}
+
+func (c *Config) streamWindow() uint32 {
+	if c.StreamWindow == 0 {
+		return flow.DefaultWindow
+	}
+	return c.StreamWindow
+}
+
+func (c *Config) maxStreams() uint32 {
+	if c.MaxStreams == 0 {
+		return math.MaxUint32
+	}
+	return c.MaxStreams
+}
+
+// settings are what we want the peer to keep to. Values that are the protocol's defaults
+// are left out. list is where to put them.
+func (c *Config) settings(side Side, list []frame.Setting) []frame.Setting {
+	add := func(id frame.SettingID, v uint32) { list = append(list, frame.Setting{ID: id, Value: v}) }
+	if side == Client {
+		add(frame.EnablePush, 0)
+	}
+	if c.MaxStreams != 0 && c.MaxStreams != math.MaxUint32 {
+		add(frame.MaxConcurrentStreams, c.MaxStreams)
+	}
+	if w := c.streamWindow(); w != flow.DefaultWindow {
+		add(frame.InitialWindowSize, w)
+	}
+	if m := c.maxFrame(); m != frame.MinMaxFrameSize {
+		add(frame.MaxFrameSize, m)
+	}
+	if c.MaxHeaderList != 0 || c.NoHeaderList {
+		add(frame.MaxHeaderListSize, c.MaxHeaderList)
+	}
+	if c.HeaderTable != nil {
+		add(frame.HeaderTableSize, *c.HeaderTable)
+	}
+	return list
 }

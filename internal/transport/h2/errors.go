@@ -90,17 +90,3 @@ func (e *StreamError) Error() string {
 }
 
 func (e *StreamError) Unwrap() error { return e.Cause }
-
-// violation is the one place that turns an error of the read side into frames:
-// a stream's error resets the stream, everything else ends the connection. It
-// returns the error that ends the read loop, nil to go on.
-func (c *Conn) violation(err error) error {
-	var fe frame.Error
-	if !errors.As(err, &fe) {
-		return err // what Conn and Handler end a connection with, or the system
-	}
-	if !fe.IsConn() {
-		return c.resetByRule(fe)
-	}
-	return &ConnError{Code: fe.Code, Reason: fe.Reason}
-}

@@ -61,7 +61,7 @@ func TestFloods(t *testing.T) {
 	}
 	block := []byte(encB.String())
 	open := func(id uint32, end bool) []byte {
-		return wire(func(f *http2.Framer) {
+		return onWire(func(f *http2.Framer) {
 			f.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: block, EndHeaders: true, EndStream: end})
 		})
 	}
@@ -209,7 +209,7 @@ func TestFloods(t *testing.T) {
 			most := role.most
 			role.mu.Unlock()
 			attacked.mu.Lock()
-			queued := len(attacked.out.b)
+			queued := len(attacked.out.buf.b)
 			attacked.mu.Unlock()
 			t.Logf("ended with %v; at most %d handlers, %d bytes queued; heap %+d KB, lent %+d KB, goroutines %+d",
 				err, most, queued, (after.heap-before.heap)>>10, (after.lent-before.lent)>>10, after.goroutines-before.goroutines)
@@ -260,7 +260,7 @@ func TestRepliesNotRead(t *testing.T) {
 			p.nc.Write(p.request(uint32(2*i+1), true))
 		}
 		p.settle()
-		if q := len(p.conn.out.b); q < maxOutput || q > maxOutput+2000 {
+		if q := len(p.conn.out.buf.b); q < maxOutput || q > maxOutput+2000 {
 			t.Errorf("%d bytes are queued", q)
 		}
 		p.nc.in.set(func() { p.nc.in.limit = 1 << 20 })

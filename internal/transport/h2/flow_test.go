@@ -47,8 +47,9 @@ func TestLastSettingStands(t *testing.T) {
 		p.frames()
 		p.send(settings(4, 1<<31-1, 4, 0, 3, 7, 4, 3))
 		p.want("SETTINGS ack")
-		if c := p.conn; c.remote.initialWindow != 3 || c.table.maxLocal != 7 {
-			t.Errorf("initial window %d, %d streams", c.remote.initialWindow, c.table.maxLocal)
+		_, out := p.conn.windows.Stream()
+		if most := p.conn.streams.maxLocal; out.Window() != 3 || most != 7 {
+			t.Errorf("initial window %d, %d streams", out.Window(), most)
 		}
 	})
 }
@@ -194,9 +195,9 @@ func TestWindowsGrowWithinTheLimit(t *testing.T) {
 func TestWindowOfConnStays(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPeer(t, Server, peerConfig{Config: Config{ConnWindow: 1 << 20}})
-		p.conn.mu.Lock()
-		p.conn.growWindows(1 << 17)
-		p.conn.unlockAndFlush()
+		c := p.conn.lock()
+		c.growWindows(1 << 17)
+		c.unlockAndFlush()
 		p.want("SETTINGS INITIAL_WINDOW_SIZE=131072")
 	})
 }

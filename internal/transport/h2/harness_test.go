@@ -352,7 +352,7 @@ func newPeer(t testing.TB, side Side, cfg peerConfig) *testPeer {
 	if side == Server {
 		p.send([]byte(http2.ClientPreface))
 	}
-	p.send(wire(func(f *http2.Framer) { f.WriteSettings(cfg.settings...); f.WriteSettingsAck() }))
+	p.send(onWire(func(f *http2.Framer) { f.WriteSettings(cfg.settings...); f.WriteSettingsAck() }))
 	p.settle()
 	if side == Client {
 		p.wantPreface()
@@ -406,21 +406,21 @@ func (p *testPeer) request(id uint32, end bool) []byte { return p.headers(id, en
 
 func (p *testPeer) headers(id uint32, end bool, fields ...string) []byte {
 	b := p.fieldBlock(fields...)
-	return wire(func(f *http2.Framer) {
+	return onWire(func(f *http2.Framer) {
 		f.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: b, EndHeaders: true, EndStream: end})
 	})
 }
 
 func data(id uint32, body string, end bool) []byte {
-	return wire(func(f *http2.Framer) { f.WriteData(id, end, []byte(body)) })
+	return onWire(func(f *http2.Framer) { f.WriteData(id, end, []byte(body)) })
 }
 
 func rst(id uint32, code http2.ErrCode) []byte {
-	return wire(func(f *http2.Framer) { f.WriteRSTStream(id, code) })
+	return onWire(func(f *http2.Framer) { f.WriteRSTStream(id, code) })
 }
 
 func ping(data string) []byte {
-	return wire(func(f *http2.Framer) { f.WritePing(false, [8]byte([]byte(data))) })
+	return onWire(func(f *http2.Framer) { f.WritePing(false, [8]byte([]byte(data))) })
 }
 
 func window(id, n uint32) []byte {
@@ -437,7 +437,7 @@ func settings(kv ...uint32) []byte {
 }
 
 func goAway(last uint32, code http2.ErrCode, debug string) []byte {
-	return wire(func(f *http2.Framer) { f.WriteGoAway(last, code, []byte(debug)) })
+	return onWire(func(f *http2.Framer) { f.WriteGoAway(last, code, []byte(debug)) })
 }
 
 // raw is a frame of any kind.
@@ -448,7 +448,7 @@ func raw(t http2.FrameType, flags http2.Flags, id uint32, payload []byte) []byte
 }
 
 // wire is what f writes.
-func wire(f func(*http2.Framer)) []byte {
+func onWire(f func(*http2.Framer)) []byte {
 	var b bytes.Buffer
 	fr := http2.NewFramer(&b, nil)
 	fr.AllowIllegalWrites = true

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc/internal/alarm"
+	"google.golang.org/grpc/internal/clock"
 	"google.golang.org/grpc/mem"
 )
 
@@ -57,7 +58,7 @@ func TestKeepaliveVerdicts(t *testing.T) {
 	}
 }
 
-const dead = "connection error NO_ERROR: keepalive ping failed to receive ACK within timeout"
+const noAnswer = "connection error NO_ERROR: keepalive ping failed to receive ACK within timeout"
 
 func TestDeadPeer(t *testing.T) {
 	bubble(t, func(t *testing.T) {
@@ -80,7 +81,7 @@ func TestDeadPeer(t *testing.T) {
 		time.Sleep(time.Second + time.Millisecond)
 		p.want("PING alive")
 		time.Sleep(2 * time.Second)
-		p.wantTold("closed: "+dead, "abort 1 "+dead)
+		p.wantTold("closed: "+noAnswer, "abort 1 "+noAnswer)
 		p.want("EOF")
 	})
 }
@@ -102,7 +103,7 @@ func TestKeepalivePeriod(t *testing.T) {
 		time.Sleep(24 * time.Second)
 		p.want()
 		time.Sleep(time.Second)
-		p.wantTold("closed: "+dead, "abort 1 "+dead)
+		p.wantTold("closed: "+noAnswer, "abort 1 "+noAnswer)
 		p.want("EOF")
 	})
 }
@@ -160,22 +161,16 @@ func TestKeepaliveFarOff(t *testing.T) {
 	s.Start()
 	c.Start()
 	until(t, "both to be listed", func() bool { return isFarOff(c) && isFarOff(s) })
-	alarm.Set((*ticking)(c), 0)
-	until(t, "another turn", func() bool {
-		left, _ := alarm.Left((*ticking)(c))
-		return left > time.Hour
-	})
-
-	c.lastRead.Store(clock() - int64(3*time.Hour))
-	alarm.Set((*ticking)(c), 0)
+	c.pulse.lastRead.Store(clock.Now() - int64(3*time.Hour))
+	alarm.Set((*beating)(c), 0)
 	until(t, "the answer to a PING", func() bool {
-		return clock()-c.lastRead.Load() < int64(time.Hour)
+		return clock.Now()-c.pulse.lastRead.Load() < int64(time.Hour)
 	})
-	c.mu.Lock()
-	if c.listed || c.timer == nil {
+	l := c.lock()
+	if l.heart.listed || l.heart.timer == nil {
 		t.Error("the answer's timeout is among the alarms")
 	}
-	c.mu.Unlock()
+	l.unlock()
 	c.Close(nil)
 	s.Close(nil)
 	<-client.closed
@@ -186,6 +181,7 @@ func TestKeepaliveFarOff(t *testing.T) {
 }
 
 func isFarOff(c *Conn) bool {
-	_, set := alarm.Left((*ticking)(c))
-	return set
+	l := c.lock()
+	defer l.unlock()
+	return l.heart.listed
 }

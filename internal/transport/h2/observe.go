@@ -3,6 +3,9 @@
 package h2
 
 import (
+	"time"
+
+	"google.golang.org/grpc/internal/clock"
 	"google.golang.org/grpc/internal/park"
 	"google.golang.org/grpc/internal/readyreader"
 	"google.golang.org/grpc/internal/warm"
@@ -16,7 +19,7 @@ type Stats struct {
 	// Held is the memory, in bytes, of what came from the peer: see account.
 	Held int
 	// Queued is the memory, in bytes, of what waits to be sent, and what is sent
-	// but for the batch that the system is being given.
+	// but for the parcel that the system is being given.
 	Queued int
 	// Reserved is the memory, in bytes, of a read buffer that is held for life.
 	// One from the pool is held while bytes in it are parsed, and not counted.
@@ -36,26 +39,21 @@ type Stats struct {
 // Stats looks at the connection. It may be called at any time, also after the end.
 func (c *Conn) Stats() Stats {
 	s := Stats{Parked: c.handle.Parked()}
-	if opts := c.readOptions(); !readyreader.HoldsNone(c.nc, opts) {
+	if opts := readOptions(&c.wire, c.cfg); !readyreader.HoldsNone(c.wire.nc, opts) {
 		s.Reserved = opts.Size
 	}
-	if l, ok := c.nc.(interface{ Held() int }); ok {
+	if l, ok := c.wire.nc.(readyreader.Holder); ok {
 		s.Partial = l.Held()
 	}
 	s.WhyNot = c.WhyNot()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.dead {
+	l := c.lock()
+	defer l.unlock()
+	if l.life.dead() {
 		return Stats{}
 	}
-	s.Streams, s.Held = c.table.open(), int(c.account.held)
-	s.SendWindow, s.RecvWindow = c.outflow.Window(), c.inflow.Window()
-	s.Queued = cap(c.out.b)
-	for _, st := range c.table.byID {
-		if st.pending != nil {
-			s.Queued += st.pending.size
-		}
-	}
+	s.Streams, s.Held = l.streams.open(), int(l.account.held)
+	s.SendWindow, s.RecvWindow = l.windows.Send().Window(), l.windows.Recv()
+	s.Queued = cap(l.out.buf.b) + l.streams.queued()
 	return s
 }
 
@@ -76,5 +74,30 @@ func (c *Conn) WhyNot() string {
 	case warm.InBubble():
 		return "it is in a bubble of testing/synctest"
 	}
-	return readyreader.WhyNot(c.nc, c.readOptions())
+	return readyreader.WhyNot(c.wire.nc, readOptions(&c.wire, c.cfg))
+}
+
+// Cause is why the connection ended, nil while it has not.
+func (c *Conn) Cause() error {
+	l := c.lock()
+	defer l.unlock()
+	if l.end == nil {
+		return nil
+	}
+	return l.end.cause
+}
+
+// Idle reports whether no stream is open, and for how long. It wants
+// Config.TrackIdle.
+func (c *Conn) Idle() (time.Duration, bool) {
+	l := c.lock()
+	defer l.unlock()
+	return time.Duration(clock.Now() - l.streams.since), l.streams.open() == 0
+}
+
+// Streams is how many streams are open.
+func (c *Conn) Streams() int {
+	l := c.lock()
+	defer l.unlock()
+	return l.streams.open()
 }

@@ -5,14 +5,14 @@ package h2
 import "google.golang.org/grpc/mem"
 
 const (
-	outbufSize = 16 << 10 // what a batch begins with
-	// DATA is not added to a batch past this many bytes, or what Config says
+	outbufSize = 16 << 10 // what a parcel begins with
+	// DATA is not added to a parcel past this many bytes, or what Config says
 	// within these bounds.
-	minMaxBatch = 256 << 10
-	maxMaxBatch = 1 << 20
+	minMaxParcel = 256 << 10
+	maxMaxParcel = 1 << 20
 )
 
-// outbuf is a batch of encoded frames in a pooled buffer that grows by moving
+// outbuf is encoded frames in a pooled buffer that grows by moving
 // to a larger one. The zero value holds nothing.
 type outbuf struct {
 	b []byte
@@ -54,20 +54,20 @@ func (o *outbuf) free(pool mem.BufferPool) {
 	*o = outbuf{}
 }
 
-// batch is an outbuf that is being written, with what is not copied into it.
-type batch struct {
+// parcel is an outbuf that is being written, with what is not copied into it.
+type parcel struct {
 	outbuf
 
-	// tail is the payload of the batch's last frame where that is too long to
-	// be worth a copy: a part of ref, which is freed with the batch.
+	// tail is the payload of the last frame where that is too long to be worth a copy:
+	// a part of ref, which is freed with the parcel.
 	tail []byte
 	ref  mem.Buffer
 }
 
-func (b *batch) free(pool mem.BufferPool) {
-	b.outbuf.free(pool)
-	if b.ref != nil {
-		b.ref.Free()
+func (p *parcel) free(pool mem.BufferPool) {
+	p.outbuf.free(pool)
+	if p.ref != nil {
+		p.ref.Free()
 	}
-	*b = batch{}
+	*p = parcel{}
 }

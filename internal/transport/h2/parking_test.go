@@ -54,10 +54,10 @@ func TestParking(t *testing.T) {
 	nc.Write(join([]byte(http2.ClientPreface), settings(), raw(fSettings, 1, 0, nil), first, raw(fHeaders, 1, 3, b[:1])))
 	until(t, "the first stream", func() bool { return role.told("opened 1 :method=POST :path=/x") })
 	for range 3 { // sweeps that find the reader waiting for CONTINUATION
-		until(t, "the sweeper's turn", func() bool { return !c.quiet.Load() })
-		(*quieter)(c).Quiet()
+		until(t, "the sweeper's turn", func() bool { return !c.pulse.quiet.Load() })
+		(*sweptConn)(c).Quiet()
 	}
-	until(t, "the reader's answer", func() bool { return !c.quiet.Load() })
+	until(t, "the reader's answer", func() bool { return !c.pulse.quiet.Load() })
 	if c.handle.Parked() {
 		t.Fatal("parked in the middle of a field block")
 	}
@@ -110,7 +110,7 @@ func TestWatchedOnlyWhereItCanPark(t *testing.T) {
 			wc := &waitedConn{Conn: ns, TryReader: r.(readyreader.TryReader)}
 			c := New(wc, Server, &Config{Pool: mem.DefaultBufferPool(), Pooled: true, StaticWindow: true, PrefaceTimeout: patience}, &testRole{})
 			swept := make(chan bool, 100)
-			wc.before = func() { swept <- c.swept }
+			wc.before = func() { swept <- c.in.swept }
 			nc.Write(tt.begin) // in one piece, before anybody reads
 			c.Start()
 			defer until(t, "the reader's end", func() bool { return c.Cause() != nil })

@@ -81,9 +81,3 @@ func (p *pile) drop(pool mem.BufferPool) {
 		p.parts = nil
 	}
 }
-
-// note writes down what p holds more than when it was noted last, or less.
-func (l *ledger) note(p *pile) {
-	l.loose += p.held - p.charged
-	p.charged = p.held
-}

@@ -5,13 +5,13 @@ package h2
 // scheduler is the ring of streams that have DATA waiting and room in their own
 // window. The writer takes one frame from each in turn. Guarded by Conn.mu.
 type scheduler struct {
-	head *Stream // whose turn it is
+	head *stream // whose turn it is
 }
 
 func (r *scheduler) empty() bool { return r.head == nil }
 
 // add puts s at the end of the round, if it is not in it.
-func (r *scheduler) add(s *Stream) {
+func (r *scheduler) add(s *stream) {
 	if s.next != nil {
 		return
 	}
@@ -25,7 +25,7 @@ func (r *scheduler) add(s *Stream) {
 	last.next, r.head.prev = s, s
 }
 
-func (r *scheduler) remove(s *Stream) {
+func (r *scheduler) remove(s *stream) {
 	switch {
 	case s.next == nil:
 		return

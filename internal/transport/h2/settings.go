@@ -3,152 +3,138 @@
 package h2
 
 import (
-	"math"
+	"time"
 
 	"google.golang.org/grpc/internal/transport/h2/flow"
 	"google.golang.org/grpc/internal/transport/h2/frame"
 )
 
-// noLimit is a limit that the peer did not set.
-const noLimit = math.MaxUint32
-
-// remoteSettings is what the peer told us to keep to, RFC 9113 section 6.5.2.
-type remoteSettings struct {
-	initialWindow uint32
-	maxFrame      uint32
-	maxHeaderList uint32
-}
-
-var initialRemote = remoteSettings{
-	initialWindow: flow.DefaultWindow,
-	maxFrame:      frame.MinMaxFrameSize,
-	maxHeaderList: noLimit,
-}
-
-func (c *Config) streamWindow() uint32 {
-	if c.StreamWindow == 0 {
-		return flow.DefaultWindow
-	}
-	return c.StreamWindow
-}
-
-func (c *Config) maxStreams() uint32 {
-	if c.MaxStreams == 0 {
-		return math.MaxUint32
-	}
-	return c.MaxStreams
-}
-
-// appendLocalSettings sends what we want the peer to keep to. Values that are
-// the protocol's defaults are left out.
-func (c *Conn) appendLocalSettings() {
-	var list [7]frame.Setting
-	n := 0
-	add := func(id frame.SettingID, v uint32) { list[n] = frame.Setting{ID: id, Value: v}; n++ }
+// sendPreface queues what this side begins with, RFC 9113 section 3.4.
+func (c *locked) sendPreface() {
 	if c.side == Client {
-		add(frame.EnablePush, 0)
+		c.out.preface()
 	}
-	if c.cfg.MaxStreams != 0 && c.cfg.MaxStreams != math.MaxUint32 {
-		add(frame.MaxConcurrentStreams, c.cfg.MaxStreams)
+	var list [7]frame.Setting
+	c.out.settings(c.cfg.settings(c.side, list[:0])...)
+	c.windows.SettingsSent()
+	if w := c.cfg.ConnWindow; w > flow.DefaultWindow {
+		c.out.windowUpdate(0, c.windows.SetRecv(w))
 	}
-	if c.window != flow.DefaultWindow {
-		add(frame.InitialWindowSize, c.window)
+	if c.cfg.PrefaceTimeout > 0 {
+		c.wire.setReadDeadline(time.Now().Add(c.cfg.PrefaceTimeout))
 	}
-	if m := c.cfg.maxFrame(); m != frame.MinMaxFrameSize {
-		add(frame.MaxFrameSize, m)
+}
+
+// readPreface takes the client's first bytes, on a server.
+func (r *reader) readPreface() error {
+	if r.side == Client {
+		return nil
 	}
-	if c.cfg.MaxHeaderList != 0 || c.cfg.NoHeaderList {
-		add(frame.MaxHeaderListSize, c.cfg.MaxHeaderList)
+	// What does not even begin like it, such as a request in HTTP/1, is told so
+	// before it is long enough.
+	for _, n := range [...]int{4, len(frame.ClientPreface)} {
+		b, err := r.await(n)
+		if err != nil {
+			return err
+		}
+		// "Clients and servers MUST treat an invalid connection preface as a
+		// connection error of type PROTOCOL_ERROR."
+		if string(b) != frame.ClientPreface[:n] {
+			return frame.ConnError(frame.ProtocolError, "the connection does not begin with the HTTP/2 preface")
+		}
 	}
-	if c.cfg.HeaderTable != nil {
-		add(frame.HeaderTableSize, *c.cfg.HeaderTable)
-	}
-	c.out.reserve(frame.HeaderLen+6*n, c.cfg.Pool)
-	c.out.b = frame.AppendSettings(c.out.b, list[:n]...)
-	c.acksDue++
+	return r.skip(len(frame.ClientPreface))
 }
 
 // onSettings obeys the peer's settings, in their order, and acknowledges them.
 // Of several initial windows only the last moves those of the streams.
-func (c *Conn) onSettings(h frame.Header, p []byte) error {
+func (r *reader) onSettings(h frame.Header, p []byte) error {
 	list, err := frame.ParseSettings(h, p)
 	if err != nil {
 		return err
 	}
 	if h.Flags.Has(frame.FlagAck) {
-		return c.onSettingsAck()
+		return r.onSettingsAck()
 	}
 	if list.Len() > maxSettings {
 		return frame.ConnError(frame.EnhanceYourCalm, "too many settings in one frame")
 	}
-	c.mu.Lock()
-	if err := c.applyAll(list); err != nil {
-		c.mu.Unlock()
+	c := r.lock()
+	if err := c.obey(list); err != nil {
+		c.unlock()
 		return err
 	}
-	c.out.reserve(frame.HeaderLen, c.cfg.Pool)
-	c.out.b = frame.AppendSettingsAck(c.out.b)
-	c.replies++
-	c.mu.Unlock()
-	c.act.caused = true
-	if !c.gotPreface {
-		c.gotPreface = true
-		c.prefaceArrived()
-		c.handler.Ready()
+	c.out.settingsAck()
+	c.unlock()
+	r.in.act.caused = true
+	if !r.in.gotPreface {
+		r.in.gotPreface = true
+		r.prefaceArrived()
+		r.handler.Ready()
 	}
 	return nil
+}
+
+// prefaceArrived ends the time limit on the preface.
+func (r *reader) prefaceArrived() {
+	c := r.lock()
+	defer c.unlock()
+	if c.cfg.PrefaceTimeout > 0 && !c.life.dead() {
+		c.wire.setReadDeadline(time.Time{})
+	}
+	c.startKeepalive()
 }
 
 // onSettingsAck takes the peer's word that it has applied our SETTINGS. Only
 // from here on does it have to keep to what they lowered: the initial window,
 // and the HPACK table's bound.
-func (c *Conn) onSettingsAck() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.acksDue == 0 {
+func (r *reader) onSettingsAck() error {
+	c := r.lock()
+	defer c.unlock()
+	delta, ok := c.windows.SettingsAcked()
+	if !ok {
 		// RFC 9113 has no rule for it. Something that shares the port, such as cmux, may
 		// have sent SETTINGS before us, which the peer rightly acknowledges.
-		return c.useless()
+		return r.in.act.useless()
 	}
-	c.acksDue--
-	if c.granted > c.window {
-		delta := int64(c.window) - int64(c.granted)
-		c.granted = c.window
-		for _, s := range c.table.byID {
+	if delta < 0 {
+		for _, s := range c.streams.byID {
 			_ = s.in.AdjustInitial(delta) // it fails only for growth
-			if inc := s.in.Consume(0); inc > 0 {
-				c.appendWindowUpdate(s.id, inc)
-			}
+			c.out.windowUpdate(s.id, s.in.Consume(0))
 		}
 	}
 	if t := c.cfg.HeaderTable; t != nil {
-		c.act.dec.SetAllowedMaxTableSize(*t)
+		r.in.act.dec.SetAllowedMaxTableSize(*t)
 	}
 	return nil
 }
 
-func (c *Conn) applyAll(list frame.SettingsView) error {
-	initial := c.remote.initialWindow
+func (c *locked) obey(list frame.SettingsView) error {
+	var initial uint32
+	moved := false
 	for i := range list.Len() {
 		s := list.At(i)
-		if err := c.apply(s); err != nil {
+		if err := c.obeyOne(s); err != nil {
 			return err
 		}
 		if s.ID == frame.InitialWindowSize {
-			initial = s.Value
+			initial, moved = s.Value, true
 		}
 	}
-	return c.moveOutflows(initial)
+	if !moved {
+		return nil
+	}
+	return c.moveOutflows(c.windows.SetPeerInitial(initial))
 }
 
-// apply checks s, and obeys it unless it is about the initial window.
-func (c *Conn) apply(s frame.Setting) error {
+// obeyOne checks s, and obeys it unless it is about the initial window.
+func (c *locked) obeyOne(s frame.Setting) error {
 	if err := s.Check(); err != nil {
 		return err
 	}
 	switch s.ID {
 	case frame.HeaderTableSize:
-		c.encoder().enc.SetMaxTableSize(s.Value)
+		c.out.encoder().enc.SetMaxTableSize(s.Value)
 	case frame.EnablePush:
 		// "A client MUST treat receipt of a SETTINGS frame with
 		// SETTINGS_ENABLE_PUSH set to 1 as a connection error of type
@@ -157,56 +143,25 @@ func (c *Conn) apply(s frame.Setting) error {
 			return frame.ConnError(frame.ProtocolError, "a server may not enable push")
 		}
 	case frame.MaxConcurrentStreams:
-		c.table.setMaxLocal(s.Value)
+		c.streams.setMaxLocal(s.Value)
 	case frame.MaxFrameSize:
-		c.remote.maxFrame = s.Value
+		c.out.maxFrame = s.Value
 	case frame.MaxHeaderListSize:
-		c.remote.maxHeaderList = s.Value
+		c.out.maxHeaderList = s.Value
 	}
 	return nil
 }
 
 // moveOutflows gives the streams' send windows the difference, section 6.9.2.
-func (c *Conn) moveOutflows(initial uint32) error {
-	delta := int64(initial) - int64(c.remote.initialWindow)
+func (c *locked) moveOutflows(delta int64) error {
 	if delta == 0 {
 		return nil
 	}
-	c.remote.initialWindow = initial
-	for _, s := range c.table.byID {
+	for _, s := range c.streams.byID {
 		if err := s.out.AdjustInitial(delta); err != nil {
 			return frame.ConnError(frame.FlowControlError, err.Error())
 		}
-		if s.pending != nil && s.out.Window() > 0 {
-			c.sched.add(s)
-		}
+		c.streams.await(s)
 	}
 	return nil
-}
-
-// growWindows makes n the receive window of the connection and of every
-// stream, as the estimator found that the path can carry it; less where a
-// stream's window, which may be wide for one large message, would pass 2^31-1:
-// the peer would have to close the connection. mu is held.
-func (c *Conn) growWindows(n uint32) {
-	for _, s := range c.table.byID {
-		n = uint32(min(int64(n), int64(c.granted)+s.in.Headroom()))
-	}
-	if n <= c.window {
-		return
-	}
-	delta := int64(n) - int64(c.granted)
-	c.window, c.granted = n, max(n, c.granted)
-	c.out.reserve(2*frame.HeaderLen+6+4, c.cfg.Pool)
-	c.out.b = frame.AppendSettings(c.out.b, frame.Setting{ID: frame.InitialWindowSize, Value: n})
-	c.acksDue++
-	for _, s := range c.table.byID {
-		if delta <= 0 {
-			break // they have as much already
-		}
-		_ = s.in.AdjustInitial(delta) // there is room
-	}
-	if inc := c.inflow.SetTarget(max(n, c.cfg.ConnWindow)); inc > 0 {
-		c.out.b = frame.AppendWindowUpdate(c.out.b, 0, inc)
-	}
 }

@@ -49,6 +49,7 @@ const (
 	recvEnd
 	sendReset
 	recvReset
+	lose // the connection is gone, or the peer's GOAWAY says that it did not look at the stream
 )
 
 // next is the state after ev. ok is false where RFC 9113 section 5.1 does not
@@ -64,11 +65,14 @@ func (s streamState) next(ev streamEvent) (_ streamState, ok bool) {
 		return s.end(localEnded)
 	case recvEnd:
 		return s.end(remoteEnded)
-	default: // sendReset, recvReset
+	}
+	// The end: sendReset, recvReset, lose.
+	if s == stateIdle {
 		// "RST_STREAM frames MUST NOT be sent for a stream in the 'idle'
 		// state", section 6.4.
-		return stateClosed, s != stateIdle
+		return s, false
 	}
+	return stateClosed, true
 }
 
 // keepOpen is the transition of a frame that ends nothing; HEADERS may open.

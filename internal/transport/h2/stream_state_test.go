@@ -13,7 +13,7 @@ func TestStreamState(t *testing.T) {
 	}
 	no := func(s streamState) want { return want{s, false} }
 	yes := func(s streamState) want { return want{s, true} }
-	events := []streamEvent{sendHeaders, recvHeaders, sendData, recvData, sendEnd, recvEnd, sendReset, recvReset}
+	events := []streamEvent{sendHeaders, recvHeaders, sendData, recvData, sendEnd, recvEnd, sendReset, recvReset, lose}
 	for _, row := range []struct {
 		from streamState
 		want []want // in the order of events
@@ -21,24 +21,23 @@ func TestStreamState(t *testing.T) {
 		{stateIdle, []want{
 			yes(stateOpen), yes(stateOpen), no(stateIdle), no(stateIdle),
 			yes(stateHalfClosedLocal), yes(stateHalfClosedRemote),
-			{stateClosed, false},
-			{stateClosed, false},
+			no(stateIdle), no(stateIdle), no(stateIdle),
 		}},
 		{stateOpen, []want{
 			yes(stateOpen), yes(stateOpen), yes(stateOpen), yes(stateOpen),
-			yes(stateHalfClosedLocal), yes(stateHalfClosedRemote), yes(stateClosed), yes(stateClosed),
+			yes(stateHalfClosedLocal), yes(stateHalfClosedRemote), yes(stateClosed), yes(stateClosed), yes(stateClosed),
 		}},
 		{stateHalfClosedLocal, []want{
 			no(stateHalfClosedLocal), yes(stateHalfClosedLocal), no(stateHalfClosedLocal), yes(stateHalfClosedLocal),
-			no(stateHalfClosedLocal), yes(stateClosed), yes(stateClosed), yes(stateClosed),
+			no(stateHalfClosedLocal), yes(stateClosed), yes(stateClosed), yes(stateClosed), yes(stateClosed),
 		}},
 		{stateHalfClosedRemote, []want{
 			yes(stateHalfClosedRemote), no(stateHalfClosedRemote), yes(stateHalfClosedRemote), no(stateHalfClosedRemote),
-			yes(stateClosed), no(stateHalfClosedRemote), yes(stateClosed), yes(stateClosed),
+			yes(stateClosed), no(stateHalfClosedRemote), yes(stateClosed), yes(stateClosed), yes(stateClosed),
 		}},
 		{stateClosed, []want{
 			no(stateClosed), no(stateClosed), no(stateClosed), no(stateClosed),
-			no(stateClosed), no(stateClosed), yes(stateClosed), yes(stateClosed),
+			no(stateClosed), no(stateClosed), yes(stateClosed), yes(stateClosed), yes(stateClosed),
 		}},
 	} {
 		for i, ev := range events {

@@ -11,7 +11,7 @@ import (
 // streamTable is the one place that knows which streams exist, which ids are
 // used up, and who may open more. It is guarded by Conn.mu and does no I/O.
 type streamTable struct {
-	byID map[uint32]*Stream // nil while there is none
+	byID map[uint32]*stream // nil while there is none
 
 	nextLocal uint32  // the id of the next stream we open
 	lastPeer  uint32  // the highest id the peer has opened
@@ -23,6 +23,7 @@ type streamTable struct {
 	maxPeer   uint32  // how many the peer may have open: ours
 
 	granted uint32 // places promised to waiters that have not taken them yet
+	side    Side   // ours
 
 	waiting *slotWaiter // calls of ours that wait for a place: the last of a ring
 }
@@ -49,6 +50,7 @@ type slotWaiter struct {
 
 func newStreamTable(side Side, maxPeer uint32) streamTable {
 	return streamTable{
+		side:      side,
 		nextLocal: side.firstStreamID(),
 		maxLocal:  math.MaxUint32,
 		maxPeer:   maxPeer,
@@ -64,14 +66,14 @@ func (t *streamTable) trim() {
 
 func (t *streamTable) open() int { return len(t.byID) }
 
-func (t *streamTable) get(id uint32) *Stream { return t.byID[id] }
+func (t *streamTable) get(id uint32) *stream { return t.byID[id] }
 
-func (t *streamTable) insert(s *Stream) {
+func (t *streamTable) insert(s *stream) {
 	if t.byID == nil {
-		t.byID = make(map[uint32]*Stream, 4)
+		t.byID = make(map[uint32]*stream, 4)
 	}
 	t.byID[s.id] = s
-	if s.opener == s.conn.side {
+	if s.opener == t.side {
 		t.local++
 	} else {
 		t.peer++
@@ -80,12 +82,12 @@ func (t *streamTable) insert(s *Stream) {
 
 // remove forgets s and wakes whoever waits for its place. It reports whether
 // s was there.
-func (t *streamTable) remove(s *Stream) bool {
+func (t *streamTable) remove(s *stream) bool {
 	if t.byID[s.id] != s {
 		return false
 	}
 	delete(t.byID, s.id)
-	if s.opener == s.conn.side {
+	if s.opener == t.side {
 		t.local--
 		t.grant()
 	} else {
@@ -193,8 +195,8 @@ func (t *streamTable) clear() {
 // RFC 9113 section 5.1.1: "The identifier of a newly established stream MUST be
 // numerically greater than all streams that the initiating endpoint has opened
 // or reserved."
-func (t *streamTable) admit(id uint32, side Side) error {
-	if !side.peerMayOpen(id) {
+func (t *streamTable) admit(id uint32) error {
+	if !t.side.peerMayOpen(id) {
 		return frame.ConnError(frame.ProtocolError, "HEADERS on a stream that the peer may not open")
 	}
 	if id > t.lastPeer+2 {
@@ -213,9 +215,9 @@ func (t *streamTable) admit(id uint32, side Side) error {
 // MUST respond with a connection error of type PROTOCOL_ERROR". Of both kinds only
 // a range is remembered, which may have others in it: they get the benefit of the
 // doubt.
-func (t *streamTable) checkUsed(id uint32, side Side) error {
+func (t *streamTable) checkUsed(id uint32) error {
 	switch {
-	case !side.peerMayOpen(id):
+	case !t.side.peerMayOpen(id):
 		return nil
 	case t.skipped.has(id):
 		return frame.ConnError(frame.ProtocolError, "HEADERS on a stream with a lower id than one that was opened")
@@ -237,11 +239,11 @@ func (t *streamTable) checkClosed(id uint32) error {
 	return frame.StreamError(id, frame.StreamClosed, "DATA on a stream that was ended by who sends it")
 }
 
-// idle reports whether no one has opened id yet. "Receiving any frame other
+// unopened reports whether no one has opened id yet. "Receiving any frame other
 // than HEADERS or PRIORITY on a stream in this state MUST be treated as a
 // connection error of type PROTOCOL_ERROR", section 5.1.
-func (t *streamTable) idle(id uint32, side Side) bool {
-	if side.opens(id) {
+func (t *streamTable) unopened(id uint32) bool {
+	if t.side.opens(id) {
 		return id >= t.nextLocal
 	}
 	return id > t.lastPeer

@@ -47,8 +47,8 @@ func TestServerCall(t *testing.T) {
 		}
 		p.want(`HEADERS 1 :status=200`, `DATA 1 "\x00\x00\x00\x00\x04pong"`, `HEADERS 1 end grpc-status=0`)
 		p.role.done(s)
-		if p.conn.zombies != 0 || p.conn.Streams() != 0 {
-			t.Errorf("%d zombies, %d streams", p.conn.zombies, p.conn.Streams())
+		if p.conn.streams.handlers.left != 0 || p.conn.Streams() != 0 {
+			t.Errorf("%d zombies, %d streams", p.conn.streams.handlers.left, p.conn.Streams())
 		}
 	})
 }
@@ -107,7 +107,7 @@ func TestServerEndsFirst(t *testing.T) {
 				if again := s.Send(message("later")); late != ErrStreamDone || again != ErrStreamDone {
 					t.Errorf("Send: %v when told of the end, %v after it", late, again)
 				}
-				if s.Room() != nil || s.pending != nil || !p.conn.sched.empty() {
+				if s.Room() != nil || s.pending != nil || !p.conn.streams.turns.empty() {
 					t.Error("data still waits")
 				}
 				p.send(window(1, 1000), rst(1, 0)) // they were on their way
@@ -200,7 +200,7 @@ func TestPlaces(t *testing.T) {
 		p.conn.Close(errors.New("enough"))
 		start("h", nil)
 		wantLog("h 0 enough")
-		if tb := &p.conn.table; tb.granted != 0 || tb.waiting != nil {
+		if tb := &p.conn.streams; tb.granted != 0 || tb.waiting != nil {
 			t.Errorf("left behind: %d granted, waiting %v", tb.granted, tb.waiting)
 		}
 	})
@@ -229,7 +229,7 @@ func TestPlacePassedOn(t *testing.T) {
 func TestOutOfIDs(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPeer(t, Client, peerConfig{})
-		p.conn.table.nextLocal = 1<<31 - 1
+		p.conn.streams.nextLocal = 1<<31 - 1
 		s := p.open(Frames{End: true})
 		p.want("HEADERS 2147483647 end :method=POST :path=/x")
 		var again testStream

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package readyreader
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// What a connection may be able to do beside. Who uses it asks for it with a type
+// assertion, and does without where there is none.
+
+// PairWriter is a Writer that can take two pieces at once: for a layer that makes records
+// of what it is given.
+type PairWriter interface {
+	// TryWritePair is TryWrite of p and then q.
+	TryWritePair(p, q []byte) (n int, err error)
+}
+
+// HalfCloser is a connection whose writing side can be closed alone.
+type HalfCloser interface{ CloseWrite() error }
+
+// IdleReleaser is a connection with a layer of its own that can let go of memory which it
+// does not need while nothing arrives. The reader calls it.
+type IdleReleaser interface{ ReleaseIdle() }
+
+// Holder is a connection with a layer that may hold on to bytes.
+type Holder interface {
+	// Held is the memory, in bytes, of what was read and can't be used yet, and of what
+	// was taken and is not written yet.
+	Held() int
+}
+
+// Interrupter is a connection whose reads are not to be ended by deadlines as they come.
+type Interrupter interface {
+	// Interrupt takes the reader out of its wait, the next one if it is not in one, with
+	// os.ErrDeadlineExceeded, and sets flag before; or it does nothing.
+	Interrupt(flag *atomic.Bool)
+	SetReadDeadline(time.Time) error
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package h2
+
+import (
+	"errors"
+	"io"
+	"os"
+	"time"
+
+	"google.golang.org/grpc/internal/clock"
+)
+
+// A batch is what the reader does between two waits for input. What it has to say it holds
+// back until the batch ends: each wait begins with endBatch and ends with resume.
+
+// await returns the next n bytes, without taking them.
+func (r *reader) await(n int) ([]byte, error) {
+	for {
+		if r.in.act.rd.Buffered() < n {
+			r.endBatch()
+		}
+		b, err := r.in.act.rd.Peek(n)
+		if err == nil {
+			r.resume()
+			return b, nil
+		}
+		if !r.wasQuiet(err) {
+			return nil, err
+		}
+	}
+}
+
+// skip drops the next n bytes.
+func (r *reader) skip(n int) error {
+	for n > 0 {
+		if r.in.act.rd.Buffered() < n {
+			r.endBatch()
+		}
+		k, err := r.in.act.rd.Discard(n)
+		r.resume()
+		n -= k
+		if err != nil && !r.wasQuiet(err) {
+			return unexpectedEOF(err)
+		}
+	}
+	return nil
+}
+
+// resume begins a batch, if there is none: everything that is done from here on
+// is sent at its end at the latest. It follows each wait.
+func (r *reader) resume() {
+	if a := r.in.act; !a.batch {
+		a.batch = true
+		a.now = time.Now()
+		a.entry.Touch()
+		if !r.pulse.heard.Load() { // spares others the cache line
+			r.pulse.heard.Store(true)
+		}
+		if r.cfg.Keepalive.Interval > 0 {
+			r.pulse.lastRead.Store(clock.At(a.now))
+		}
+	}
+}
+
+// endBatch runs when everything read so far has been dealt with and the reader
+// is about to wait: it lets go of what it held back for the sake of batching.
+func (r *reader) endBatch() {
+	if !r.in.act.batch {
+		return
+	}
+	r.in.act.batch = false
+	r.handler.BatchEnd()
+	c := r.lock()
+	r.enter(c)
+	c.account.show(c.life.dead())
+	if c.life.mute {
+		c.dropOutput()
+	}
+	if c.out.writing || !c.sendable() {
+		c.unlock()
+		return
+	}
+	c.out.writing = true
+	bulk := !c.streams.turns.empty()
+	c.unlock()
+	if bulk {
+		// A lot to write: not at the expense of reading.
+		(*writer)(r).handOver(flusher{})
+		return
+	}
+	(*writer)(r).flush()
+}
+
+// enter charges what the reader has taken. It holds c.
+func (r *reader) enter(c *locked) {
+	c.account.enter(&r.in.act.ledger)
+	r.in.act.broke = c.account.standing(c.cfg.maxHeld()) == bankrupt
+}
+
+// wasQuiet reports whether a read failed because the sweeper wants the reader
+// to look whether it can park; the read is then to be repeated.
+func (r *reader) wasQuiet(err error) bool {
+	if !errors.Is(err, os.ErrDeadlineExceeded) || !r.pulse.quiet.Swap(false) {
+		return false
+	}
+	r.in.swept = false
+	c := r.lock()
+	defer c.unlock()
+	c.wire.resetReadDeadline()
+	return true
+}
+
+func unexpectedEOF(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package h2
+
+import (
+	"time"
+
+	"google.golang.org/grpc/internal/transport/h2/frame"
+)
+
+// terminate ends a connection from outside of its reader, which is made to
+// look, finds the connection dead and tells everyone.
+func (c *Conn) terminate(err error) {
+	l := c.lock()
+	was := l.kill(err)
+	l.unlock()
+	if was == dead {
+		return
+	}
+	parked := c.handle.Close()
+	c.wire.nc.Close()
+	switch {
+	case was == fresh: // nobody else ever will
+		c.tellAll()
+	case parked:
+		c.handle.Wake() // it comes back to clean up
+	}
+}
+
+// kill marks the connection as dead, and returns the stage that ends by it. The first
+// caller's error stands.
+func (c *locked) kill(err error) (was stage) {
+	if was = c.life.kill(); was == dead {
+		return was
+	}
+	c.ending().cause = err
+	c.account.show(true)
+	for _, s := range c.streams.byID {
+		c.streams.stop(s)
+	}
+	c.streams.wakeAll()
+	c.heart.stop()
+	c.end.stopPatience()
+	c.wakeReader()
+	c.dropOutput()
+	c.end.signalFlush()
+	// The reader must not wait for what closing the connection waits for,
+	// such as a TLS alert that nobody reads.
+	c.wire.setReadDeadline(time.Unix(1, 0))
+	return was
+}
+
+// dropOutput frees what is queued, unless the holder of the write token is
+// going to.
+func (c *locked) dropOutput() {
+	if !c.out.writing || c.life.mute {
+		c.out.drop()
+	}
+}
+
+// wakeReader ends the reader's wait for its budget, so that it looks again.
+func (c *locked) wakeReader() {
+	if c.blocked != nil {
+		c.blocked <- struct{}{}
+		c.blocked = nil
+	}
+}
+
+// tellAll tells the owner that the connection is gone, and then its streams. It
+// runs once, on the reader if there ever was one: so nothing else arrives at a
+// Receiver after it, or beside it.
+func (c *Conn) tellAll() {
+	l := c.lock()
+	err, lost := l.end.cause, l.streams.lose()
+	l.unlock()
+	c.handler.Closed(err)
+	for _, s := range lost {
+		s.recv.OnAbort(&StreamError{Code: frame.InternalError, Cause: err})
+	}
+}
+
+// closeLater ends the connection with err, unless the reader does before: after
+// lastFlush, which is as often extended as there was input and extensions are
+// left.
+func (c *locked) closeLater(err error, extensions int) {
+	if c.life.dead() {
+		return
+	}
+	c.pulse.heard.Store(false)
+	conn := (*Conn)(c)
+	c.ending().patience = time.AfterFunc(lastFlush, func() {
+		if extensions > 0 && conn.pulse.heard.Load() {
+			l := conn.lock()
+			defer l.unlock()
+			l.closeLater(err, extensions-1)
+			return
+		}
+		conn.terminate(err)
+	})
+}

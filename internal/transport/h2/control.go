@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package h2
+
+import (
+	"time"
+
+	"google.golang.org/grpc/internal/transport/h2/frame"
+)
+
+func (r *reader) onReset(h frame.Header, p []byte) error {
+	code, err := frame.ParseRSTStream(h, p)
+	if err != nil {
+		return err
+	}
+	c := r.lock()
+	s := c.streams.get(h.StreamID)
+	if s == nil {
+		unopened := c.streams.unopened(h.StreamID)
+		c.unlock()
+		if unopened {
+			return frame.ConnError(frame.ProtocolError, "RST_STREAM on an idle stream")
+		}
+		return r.late()
+	}
+	s.on(recvReset)
+	c.forget(s)
+	c.unlock()
+	s.recv.OnAbort(&StreamError{Code: code, Remote: true, Unprocessed: code == frame.RefusedStream})
+	return nil
+}
+
+func (r *reader) onWindowUpdate(h frame.Header, p []byte) error {
+	inc, err := frame.ParseWindowUpdate(h, p)
+	if err != nil {
+		return err
+	}
+	c := r.lock()
+	if h.StreamID == 0 {
+		defer c.unlock()
+		if err := c.windows.Send().Add(inc); err != nil {
+			return frame.ConnError(frame.FlowControlError, err.Error())
+		}
+		return nil
+	}
+	s := c.streams.get(h.StreamID)
+	if s == nil {
+		unopened := c.streams.unopened(h.StreamID)
+		c.unlock()
+		if unopened {
+			return frame.ConnError(frame.ProtocolError, "WINDOW_UPDATE on an idle stream")
+		}
+		return r.late()
+	}
+	defer c.unlock()
+	if err := s.out.Add(inc); err != nil {
+		return frame.StreamError(h.StreamID, frame.FlowControlError, err.Error())
+	}
+	c.streams.await(s)
+	return nil
+}
+
+func (r *reader) onPing(h frame.Header, p []byte) error {
+	data, err := frame.ParsePing(h, p)
+	if err != nil {
+		return err
+	}
+	if h.Flags.Has(frame.FlagAck) {
+		r.onPingAck(data)
+		return r.in.act.useless()
+	}
+	c := r.lock()
+	c.out.pong(data)
+	r.in.act.caused = true
+	streams, sent := c.streams.open(), c.out.sentWork
+	c.out.sentWork = false
+	c.unlock()
+	if err := r.handler.PingReceived(streams, sent); err != nil || sent {
+		return err // a peer that is being sent to may measure the path
+	}
+	return r.in.act.useless()
+}
+
+// onPingAck takes the answer to a PING of ours. One to keepalive's is input like any other.
+func (r *reader) onPingAck(data [8]byte) {
+	c := r.lock()
+	defer c.unlock()
+	switch data {
+	case bdpPing:
+		if n, grown := c.windows.Answered(time.Now()); grown {
+			c.growWindows(n)
+		}
+	case drainPing:
+		if c.life.drain == announced {
+			time.AfterFunc(drainGrace, (*Conn)(r).drainLate)
+		}
+	}
+}
+
+// growWindows makes n the receive window of the connection and of every stream, as the
+// estimator found that the path can carry it.
+func (c *locked) growWindows(n uint32) {
+	inc, grown := c.windows.Grow(n, c.cfg.ConnWindow, c.streams.receiveWindows())
+	if grown {
+		c.out.settings(frame.Setting{ID: frame.InitialWindowSize, Value: c.windows.Announced()})
+		c.out.windowUpdate(0, inc)
+	}
+}
+
+// onGoAway obeys the peer's GOAWAY: no new streams, and those that it will not
+// look at are over.
+func (r *reader) onGoAway(h frame.Header, p []byte) error {
+	f, err := frame.ParseGoAway(h, p)
+	if err != nil {
+		return err
+	}
+	c := r.lock()
+	lost, err := c.peerLeaves(f)
+	c.unlock()
+	if err != nil {
+		return err
+	}
+	r.handler.GoAway(f.Code, string(f.Debug))
+	for _, s := range lost {
+		c := r.lock()
+		gone := c.streams.get(s.id) != s
+		if !gone {
+			c.abandon(s, lose)
+		}
+		c.unlock()
+		if !gone {
+			s.recv.OnAbort(&StreamError{Code: frame.RefusedStream, Reason: "the peer went away", Remote: true, Unprocessed: true})
+		}
+	}
+	c = r.lock()
+	c.rest()
+	c.unlock()
+	return nil
+}

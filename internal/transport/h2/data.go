@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package h2
+
+import (
+	"google.golang.org/grpc/internal/transport/h2/frame"
+)
+
+// onData moves the payload of a DATA frame, still unread, to its stream.
+func (r *reader) onData(h frame.Header) error {
+	s, err := r.receive(h)
+	if err != nil {
+		if isStreamError(err) {
+			if serr := r.skip(int(h.Length)); serr != nil {
+				return serr
+			}
+		}
+		return err
+	}
+	data, pad, err := r.readPadding(h)
+	if err != nil {
+		return err
+	}
+	if s == nil { // a stream that is over: ours to ignore
+		if err := r.skip(int(data + pad)); err != nil || data > 0 {
+			// How much of it there can be is for the windows to say: a peer
+			// may have thousands of small messages on their way when we end
+			// a stream.
+			return err
+		}
+		return r.late()
+	}
+	fault, err := r.fillBody(s, int(data))
+	if err == nil {
+		err = r.skip(int(pad))
+	}
+	if err != nil {
+		return err
+	}
+	if fault != nil {
+		return r.streamFault(s, fault)
+	}
+	end := h.Flags.Has(frame.FlagEndStream)
+	if extra := h.Length - data; extra > 0 && !end {
+		r.giveBack(s, extra)
+	}
+	if data == 0 && !end {
+		return r.in.act.useless()
+	}
+	r.in.act.nonsense.useful()
+	if end {
+		kind := r.endRemote(s)
+		return r.remoteEnded(s, kind, s.recv.OnEnd())
+	}
+	return nil
+}
+
+// receive counts a DATA frame against the windows and finds its stream: nil for
+// one that is over.
+func (r *reader) receive(h frame.Header) (*stream, error) {
+	c := r.lock()
+	defer c.unlock()
+	r.enter(c)
+	r.in.act.credit = c.account.ahead()
+	if err := r.count(c, h.Length); err != nil {
+		return nil, err
+	}
+	if t := &c.streams; !c.cfg.StaticWindow && c.windows.Sample(h.Length, t.open(), uint64(t.nextLocal)+uint64(t.lastPeer), r.in.act.now) {
+		c.out.ping(bdpPing)
+	}
+	s := c.streams.get(h.StreamID)
+	if s == nil {
+		if c.streams.unopened(h.StreamID) {
+			return nil, frame.ConnError(frame.ProtocolError, "DATA on an idle stream")
+		}
+		return nil, c.streams.checkClosed(h.StreamID)
+	}
+	// "If a DATA frame is received whose stream is not in the 'open' or
+	// 'half-closed (local)' state, the recipient MUST respond with a stream
+	// error of type STREAM_CLOSED", section 6.1.
+	if !s.on(recvData) {
+		return nil, frame.StreamError(h.StreamID, frame.StreamClosed, "DATA after END_STREAM")
+	}
+	if err := s.in.Receive(h.Length); err != nil {
+		return nil, frame.StreamError(h.StreamID, frame.FlowControlError, err.Error())
+	}
+	return s, nil
+}
+
+// count counts n bytes of DATA against the connection's window. It holds c.
+func (r *reader) count(c *locked, n uint32) error {
+	inc, err := c.windows.Arrived(n)
+	if err != nil {
+		return frame.ConnError(frame.FlowControlError, err.Error())
+	}
+	c.account.arrived(n)
+	if inc > 0 {
+		c.out.windowUpdate(0, inc)
+		r.in.act.caused = true
+	}
+	return nil
+}
+
+// skipData is for a DATA frame whose header breaks a rule: it counts all the same.
+func (r *reader) skipData(n uint32) error {
+	c := r.lock()
+	defer c.unlock()
+	return r.count(c, n)
+}
+
+// readPadding reads the pad length, where there is one, and divides the payload.
+func (r *reader) readPadding(h frame.Header) (data, pad uint32, err error) {
+	var padLen byte
+	if h.Flags.Has(frame.FlagPadded) {
+		b, err := r.await(1)
+		if err != nil {
+			return 0, 0, unexpectedEOF(err)
+		}
+		padLen = b[0]
+		r.in.act.rd.Discard(1)
+	}
+	return frame.DataPadding(h, padLen)
+}
+
+// giveBack lets the peer send n bytes more, in place of padding.
+func (r *reader) giveBack(s *stream, n uint32) {
+	c := r.lock()
+	defer c.unlock()
+	if s.state.canRecv() && !c.life.dead() {
+		c.out.windowUpdate(s.id, s.in.Consume(n))
+		r.in.act.caused = true
+	}
+}
+
+// fillBody reads n bytes to where the stream wants them. fault is the stream's
+// objection; the rest is then skipped. What the stream holds for it is charged later.
+func (r *reader) fillBody(s *stream, n int) (fault, err error) {
+	a := r.in.act
+	for n > 0 {
+		arrived := min(a.rd.Buffered(), n)
+		if arrived == 0 {
+			r.endBatch()
+		}
+		p := s.recv.Space(n, max(2*arrived, a.credit))
+		if len(p) == 0 {
+			if _, err := r.await(1); err != nil {
+				return nil, unexpectedEOF(err)
+			}
+			continue
+		}
+		k, err := a.rd.Read(p)
+		grew, fault := s.recv.Filled(k)
+		a.ledger.stream = s
+		a.ledger.body += grew
+		r.resume()
+		if err != nil && !r.wasQuiet(err) {
+			return nil, unexpectedEOF(err)
+		}
+		n -= k
+		if fault != nil {
+			return fault, r.skip(n)
+		}
+	}
+	return nil, nil
+}
+
+// endKind is what the peer's END_STREAM made of a stream.
+type endKind uint8
+
+const (
+	endedHalf  endKind = iota // our side goes on, or was gone before
+	endedBoth                 // it is over, and forgotten
+	endedEarly                // it is over for us; giveUp follows once the Receiver was told
+)
+
+// endRemote follows the peer's END_STREAM on s.
+func (r *reader) endRemote(s *stream) endKind {
+	c := r.lock()
+	defer c.unlock()
+	r.enter(c)
+	if !s.on(recvEnd) {
+		return endedHalf
+	}
+	switch {
+	case s.state == stateClosed:
+		c.forget(s)
+		return endedBoth
+	case c.side.stopsAtEnd():
+		s.on(sendReset) // nothing is sent from here on; giveUp says so
+		c.streams.stop(s)
+		return endedEarly
+	}
+	return endedHalf
+}
+
+// giveUp forgets s, which the peer has ended before we did, and tells it that
+// the rest will not come.
+func (r *reader) giveUp(s *stream) {
+	c := r.lock()
+	c.out.reset(s.id, frame.NoError)
+	c.forget(s)
+	c.unlock()
+}
+
+// remoteEnded follows what the Receiver says to the end of s.
+func (r *reader) remoteEnded(s *stream, kind endKind, err error) error {
+	switch {
+	case err != nil && kind == endedBoth:
+		// There is no stream left to reset, but its Receiver doesn't know.
+		fe := faultOf(err)
+		s.recv.OnAbort(&StreamError{Code: fe.Code, Reason: fe.Reason})
+	case err != nil:
+		return r.streamFault(s, err)
+	case kind == endedEarly:
+		r.giveUp(s)
+	}
+	return nil
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package h2
+
+import (
+	"time"
+
+	"google.golang.org/grpc/internal/transport/h2/frame"
+)
+
+// Drain takes leave of the peer in two steps: streams that are open, or on
+// their way, are served to their end, then the connection closes. code and
+// debug say why.
+func (c *Conn) Drain(code frame.ErrCode, debug string) {
+	l := c.lock()
+	if l.drain(drainReason{code, debug}) {
+		time.AfterFunc(drainPatience, c.drainLate)
+	}
+	l.unlockAndFlush()
+}
+
+// drainLate goes on with the second step, when the peer has answered or does not.
+func (c *Conn) drainLate() {
+	l := c.lock()
+	l.endDrain()
+	l.unlockAndFlush()
+}
+
+// Retire takes no new stream and closes the connection when the last one is
+// gone. The peer is not told before that.
+func (c *Conn) Retire() {
+	l := c.lock()
+	l.leave()
+	l.unlockAndFlush()
+}

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package h2
+
+import (
+	"google.golang.org/grpc/internal/transport/h2/frame"
+	"google.golang.org/grpc/mem"
+)
+
+// minFrame is how much room a parcel has at least that more DATA is added to.
+const minFrame = 1 << 10
+
+// queue takes f for s, unless s can't send it any more.
+func (c *locked) queue(s *stream, f *Frames) error {
+	if !s.state.canSend() || c.life.dead() || s.pending != nil && s.pending.end {
+		f.Data.Free()
+		return ErrStreamDone
+	}
+	return c.encode(s, f)
+}
+
+// encode makes frames of f for s, or queues what the windows do not let through.
+func (c *locked) encode(s *stream, f *Frames) error {
+	if c.life.mute {
+		f.Data.Free()
+		return nil // the reader is about to tell everyone
+	}
+	if f.Optional && !c.sendsAtOnce(s, f) {
+		f.Data.Free()
+		f.HasData, f.Data = false, nil
+	}
+	if f.Headers != nil {
+		end := f.End && !f.HasData && f.Trailers == nil
+		if err := c.encodeHeaders(s, f.Headers, end); err != nil {
+			f.Data.Free()
+			return err
+		}
+		if end {
+			return nil
+		}
+	}
+	if s.pending != nil {
+		s.pending.push(f)
+		return nil
+	}
+	if f.HasData {
+		if !c.encodeData(s, f) {
+			return nil
+		}
+	} else if f.End && f.Trailers == nil && f.Headers == nil {
+		c.out.endOfData(s.id)
+		c.endLocal(s)
+	}
+	if f.Trailers != nil {
+		return c.encodeTrailers(s, f.Trailers)
+	}
+	return nil
+}
+
+// encodeHeaders makes the fields of f a HEADERS frame of s.
+func (c *locked) encodeHeaders(s *stream, f FieldSource, end bool) error {
+	if max := c.out.maxHeaderList; max != noLimit {
+		// The encoder's table can't be rolled back, so the size is counted
+		// before the first field is encoded.
+		if size := listSize(f); size > max {
+			return &ErrHeaderListTooLarge{Size: size, Max: max}
+		}
+	}
+	c.out.headers(s.id, f, end)
+	if end {
+		c.endLocal(s)
+	} else {
+		s.on(sendHeaders)
+	}
+	c.out.freezeIfSlim()
+	return nil
+}
+
+// encodeTrailers ends s. If the peer does not take that many fields s is reset.
+func (c *locked) encodeTrailers(s *stream, f FieldSource) error {
+	err := c.encodeHeaders(s, f, true)
+	if err != nil {
+		c.reset(s, frame.InternalError)
+	}
+	return err
+}
+
+// sendsAtOnce reports whether the windows and the parcel allow all of the message in f.
+func (c *locked) sendsAtOnce(s *stream, f *Frames) bool {
+	size := len(f.Prefix) + f.Data.Len()
+	return s.pending == nil && c.streams.turns.empty() && size <= c.cfg.maxParcel()-len(c.out.buf.b) && size <= frame.MinMaxFrameSize &&
+		uint32(size) <= s.out.Available(c.windows.Send())
+}
+
+// encodeData makes frames of the message in f as far as the windows and the parcel
+// allow, and queues the rest. It reports whether all of it is encoded.
+func (c *locked) encodeData(s *stream, f *Frames) bool {
+	if !c.sendsAtOnce(s, f) {
+		s.pending = &sendQueue{}
+		s.pending.push(f)
+		c.streams.await(s)
+		return false
+	}
+	size := len(f.Prefix) + f.Data.Len()
+	s.out.Take(c.windows.Send(), uint32(size))
+	s.on(sendData)
+	c.out.sentWork = true
+	end := f.End && f.Trailers == nil
+	b := frame.AppendDataHeader(c.out.room(size), s.id, size, end)
+	b = append(b, f.Prefix[:]...)
+	for _, d := range f.Data {
+		b = append(b, d.ReadOnlyData()...)
+		d.Free()
+	}
+	c.out.buf.b = b
+	if end {
+		c.endLocal(s)
+	}
+	return true
+}
+
+// tailed is how a parcel ends whose last frame has an uncopied tail.
+type tailed struct {
+	tail  []byte
+	ref   mem.Buffer
+	last  *stream // if nothing more waits on it, for sentAll once the parcel is taken
+	ended bool
+}
+
+// fill moves waiting DATA into the parcel, one frame from each stream in turn.
+//
+// A frame with an uncopied tail ends the parcel.
+func (c *locked) fill() (t tailed) {
+	turns := &c.streams.turns
+	for !turns.empty() {
+		room := c.cfg.maxParcel() - len(c.out.buf.b) - frame.HeaderLen
+		if room < minFrame {
+			return t
+		}
+		s := turns.head
+		q := s.pending
+		n := min(q.size, int(s.out.Available(c.windows.Send())), int(c.out.maxFrame), room)
+		if n == 0 && q.size > 0 {
+			if s.out.Window() > 0 {
+				return t // the connection's window is used up
+			}
+			turns.remove(s)
+			continue
+		}
+		n, copied := q.divide(n)
+		s.out.Take(c.windows.Send(), uint32(n))
+		s.on(sendData)
+		c.out.sentWork = true
+		last := n == q.size
+		end := last && q.end && q.trailers == nil
+		b := frame.AppendDataHeader(c.out.room(copied), s.id, n, end)
+		c.out.buf.b = q.appendTo(b, copied)
+		if copied < n {
+			t.tail, t.ref = q.takeTail(n - copied)
+		}
+		if q.size < sendBuffer {
+			s.signalSpace()
+		}
+		switch {
+		case !last:
+			turns.rotate()
+		case t.ref != nil:
+			t.last, t.ended = s, end
+		default:
+			c.sentAll(s, end)
+		}
+		if t.ref != nil {
+			return t
+		}
+	}
+	return t
+}
+
+// sentAll follows the last byte that waited on s.
+func (c *locked) sentAll(s *stream, ended bool) {
+	c.streams.turns.remove(s)
+	trailers := s.pending.trailers
+	s.pending = nil
+	switch {
+	case ended:
+		c.endLocal(s)
+	case trailers != nil:
+		// A failure here has reset the stream; the caller of Send is gone.
+		_ = c.encodeTrailers(s, trailers)
+	}
+}

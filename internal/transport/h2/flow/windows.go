@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package flow
+
+import (
+	"iter"
+	"time"
+)
+
+// Windows are those of a connection: its own two, what the two of each stream begin
+// with, and what is known of the path.
+type Windows struct {
+	recv Inflow
+	send Outflow
+	bdp  *BDP // nil until DATA arrives
+
+	peer      uint32 // the peer's SETTINGS_INITIAL_WINDOW_SIZE
+	announced uint32 // ours
+	granted   uint32 // what new streams grant: more than announced until that is acknowledged
+	unacked   int16  // SETTINGS of ours that are not acknowledged
+}
+
+// NewWindows are those of a connection that is going to announce initial as the receive
+// window of its streams.
+func NewWindows(initial uint32) Windows {
+	return Windows{
+		recv:      NewInflow(DefaultWindow),
+		send:      NewOutflow(DefaultWindow),
+		peer:      DefaultWindow,
+		announced: initial,
+		granted:   max(initial, DefaultWindow),
+	}
+}
+
+// Stream returns the windows that a stream begins with.
+func (w *Windows) Stream() (in Inflow, out Outflow) {
+	return NewInflow(w.granted), NewOutflow(w.peer)
+}
+
+// Send is the window in which streams may send together.
+func (w *Windows) Send() *Outflow { return &w.send }
+
+// Recv returns how many bytes the peer may send on all streams together.
+func (w *Windows) Recv() uint32 { return w.recv.Window() }
+
+// Announced returns the receive window that our SETTINGS say streams have.
+func (w *Windows) Announced() uint32 { return w.announced }
+
+// SetRecv makes n the connection's receive window, and returns the increment to send.
+func (w *Windows) SetRecv(n uint32) (increment uint32) { return w.recv.SetTarget(n) }
+
+// Arrived counts n bytes of DATA against the connection's window, and gives them back at
+// once: a stream that is not read must not hold up the others, and is bounded by its own
+// window. It returns the increment to send.
+func (w *Windows) Arrived(n uint32) (increment uint32, err error) {
+	if err := w.recv.Receive(n); err != nil {
+		return 0, err
+	}
+	return w.recv.Consume(n), nil
+}
+
+// SetPeerInitial obeys the peer's SETTINGS_INITIAL_WINDOW_SIZE, and returns by how much
+// the send windows of the streams change: section 6.9.2.
+func (w *Windows) SetPeerInitial(n uint32) (delta int64) {
+	delta = int64(n) - int64(w.peer)
+	w.peer = n
+	return delta
+}
+
+// SettingsSent and SettingsAcked follow our SETTINGS. Only from the acknowledgement on
+// does the peer have to keep to an initial window that was lowered: what the receive
+// windows of the streams change by is in delta. Of what was never sent ok is false.
+func (w *Windows) SettingsSent() { w.unacked++ }
+
+// SettingsAcked is described with SettingsSent.
+func (w *Windows) SettingsAcked() (delta int64, ok bool) {
+	if w.unacked == 0 {
+		return 0, false
+	}
+	w.unacked--
+	delta = min(int64(w.announced)-int64(w.granted), 0)
+	w.granted = min(w.granted, w.announced)
+	return delta, true
+}
+
+// Sample counts n bytes of DATA for the estimate of the path. If it returns true the
+// caller sends a PING, and says Answered when its answer is there. open and opened are as
+// [BDP.Streams] has them.
+func (w *Windows) Sample(n uint32, open int, opened uint64, now time.Time) (ping bool) {
+	if w.bdp == nil {
+		b := NewBDP(w.announced)
+		w.bdp = &b
+	}
+	w.bdp.Streams(open, opened, now)
+	return w.bdp.Received(n, now)
+}
+
+// Answered ends a sample, and returns the window that the path can carry, if that is
+// larger than before.
+func (w *Windows) Answered(now time.Time) (window uint32, grown bool) {
+	if w.bdp == nil {
+		return 0, false
+	}
+	return w.bdp.Acked(now)
+}
+
+// Grow makes n, or as much of it as there can be, the receive window of every stream, and
+// the connection's, which is at least atLeast. It is less where a stream's window, which
+// may be wide for one large message, would pass 2^31-1: the peer would have to close the
+// connection. If it returns true the caller announces what Announced then returns, and
+// sends the increment for the connection, unless that is 0.
+func (w *Windows) Grow(n, atLeast uint32, streams iter.Seq[*Inflow]) (increment uint32, grown bool) {
+	for in := range streams {
+		n = uint32(min(int64(n), int64(w.granted)+in.Headroom()))
+	}
+	if n <= w.announced {
+		return 0, false
+	}
+	delta := int64(n) - int64(w.granted)
+	w.announced, w.granted = n, max(n, w.granted)
+	w.SettingsSent()
+	if delta > 0 { // else they have as much already
+		for in := range streams {
+			_ = in.AdjustInitial(delta) // there is room
+		}
+	}
+	return w.recv.SetTarget(max(n, atLeast)), true
+}
+
+// Rest drops what is only worth keeping between the bursts of a long path.
+func (w *Windows) Rest() {
+	if w.bdp != nil && !w.bdp.Sampling() {
+		w.bdp = nil
+	}
+}

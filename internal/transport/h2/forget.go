@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package h2
+
+import (
+	"google.golang.org/grpc/internal/clock"
+	"google.golang.org/grpc/internal/transport/h2/frame"
+)
+
+// endLocal follows our END_STREAM on s.
+func (c *locked) endLocal(s *stream) {
+	s.on(sendEnd)
+	switch {
+	case s.state == stateClosed:
+		c.forget(s)
+	case c.side.resetsUnread():
+		c.reset(s, frame.NoError)
+	}
+}
+
+// reset ends s on both sides at once, and tells the peer.
+func (c *locked) reset(s *stream, code frame.ErrCode) {
+	c.out.reset(s.id, code)
+	c.abandon(s, sendReset)
+}
+
+// abandon ends s on both sides at once, for what ev says.
+func (c *locked) abandon(s *stream, ev streamEvent) {
+	if s.state.canRecv() {
+		c.streams.cutOff.grow(s.id)
+	}
+	s.on(ev)
+	c.forget(s)
+}
+
+// forget takes s, which is over on both sides, out of the table, and settles what it
+// leaves behind.
+func (c *locked) forget(s *stream) {
+	c.streams.stop(s)
+	if !c.streams.remove(s) {
+		return
+	}
+	if s.opener != c.side && !s.handled {
+		s.counted = true
+		c.streams.handlers.outlives()
+	} else {
+		c.account.settle(s)
+	}
+	if s.opener != c.side {
+		c.wakeReader() // there may be a place now
+	}
+	if c.streams.open() == 0 {
+		c.lastStreamGone()
+	}
+}
+
+func (c *locked) lastStreamGone() {
+	if c.cfg.TrackIdle {
+		c.streams.since = clock.Now()
+	}
+	if c.out.slim {
+		c.streams.trim()
+	}
+	c.rest()
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package h2
+
+import "google.golang.org/grpc/mem"
+
+// Frames is what one call of Send puts on the wire in one piece: a header
+// block, a message, trailers, each of them optional.
+type Frames struct {
+	Headers FieldSource
+
+	// Prefix precedes Data in the same body. Data is given to the connection,
+	// which frees it in every case.
+	Prefix  [5]byte
+	HasData bool
+	Data    mem.BufferSlice
+	// Optional says that the body is left out unless all of it can be encoded at once:
+	// it never waits for a window.
+	Optional bool
+
+	Trailers FieldSource // end the stream
+	End      bool        // END_STREAM on whatever comes last
+}
+
+// ends reports whether the local side is done once the frames are sent.
+func (f *Frames) ends() bool { return f.End || f.Trailers != nil }

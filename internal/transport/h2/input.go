@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package h2
+
+import (
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/internal/clock"
+	"google.golang.org/grpc/internal/park"
+	"google.golang.org/grpc/internal/readyreader"
+	"google.golang.org/grpc/internal/transport/h2/frame"
+	"google.golang.org/grpc/internal/transport/h2/hpack"
+	"google.golang.org/grpc/mem"
+)
+
+// input is what the reader has of its own. What it writes for each frame is in act:
+// whoever else uses the connection would wait for the cache line.
+type input struct {
+	act     *active     // what only a connection with input needs
+	reading frozen      // while there is none: the decoder's state
+	kept    *hpack.Kept // and what streams hold of it; mostly nil
+	lasting lasting     // and what else must last
+
+	gotPreface bool // the peer's first SETTINGS arrived
+	parks      bool // the connection can be parked: act's rd is a Pollable
+	swept      bool // the sweeper watches the connection
+}
+
+// active is what a connection needs while there is input: it is taken from a
+// pool when input comes, and given back when the connection parks.
+type active struct {
+	lasting
+	rd      readyreader.Buffered
+	dec     hpack.Decoder
+	entry   park.Entry    // in the process's sweeper
+	wake    chan struct{} // what the reader waits on in waitForBudget
+	headers HeaderBlock
+	memos   memos
+	frags   fragments
+	large   pile // a frame that is larger than the read buffer need be
+	ledger  ledger
+	credit  int       // what may be reserved for the DATA frame at hand, whether or not it has come
+	now     time.Time // when the batch began
+
+	batch  bool // frames were read since the last BatchEnd
+	caused bool // something was queued for the peer's sake
+	broke  bool // more than twice the bound is held, or was a moment ago
+}
+
+// lasting is what of active is kept while a connection is parked.
+type lasting struct {
+	nonsense nonsense
+	opened   uint32 // what late has seen of the table's ids
+}
+
+var actives = sync.Pool{New: func() any { return new(active) }}
+
+// activate gets ready to read nc.
+func (in *input) activate(nc *wire, cfg *Config) {
+	a := actives.Get().(*active)
+	a.rd = readyreader.New(nc.nc, readOptions(nc, cfg))
+	a.lasting = in.lasting
+	if in.reading.fresh() {
+		a.dec.Reset(cfg.Kinds)
+	} else {
+		a.dec.Thaw(in.reading.state.Value(), cfg.Kinds)
+		a.dec.Restore(in.kept)
+		in.kept = nil
+	}
+	in.act = a
+}
+
+// freeze keeps of act what must last. streams says that there are some, which may refer to
+// what the decoder has.
+func (in *input) freeze(streams bool) {
+	var scratch [512]byte
+	in.reading = freeze(in.act.dec.Freeze(scratch[:0]))
+	if streams {
+		in.kept = in.act.dec.Keep()
+	}
+	in.lasting = in.act.lasting
+}
+
+// release gives act back, less what grew large.
+func (in *input) release(pool mem.BufferPool) {
+	a := in.act
+	in.act = nil
+	park.ProcessSweeper().Remove(&a.entry)
+	a.rd.Release()
+	a.rd = nil
+	if a.dec.Cap() > maxPooledTable {
+		a.dec = hpack.Decoder{}
+	}
+	a.dec.Reset(nil) // others have no use for what was shared
+	a.headers.list.Reset(0)
+	a.headers.list.Release()
+	a.headers.slot, a.headers.memo, a.headers.held = nil, nil, nil
+	a.ledger = ledger{}
+	a.broke = false
+	a.frags.drop(pool) // a connection may end in the middle of a field block
+	a.frags.charged = 0
+	a.batch, a.caused = false, false
+	a.wake = nil // a channel may belong to a synctest bubble
+	a.memos.clear()
+	actives.Put(a)
+}
+
+func readOptions(nc *wire, cfg *Config) readyreader.Options {
+	return readyreader.Options{
+		Pool:   cfg.Pool,
+		Size:   max(cfg.ReadBuffer, frame.HeaderLen+frame.MinMaxFrameSize),
+		Pooled: cfg.Pooled,
+		Writer: nc.try,
+	}
+}
+
+// atBoundary reports whether nothing is in hand that can't be given back. Elsewhere the
+// sweeper is not asked: it could only wake the reader, again and again, for as long as
+// the peer keeps the rest to itself. The next frame asks.
+func (in *input) atBoundary() bool {
+	return in.act.rd.Buffered() == 0 && in.gotPreface && in.act.frags.id == 0
+}
+
+// useless records a frame that served nothing; an error ends the connection.
+func (a *active) useless() error {
+	return a.nonsense.useless(time.Duration(clock.At(a.now)))
+}
+
+// decode reads a whole field block into headers.
+func (a *active) decode(block []byte, maxList uint32) error {
+	b := &a.headers
+	gen := a.dec.Generation()
+	if s := a.memos.find(block, gen); s != nil {
+		b.list.Reset(0)
+		b.slot, b.memo, b.held = nil, s.memo, s.shared
+		return nil
+	}
+	b.slot, b.memo, b.held = nil, nil, nil
+	b.list.Reset(maxList)
+	if err := a.dec.Decode(block, &b.list); err != nil {
+		return undecodable(err)
+	}
+	if a.dec.Generation() == gen && len(block) <= memoMaxSize && !b.list.TooLarge() {
+		b.slot, a.ledger.lost = a.memos.claim(block, gen)
+	}
+	return nil
+}
+
+// decodeFragments is decode for a block that came in several frames. Of a large one each
+// part is given back as soon as it is decoded, and the list grows only once.
+func (a *active) decodeFragments(maxList uint32, pool mem.BufferPool) error {
+	f := &a.frags
+	if len(f.parts) <= 1 {
+		return a.decode(f.join(pool), maxList)
+	}
+	b := &a.headers
+	b.slot, b.memo, b.held = nil, nil, nil
+	b.list.Reset(maxList)
+	d := partDecoder{dec: &a.dec, list: &b.list, pool: pool, left: f.size}
+	defer d.close()
+	for f.size > 0 {
+		part := f.shift()
+		err := d.add(*part)
+		pool.Put(part)
+		if err != nil {
+			return undecodable(err)
+		}
+		d.reserve()
+	}
+	return nil
+}
+
+// undecodable is err, of the HPACK decoder, for the connection.
+func undecodable(err error) error {
+	// "A decoding error in a field block MUST be treated as a connection
+	// error of type COMPRESSION_ERROR", section 4.3.
+	return frame.ConnError(frame.CompressionError, err.Error())
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package h2
+
+import "bytes"
+
+const (
+	memoSlots   = 8
+	memoMaxSize = 512     // of a block in bytes
+	memoMaxHeld = 2 << 10 // of what is made of it: a byte of a block can stand for thousands
+)
+
+// memos remembers the last few field blocks that changed nothing in the HPACK
+// table, and what the role made of them: calls of one method look the same
+// again and again. Owned by the reader.
+type memos struct {
+	slot [memoSlots]memoSlot
+	turn int
+}
+
+type memoSlot struct {
+	block  []byte
+	gen    uint64 // of the HPACK table the block was read with
+	memo   any
+	shared *Shared // what memo takes
+}
+
+func (m *memos) find(block []byte, gen uint64) *memoSlot {
+	for i := range m.slot {
+		s := &m.slot[i]
+		if s.gen == gen && s.memo != nil && bytes.Equal(s.block, block) {
+			return s
+		}
+	}
+	return nil
+}
+
+// claim returns a slot for block, the oldest one, and what the memo took that was there.
+func (m *memos) claim(block []byte, gen uint64) (s *memoSlot, lost *Shared) {
+	s = &m.slot[m.turn]
+	m.turn = (m.turn + 1) % memoSlots
+	s.block = append(s.block[:0], block...)
+	s.gen = gen
+	lost = s.shared
+	s.memo, s.shared = nil, nil
+	return s, lost
+}
+
+// clear forgets them all.
+func (m *memos) clear() {
+	for i := range m.slot {
+		s := &m.slot[i]
+		s.block, s.memo, s.shared, s.gen = s.block[:0], nil, nil, 0
+	}
+}

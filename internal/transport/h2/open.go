@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package h2
+
+import (
+	"syscall"
+
+	"google.golang.org/grpc/internal/clock"
+	"google.golang.org/grpc/internal/park"
+	"google.golang.org/grpc/internal/readyreader"
+	"google.golang.org/grpc/internal/warm"
+)
+
+// Start sends the preface and begins to read, on a goroutine of its own.
+func (c *Conn) Start() {
+	c.initParking()
+	l := c.lock()
+	l.streams.since = clock.Now()
+	if !l.life.start() {
+		l.unlock()
+		return // closed before it began, and told so
+	}
+	l.sendPreface()
+	l.unlockAndFlush()
+	warm.Go((*reader)(c))
+}
+
+func (c *Conn) initParking() {
+	if _, ok := readyreader.Socket(c.wire.nc, readOptions(&c.wire, c.cfg)); ok && park.Supported() && !warm.InBubble() {
+		c.in.parks = true
+		c.handle.Init((*parkedConn)(c))
+		return
+	}
+	c.handle.Init(nil)
+}
+
+// parkedConn is the connection as the poller knows it.
+type parkedConn Conn
+
+// RawConn implements park.Owner.
+func (p *parkedConn) RawConn() syscall.RawConn {
+	rc, _ := readyreader.Socket(p.wire.nc, readOptions(&p.wire, p.cfg))
+	return rc
+}
+
+// Wake implements park.Owner: there is input, or the end of it.
+func (p *parkedConn) Wake() { warm.Go((*reader)(p)) }
+
+// Open gives s the next stream id and sends f, which has Headers, as its
+// beginning, in one piece. It may wait for a place under the peer's limit of
+// streams, first come first served; done ends the wait. If Open fails with
+// another error than for trailers, the peer has seen nothing of s. f's data is
+// freed in every case.
+func (c *Conn) Open(s *Stream, f Frames, done <-chan struct{}) error {
+	if f.Headers == nil {
+		f.Data.Free()
+		return ErrStreamDone // nothing else opens a stream
+	}
+	l := c.lock()
+	if err := l.awaitPlace(done); err != nil {
+		l.unlockAndFlush()
+		f.Data.Free()
+		return err
+	}
+	s.conn = c
+	l.streams.begin(&s.stream, l.streams.nextLocal, c.side, &l.windows)
+	err := l.encode(&s.stream, &f)
+	if s.state == stateIdle { // the id is still unused
+		l.streams.remove(&s.stream)
+		l.unlock()
+		return err
+	}
+	l.streams.takeID()
+	l.streamOpened()
+	l.unlockAndFlush()
+	return err
+}
+
+// awaitPlace waits until another stream of ours may be opened. mu is released for the
+// wait itself.
+func (c *locked) awaitPlace(done <-chan struct{}) error {
+	for may := c.streams.canOpen(); ; {
+		if err := c.mayOpen(); err != nil || may {
+			return err
+		}
+		w := c.streams.wait()
+		c.mu.Unlock()
+		select {
+		case <-w.ready:
+			c.mu.Lock()
+			may = c.streams.claim()
+		case <-done:
+			c.mu.Lock()
+			c.streams.abandon(w)
+			return ErrNoPlace
+		}
+	}
+}
+
+func (c *locked) mayOpen() error {
+	switch {
+	case c.life.dead():
+		return c.end.cause
+	case !c.life.opens():
+		return ErrDraining
+	case c.streams.exhausted():
+		c.leave()
+		return ErrDraining
+	}
+	return nil
+}
+
+// Close ends the connection at once. Its streams are told err, by the reader.
+func (c *Conn) Close(err error) {
+	if err == nil {
+		err = ErrClosed
+	}
+	c.terminate(err)
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package h2
+
+import (
+	"math"
+
+	"google.golang.org/grpc/internal/transport/h2/frame"
+	"google.golang.org/grpc/internal/transport/h2/hpack"
+)
+
+// The PINGs we send are told apart by their eight bytes.
+var (
+	bdpPing   = [8]byte{'b', 'd', 'p'}
+	alivePing = [8]byte{'a', 'l', 'i', 'v', 'e'}
+	drainPing = [8]byte{'d', 'r', 'a', 'i', 'n'}
+)
+
+// noLimit is a limit that the peer did not set.
+const noLimit = math.MaxUint32
+
+// output is what is to be written, and who writes it. Guarded by Conn.mu.
+type output struct {
+	cfg     *Config
+	buf     outbuf // frames in wire format
+	coder   *coder // what encodes header blocks; nil while the connection is parked
+	sending frozen // its state, meanwhile
+
+	replies int32 // frames in buf that the peer caused
+	updates int32 // window updates in buf: they are counted apart
+
+	// What the peer's SETTINGS say.
+	maxFrame      uint32
+	maxHeaderList uint32
+
+	writing  bool // somebody holds the write token
+	slim     bool // the connection is parked, or about to
+	sentWork bool // HEADERS or DATA were encoded since the peer's last PING
+}
+
+func newOutput(cfg *Config) output {
+	return output{cfg: cfg, maxFrame: frame.MinMaxFrameSize, maxHeaderList: noLimit}
+}
+
+// unsent reports whether anything was not handed to the system yet.
+func (o *output) unsent() bool { return o.writing || !o.buf.empty() }
+
+// drop frees what is queued.
+func (o *output) drop() {
+	o.buf.free(o.cfg.Pool)
+	o.replies, o.updates = 0, 0
+}
+
+// take hands over what is queued to who writes it.
+func (o *output) take() outbuf {
+	b := o.buf
+	o.buf = outbuf{}
+	o.replies, o.updates = 0, 0
+	return b
+}
+
+// full reports whether the peer has made us queue so much, where streams are open, that we
+// had better not read on; opening says that it wants to open one more, and so to be sent
+// more.
+func (o *output) full(streams int, opening bool) bool {
+	return o.replies > maxReplies || int(o.updates) > maxUpdates+updatesPerStream*streams ||
+		opening && len(o.buf.b) > maxOutput
+}
+
+// room returns the frames, with room for one more of n bytes behind its header.
+func (o *output) room(n int) []byte {
+	o.buf.reserve(frame.HeaderLen+n, o.cfg.Pool)
+	return o.buf.b
+}
+
+func (o *output) preface() {
+	o.buf.b = append(o.room(len(frame.ClientPreface)), frame.ClientPreface...)
+}
+
+func (o *output) settings(list ...frame.Setting) {
+	o.buf.b = frame.AppendSettings(o.room(6*len(list)), list...)
+}
+
+func (o *output) settingsAck() {
+	o.buf.b = frame.AppendSettingsAck(o.room(0))
+	o.replies++
+}
+
+func (o *output) ping(data [8]byte) { o.buf.b = frame.AppendPing(o.room(8), false, data) }
+
+func (o *output) pong(data [8]byte) {
+	o.buf.b = frame.AppendPing(o.room(8), true, data)
+	o.replies++
+}
+
+func (o *output) windowUpdate(id, inc uint32) {
+	if inc > 0 {
+		o.buf.b = frame.AppendWindowUpdate(o.room(4), id, inc)
+		o.updates++
+	}
+}
+
+func (o *output) reset(id uint32, code frame.ErrCode) {
+	o.buf.b = frame.AppendRSTStream(o.room(4), id, code)
+}
+
+func (o *output) goAway(last uint32, code frame.ErrCode, debug string) {
+	o.buf.adopt(frame.AppendGoAway(o.room(256), last, code, []byte(debug)), o.cfg.Pool)
+}
+
+// endOfData is the empty DATA frame that ends a stream.
+func (o *output) endOfData(id uint32) { o.buf.b = frame.AppendDataHeader(o.room(0), id, 0, true) }
+
+// headers encodes the fields of f.
+func (o *output) headers(id uint32, f FieldSource, end bool) {
+	o.sentWork = true
+	o.buf.reserve(1<<10, o.cfg.Pool)
+	start := len(o.buf.b)
+	e := o.encoder()
+	w := fieldWriters.Get().(*FieldWriter)
+	*w = FieldWriter{enc: &e.enc, buf: e.enc.Begin(frame.ReserveHeaders(o.buf.b)), seen: &e.seen}
+	f.AppendFields(w)
+	o.buf.adopt(frame.FinishHeaders(w.buf, start, id, end, o.maxFrame), o.cfg.Pool)
+	*w = FieldWriter{}
+	fieldWriters.Put(w)
+}
+
+// encoder returns the coder, taking it out of the ice if need be.
+func (o *output) encoder() *coder {
+	if o.coder == nil {
+		e := coders.Get().(*coder)
+		if o.sending.fresh() {
+			e.enc.Init(hpack.MaxEncoderTable)
+		} else {
+			e.enc.Thaw(o.sending.state.Value())
+		}
+		o.coder = e
+	}
+	return o.coder
+}
+
+// freeze keeps what the coder knows, and gives it back.
+func (o *output) freeze() {
+	e := o.coder
+	if e == nil {
+		return
+	}
+	var scratch [512]byte
+	o.sending = freeze(e.enc.Freeze(scratch[:0]))
+	o.dropCoder()
+}
+
+// freezeIfSlim is for what is sent while nobody reads: nobody else would.
+func (o *output) freezeIfSlim() {
+	if o.slim {
+		o.freeze()
+	}
+}
+
+func (o *output) dropCoder() {
+	e := o.coder
+	if e == nil {
+		return
+	}
+	o.coder = nil
+	if e.enc.Cap() <= maxPooledTable {
+		e.seen = seenFields{}
+		coders.Put(e)
+	}
+}

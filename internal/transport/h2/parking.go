@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package h2
+
+import (
+	"errors"
+
+	"google.golang.org/grpc/internal/park"
+	"google.golang.org/grpc/internal/readyreader"
+	"google.golang.org/grpc/internal/transport/h2/frame"
+)
+
+// Parking. A reader that has found nothing to read for one to two periods of
+// the sweeper, and stands at a frame boundary with nothing buffered, gives back
+// what the connection needs only while there is input, parks, and returns. The
+// poller, or whoever needs the reader, starts it again. Open streams do not
+// keep a connection awake; bytes in hand do.
+
+// errParked ends the frame loop of a reader that has given its role away.
+var errParked = errors.New("parked")
+
+// sweptConn is the connection as what the sweeper watches.
+type sweptConn Conn
+
+// Quiet implements park.Quieter: it takes the reader out of its wait.
+func (q *sweptConn) Quiet() { q.wire.interrupt(&q.pulse.quiet) }
+
+// awaitHeader waits for the next frame, parking when that takes long.
+func (r *reader) awaitHeader() ([]byte, error) {
+	for {
+		if r.in.act.rd.Buffered() < frame.HeaderLen {
+			r.endBatch()
+			if r.in.atBoundary() {
+				r.watch()
+			}
+		}
+		b, err := r.in.act.rd.Peek(frame.HeaderLen)
+		if err == nil {
+			r.resume()
+			return b, nil
+		}
+		if !r.wasQuiet(err) {
+			return nil, err
+		}
+		if !r.in.atBoundary() {
+			continue // more came since the sweeper was asked
+		}
+		if err := r.park(); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// watch makes sure that the sweeper looks at a connection that could park. Before the
+// peer's SETTINGS it must not: the end of the preface's time limit would lift the
+// sweeper's deadline before the reader has met it.
+func (r *reader) watch() {
+	if r.in.parks && !r.in.swept {
+		r.in.swept = true
+		park.ProcessSweeper().Add(&r.in.act.entry, (*sweptConn)(r))
+	}
+}
+
+// park returns errParked if the reader's role is gone, nil if there is
+// something to do first.
+func (r *reader) park() error {
+	rd := r.in.act.rd.(readyreader.Pollable)
+	if _, err := rd.TryPeek(frame.HeaderLen); !errors.Is(err, readyreader.ErrWouldBlock) || rd.Buffered() > 0 {
+		return nil // input came meanwhile, or the end of it, which a read will tell
+	}
+	r.slim()
+	switch err := r.handle.Park(); {
+	case err == nil:
+		return errParked
+	case errors.Is(err, park.ErrKicked), errors.Is(err, park.ErrClosed):
+		// Look again: whoever kicked left something.
+	default:
+		r.in.parks = false // it waits in a read, as other connections do
+	}
+	r.activate()
+	return nil
+}
+
+// activate takes what a connection needs while there is input.
+func (r *reader) activate() {
+	r.in.activate(&r.wire, r.cfg)
+	c := r.lock()
+	c.out.slim = false
+	c.unlock()
+}
+
+// slim gives back what a parked connection does not need.
+func (r *reader) slim() {
+	c := r.lock()
+	streams := c.streams.open() > 0
+	c.unlock()
+	r.in.freeze(streams)
+	r.forgetMemos()
+	r.in.release(r.cfg.Pool)
+	r.wire.releaseIdle()
+	c = r.lock()
+	defer c.unlock()
+	c.out.slim = true
+	c.out.freeze()
+	c.windows.Rest()
+	c.streams.trim()
+}
+
+// forgetMemos is for a reader that is about to go.
+func (r *reader) forgetMemos() {
+	c := r.lock()
+	defer c.unlock()
+	r.enter(c)
+	for i := range r.in.act.memos.slot {
+		c.account.drop(r.in.act.memos.slot[i].shared)
+	}
+	r.in.act.memos.clear()
+	c.account.show(c.life.dead())
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package h2
+
+import (
+	"math"
+	"time"
+
+	"google.golang.org/grpc/internal/transport/h2/frame"
+)
+
+// do is what the connection does about what happened in its life. What it queues is for
+// the caller to flush.
+func (c *locked) do(d duty) {
+	if d.has(sayAnnouncement) {
+		e := c.ending()
+		c.out.goAway(math.MaxInt32, e.reason.code, e.reason.debug)
+		c.out.ping(drainPing)
+	}
+	if d.has(sayFarewell) {
+		e := c.ending()
+		e.lastSaid = c.streams.lastPeer
+		c.out.goAway(e.lastSaid, e.reason.code, e.reason.debug)
+	}
+	if d.has(refuseWaiters) {
+		c.streams.wakeAll()
+	}
+	if d.has(part) {
+		c.out.writing = true // for good
+		c.wakeReader()
+		go (*Conn)(c).part()
+	}
+}
+
+// rest ends a connection that is on its way out and has nothing left to do, as soon as all
+// is written: it is called again when the writer stops.
+func (c *locked) rest() { c.do(c.life.rest(c.streams.open(), c.out.unsent())) }
+
+// leave makes the connection end when its last stream has, and no other stream
+// of ours begin.
+func (c *locked) leave() {
+	c.do(c.life.leave())
+	c.rest()
+}
+
+// drain is the first step of taking leave, and reports whether it was: both GOAWAYs will
+// say why.
+func (c *locked) drain(why drainReason) bool {
+	d := c.life.announce()
+	if d == 0 {
+		return false
+	}
+	c.ending().reason = why
+	c.do(d)
+	return true
+}
+
+// endDrain is the second.
+func (c *locked) endDrain() {
+	if d := c.life.endDrain(); d != 0 {
+		c.do(d)
+		c.rest()
+	}
+}
+
+// part closes a connection on which everything was said. A server lets the
+// client hang up first, for a while: if it closed its socket with input unread,
+// the system would take back replies that the client has not read yet.
+func (c *Conn) part() {
+	if c.side == Client || !c.wire.closeWrite() {
+		c.terminate(ErrDrained)
+		return
+	}
+	l := c.lock()
+	defer l.unlock()
+	l.closeLater(ErrDrained, partingPatience)
+}
+
+// sayGoAway tells the peer which rule it broke. done is closed when that is with the
+// system, or can't be; nil if there is nobody to tell.
+func (c *locked) sayGoAway(ce *ConnError) (done <-chan struct{}) {
+	can, said := c.life.breakOff()
+	if !can {
+		return nil
+	}
+	c.do(refuseWaiters)
+	last := c.streams.lastPeer
+	if said {
+		// "Endpoints MUST NOT increase the value they send in the last stream
+		// identifier", section 6.8.
+		last = c.end.lastSaid
+	}
+	c.out.goAway(last, ce.Code, ce.Reason)
+	flushed := make(chan struct{})
+	c.ending().flushDone = flushed
+	c.wire.nc.SetWriteDeadline(time.Now().Add(lastFlush))
+	return flushed
+}
+
+// peerLeaves obeys the peer's GOAWAY f. It returns the streams that the peer will not look
+// at.
+func (c *locked) peerLeaves(f frame.GoAwayFrame) (lost []*stream, err error) {
+	if c.life.peerLeft && f.LastStreamID > c.end.lastAccepted {
+		// "Endpoints MUST NOT increase the value they send in the last stream
+		// identifier", section 6.8.
+		return nil, frame.ConnError(frame.ProtocolError, "a later GOAWAY names a higher last stream")
+	}
+	c.ending().lastAccepted = f.LastStreamID
+	if f.Code != frame.NoError {
+		c.end.goAwayCause = &ConnError{Code: f.Code, Reason: string(f.Debug), Remote: true}
+	}
+	c.do(c.life.peerLeaves(c.side))
+	for id, s := range c.streams.byID {
+		if c.side.opens(id) && id > f.LastStreamID {
+			lost = append(lost, s)
+		}
+	}
+	return lost, nil
+}

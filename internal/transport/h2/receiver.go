@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package h2
+
+// Receiver is what arrives for one stream. Its methods are called by the
+// reader, one at a time and without any lock of the connection's. They must not
+// block. After Reset, which may come at any moment from elsewhere, the frame at
+// hand may still be delivered.
+type Receiver interface {
+	// OnHeaders brings a field block behind the first of a server's stream,
+	// and every block of a client's. b is valid during the call. An error
+	// resets the stream with the code it carries, if it is a frame.Error.
+	OnHeaders(b *HeaderBlock, end bool) error
+	// Space returns memory for at most n bytes of the body; Filled says how much of
+	// it was written, and returns by how many bytes of memory the stream now holds
+	// more, for what has arrived and was not taken, than after the call before and
+	// what was given to Consume and Refund. They are called in turn. For what has not arrived yet no
+	// more than ahead bytes may be taken, or about as many as have arrived. Where
+	// that is not enough Space returns none, and is called again, without Filled,
+	// when there are bytes, and ahead is not 0.
+	Space(n, ahead int) []byte
+	Filled(n int) (grew int, err error)
+	// OnEnd says that the peer ended the stream with a DATA frame, or that a
+	// stream was opened and ended by the same HEADERS. An error is as that of OnHeaders.
+	OnEnd() error
+	// OnAbort says that the stream is over for any other reason than the end
+	// of both sides. It is called at most once, and nothing after it.
+	OnAbort(err *StreamError)
+}

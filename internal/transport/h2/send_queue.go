@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package h2
+
+import "google.golang.org/grpc/mem"
+
+const (
+	// sendBuffer is how many bytes of DATA may wait on a stream before Room says
+	// that there is none.
+	sendBuffer = 128 << 10
+
+	// uncopied is how long a piece of a message is that is written from where it is.
+	uncopied = 64 << 10
+)
+
+// sendQueue is DATA, and what follows it, that could not be sent at once.
+type sendQueue struct {
+	bufs     mem.BufferSlice
+	off      int // how much of bufs[0] is sent
+	size     int // bytes left in all
+	trailers FieldSource
+	end      bool
+}
+
+func (q *sendQueue) push(f *Frames) {
+	if f.HasData {
+		q.bufs = append(q.bufs, mem.SliceBuffer(append([]byte(nil), f.Prefix[:]...)))
+		q.size += len(f.Prefix)
+	}
+	for _, b := range f.Data {
+		if b.Len() == 0 {
+			b.Free() // nobody will come to its end
+			continue
+		}
+		q.bufs = append(q.bufs, b)
+		q.size += b.Len()
+	}
+	q.trailers = f.Trailers
+	q.end = f.ends()
+}
+
+// divide says how the next frame of at most n bytes is made: size bytes, the
+// first of which are to be copied, up to where a piece begins that is long
+// enough to be written from where it is.
+func (q *sendQueue) divide(n int) (size, copied int) {
+	off := q.off
+	for _, b := range q.bufs {
+		rest := b.Len() - off
+		if fit := min(rest, n-size); fit >= uncopied {
+			return size + fit, size
+		}
+		if size += rest; size >= n {
+			return n, n
+		}
+		off = 0
+	}
+	return size, size
+}
+
+// appendTo moves the next n bytes of the queue to dst.
+func (q *sendQueue) appendTo(dst []byte, n int) []byte {
+	for n > 0 {
+		data := q.bufs[0].ReadOnlyData()[q.off:]
+		data = data[:min(len(data), n)]
+		dst = append(dst, data...)
+		n -= len(data)
+		q.advance(len(data))
+	}
+	return dst
+}
+
+// takeTail moves the next n bytes, which are in one piece, out of the queue
+// without a copy. ref keeps them alive.
+func (q *sendQueue) takeTail(n int) (tail []byte, ref mem.Buffer) {
+	ref = q.bufs[0]
+	ref.Ref()
+	tail = ref.ReadOnlyData()[q.off : q.off+n]
+	q.advance(n)
+	return tail, ref
+}
+
+// advance drops n bytes of the first buffer.
+func (q *sendQueue) advance(n int) {
+	q.size -= n
+	if q.off += n; q.off < q.bufs[0].Len() {
+		return
+	}
+	q.bufs[0].Free()
+	q.bufs[0] = nil
+	q.bufs = q.bufs[1:]
+	q.off = 0
+}
+
+func (q *sendQueue) drop() {
+	q.bufs.Free()
+	*q = sendQueue{}
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package h2
+
+import (
+	"iter"
+
+	"google.golang.org/grpc/internal/transport/h2/flow"
+)
+
+// streams are those of a connection: which there are, whose turn it is to send, and whose
+// handlers are left. Guarded by Conn.mu.
+type streams struct {
+	streamTable
+	turns    scheduler
+	handlers handlers
+	since    int64 // when the last stream ended, by the clock; only with Config.TrackIdle
+}
+
+// begin puts s, which opener opens, into the table.
+func (t *streams) begin(s *stream, id uint32, opener Side, windows *flow.Windows) {
+	s.id, s.opener = id, opener
+	s.in, s.out = windows.Stream()
+	t.insert(s)
+}
+
+// await makes s one of those that wait for their turn to send, if it has something to
+// send and its own window lets it.
+func (t *streams) await(s *stream) {
+	if s.pending != nil && s.out.Window() > 0 {
+		t.turns.add(s)
+	}
+}
+
+// dropPending frees what waits to be sent on s.
+func (t *streams) dropPending(s *stream) {
+	t.turns.remove(s)
+	if s.pending != nil {
+		s.pending.drop()
+		s.pending = nil
+	}
+}
+
+// stop follows the end of our side of s: nothing more is sent.
+func (t *streams) stop(s *stream) {
+	t.dropPending(s)
+	s.signalSpace()
+}
+
+// lose is the end of all streams with their connection. It returns them.
+func (t *streams) lose() map[uint32]*stream {
+	lost := t.byID
+	for _, s := range lost {
+		s.on(lose)
+	}
+	t.clear()
+	return lost
+}
+
+// isCrowded reports whether so many handlers run that no other may begin.
+func (t *streams) isCrowded() bool {
+	return t.handlers.left > maxZombies || uint64(t.peer)+uint64(t.handlers.left) >= uint64(t.maxPeer)
+}
+
+// receiveWindows are those of all streams.
+func (t *streams) receiveWindows() iter.Seq[*flow.Inflow] {
+	return func(yield func(*flow.Inflow) bool) {
+		for _, s := range t.byID {
+			if !yield(&s.in) {
+				return
+			}
+		}
+	}
+}
+
+// queued is how many bytes of DATA wait on all streams.
+func (t *streams) queued() (n int) {
+	for _, s := range t.byID {
+		if s.pending != nil {
+			n += s.pending.size
+		}
+	}
+	return n
+}
+
+// handlers are those that still run though their stream is gone.
+type handlers struct {
+	left     int32
+	hopeless bool // the reader waited in vain for one to return, and none has since
+}
+
+func (h *handlers) outlives() { h.left++ }
+
+func (h *handlers) returned() {
+	h.left--
+	h.hopeless = false
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package h2
+
+import (
+	"io"
+	"net"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc/internal/clock"
+	"google.golang.org/grpc/internal/readyreader"
+)
+
+// wire is the net.Conn below, with what it can do beside. Immutable, but for readBy.
+type wire struct {
+	nc  net.Conn
+	try readyreader.Writer // nil if the connection can't be written without waiting
+
+	readBy int64 // the read deadline by the clock, apart from the sweeper's; 0: none. Guarded by Conn.mu.
+}
+
+func newWire(nc net.Conn) wire {
+	w := wire{nc: nc}
+	if try, ok := readyreader.NewWriter(nc); ok {
+		w.try = try
+	}
+	return w
+}
+
+// setReadDeadline bounds the wait for input, or lifts the bound. Conn.mu is held.
+func (w *wire) setReadDeadline(t time.Time) {
+	w.readBy = clock.At(t)
+	w.readUntil(t)
+}
+
+// resetReadDeadline is for a reader that the sweeper took out of its wait. Conn.mu is held.
+func (w *wire) resetReadDeadline() { w.readUntil(clock.Time(w.readBy)) }
+
+func (w *wire) readUntil(t time.Time) {
+	if k, ok := w.try.(readyreader.Interrupter); ok {
+		_ = k.SetReadDeadline(t) // it fails on a connection that is closed
+		return
+	}
+	w.nc.SetReadDeadline(t)
+}
+
+// interrupt takes the reader out of its wait, and sets flag before.
+func (w *wire) interrupt(flag *atomic.Bool) {
+	if k, ok := w.try.(readyreader.Interrupter); ok {
+		k.Interrupt(flag)
+		return
+	}
+	flag.Store(true)
+	w.nc.SetReadDeadline(time.Unix(1, 0))
+}
+
+// closeWrite ends our direction, and reports whether that is possible.
+func (w *wire) closeWrite() bool {
+	half, ok := w.nc.(readyreader.HalfCloser)
+	return ok && half.CloseWrite() == nil
+}
+
+// releaseIdle lets go of what a layer holds and only a busy connection needs.
+func (w *wire) releaseIdle() {
+	if r, ok := w.nc.(readyreader.IdleReleaser); ok {
+		r.ReleaseIdle()
+	} else if r, ok := w.try.(readyreader.IdleReleaser); ok { // the layer is within a wrapper
+		r.ReleaseIdle()
+	}
+}
+
+// tryWrite writes what the socket takes of p.
+func (w *wire) tryWrite(p *parcel) (int, error) {
+	if p.ref == nil {
+		return w.try.TryWrite(p.b)
+	}
+	if w, ok := w.try.(readyreader.PairWriter); ok {
+		return w.TryWritePair(p.b, p.tail)
+	}
+	n, err := w.try.TryWrite(p.b)
+	if err != nil {
+		return n, err
+	}
+	m, err := w.try.TryWrite(p.tail)
+	return n + m, err
+}
+
+// write writes p from off on, and may wait. Where nothing of it is left it
+// still makes one write: a layer may hold what it took.
+func (w *wire) write(p *parcel, off int) error {
+	var to io.Writer = w.nc
+	if w.try != nil {
+		to = w.try
+	}
+	if off < len(p.b) || p.ref == nil {
+		if _, err := to.Write(p.b[off:]); err != nil {
+			return err
+		}
+		off = len(p.b)
+	}
+	if p.ref == nil {
+		return nil
+	}
+	_, err := to.Write(p.tail[off-len(p.b):])
+	return err
+}
