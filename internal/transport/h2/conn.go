@@ -15,8 +15,7 @@ import (
 // Conn is one HTTP/2 connection, of either side. See the package comment for its organs,
 // who runs what, and what the receiver of a method says about the lock.
 type Conn struct {
-	// Immutable after New.
-	side    Side
+	// Immutable after New, as is side.
 	cfg     *Config
 	wire    wire // the net.Conn
 	handler Handler
@@ -28,6 +27,7 @@ type Conn struct {
 	mu sync.Mutex
 	// Everything below is guarded by mu.
 
+	side    Side // here it takes no room
 	life    life
 	end     *ending       // nil as long as there is nothing to say: see ending
 	blocked chan struct{} // the reader waits on it: see budget.go; else nil

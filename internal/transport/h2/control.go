@@ -72,8 +72,8 @@ func (r *reader) onPing(h frame.Header, p []byte) error {
 	c := r.lock()
 	c.out.pong(data)
 	r.in.act.caused = true
-	streams, sent := c.streams.open(), c.out.sentWork
-	c.out.sentWork = false
+	streams, sent := c.streams.open(), c.heart.worked
+	c.heart.worked = false
 	c.unlock()
 	if err := r.handler.PingReceived(streams, sent); err != nil || sent {
 		return err // a peer that is being sent to may measure the path

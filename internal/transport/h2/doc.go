@@ -25,16 +25,47 @@
 //
 // A reader that found nothing to do for a while stands at a frame boundary, and
 // the system can watch the socket, gives back what only a busy connection needs
-// and ends; the connection is then parked (idle.go). Input, or Close, starts
+// and ends; the connection is then parked (parking.go). Input, or Close, starts
 // another reader. A field block that is not complete keeps the connection from
 // parking.
 //
-// # Who owns what
+// # Organs
 //
-// The fields of [Conn] stand in groups: immutable, the reader's, guarded by
-// Conn.mu. The role of the reader passes from one goroutine to the next only
-// through a parked handle. A batch of encoded frames belongs to Conn.mu until
-// the token's holder takes it, then to the holder.
+// A [Conn] is made of organs, which are values inside it:
+//
+//   - life: where it stands between start and end. Pure: an event goes in, what is to be
+//     done comes out (say a GOAWAY, refuse who waits, part).
+//   - streams: which there are (streamTable), whose turn it is to send (scheduler), whose
+//     handlers are left. A stream's state is changed by stream.on alone, which asks the
+//     table of RFC 9113 section 5.1 (streamState).
+//   - output: frames in wire format, the HPACK encoder, the write token, what the peer made
+//     us queue.
+//   - flow.Windows: ours, the peer's, what new streams begin with, the estimate of the path.
+//   - account: what the peer makes us hold.
+//   - heartbeat: when keepalive looks next.
+//   - input: all of the reader's. What only a busy connection needs is in active.
+//   - wire: the net.Conn, and what it can do beside.
+//
+// An organ knows nothing of the connection that it is in; what concerns several of them is
+// done by the connection.
+//
+// # Who may call what
+//
+// The receiver of a method says what its caller must have:
+//
+//   - [Conn], [Stream]: nothing. They take the lock themselves.
+//   - locked: Conn.mu. Conn.lock returns it, so that there is no other way to have one.
+//   - reader: the reader's role, and not the lock.
+//   - writer: the write token, and not the lock.
+//   - an organ: what the organ's comment says: the lock, or the reader's role for input.
+//
+// All of locked, reader and writer are the same Conn, with other methods: to call one that
+// takes the lock while it is held does not compile. A method that wants both, such as
+// reader.enter, takes the locked as an argument.
+//
+// The role of the reader passes from one goroutine to the next only through a parked
+// handle. What is queued belongs to Conn.mu until the token's holder takes it as a parcel,
+// then to the holder.
 //
 // # Locks
 //
@@ -44,6 +75,44 @@
 // net.Conn, and buffers are freed; never a Handler or a Receiver, no read and no
 // write. So these may call any method of the connection and its streams, and
 // may hold locks of their own while they do.
+//
+// # Files
+//
+// Each refers only to files further down (`go run ./tools/filegraph` shows it):
+//
+//	open, observe                  what the owner calls: Start, Open, Close, Stats
+//	reader, reader_end             the frame loop, and its end
+//	headers, data, control,        one group of frames each
+//	settings
+//	violation                      a rule that was broken becomes RST_STREAM, or the end
+//	budget, parking, batch         where the reader waits
+//	drain, stream                  what others may call at any time
+//	beat                           keepalive
+//	writer                         the write token, and the flusher
+//	encode, forget                 a stream's frames, and its end
+//	parting, closing               the end of a connection: in peace, and at once
+//	conn                           Conn, Stream and Handler, which name each other;
+//	                               locked, reader, writer
+//	input, output, streams,        the organs
+//	life, account, heartbeat,
+//	wire, ending
+//	stream_table, scheduler,       what they are made of
+//	stream_core, send_queue,
+//	ledger, fragments, memos,
+//	header_block, part_decoder,
+//	pile, outbuf, coder, shared
+//	config, side, receiver,        words, rules and arithmetic
+//	frames, field_writer, limits,
+//	nonsense, errors, keepalive,
+//	stream_state, total
+//
+// # The way of a DATA frame
+//
+// From the socket to its stream: reader.readFrame waits for a header (parking, which reads
+// through package readyreader) and hands it to onData. All else is in data.go: receive
+// counts it, under the lock, and finds its stream; fillBody asks the Receiver for memory
+// (Space), reads the payload there, and says so (Filled); endRemote follows END_STREAM,
+// and the Receiver hears of that (OnEnd).
 //
 // # What may wait
 //
@@ -55,8 +124,8 @@
 // # Buffers
 //
 // Frames.Data belongs to the connection from the call on. It is freed when it
-// is copied to a batch, or when the stream or the connection ends before that.
-// A batch is one pooled buffer that grows, and is freed once it is written or
+// is copied to the queue, or when the stream or the connection ends before that.
+// A parcel is one pooled buffer that grows, and is freed once it is written or
 // can't be. Input lies in the read buffer of package readyreader; a DATA payload
 // goes from there, or straight from the socket, to Receiver.Space.
 //
@@ -110,8 +179,8 @@
 //   - A write error makes the connection mute. The reader has a second to find
 //     the peer's reason in the socket, such as a GOAWAY.
 //   - Leave is taken in peace by Drain, by Retire, or when the server said GOAWAY:
-//     once the last stream has ended and all is written, tryPart says the last
-//     GOAWAY, the writer falls silent, and part closes. A server waits for the
+//     once the last stream has ended and all is written, life.rest has the last
+//     GOAWAY said, the writer falls silent, and part closes. A server waits for the
 //     client to hang up first.
 //
 // A broken rule is a [frame.Error]; violation is where it becomes RST_STREAM, or

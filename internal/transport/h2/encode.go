@@ -66,6 +66,7 @@ func (c *locked) encodeHeaders(s *stream, f FieldSource, end bool) error {
 			return &ErrHeaderListTooLarge{Size: size, Max: max}
 		}
 	}
+	c.heart.worked = true
 	c.out.headers(s.id, f, end)
 	if end {
 		c.endLocal(s)
@@ -104,7 +105,7 @@ func (c *locked) encodeData(s *stream, f *Frames) bool {
 	size := len(f.Prefix) + f.Data.Len()
 	s.out.Take(c.windows.Send(), uint32(size))
 	s.on(sendData)
-	c.out.sentWork = true
+	c.heart.worked = true
 	end := f.End && f.Trailers == nil
 	b := frame.AppendDataHeader(c.out.room(size), s.id, size, end)
 	b = append(b, f.Prefix[:]...)
@@ -150,7 +151,7 @@ func (c *locked) fill() (t tailed) {
 		n, copied := q.divide(n)
 		s.out.Take(c.windows.Send(), uint32(n))
 		s.on(sendData)
-		c.out.sentWork = true
+		c.heart.worked = true
 		last := n == q.size
 		end := last && q.end && q.trailers == nil
 		b := frame.AppendDataHeader(c.out.room(copied), s.id, n, end)

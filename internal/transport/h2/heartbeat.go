@@ -20,6 +20,7 @@ type heartbeat struct {
 	begun   bool // the peer's SETTINGS arrived
 	beating bool // there will be a look
 	listed  bool // it may come from an alarm
+	worked  bool // HEADERS or DATA were encoded since the peer's last PING
 }
 
 // isFar reports whether a look after d is one for an alarm.

@@ -26,16 +26,15 @@ type output struct {
 	coder   *coder // what encodes header blocks; nil while the connection is parked
 	sending frozen // its state, meanwhile
 
-	replies int32 // frames in buf that the peer caused
-	updates int32 // window updates in buf: they are counted apart
+	updates int32  // window updates in buf
+	replies uint16 // other frames in buf that the peer caused; far fewer are let through
+
+	writing bool // somebody holds the write token
+	slim    bool // the connection is parked, or about to
 
 	// What the peer's SETTINGS say.
 	maxFrame      uint32
 	maxHeaderList uint32
-
-	writing  bool // somebody holds the write token
-	slim     bool // the connection is parked, or about to
-	sentWork bool // HEADERS or DATA were encoded since the peer's last PING
 }
 
 func newOutput(cfg *Config) output {
@@ -113,7 +112,6 @@ func (o *output) endOfData(id uint32) { o.buf.b = frame.AppendDataHeader(o.room(
 
 // headers encodes the fields of f.
 func (o *output) headers(id uint32, f FieldSource, end bool) {
-	o.sentWork = true
 	o.buf.reserve(1<<10, o.cfg.Pool)
 	start := len(o.buf.b)
 	e := o.encoder()

@@ -10,21 +10,24 @@ import (
 // Windows are those of a connection: its own two, what the two of each stream begin
 // with, and what is known of the path.
 type Windows struct {
-	recv Inflow
-	send Outflow
-	bdp  *BDP // nil until DATA arrives
+	recv   Window // the connection's: nothing in it is ever unread, see Arrived
+	target int32  // what recv is kept at
+	send   Outflow
 
 	peer      uint32 // the peer's SETTINGS_INITIAL_WINDOW_SIZE
 	announced uint32 // ours
 	granted   uint32 // what new streams grant: more than announced until that is acknowledged
 	unacked   int16  // SETTINGS of ours that are not acknowledged
+
+	bdp *BDP // nil until DATA arrives
 }
 
 // NewWindows are those of a connection that is going to announce initial as the receive
 // window of its streams.
 func NewWindows(initial uint32) Windows {
 	return Windows{
-		recv:      NewInflow(DefaultWindow),
+		recv:      Window{DefaultWindow},
+		target:    DefaultWindow,
 		send:      NewOutflow(DefaultWindow),
 		peer:      DefaultWindow,
 		announced: initial,
@@ -41,22 +44,33 @@ func (w *Windows) Stream() (in Inflow, out Outflow) {
 func (w *Windows) Send() *Outflow { return &w.send }
 
 // Recv returns how many bytes the peer may send on all streams together.
-func (w *Windows) Recv() uint32 { return w.recv.Window() }
+func (w *Windows) Recv() uint32 { return w.recv.Size() }
 
 // Announced returns the receive window that our SETTINGS say streams have.
 func (w *Windows) Announced() uint32 { return w.announced }
 
 // SetRecv makes n the connection's receive window, and returns the increment to send.
-func (w *Windows) SetRecv(n uint32) (increment uint32) { return w.recv.SetTarget(n) }
+func (w *Windows) SetRecv(n uint32) (increment uint32) {
+	in := w.inflow()
+	increment = in.SetTarget(n)
+	w.recv, w.target = in.window, in.target
+	return increment
+}
+
+// inflow is the connection's receive window.
+func (w *Windows) inflow() Inflow { return Inflow{window: w.recv, target: w.target} }
 
 // Arrived counts n bytes of DATA against the connection's window, and gives them back at
 // once: a stream that is not read must not hold up the others, and is bounded by its own
 // window. It returns the increment to send.
 func (w *Windows) Arrived(n uint32) (increment uint32, err error) {
-	if err := w.recv.Receive(n); err != nil {
+	in := w.inflow()
+	if err := in.Receive(n); err != nil {
 		return 0, err
 	}
-	return w.recv.Consume(n), nil
+	increment = in.Consume(n)
+	w.recv = in.window
+	return increment, nil
 }
 
 // SetPeerInitial obeys the peer's SETTINGS_INITIAL_WINDOW_SIZE, and returns by how much
@@ -124,7 +138,7 @@ func (w *Windows) Grow(n, atLeast uint32, streams iter.Seq[*Inflow]) (increment 
 			_ = in.AdjustInitial(delta) // there is room
 		}
 	}
-	return w.recv.SetTarget(max(n, atLeast)), true
+	return w.SetRecv(max(n, atLeast)), true
 }
 
 // Rest drops what is only worth keeping between the bursts of a long path.

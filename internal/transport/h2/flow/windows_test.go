@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package flow
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+)
+
+func TestWindowsArrived(t *testing.T) {
+	w := NewWindows(1 << 20)
+	if inc, err := w.Arrived(1000); inc != 0 || err != nil {
+		t.Errorf("after little: %d, %v", inc, err)
+	}
+	if inc, err := w.Arrived(DefaultWindow / 4); inc != 1000+DefaultWindow/4 || err != nil {
+		t.Errorf("after a quarter: %d, %v", inc, err)
+	}
+	if w.Recv() != DefaultWindow {
+		t.Errorf("the window is then %d", w.Recv())
+	}
+	if _, err := w.Arrived(DefaultWindow + 1); !errors.Is(err, ErrOverrun) {
+		t.Errorf("more than the window: %v", err)
+	}
+	if inc := w.SetRecv(1 << 20); inc != 1<<20-DefaultWindow || w.Recv() != 1<<20 {
+		t.Errorf("grown by %d to %d", inc, w.Recv())
+	}
+}
+
+// What new streams grant follows the lower of two announcements only when the peer has
+// acknowledged it.
+func TestWindowsSettings(t *testing.T) {
+	w := NewWindows(100)
+	if _, ok := w.SettingsAcked(); ok {
+		t.Error("acknowledged before it was sent")
+	}
+	in, out := w.Stream()
+	if in.Window() != DefaultWindow || out.Window() != DefaultWindow {
+		t.Errorf("at first a stream has %d and %d", in.Window(), out.Window())
+	}
+	w.SettingsSent()
+	if delta, ok := w.SettingsAcked(); !ok || delta != 100-DefaultWindow {
+		t.Errorf("acknowledged: %d, %v", delta, ok)
+	}
+	if in, _ := w.Stream(); in.Window() != 100 {
+		t.Errorf("a stream has %d then", in.Window())
+	}
+	w.SettingsSent()
+	if delta, ok := w.SettingsAcked(); !ok || delta != 0 {
+		t.Errorf("acknowledged again: %d, %v", delta, ok)
+	}
+	if delta := w.SetPeerInitial(5); delta != 5-DefaultWindow {
+		t.Errorf("the peer's: %d", delta)
+	}
+	if _, out := w.Stream(); out.Window() != 5 {
+		t.Errorf("a stream has %d then", out.Window())
+	}
+}
+
+func TestWindowsGrow(t *testing.T) {
+	w := NewWindows(DefaultWindow)
+	a, _ := w.Stream()
+	b, _ := w.Stream()
+	b.Expect(MaxWindow - 1000)
+	all := slices.Values([]*Inflow{&a, &b})
+	if inc, grown := w.Grow(1<<20, 1<<21, all); !grown || w.Announced() != DefaultWindow+1000 || inc != 1<<21-DefaultWindow {
+		t.Errorf("%d, %v: %d", inc, grown, w.Announced())
+	}
+	if a.Window() != DefaultWindow+1000 || b.Window() != MaxWindow {
+		t.Errorf("the streams have %d and %d", a.Window(), b.Window())
+	}
+	if _, grown := w.Grow(1<<20, 0, all); grown {
+		t.Error("grown past what a stream can have")
+	}
+	if delta, ok := w.SettingsAcked(); !ok || delta != 0 {
+		t.Errorf("acknowledged: %d, %v", delta, ok)
+	}
+}
+
+func TestWindowsSample(t *testing.T) {
+	w := NewWindows(DefaultWindow)
+	now := time.Now()
+	if n, grown := w.Answered(now); n != 0 || grown {
+		t.Error("an answer to nothing")
+	}
+	if w.Sample(100, 1, 1, now) {
+		t.Error("a sample of nothing much")
+	}
+	if !w.Sample(DefaultWindow, 1, 1, now) {
+		t.Fatal("no sample of a whole window")
+	}
+	w.Rest()
+	w.Sample(DefaultWindow, 1, 1, now)
+	if n, grown := w.Answered(now.Add(time.Millisecond)); !grown || n <= DefaultWindow {
+		t.Errorf("%d, %v", n, grown)
+	}
+	w.Rest()
+	if _, grown := w.Answered(now); grown {
+		t.Error("an estimate that was dropped")
+	}
+}
