@@ -19,6 +19,9 @@ type account struct {
 	held   int64
 	shown  int64  // of held, what is in the total of the process
 	earned uint32 // bytes of DATA that arrived, as far as they count
+	// records is what a parked connection holds of a record of its security protocol that has
+	// not arrived whole. While there is a reader it is on its way, and bounded by the protocol.
+	records uint32
 }
 
 // maxAhead bounds what is reserved for messages that have not arrived, in bytes.
@@ -47,10 +50,10 @@ const (
 )
 
 func (a *account) standing(bound int64) standing {
-	switch {
-	case a.held <= bound:
+	switch held := a.held + int64(a.records); {
+	case held <= bound:
 		return solvent
-	case a.held/2 <= bound:
+	case held/2 <= bound:
 		return strained
 	}
 	return bankrupt

@@ -73,6 +73,7 @@ func (r *reader) endBatch() {
 	r.handler.BatchEnd()
 	c := r.lock()
 	r.enter(c)
+	c.account.records = 0
 	c.account.show(c.life.dead())
 	if c.life.mute {
 		c.dropOutput()

@@ -42,9 +42,33 @@ func (c *Conn) Stats() Stats {
 	if opts := readOptions(&c.wire, c.cfg); !readyreader.HoldsNone(c.wire.nc, opts) {
 		s.Reserved = opts.Size
 	}
-	if l, ok := c.wire.nc.(readyreader.Holder); ok {
-		s.Partial = l.Held()
+	s.Partial = c.wire.held()
+	s.WhyNot = c.WhyNot()
+	l := c.lock()
+	defer l.unlock()
+	if l.life.dead() {
+		return Stats{}
 	}
+	s.Streams, s.Held = l.streams.open(), int(l.account.held)
+	s.SendWindow, s.RecvWindow = l.windows.Send().Window(), l.windows.Recv()
+	s.Queued = cap(l.out.buf.b) + l.streams.queued()
+	return s
+}
+
+// WhyNot says why the connection can't be parked, "" if it can be.
+	WhyNot string
+
+	SendWindow uint32 // bytes that we may send
+	RecvWindow uint32 // bytes that the peer may send
+}
+
+// Stats looks at the connection. It may be called at any time, also after the end.
+func (c *Conn) Stats() Stats {
+	s := Stats{Parked: c.handle.Parked()}
+	if opts := readOptions(&c.wire, c.cfg); !readyreader.HoldsNone(c.wire.nc, opts) {
+		s.Reserved = opts.Size
+	}
+	s.Partial = c.wire.held()
 	s.WhyNot = c.WhyNot()
 	l := c.lock()
 	defer l.unlock()

@@ -98,9 +98,12 @@ func (r *reader) slim() {
 	r.forgetMemos()
 	r.in.release(r.cfg.Pool)
 	r.wire.releaseIdle()
+	records := r.wire.held()
 	c = r.lock()
 	defer c.unlock()
 	c.out.slim = true
+	c.account.records = uint32(records)
+	c.account.show(c.life.dead())
 	c.out.freeze()
 	c.windows.Rest()
 	c.streams.trim()

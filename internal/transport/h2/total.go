@@ -28,7 +28,7 @@ func BytesHeld() int64 {
 // show brings the total up to date with a, which lies in a connection's memory; nothing
 // of it counts once that is dead.
 func (a *account) show(dead bool) {
-	held := a.held
+	held := a.held + int64(a.records)
 	if dead {
 		held = 0
 	}

@@ -55,6 +55,14 @@ func (w *wire) interrupt(flag *atomic.Bool) {
 	w.nc.SetReadDeadline(time.Unix(1, 0))
 }
 
+// held is the memory, in bytes, that a secure connection holds of records.
+func (w *wire) held() int {
+	if h, ok := w.nc.(readyreader.Holder); ok {
+		return h.Held()
+	}
+	return 0
+}
+
 // closeWrite ends our direction, and reports whether that is possible.
 func (w *wire) closeWrite() bool {
 	half, ok := w.nc.(readyreader.HalfCloser)
