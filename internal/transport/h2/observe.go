@@ -55,40 +55,6 @@ func (c *Conn) Stats() Stats {
 	return s
 }
 
-// WhyNot says why the connection can't be parked, "" if it can be.
-	WhyNot string
-
-	SendWindow uint32 // bytes that we may send
-	RecvWindow uint32 // bytes that the peer may send
-}
-
-// Stats looks at the connection. It may be called at any time, also after the end.
-func (c *Conn) Stats() Stats {
-	s := Stats{Parked: c.handle.Parked()}
-	if opts := readOptions(&c.wire, c.cfg); !readyreader.HoldsNone(c.wire.nc, opts) {
-		s.Reserved = opts.Size
-	}
-	s.Partial = c.wire.held()
-	s.WhyNot = c.WhyNot()
-	l := c.lock()
-	defer l.unlock()
-	if l.life.dead() {
-		return Stats{}
-	}
-	s.Streams, s.Held = l.streams.open(), int(l.account.held)
-	s.SendWindow, s.RecvWindow = l.windows.Send().Window(), l.windows.Recv()
-	s.Queued = cap(l.out.buf.b) + l.streams.queued()
-	return s
-}
-
-// heldRecords is the memory, in bytes, that a secure connection holds of records.
-func (c *Conn) heldRecords() int {
-	if l, ok := c.nc.(interface{ Held() int }); ok {
-		return l.Held()
-	}
-	return 0
-}
-
 // WhyNot says why the connection can't be parked, "" if it can be as far as is known: of
 // one that was wrapped it may turn out while that is read. It may be called at any time.
 func (c *Conn) WhyNot() string {
