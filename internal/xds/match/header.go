@@ -42,6 +42,7 @@ func ParseHeader(m *routev3.HeaderMatcher) (Header, error) {
 	return h, nil
 }
 
+//nolint:staticcheck // the older fields, which A63 keeps
 func (h *Header) read(m *routev3.HeaderMatcher) (err error) {
 	switch s := m.GetHeaderMatchSpecifier().(type) {
 	case *routev3.HeaderMatcher_ExactMatch:

@@ -56,8 +56,10 @@ func TestA63Strings(t *testing.T) {
 			}
 		}
 	}
-	for _, bad := range []string{``, `prefix: ""`, `suffix: ""`, `contains: ""`, `safe_regex { regex: "a(" }`, `safe_regex { regex: "a)(b" }`,
-		`safe_regex { regex: "` + strings.Repeat("a", maxPattern+1) + `" }`} {
+	for _, bad := range []string{
+		``, `prefix: ""`, `suffix: ""`, `contains: ""`, `safe_regex { regex: "a(" }`, `safe_regex { regex: "a)(b" }`,
+		`safe_regex { regex: "` + strings.Repeat("a", maxPattern+1) + `" }`,
+	} {
 		if m, err := ParseString(text(t, &matcherv3.StringMatcher{}, bad)); err == nil {
 			t.Errorf("%.40s is accepted as %.40v", bad, m)
 		}
@@ -103,8 +105,10 @@ func TestA28Headers(t *testing.T) {
 			}
 		}
 	}
-	for _, bad := range []string{``, `exact_match: "a"`, `name: "a"`, `name: "a" prefix_match: ""`, `name: "a" suffix_match: ""`,
-		`name: "a" contains_match: ""`, `name: "a" safe_regex_match { regex: "(" }`, `name: "a" string_match {}`, `name: "a" range_match { start: 2 end: 1 }`} {
+	for _, bad := range []string{
+		``, `exact_match: "a"`, `name: "a"`, `name: "a" prefix_match: ""`, `name: "a" suffix_match: ""`,
+		`name: "a" contains_match: ""`, `name: "a" safe_regex_match { regex: "(" }`, `name: "a" string_match {}`, `name: "a" range_match { start: 2 end: 1 }`,
+	} {
 		if _, err := ParseHeader(text(t, &routev3.HeaderMatcher{}, bad)); err == nil {
 			t.Errorf("%s is accepted", bad)
 		}

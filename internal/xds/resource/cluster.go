@@ -71,11 +71,11 @@ const DefaultMaxRequests = 1024
 const defaultIdleTimeout = time.Hour
 
 // EDSName returns the name of the resource with the endpoints of an EDS cluster.
-func (c *Cluster) EDSName() string {
-	if c.EDSServiceName != "" {
-		return c.EDSServiceName
+func (cl *Cluster) EDSName() string {
+	if cl.EDSServiceName != "" {
+		return cl.EDSServiceName
 	}
-	return c.Name
+	return cl.Name
 }
 
 // ParseCluster reads a serialized Cluster.
@@ -109,16 +109,16 @@ func maxRequests(in *clusterv3.CircuitBreakers) uint32 {
 	return DefaultMaxRequests
 }
 
-func (out *Cluster) readType(_ *Context, in *clusterv3.Cluster) error {
+func (cl *Cluster) readType(_ *Context, in *clusterv3.Cluster) error {
 	switch t := in.GetClusterDiscoveryType().(type) {
 	case *clusterv3.Cluster_ClusterType:
-		return at("cluster_type", out.readCustomType(t.ClusterType))
+		return at("cluster_type", cl.readCustomType(t.ClusterType))
 	case *clusterv3.Cluster_Type:
 		switch t.Type {
 		case clusterv3.Cluster_EDS:
-			return at("eds_cluster_config", out.readEDS(in.GetEdsClusterConfig()))
+			return at("eds_cluster_config", cl.readEDS(in.GetEdsClusterConfig()))
 		case clusterv3.Cluster_LOGICAL_DNS:
-			return at("load_assignment", out.readDNS(in))
+			return at("load_assignment", cl.readDNS(in))
 		default:
 			return wrong("type", "%v is not supported", t.Type)
 		}
@@ -127,13 +127,13 @@ func (out *Cluster) readType(_ *Context, in *clusterv3.Cluster) error {
 	}
 }
 
-func (out *Cluster) readEDS(in *clusterv3.Cluster_EdsClusterConfig) error {
-	out.Type = EDS
+func (cl *Cluster) readEDS(in *clusterv3.Cluster_EdsClusterConfig) error {
+	cl.Type = EDS
 	if err := checkADS(in.GetEdsConfig()); err != nil {
 		return at("eds_config", err)
 	}
-	out.EDSServiceName = in.GetServiceName()
-	if newStyle(out.Name) && out.EDSServiceName == "" { // A47
+	cl.EDSServiceName = in.GetServiceName()
+	if newStyle(cl.Name) && cl.EDSServiceName == "" { // A47
 		return wrong("service_name", "missing, in a cluster whose name begins with xdstp:")
 	}
 	return nil
@@ -149,8 +149,8 @@ func checkADS(in *corev3.ConfigSource) error {
 	}
 }
 
-func (out *Cluster) readDNS(in *clusterv3.Cluster) (err error) {
-	out.Type = LogicalDNS
+func (cl *Cluster) readDNS(in *clusterv3.Cluster) (err error) {
+	cl.Type = LogicalDNS
 	localities := in.GetLoadAssignment().GetEndpoints()
 	if len(localities) != 1 {
 		return wrong("endpoints", "%d localities; a LOGICAL_DNS cluster has one", len(localities))
@@ -164,15 +164,15 @@ func (out *Cluster) readDNS(in *clusterv3.Cluster) (err error) {
 	if name := address.GetSocketAddress().GetResolverName(); name != "" {
 		return wrong(field+".socket_address.resolver_name", "%q; custom resolvers are not supported", name)
 	}
-	out.DNSHostname, err = socketAddress(address)
+	cl.DNSHostname, err = socketAddress(address)
 	return at(field, err)
 }
 
-func (out *Cluster) readCustomType(in *clusterv3.Cluster_CustomClusterType) error {
+func (cl *Cluster) readCustomType(in *clusterv3.Cluster_CustomClusterType) error {
 	if in.GetTypedConfig().MessageName() != "envoy.extensions.clusters.aggregate.v3.ClusterConfig" {
 		return wrong("typed_config", "type %q is not supported", in.GetTypedConfig().GetTypeUrl())
 	}
-	out.Type = Aggregate
+	cl.Type = Aggregate
 	var list aggregatev3.ClusterConfig
 	if err := proto.Unmarshal(in.GetTypedConfig().GetValue(), &list); err != nil {
 		return at("typed_config", err)
@@ -181,32 +181,32 @@ func (out *Cluster) readCustomType(in *clusterv3.Cluster_CustomClusterType) erro
 		return wrong("typed_config.clusters", "empty")
 	}
 	for _, name := range list.GetClusters() {
-		if !slices.Contains(out.Children, name) {
-			out.Children = append(out.Children, name)
+		if !slices.Contains(cl.Children, name) {
+			cl.Children = append(cl.Children, name)
 		}
 	}
 	return nil
 }
 
-func (out *Cluster) readLRS(c *Context, in *clusterv3.Cluster) error {
-	out.LoadMetrics = parseLoadMetrics(in.GetLrsReportEndpointMetrics(), c.Features.ORCAToLRS)
+func (cl *Cluster) readLRS(c *Context, in *clusterv3.Cluster) error {
+	cl.LoadMetrics = parseLoadMetrics(in.GetLrsReportEndpointMetrics(), c.Features.ORCAToLRS)
 	if in.GetLrsServer() == nil {
 		return nil
 	}
 	if in.GetLrsServer().GetSelf() == nil {
 		return wrong("lrs_server", "not self")
 	}
-	out.LRS = c.Server
+	cl.LRS = c.Server
 	return nil
 }
 
 // readSession reads what only stateful session affinity uses.
-func (out *Cluster) readSession(c *Context, in *clusterv3.Cluster) error {
+func (cl *Cluster) readSession(c *Context, in *clusterv3.Cluster) error {
 	if !c.Features.StatefulSession {
 		return nil
 	}
-	out.OverrideHealth = overrideHealth(in.GetCommonLbConfig().GetOverrideHostStatus())
-	out.SessionIdleTimeout = defaultIdleTimeout
+	cl.OverrideHealth = overrideHealth(in.GetCommonLbConfig().GetOverrideHostStatus())
+	cl.SessionIdleTimeout = defaultIdleTimeout
 	config := in.GetUpstreamConfig().GetTypedConfig()
 	if in.GetUpstreamConfig() == nil {
 		return nil
@@ -223,7 +223,7 @@ func (out *Cluster) readSession(c *Context, in *clusterv3.Cluster) error {
 		return nil
 	}
 	d, err := duration(idle)
-	out.SessionIdleTimeout = d
+	cl.SessionIdleTimeout = d
 	return at("upstream_config.typed_config.common_http_protocol_options.idle_timeout", err)
 }
 
@@ -246,15 +246,15 @@ func overrideHealth(in *corev3.HealthStatusSet) []Health {
 	return out
 }
 
-func (out *Cluster) readMetadata(_ *Context, in *clusterv3.Cluster) (err error) {
-	out.Metadata, err = parseMetadata(in.GetMetadata())
+func (cl *Cluster) readMetadata(_ *Context, in *clusterv3.Cluster) (err error) {
+	cl.Metadata, err = parseMetadata(in.GetMetadata())
 	return at("metadata", err)
 }
 
 // TelemetryLabels returns what the control plane names the service in metrics, as strings of
 // the metadata for it. Nil if there is none.
-func (c *Cluster) TelemetryLabels() map[string]string {
-	text, ok := c.Metadata["com.google.csm.telemetry_labels"].(Struct)
+func (cl *Cluster) TelemetryLabels() map[string]string {
+	text, ok := cl.Metadata["com.google.csm.telemetry_labels"].(Struct)
 	if !ok {
 		return nil
 	}

@@ -67,41 +67,41 @@ func knownPolicies(message string) (knownPolicy, bool) {
 	}
 }
 
-func (out *Cluster) readLBPolicy(_ *Context, in *clusterv3.Cluster) error {
+func (cl *Cluster) readLBPolicy(_ *Context, in *clusterv3.Cluster) error {
 	if in.GetLoadBalancingPolicy() != nil { // comes before the older fields
 		policy, err := policyList(in.GetLoadBalancingPolicy(), 1)
 		if err != nil {
 			return at("load_balancing_policy", err)
 		}
-		return out.setPolicy(policy)
+		return cl.setPolicy(policy)
 	}
 	switch in.GetLbPolicy() {
 	case clusterv3.Cluster_ROUND_ROBIN:
-		return out.setPolicy(object{"xds_wrr_locality_experimental": object{"childPolicy": []object{{"round_robin": object{}}}}})
+		return cl.setPolicy(object{"xds_wrr_locality_experimental": object{"childPolicy": []object{{"round_robin": object{}}}}})
 	case clusterv3.Cluster_RING_HASH:
 		c := in.GetRingHashLbConfig()
 		if c.GetHashFunction() != clusterv3.Cluster_RingHashLbConfig_XX_HASH {
 			return wrong("ring_hash_lb_config.hash_function", "%v is not supported", c.GetHashFunction())
 		}
 		config := ringSizes(c.GetMinimumRingSize(), c.GetMaximumRingSize())
-		return at("ring_hash_lb_config", out.setChecked("ring_hash_experimental", config))
+		return at("ring_hash_lb_config", cl.setChecked("ring_hash_experimental", config))
 	case clusterv3.Cluster_LEAST_REQUEST: // A48
 		config := object{"choiceCount": number(in.GetLeastRequestLbConfig().GetChoiceCount(), 2)}
-		return at("least_request_lb_config", out.setChecked("least_request_experimental", config))
+		return at("least_request_lb_config", cl.setChecked("least_request_experimental", config))
 	default:
 		return wrong("lb_policy", "%v is not supported", in.GetLbPolicy())
 	}
 }
 
-func (out *Cluster) setChecked(name string, config object) error {
+func (cl *Cluster) setChecked(name string, config object) error {
 	if err := check(name, config); err != nil {
 		return err
 	}
-	return out.setPolicy(object{name: config})
+	return cl.setPolicy(object{name: config})
 }
 
-func (out *Cluster) setPolicy(policy object) (err error) {
-	out.LBPolicy, err = json.Marshal([]object{policy})
+func (cl *Cluster) setPolicy(policy object) (err error) {
+	cl.LBPolicy, err = json.Marshal([]object{policy})
 	return err
 }
 

@@ -30,7 +30,7 @@ type FailurePercentage struct {
 	Threshold, EnforcementPercentage, MinimumHosts, RequestVolume uint32
 }
 
-func (out *Cluster) readOutlier(_ *Context, in *clusterv3.Cluster) error {
+func (cl *Cluster) readOutlier(_ *Context, in *clusterv3.Cluster) error {
 	if in.GetOutlierDetection() == nil {
 		return nil
 	}
@@ -59,7 +59,7 @@ func (out *Cluster) readOutlier(_ *Context, in *clusterv3.Cluster) error {
 			RequestVolume:         number(o.GetFailurePercentageRequestVolume(), 50),
 		}
 	}
-	out.Outlier = d
+	cl.Outlier = d
 	return at("outlier_detection", r.err)
 }
 

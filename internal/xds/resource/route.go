@@ -162,8 +162,8 @@ func (p *routeParser) route(in *routev3.Route) (out Route, used bool, err error)
 	return out, true, nil
 }
 
-func (out *Route) readMatch(in *routev3.RouteMatch) (err error) {
-	if out.Path, err = match.ParsePath(in); err != nil {
+func (t *Route) readMatch(in *routev3.RouteMatch) (err error) {
+	if t.Path, err = match.ParsePath(in); err != nil {
 		return err
 	}
 	for i, h := range in.GetHeaders() {
@@ -171,11 +171,11 @@ func (out *Route) readMatch(in *routev3.RouteMatch) (err error) {
 		if err != nil {
 			return atIndex("headers", i, err)
 		}
-		out.Headers = append(out.Headers, m)
+		t.Headers = append(t.Headers, m)
 	}
-	out.Fraction = match.All
+	t.Fraction = match.All
 	if f := in.GetRuntimeFraction(); f != nil {
-		out.Fraction, err = match.ParseFraction(f.GetDefaultValue())
+		t.Fraction, err = match.ParseFraction(f.GetDefaultValue())
 	}
 	return at("runtime_fraction.default_value", err)
 }
@@ -249,7 +249,7 @@ func (p *routeParser) weighted(in *routev3.WeightedCluster) ([]WeightedCluster, 
 }
 
 // readDuration prefers the bound for timeouts in headers (A31).
-func (out *Route) readDuration(in *routev3.RouteAction_MaxStreamDuration) error {
+func (t *Route) readDuration(in *routev3.RouteAction_MaxStreamDuration) error {
 	d, field := in.GetGrpcTimeoutHeaderMax(), "grpc_timeout_header_max"
 	if d == nil {
 		d, field = in.GetMaxStreamDuration(), "max_stream_duration"
@@ -258,7 +258,7 @@ func (out *Route) readDuration(in *routev3.RouteAction_MaxStreamDuration) error 
 		return nil
 	}
 	v, err := duration(d)
-	out.MaxDuration, out.HasMaxDuration = v, true
+	t.MaxDuration, t.HasMaxDuration = v, true
 	return at(field, err)
 }
 

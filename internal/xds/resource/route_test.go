@@ -212,7 +212,8 @@ func TestA44Retry(t *testing.T) {
 		`retry_on: "5xx,reset" num_retries { value: 3 }`: nil,
 		`retry_on: "cancelled"`:                          {map[codes.Code]bool{codes.Canceled: true}, 2, 25 * time.Millisecond, 250 * time.Millisecond},
 		`retry_on: " Unavailable,internal,resource-exhausted, deadline-exceeded" num_retries { value: 9 } retry_back_off { base_interval { nanos: 1000 } max_interval { nanos: 2000 } }`: {
-			map[codes.Code]bool{codes.Unavailable: true, codes.Internal: true, codes.ResourceExhausted: true, codes.DeadlineExceeded: true}, 5, time.Millisecond, time.Millisecond},
+			map[codes.Code]bool{codes.Unavailable: true, codes.Internal: true, codes.ResourceExhausted: true, codes.DeadlineExceeded: true}, 5, time.Millisecond, time.Millisecond,
+		},
 		`retry_on: "internal" num_retries { value: 2 } retry_back_off { base_interval { seconds: 1 } }`: {map[codes.Code]bool{codes.Internal: true}, 3, time.Second, 10 * time.Second},
 	} {
 		if r := first(t, plain(t), to(`cluster: "c" `+retry(text))); !reflect.DeepEqual(r.Retry, want) {

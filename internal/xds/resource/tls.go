@@ -56,14 +56,14 @@ const (
 	proxySocket = "envoy.extensions.transport_sockets.http_11_proxy.v3.Http11ProxyUpstreamTransport"
 )
 
-func (out *Cluster) readSecurity(c *Context, in *clusterv3.Cluster) (err error) {
+func (cl *Cluster) readSecurity(c *Context, in *clusterv3.Cluster) (err error) {
 	socket, field := in.GetTransportSocket(), "transport_socket"
 	if c.Features.HTTPConnect && socket.GetTypedConfig().MessageName() == proxySocket {
 		var p proxyv3.Http11ProxyUpstreamTransport
 		if err := proto.Unmarshal(socket.GetTypedConfig().GetValue(), &p); err != nil {
 			return at(field+".typed_config", err)
 		}
-		out.HTTPConnect, socket, field = true, p.GetTransportSocket(), field+".typed_config.transport_socket"
+		cl.HTTPConnect, socket, field = true, p.GetTransportSocket(), field+".typed_config.transport_socket"
 	}
 	if socket == nil {
 		return nil
@@ -72,7 +72,7 @@ func (out *Cluster) readSecurity(c *Context, in *clusterv3.Cluster) (err error) 
 	if err := unwrapTLS(socket, upstreamTLS, &m); err != nil {
 		return at(field, err)
 	}
-	out.TLS, err = readClientTLS(c, &m)
+	cl.TLS, err = readClientTLS(c, &m)
 	return at(field+".typed_config", err)
 }
 

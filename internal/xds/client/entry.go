@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package client
+
+import (
+	"fmt"
+	"time"
+)
+
+// State is what is known of a resource, with the names of CSDS and A88.
+type State uint8
+
+// A resource is in one of these states.
+const (
+	// Requested: nothing came yet.
+	Requested State = iota
+	// DoesNotExist: it did not come in time, or is deleted.
+	DoesNotExist
+	// ACKed: it is there, and valid.
+	ACKed
+	// NACKed: the last version is not valid. The one before may be in use.
+	NACKed
+	// ReceivedError: the control plane sent an error in its place.
+	ReceivedError
+	// TimedOut: it did not come in time, and that is an error.
+	TimedOut
+)
+
+// entry is one resource that is watched. All of it is guarded by Client.mu.
+type entry struct {
+	authority *authority
+	kind      kind
+	name      string
+	watches   map[*watch]struct{}
+
+	state   State
+	value   any    // nil if there is none in use
+	raw     []byte // of value
+	version string
+	updated time.Time
+	from    *server // whose value it is
+
+	// err is why the state is none of Requested and ACKed.
+	err        error
+	errVersion string
+	errTime    time.Time
+	// ambient is what watchers of a value in use were told last, transient that no control plane
+	// can be reached.
+	ambient, transient error
+	// ignored says that the value is deleted, and in use (A53).
+	ignored bool
+
+	timer     *time.Timer
+	timerFrom *server
+}
+
+// cached returns the value, and whether it is in use.
+func (e *entry) cached() (any, bool) { return e.value, e.value != nil }
+
+// greet tells a new watch what is known.
+func (e *entry) greet(w *watch) {
+	c := e.authority.client
+	v, ok := e.cached()
+	switch {
+	case ok:
+		c.tell(w, func() { w.changed(v, nil) })
+		if err := e.ambient; err != nil {
+			c.tell(w, func() { w.ambient(err) })
+		}
+	case e.err != nil:
+		err := e.err
+		c.tell(w, func() { w.changed(nil, err) })
+	case e.transient != nil:
+		err := e.transient
+		c.tell(w, func() { w.changed(nil, err) })
+	}
+}
+
+// set takes a valid version that is new.
+func (e *entry) set(value any, raw []byte, version string, from *server) {
+	e.clearIgnored("it is there again")
+	e.stopTimer()
+	e.state, e.value, e.raw, e.version, e.from, e.updated = ACKed, value, raw, version, from, time.Now()
+	e.err, e.errVersion, e.ambient, e.transient = nil, "", nil, nil
+	for w := range e.watches {
+		e.authority.client.tell(w, func() { w.changed(value, nil) })
+	}
+}
+
+// confirm is set for a version that is the one in use.
+func (e *entry) confirm(version string) {
+	e.clearIgnored("it is there again")
+	e.state, e.version = ACKed, version
+	e.err, e.errVersion, e.transient = nil, "", nil
+	if e.ambient == nil {
+		return
+	}
+	e.ambient = nil
+	for w := range e.watches {
+		e.authority.client.tell(w, func() { w.ambient(nil) })
+	}
+}
+
+// invalid takes the error of a version that is not valid, or that a control plane sends.
+func (e *entry) invalid(state State, err error, version string, from *server) {
+	e.stopTimer()
+	e.state, e.err, e.errVersion, e.errTime = state, err, version, time.Now()
+	e.fail(err, from.config.Features.FailOnDataErrors && e.authority.client.config.DataErrors)
+}
+
+// deleted is about a resource that the control plane no longer has.
+func (e *entry) deleted(from *server) {
+	c, features := e.authority.client, from.config.Features
+	err := fmt.Errorf("%s %q: %w", e.kind.name(), e.name, errDeleted)
+	if c.config.DataErrors { // A88
+		if e.state == DoesNotExist {
+			return
+		}
+		e.invalid(DoesNotExist, err, "", from)
+		return
+	}
+	if features.IgnoreResourceDeletion { // A53
+		if !e.ignored {
+			e.ignored = true
+			c.warnf("%s %q is deleted; it stays in use, as server feature ignore_resource_deletion has it", e.kind.name(), e.name)
+		}
+		return
+	}
+	e.state, e.err, e.errVersion, e.errTime = DoesNotExist, err, "", time.Now()
+	e.fail(err, true)
+}
+
+// clearIgnored ends what A53 has logged.
+func (e *entry) clearIgnored(why string) {
+	if e.ignored {
+		e.ignored = false
+		e.authority.client.logf("%s %q, which was deleted: %s", e.kind.name(), e.name, why)
+	}
+}
+
+// fail tells watchers of an error, which leaves the value in use unless it is to be dropped.
+func (e *entry) fail(err error, drop bool) {
+	if drop {
+		e.value, e.raw, e.from, e.ambient = nil, nil, nil, nil
+	}
+	c := e.authority.client
+	if _, ok := e.cached(); ok {
+		e.ambient = err
+		for w := range e.watches {
+			c.tell(w, func() { w.ambient(err) })
+		}
+		return
+	}
+	for w := range e.watches {
+		c.tell(w, func() { w.changed(nil, err) })
+	}
+}
+
+// await starts the time that the resource may take to come (A57), unless it has come or the
+// time runs.
+func (e *entry) await(from *server) {
+	if e.state != Requested || e.timer != nil {
+		return
+	}
+	c := e.authority.client
+	after, state := c.config.ResourceTimeout, DoesNotExist
+	if c.config.DataErrors && from.config.Features.ResourceTimerIsTransientError {
+		after, state = 2*after, TimedOut
+	}
+	var timer *time.Timer
+	timer = time.AfterFunc(after, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if e.timer == timer {
+			e.late(state, after)
+		}
+	})
+	e.timer, e.timerFrom = timer, from
+}
+
+func (e *entry) late(state State, after time.Duration) {
+	e.timer = nil
+	cause := errNone
+	if state == TimedOut {
+		cause = errLate
+	}
+	e.state, e.errTime = state, time.Now()
+	e.err = fmt.Errorf("%s %q did not come within %v: %w", e.kind.name(), e.name, after, cause)
+	e.fail(e.err, false)
+}
+
+func (e *entry) stopTimer() {
+	if e.timer != nil {
+		e.timer.Stop()
+		e.timer, e.timerFrom = nil, nil
+	}
+}

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package client
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Loads counts what a control plane gets load reports of. It is safe for concurrent use; what
+// RPCs call is atomic.
+type Loads struct {
+	mu       sync.Mutex
+	clusters map[loadKey]*ClusterLoad
+}
+
+type loadKey struct{ cluster, service string }
+
+// Cluster returns the counters of a cluster; service is the name of its EDS resource where that
+// is another. They count until release is called, and what they counted by then is reported.
+func (l *Loads) Cluster(cluster, service string) (load *ClusterLoad, release func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	key := loadKey{cluster, service}
+	c := l.clusters[key]
+	if c == nil {
+		if l.clusters == nil {
+			l.clusters = make(map[loadKey]*ClusterLoad)
+		}
+		c = &ClusterLoad{since: time.Now()}
+		l.clusters[key] = c
+	}
+	c.users++
+	return c, sync.OnceFunc(func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		c.users--
+	})
+}
+
+// ClusterLoad counts for one cluster.
+type ClusterLoad struct {
+	users int       // guarded by Loads.mu
+	since time.Time // guarded by Loads.mu
+
+	uncategorized atomic.Uint64
+	drops         sync.Map // of *atomic.Uint64, by category
+	localities    sync.Map // of *LocalityLoad, by LocalityKey
+}
+
+// LocalityKey names a locality, and how its backend metrics are reported (A85).
+type LocalityKey struct {
+	Region, Zone, SubZone string
+	// Metrics tells apart what ReportMetrics may be called with; it is not sent.
+	Metrics string
+}
+
+// Dropped counts an RPC that was dropped; the category is empty if it was the circuit breaker.
+func (c *ClusterLoad) Dropped(category string) {
+	if category == "" {
+		c.uncategorized.Add(1)
+		return
+	}
+	n, ok := c.drops.Load(category)
+	if !ok {
+		n, _ = c.drops.LoadOrStore(category, new(atomic.Uint64))
+	}
+	n.(*atomic.Uint64).Add(1)
+}
+
+// Locality returns the counters of a locality.
+func (c *ClusterLoad) Locality(key LocalityKey) *LocalityLoad {
+	l, ok := c.localities.Load(key)
+	if !ok {
+		l, _ = c.localities.LoadOrStore(key, new(LocalityLoad))
+	}
+	return l.(*LocalityLoad)
+}
+
+// LocalityLoad counts for one locality.
+type LocalityLoad struct {
+	issued, succeeded, failed atomic.Uint64
+	active                    atomic.Int64
+
+	mu    sync.Mutex
+	top   [topMetrics]metricSum
+	named map[string]metricSum
+}
+
+// TopMetric is a backend metric with a field of its own in reports (A85).
+type TopMetric int
+
+// The metrics with fields of their own.
+const (
+	CPU TopMetric = iota
+	Memory
+	Application
+	topMetrics
+)
+
+type metricSum struct {
+	count uint64
+	total float64
+}
+
+func (m *metricSum) add(v float64) {
+	m.count++
+	m.total += v
+}
+
+// Started counts an RPC that begins.
+func (l *LocalityLoad) Started() {
+	l.issued.Add(1)
+	l.active.Add(1)
+}
+
+// Finished counts its end.
+func (l *LocalityLoad) Finished(failed bool) {
+	l.active.Add(-1)
+	if failed {
+		l.failed.Add(1)
+	} else {
+		l.succeeded.Add(1)
+	}
+}
+
+// ReportTop adds a backend metric of an RPC.
+func (l *LocalityLoad) ReportTop(m TopMetric, value float64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.top[m].add(value)
+}
+
+// ReportNamed adds a backend metric of an RPC, by the name in reports (A64, A85).
+func (l *LocalityLoad) ReportNamed(name string, value float64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.named == nil {
+		l.named = make(map[string]metricSum)
+	}
+	sum := l.named[name]
+	sum.add(value)
+	l.named[name] = sum
+}
+
+// clusterReport is what was counted since the last report.
+type clusterReport struct {
+	loadKey
+	interval   time.Duration
+	dropped    uint64 // all
+	drops      map[string]uint64
+	localities []localityReport
+}
+
+type localityReport struct {
+	LocalityKey
+	issued, succeeded, failed, active uint64
+	top                               [topMetrics]metricSum
+	named                             map[string]metricSum
+}
+
+// take returns what was counted for the clusters, all if names is nil, and counts from 0 on.
+// Clusters that nothing happened to are left out, and those that nobody counts for forgotten.
+func (l *Loads) take(names []string) []clusterReport {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var out []clusterReport
+	now := time.Now()
+	for key, c := range l.clusters {
+		if names != nil && !slices.Contains(names, key.cluster) {
+			continue
+		}
+		r := c.take()
+		r.loadKey, r.interval = key, now.Sub(c.since)
+		c.since = now
+		if r.dropped > 0 || len(r.localities) > 0 {
+			out = append(out, r)
+		} else if c.users == 0 {
+			delete(l.clusters, key)
+		}
+	}
+	return out
+}
+
+func (c *ClusterLoad) take() (r clusterReport) {
+	r.dropped = c.uncategorized.Swap(0)
+	c.drops.Range(func(category, n any) bool {
+		if v := n.(*atomic.Uint64).Swap(0); v > 0 {
+			if r.drops == nil {
+				r.drops = make(map[string]uint64)
+			}
+			r.drops[category.(string)] = v
+			r.dropped += v
+		}
+		return true
+	})
+	c.localities.Range(func(key, v any) bool {
+		if report, any := v.(*LocalityLoad).take(); any {
+			report.LocalityKey = key.(LocalityKey)
+			r.localities = append(r.localities, report)
+		}
+		return true
+	})
+	return r
+}
+
+func (l *LocalityLoad) take() (r localityReport, any bool) {
+	r.issued, r.succeeded, r.failed = l.issued.Swap(0), l.succeeded.Swap(0), l.failed.Swap(0)
+	r.active = uint64(max(l.active.Load(), 0))
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r.top, r.named = l.top, maps.Clone(l.named)
+	l.top = [topMetrics]metricSum{}
+	clear(l.named)
+	return r, r.issued+r.succeeded+r.failed+r.active > 0
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package client
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// authorityKey names an authority: that of names without one is the zero value.
+type authorityKey struct {
+	federated bool
+	name      string
+}
+
+// parseName returns the authority of a resource's name, and the name in the one form that all
+// of its spellings have: context parameters in order, each once (A47).
+func parseName(name string) (authorityKey, string, error) {
+	rest, ok := strings.CutPrefix(name, "xdstp:")
+	if !ok {
+		return authorityKey{}, name, nil
+	}
+	u, err := url.Parse(name)
+	if err != nil {
+		return authorityKey{}, "", fmt.Errorf("resource name %q: %w", name, err)
+	}
+	key := authorityKey{federated: true, name: u.Host}
+	path, query, ok := strings.Cut(rest, "?")
+	if !ok {
+		return key, name, nil
+	}
+	query, fragment, _ := strings.Cut(query, "#")
+	params := strings.Split(query, "&")
+	slices.Reverse(params) // the last of the same key counts
+	slices.SortStableFunc(params, func(a, b string) int { return strings.Compare(paramKey(a), paramKey(b)) })
+	params = slices.CompactFunc(params, func(a, b string) bool { return paramKey(a) == paramKey(b) })
+	name = "xdstp:" + path + "?" + strings.Join(params, "&")
+	if fragment != "" {
+		name += "#" + fragment
+	}
+	return key, name, nil
+}
+
+func paramKey(p string) string {
+	key, _, _ := strings.Cut(p, "=")
+	return key
+}

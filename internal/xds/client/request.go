@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package client
+
+import (
+	"maps"
+	"slices"
+
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"google.golang.org/genproto/googleapis/rpc/status"
+	"google.golang.org/grpc/codes"
+)
+
+// kickLocked has somebody send what there is to send.
+func (s *server) kickLocked() {
+	if s.stream == nil || s.sending || s.dirtyLocked() == nil {
+		return
+	}
+	s.sending = true
+	go s.send(s.stream)
+}
+
+// dirtyLocked returns a subscription with something to send.
+func (s *server) dirtyLocked() *subscription {
+	for _, sub := range s.subs {
+		if sub.dirty {
+			return sub
+		}
+	}
+	return nil
+}
+
+// send sends until there is nothing left, or the stream is another one.
+func (s *server) send(stream Stream) {
+	for {
+		sub, req := s.next(stream)
+		if req == nil {
+			return
+		}
+		if stream.Send(req) != nil {
+			return // whoever reads the stream finds out why
+		}
+		s.sent(stream, sub, req)
+	}
+}
+
+// next takes the next request.
+func (s *server) next(stream Stream) (*subscription, *discoveryv3.DiscoveryRequest) {
+	s.client.mu.Lock()
+	defer s.client.mu.Unlock()
+	if s.stream != stream {
+		return nil, nil
+	}
+	sub := s.dirtyLocked()
+	if sub == nil {
+		s.sending = false
+		return nil, nil
+	}
+	sub.dirty = false
+	req := &discoveryv3.DiscoveryRequest{
+		TypeUrl: sub.kind.url(), VersionInfo: sub.version, ResponseNonce: sub.nonce,
+		ResourceNames: slices.Sorted(maps.Keys(sub.entries)),
+	}
+	if s.firstLocked() { // the first request of a stream says who asks
+		req.Node = s.client.node
+	}
+	sub.asked = true
+	if sub.nack != nil {
+		req.ErrorDetail = &status.Status{Code: int32(codes.InvalidArgument), Message: sub.nack.Error()}
+	}
+	return sub, req
+}
+
+// firstLocked reports whether nothing has been sent on this stream.
+func (s *server) firstLocked() bool {
+	for _, sub := range s.subs {
+		if sub.asked {
+			return false
+		}
+	}
+	return true
+}
+
+// sent starts the time that resources may take to come.
+func (s *server) sent(stream Stream, sub *subscription, req *discoveryv3.DiscoveryRequest) {
+	s.client.mu.Lock()
+	defer s.client.mu.Unlock()
+	if s.stream != stream {
+		return
+	}
+	for _, name := range req.GetResourceNames() {
+		if e := sub.entries[name]; e != nil {
+			e.await(s)
+		}
+	}
+}

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package client
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/anypb"
+)
+
+// wrapperURL is the type of resources in a wrapper.
+const wrapperURL = "type.googleapis.com/envoy.service.discovery.v3.Resource"
+
+// receive reads a response and has watchers take it.
+func (s *server) receive(ctx context.Context, stream Stream) error {
+	var resp discoveryv3.DiscoveryResponse
+	if err := stream.Recv(&resp); err != nil {
+		return err
+	}
+	r := &response{server: s, url: resp.GetTypeUrl(), version: resp.GetVersionInfo(), nonce: resp.GetNonce(), errors: resp.GetResourceErrors()}
+	if !r.begin(stream) {
+		return nil
+	}
+	for i, a := range resp.GetResources() {
+		r.add(i, a)
+	}
+	r.finish(stream)
+	s.client.drained(ctx)
+	return nil
+}
+
+// response is one that is read.
+type response struct {
+	server       *server
+	kind         kind
+	url          string
+	version      string
+	nonce        string
+	errors       []*discoveryv3.ResourceError
+	known        map[string][]byte // the resources in use that came from this server, by name; nil for others
+	items        []item
+	problems     []error // what is wrong with resources, with their names
+	valid, wrong int
+}
+
+// item is a resource of a response.
+type item struct {
+	name  string
+	raw   []byte
+	value any
+	same  bool // as the one in use
+	err   error
+}
+
+// begin looks up what is asked for; it is false if the response is not for us.
+func (r *response) begin(stream Stream) bool {
+	c := r.server.client
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if r.server.stream != stream {
+		return false
+	}
+	r.server.backLocked()
+	sub := r.server.subs[r.url]
+	if sub == nil {
+		c.warnf("%v sends type %q, which nobody has asked for", r.server.config, r.url)
+		return false
+	}
+	r.kind = sub.kind
+	r.known = make(map[string][]byte, len(sub.entries))
+	for name, e := range sub.entries {
+		if e.from == r.server {
+			r.known[name] = e.raw
+		} else {
+			r.known[name] = nil
+		}
+	}
+	return true
+}
+
+// add reads a resource that somebody watches. Others are not looked at.
+func (r *response) add(index int, a *anypb.Any) {
+	it, err := r.read(a)
+	if err != nil {
+		r.wrong++
+		r.problems = append(r.problems, fmt.Errorf("resource %d: %w", index, err))
+		return
+	}
+	raw, watched := r.known[it.name]
+	if !watched {
+		return
+	}
+	if raw != nil && bytes.Equal(raw, it.raw) {
+		it.same = true
+	} else if it.value, it.err = r.kind.decode(r.server.config, it.raw); it.err != nil {
+		it.err = fmt.Errorf("%s %q is not valid: %w", r.kind.name(), it.name, it.err)
+		r.wrong++
+		r.problems = append(r.problems, it.err)
+		r.items = append(r.items, it)
+		return
+	}
+	r.valid++
+	r.items = append(r.items, it)
+}
+
+// read unwraps a resource and finds its name.
+func (r *response) read(a *anypb.Any) (it item, err error) {
+	if a.GetTypeUrl() == wrapperURL {
+		var w discoveryv3.Resource
+		if err := proto.Unmarshal(a.GetValue(), &w); err != nil {
+			return it, fmt.Errorf("wrapper: %w", err)
+		}
+		a, it.name = w.GetResource(), w.GetName()
+		if a == nil {
+			return it, errors.New("a wrapper without a resource")
+		}
+	}
+	if a.GetTypeUrl() != r.url {
+		return it, fmt.Errorf("is of type %q; the response is of %q", a.GetTypeUrl(), r.url)
+	}
+	it.raw = a.GetValue()
+	if it.name == "" {
+		if it.name, err = resourceName(it.raw); err != nil {
+			return it, err
+		}
+	}
+	_, it.name, err = parseName(it.name)
+	return it, err
+}
+
+// finish changes the entries, and has the response acknowledged, or refused.
+func (r *response) finish(stream Stream) {
+	s, c := r.server, r.server.client
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	sub := s.subs[r.url]
+	if s.stream != stream || sub == nil {
+		return
+	}
+	if c.config.Metrics != nil {
+		c.config.Metrics.Updates(s.config.URI, r.url, r.valid, r.wrong)
+	}
+	seen := make(map[string]bool, len(r.items))
+	answered := make(map[*authority]bool)
+	for i := range r.items {
+		seen[r.items[i].name] = true
+		if e := sub.entries[r.items[i].name]; e != nil {
+			r.apply(e, &r.items[i])
+			answered[e.authority] = answered[e.authority] || r.items[i].err == nil
+		}
+	}
+	r.applyErrors(sub, seen)
+	if r.kind.whole() {
+		for name, e := range sub.entries {
+			if _, ok := e.cached(); ok && !seen[name] && e.from == s {
+				e.deleted(s)
+			}
+		}
+	}
+	for a, ok := range answered {
+		if ok {
+			a.answeredLocked(s)
+		}
+	}
+	sub.nonce, sub.nack, sub.dirty = r.nonce, summary(r.problems), true
+	if sub.nack == nil {
+		sub.version = r.version
+	} else {
+		c.warnf("%v: version %q of %s is refused: %v", s.config, r.version, r.kind.name(), sub.nack)
+	}
+	s.kickLocked()
+}
+
+func (r *response) apply(e *entry, it *item) {
+	switch {
+	case it.err != nil:
+		e.invalid(NACKed, it.err, r.version, r.server)
+	case it.same && e.from == r.server && e.value != nil:
+		e.confirm(r.version)
+	case it.same:
+		// It was dropped since; it comes again with the next version.
+	default:
+		e.set(it.value, it.raw, r.version, r.server)
+	}
+}
+
+// applyErrors takes the errors in place of resources (A88).
+func (r *response) applyErrors(sub *subscription, seen map[string]bool) {
+	if !r.server.client.config.DataErrors {
+		return
+	}
+	for _, in := range r.errors {
+		_, name, err := parseName(in.GetResourceName().GetName())
+		e := sub.entries[name]
+		if err != nil || e == nil || seen[name] {
+			continue
+		}
+		seen[name] = true
+		reported := &ServerError{Code: codes.Code(in.GetErrorDetail().GetCode()), Message: in.GetErrorDetail().GetMessage()}
+		e.stopTimer()
+		e.state, e.errVersion = ReceivedError, r.version
+		e.err = fmt.Errorf("%s %q: %w", e.kind.name(), e.name, reported)
+		e.errTime = time.Now()
+		e.fail(e.err, reported.ofData() && r.server.config.Features.FailOnDataErrors)
+	}
+}
+
+// maxProblems and maxDetail bound the text of a refusal.
+const (
+	maxProblems = 20
+	maxDetail   = 8 << 10
+)
+
+// summary makes one error of many.
+func summary(problems []error) error {
+	if len(problems) == 0 {
+		return nil
+	}
+	var b strings.Builder
+	for i, p := range problems {
+		if i == maxProblems {
+			fmt.Fprintf(&b, "; and %d more", len(problems)-i)
+			break
+		}
+		if i > 0 {
+			b.WriteString("; ")
+		}
+		b.WriteString(p.Error())
+	}
+	return errors.New(strings.ToValidUTF8(b.String()[:min(b.Len(), maxDetail)], ""))
+}

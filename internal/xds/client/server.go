@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package client
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/internal/backoff"
+	"google.golang.org/grpc/internal/xds/bootstrap"
+)
+
+// server is a control plane in use. Its fields are guarded by Client.mu unless they say other.
+type server struct {
+	client *Client
+	config *bootstrap.Server
+	ctx    context.Context // ends with the use of the server
+	stop   context.CancelFunc
+	dial   func() (Transport, error) // connects once; safe for concurrent use
+
+	authorities map[*authority]struct{}
+	loads       *loadReporter // nil: nobody reports load
+	subs        map[string]*subscription
+	failure     error // why the last stream failed; nil once one has answered
+	worked      bool  // a stream has answered since the last failure
+
+	// The stream of the moment.
+	stream  Stream // nil while there is none
+	sending bool   // a goroutine sends
+}
+
+// subscription is what is asked for of one type.
+type subscription struct {
+	kind    kind
+	entries map[string]*entry
+	version string // of the last response that was valid; it outlives streams
+	nonce   string // of the last response on this stream
+	nack    error  // what was wrong with it
+	dirty   bool   // there is something to send
+	asked   bool   // something was sent on this stream
+}
+
+// serverLocked returns the server, which it brings into use if it has to.
+func (c *Client) serverLocked(config *bootstrap.Server) *server {
+	if s, ok := c.servers[config.Key()]; ok {
+		return s
+	}
+	s := &server{
+		client: c, config: config, authorities: make(map[*authority]struct{}), subs: make(map[string]*subscription),
+	}
+	s.ctx, s.stop = context.WithCancel(context.Background())
+	s.dial = sync.OnceValues(func() (Transport, error) { return c.config.Dial(config) })
+	c.servers[config.Key()] = s
+	c.running.Add(1)
+	go s.run()
+	return s
+}
+
+// releaseLocked ends the use of a server that nobody uses.
+func (s *server) releaseLocked() {
+	if len(s.authorities) > 0 || s.loads != nil {
+		return
+	}
+	delete(s.client.servers, s.config.Key())
+	s.stopLocked()
+}
+
+func (s *server) stopLocked() {
+	s.stop()
+	s.stream = nil
+	if s.loads != nil {
+		s.loads.stopLocked()
+	}
+}
+
+// connectionBackoff is that of connections (grpc/doc/connection-backoff.md), as A57 wants it.
+func connectionBackoff(failures int) time.Duration { return backoff.Default.Backoff(failures) }
+
+// minStream is how long a stream has to last before the next one may follow at once: a control
+// plane that ends each stream after its first answer must not keep the client busy.
+const minStream = time.Second
+
+// run keeps a stream open.
+func (s *server) run() {
+	defer s.client.running.Done()
+	transport, err := s.dial()
+	failures := 0
+	for s.ctx.Err() == nil {
+		begin, answered := time.Now(), false
+		if err == nil {
+			answered, err = s.serve(transport)
+		}
+		if s.ctx.Err() != nil {
+			break
+		}
+		s.down(err, answered)
+		pause := minStream - time.Since(begin)
+		if answered {
+			failures = 0
+		} else {
+			pause = s.client.config.Backoff(failures)
+			failures++
+		}
+		if transport != nil {
+			err = nil
+		}
+		s.sleep(pause)
+	}
+	if transport != nil {
+		transport.Close()
+	}
+}
+
+func (s *server) sleep(d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-s.ctx.Done():
+	}
+}
+
+// serve opens a stream and reads it to its end. answered says whether it had a response.
+func (s *server) serve(t Transport) (answered bool, err error) {
+	ctx, cancel := context.WithCancel(s.ctx)
+	defer cancel()
+	stream, err := t.NewStream(ctx, adsMethod)
+	if err != nil {
+		return false, err
+	}
+	s.up(stream)
+	for {
+		if err := s.receive(ctx, stream); err != nil {
+			return answered, err
+		}
+		answered = true
+	}
+}
+
+// up asks for everything on a new stream.
+func (s *server) up(stream Stream) {
+	s.client.mu.Lock()
+	defer s.client.mu.Unlock()
+	if s.ctx.Err() != nil {
+		return
+	}
+	s.stream, s.sending = stream, false
+	for _, sub := range s.subs {
+		sub.nonce, sub.nack, sub.asked = "", nil, false
+		sub.dirty = len(sub.entries) > 0
+	}
+	s.kickLocked()
+}
+
+// down is about the end of a stream, or that there was none.
+func (s *server) down(err error, answered bool) {
+	c := s.client
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s.stream = nil
+	for _, sub := range s.subs {
+		for _, e := range sub.entries {
+			if e.timerFrom == s { // it begins anew with the next stream
+				e.stopTimer()
+			}
+		}
+	}
+	if answered { // A57: a control plane may end streams
+		c.logf("%v ended the stream: %v", s.config, err)
+		return
+	}
+	if s.worked {
+		s.worked = false
+		if c.config.Metrics != nil {
+			c.config.Metrics.ServerFailure(s.config.URI)
+		}
+	}
+	if err == nil {
+		err = errors.New("no stream")
+	}
+	c.warnf("%v can't be reached: %v", s.config, err)
+	s.failure = err
+	for a := range s.authorities {
+		a.failOverLocked()
+		a.reportLocked()
+	}
+}
+
+// backLocked is about a response after failures.
+func (s *server) backLocked() {
+	s.worked = true
+	if s.failure == nil {
+		return
+	}
+	s.failure = nil
+	for a := range s.authorities {
+		for _, e := range a.entries() {
+			if e.transient == nil {
+				continue
+			}
+			over := e.ambient != nil && e.ambient == e.transient
+			e.transient = nil
+			if !over {
+				continue
+			}
+			e.ambient = nil
+			for w := range e.watches {
+				s.client.tell(w, func() { w.ambient(nil) })
+			}
+		}
+	}
+}
+
+func (s *server) subscribeLocked(e *entry) {
+	sub, ok := s.subs[e.kind.url()]
+	if !ok {
+		sub = &subscription{kind: e.kind, entries: make(map[string]*entry)}
+		s.subs[e.kind.url()] = sub
+	}
+	sub.entries[e.name] = e
+	sub.dirty = true
+	s.kickLocked()
+}
+
+func (s *server) unsubscribeLocked(e *entry) {
+	sub := s.subs[e.kind.url()]
+	if sub == nil || sub.entries[e.name] != e {
+		return
+	}
+	delete(sub.entries, e.name)
+	if e.timerFrom == s {
+		e.stopTimer()
+	}
+	sub.dirty = sub.asked
+	s.kickLocked()
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package client
+
+import (
+	"context"
+
+	"google.golang.org/protobuf/proto"
+)
+
+// Transport is a connection to a control plane. It is used by several goroutines at once.
+type Transport interface {
+	// NewStream opens a bidirectional stream of a method, such as
+	// "/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources". It
+	// waits for a connection, and fails if there can't be one (A57). The stream ends with ctx.
+	NewStream(ctx context.Context, method string) (Stream, error)
+	// Close ends the connection and its streams.
+	Close()
+}
+
+// Stream is one of a Transport. One goroutine sends while another receives.
+type Stream interface {
+	Send(m proto.Message) error
+	// Recv reads the next message into m.
+	Recv(m proto.Message) error
+}
+
+const (
+	adsMethod = "/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources"
+	lrsMethod = "/envoy.service.load_stats.v3.LoadReportingService/StreamLoadStats"
+)
