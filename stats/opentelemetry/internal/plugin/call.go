@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"google.golang.org/grpc/internal/stats"
+	"google.golang.org/grpc/internal/telemetry"
+	"google.golang.org/grpc/status"
+)
+
+// call is an RPC of a client. It is the context of the RPC, too: one allocation for both,
+// and for the attempt that most RPCs have but one of.
+type call struct {
+	context.Context
+	channel *channel
+	points  *points
+	custom  string     // the label of gRFC A108
+	span    trace.Span // nil: not traced
+	began   time.Time
+	ended   atomic.Bool
+
+	first attempt
+	used  atomic.Bool // first is taken
+
+	retries retries
+}
+
+// retries is what an RPC has to say of its attempts (gRFC A96).
+type retries struct {
+	mu          sync.Mutex
+	active      int
+	count       int
+	transparent int
+	hedges      int
+	idleSince   time.Time // when the last attempt ended; zero before
+	delay       time.Duration
+}
+
+// Value implements context.Context.
+func (c *call) Value(key any) any {
+	if k, ok := key.(callKey); ok && k.c == c.channel {
+		return c
+	}
+	return c.Context.Value(key)
+}
+
+// String keeps fmt from walking through the parents by reflection, which would race with
+// their locks.
+func (c *call) String() string { return "context of a measured RPC" }
+
+func (c *call) begin() { c.began = time.Now() }
+
+// End implements telemetry.Call.
+func (c *call) End(err error) {
+	if c.ended.Swap(true) {
+		return
+	}
+	i := &c.channel.instruments
+	if i.call != nil {
+		d := time.Since(c.began).Seconds()
+		i.call.Record(c.Context, d, c.points.find(pointKey{kind: ofCall, status: status.Code(err), custom: c.custom}).record...)
+	}
+	if i.countsRetries() {
+		c.recordRetries(i)
+	}
+	if c.span != nil {
+		endSpan(c.span, err)
+	}
+}
+
+func (c *call) recordRetries(i *clientInstruments) {
+	r := &c.retries
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at := c.points.find(pointKey{kind: ofRetries, custom: c.custom}).record
+	if r.count > 0 && i.retries != nil {
+		i.retries.Record(c.Context, int64(r.count), at...)
+	}
+	if r.transparent > 0 && i.transparent != nil {
+		i.transparent.Record(c.Context, int64(r.transparent), at...)
+	}
+	if r.hedges > 0 && i.hedges != nil {
+		i.hedges.Record(c.Context, int64(r.hedges), at...)
+	}
+	if r.delay > 0 && i.retryDelay != nil {
+		i.retryDelay.Record(c.Context, r.delay.Seconds(), at...)
+	}
+}
+
+// began counts an attempt that begins.
+func (r *retries) attemptBegins(info *telemetry.AttemptInfo) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case info.Transparent:
+		r.transparent++
+	case info.Hedge:
+		r.hedges++
+	case info.Previous > 0:
+		r.count++
+	}
+	if r.active == 0 && !r.idleSince.IsZero() {
+		r.delay += time.Since(r.idleSince)
+	}
+	r.active++
+}
+
+func (r *retries) attemptEnds() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.active--; r.active == 0 {
+		r.idleSince = time.Now()
+	}
+}
+
+// attempt is one try of a call. It is its context, too, where labels are to be told.
+type attempt struct {
+	context.Context
+	call  *call
+	began time.Time
+	traffic
+
+	mu      sync.Mutex
+	place   string
+	backend string
+}
+
+func (c *call) newAttempt(info *telemetry.AttemptInfo) *attempt {
+	a := &c.first
+	if c.used.Swap(true) {
+		a = &attempt{}
+	}
+	a.call = c
+	if c.channel.instruments.countsRetries() {
+		c.retries.attemptBegins(info)
+	}
+	return a
+}
+
+func (a *attempt) begin() {
+	a.began = time.Now()
+	if i := a.call.channel.instruments.started; i != nil {
+		i.Add(a.Context, 1, a.call.points.find(pointKey{kind: ofBegin, custom: a.call.custom}).add...)
+	}
+}
+
+// Value implements context.Context.
+func (a *attempt) Value(key any) any {
+	if key == (stats.LabelsKey{}) {
+		return stats.LabelReceiver(a)
+	}
+	return a.Context.Value(key)
+}
+
+// String keeps fmt from walking through the parents by reflection.
+func (a *attempt) String() string { return "context of a measured attempt" }
+
+// UpdateLabels implements stats.LabelReceiver.
+func (a *attempt) UpdateLabels(labels map[string]string) {
+	stats.UpdateLabels(a.Context, labels) // to those that the program has there
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if place, ok := labels[labelPlace]; ok && a.call.channel.on.place {
+		a.place = place
+	}
+	if backend, ok := labels[labelBackend]; ok && a.call.channel.on.backend {
+		a.backend = backend
+	}
+}
+
+// Picked implements telemetry.Attempt.
+func (a *attempt) Picked() {
+	if a.span != nil {
+		a.span.AddEvent("Delayed LB pick complete")
+	}
+}
+
+// End implements telemetry.Attempt.
+func (a *attempt) End(err error, response telemetry.Response) {
+	c := a.call
+	i := &c.channel.instruments
+	if i.countsRetries() {
+		c.retries.attemptEnds()
+	}
+	if i.duration != nil || i.sent != nil || i.received != nil {
+		a.measure(err, response)
+	}
+	if a.span != nil {
+		endSpan(a.span, err)
+	}
+}
+
+func (a *attempt) measure(err error, response telemetry.Response) {
+	c := a.call
+	i := &c.channel.instruments
+	d := time.Since(a.began).Seconds()
+	k := pointKey{kind: ofEnd, status: status.Code(err), custom: c.custom}
+	if c.channel.on != (optional{}) {
+		a.mu.Lock()
+		k.place, k.backend = a.place, a.backend
+		a.mu.Unlock()
+	}
+	if c.channel.exchange != nil {
+		k.otherEnd = otherEnd(c.channel.exchange, response)
+	}
+	at := c.points.find(k).record
+	if i.duration != nil {
+		i.duration.Record(a.Context, d, at...)
+	}
+	if i.sent != nil {
+		i.sent.Record(a.Context, a.sent.bytes.Load(), at...)
+	}
+	if i.received != nil {
+		i.received.Record(a.Context, a.received.bytes.Load(), at...)
+	}
+}
+
+// otherEnd is what a server has told of itself: in its headers, or in its trailers if
+// there were none.
+func otherEnd(x Exchange, response telemetry.Response) string {
+	switch {
+	case response == nil:
+		return ""
+	case response.GotHeaders():
+		return x.Key(response.Header())
+	}
+	return x.Key(response.Trailer())
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"google.golang.org/grpc/internal/ctxkey"
+	"google.golang.org/grpc/metadata"
+)
+
+// outgoing carries what a propagator has to say in the metadata that an RPC sends. Values
+// of keys that end in -bin are bytes.
+type outgoing struct {
+	ctx   context.Context
+	added []string // keys and values
+}
+
+// context returns the context that sends it.
+func (o *outgoing) context() context.Context {
+	if len(o.added) == 0 {
+		return o.ctx
+	}
+	if o.replaces() { // the application's own: one RPC must not name two spans
+		md, _ := metadata.FromOutgoingContext(o.ctx)
+		for i := 0; i < len(o.added); i += 2 {
+			md.Set(o.added[i], o.added[i+1])
+		}
+		return metadata.NewOutgoingContext(o.ctx, md)
+	}
+	return metadata.AppendToOutgoingContext(o.ctx, o.added...)
+}
+
+func (o *outgoing) replaces() bool {
+	had := ctxkey.OutgoingFrom(o.ctx)
+	for i := 0; i < len(o.added); i += 2 {
+		if len(had.Values(o.added[i])) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Get implements propagation.TextMapCarrier.
+func (o *outgoing) Get(key string) string {
+	for i := 0; i < len(o.added); i += 2 {
+		if o.added[i] == key {
+			return o.added[i+1]
+		}
+	}
+	if had := ctxkey.OutgoingFrom(o.ctx).Values(key); len(had) > 0 {
+		return had[0]
+	}
+	return ""
+}
+
+// Set implements propagation.TextMapCarrier.
+func (o *outgoing) Set(key, value string) {
+	for i := 0; i < len(o.added); i += 2 {
+		if o.added[i] == key {
+			o.added[i+1] = value
+			return
+		}
+	}
+	o.added = append(o.added, key, value)
+}
+
+// Keys implements propagation.TextMapCarrier.
+func (o *outgoing) Keys() []string {
+	md, _ := metadata.FromOutgoingContext(o.context())
+	return slices.Collect(maps.Keys(md))
+}
+
+// incoming carries what a propagator looks for in the metadata that an RPC came with.
+type incoming struct{ ctx context.Context }
+
+// Get implements propagation.TextMapCarrier.
+func (i incoming) Get(key string) string {
+	if values := i.Values(key); len(values) > 0 {
+		return values[0]
+	}
+	return ""
+}
+
+// Values implements propagation.ValuesGetter.
+func (i incoming) Values(key string) []string { return metadata.ValueFromIncomingContext(i.ctx, key) }
+
+// Set implements propagation.TextMapCarrier. What has come is not changed.
+func (i incoming) Set(string, string) {}
+
+// Keys implements propagation.TextMapCarrier.
+func (i incoming) Keys() []string {
+	md, _ := metadata.FromIncomingContext(i.ctx)
+	return slices.Collect(maps.Keys(md))
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"context"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+
+	estats "google.golang.org/grpc/experimental/stats"
+	"google.golang.org/grpc/internal/telemetry"
+	"google.golang.org/grpc/metadata"
+)
+
+// Client is the plugin of channels.
+type Client struct {
+	config      Config
+	instruments clientInstruments
+	on          optional
+	tracer      trace.Tracer // nil: nothing is traced
+	recorder    *recorder    // nil: nothing is measured
+}
+
+// NewClient makes a plugin, which may serve any number of channels.
+func NewClient(c Config) *Client {
+	p := &Client{config: c, on: c.optional(), tracer: c.tracer()}
+	if meter := c.meter(); meter != nil {
+		p.instruments = newClientInstruments(meter, c.Metrics)
+		p.recorder = newRecorder(meter, &c)
+	}
+	return p
+}
+
+// Channel implements telemetry.Client.
+func (p *Client) Channel(target string) telemetry.Channel {
+	c := &channel{Client: p, target: target}
+	if x := p.config.Exchange; x != nil && x.Wants(target) {
+		c.exchange = x
+	}
+	return c
+}
+
+// channel is the plugin of one channel.
+type channel struct {
+	*Client
+	target   string
+	exchange Exchange // nil: the RPCs take no part
+	methods  cache[string, *points]
+}
+
+// Recorder implements telemetry.Channel.
+func (c *channel) Recorder() estats.MetricsRecorder {
+	if c.recorder == nil {
+		return nil
+	}
+	return c.recorder
+}
+
+// method returns the points of a method by the name that is its label.
+func (c *channel) method(name string) *points {
+	return c.methods.get(name, func(name string) *points {
+		p := &points{
+			common: []attribute.KeyValue{attribute.String(labelMethod, name), attribute.String(labelTarget, c.target)},
+			labels: c.exchange,
+			on:     c.on,
+		}
+		p.begun = newPoint(p.common...)
+		return p
+	})
+}
+
+// callKey finds the call of a channel's plugin in a context.
+type callKey struct{ c *channel }
+
+// BeginCall implements telemetry.Channel.
+func (c *channel) BeginCall(ctx context.Context, info telemetry.CallInfo) (context.Context, telemetry.Call) {
+	name := other
+	if info.Static {
+		name = bare(info.Method)
+	}
+	call := &call{channel: c, points: c.method(name)}
+	if c.on.custom {
+		call.custom = estats.CustomLabelFromContext(ctx)
+	}
+	if c.tracer != nil {
+		ctx, call.span = c.tracer.Start(ctx, spanName("Sent", info.Method), trace.WithSpanKind(trace.SpanKindClient))
+	}
+	call.Context = ctx
+	call.begin()
+	return call, call
+}
+
+// BeginAttempt implements telemetry.Channel. An attempt whose context does not tell of its
+// call is the channel's own, and is neither measured nor traced.
+func (c *channel) BeginAttempt(ctx context.Context, info telemetry.AttemptInfo) (context.Context, telemetry.Attempt) {
+	call, ok := ctx.Value(callKey{c}).(*call)
+	if !ok {
+		return ctx, nil
+	}
+	if c.exchange != nil {
+		ctx = metadata.AppendToOutgoingContext(ctx, c.exchange.Metadata()...)
+	}
+	a := call.newAttempt(&info)
+	if c.tracer != nil {
+		ctx, a.span = c.startAttempt(ctx, &info)
+		ctx = inject(ctx, c.config.Propagator)
+		if info.Resolved {
+			call.span.AddEvent("Delayed name resolution complete")
+		}
+	}
+	a.Context = ctx
+	a.begin()
+	if c.on.place || c.on.backend {
+		return a, a
+	}
+	return ctx, a
+}
+
+func (c *channel) startAttempt(ctx context.Context, info *telemetry.AttemptInfo) (context.Context, trace.Span) {
+	return c.tracer.Start(ctx, spanName("Attempt", info.Method), trace.WithAttributes(
+		attribute.Int("previous-rpc-attempts", info.Previous),
+		attribute.Bool("transparent-retry", info.Transparent),
+	))
+}
+
+// inject has an RPC send what identifies the span of its context.
+func inject(ctx context.Context, p propagation.TextMapPropagator) context.Context {
+	out := outgoing{ctx: ctx}
+	p.Inject(ctx, &out)
+	return out.context()
+}

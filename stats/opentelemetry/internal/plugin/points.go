@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"fmt"
+	"maps"
+	"sync"
+	"sync/atomic"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+
+	"google.golang.org/grpc/codes"
+)
+
+// point is a set of attributes in the forms that instruments take it.
+type point struct {
+	add    []metric.AddOption
+	record []metric.RecordOption
+}
+
+func newPoint(attrs ...attribute.KeyValue) *point {
+	o := metric.WithAttributeSet(attribute.NewSet(attrs...))
+	return &point{[]metric.AddOption{o}, []metric.RecordOption{o}}
+}
+
+// statuses is the number of status codes, codes.Unauthenticated being the last.
+const statuses = int(codes.Unauthenticated) + 1
+
+// points are the sets of attributes of one method.
+type points struct {
+	common []attribute.KeyValue // the method, and the target if it is a channel's
+	labels Exchange             // nil: no labels of two ends
+	on     optional
+
+	begun *point                          // without a status and other labels
+	ended [statuses]atomic.Pointer[point] // with a status, without other labels
+	more  cache[pointKey, *point]         // all others
+}
+
+// pointKey is what distinguishes the points of a method. Labels that are off are empty.
+type pointKey struct {
+	status   codes.Code
+	kind     pointKind
+	custom   string
+	place    string
+	backend  string
+	otherEnd string // an Exchange's key
+}
+
+type pointKind uint8
+
+const (
+	ofBegin   pointKind = iota // of an attempt or a served call: no status
+	ofEnd                      // of an attempt or a served call
+	ofCall                     // of a client's call, of which balancers and the other end know nothing
+	ofRetries                  // the same without a status
+)
+
+// find returns the point that k says.
+func (p *points) find(k pointKey) *point {
+	if p.labels == nil && k.custom == "" && k.place == "" && k.backend == "" && p.on == (optional{}) {
+		if k.kind == ofBegin || k.kind == ofRetries {
+			return p.begun
+		}
+		if int(k.status) < statuses {
+			slot := &p.ended[k.status]
+			if found := slot.Load(); found != nil {
+				return found
+			}
+			made := p.make(k)
+			slot.Store(made)
+			return made
+		}
+	}
+	return p.more.get(k, p.make)
+}
+
+func (p *points) make(k pointKey) *point {
+	attrs := append([]attribute.KeyValue(nil), p.common...)
+	if k.kind == ofEnd || k.kind == ofCall {
+		attrs = append(attrs, attribute.String(labelStatus, statusLabel(k.status)))
+	}
+	if p.on.custom {
+		attrs = append(attrs, attribute.String(labelCustom, k.custom))
+	}
+	if k.kind == ofEnd {
+		if p.on.place {
+			attrs = append(attrs, attribute.String(labelPlace, k.place))
+		}
+		if p.on.backend {
+			attrs = append(attrs, attribute.String(labelBackend, k.backend))
+		}
+		if p.labels != nil {
+			for _, l := range p.labels.Labels(k.otherEnd) {
+				attrs = append(attrs, attribute.String(l.Name, l.Value))
+			}
+		}
+	}
+	return newPoint(attrs...)
+}
+
+// statusLabel is the name of a code, such as NOT_FOUND.
+func statusLabel(c codes.Code) string {
+	if int(c) < statuses {
+		return statusNames[c]
+	}
+	return fmt.Sprintf("CODE(%d)", uint32(c))
+}
+
+var statusNames = [statuses]string{
+	"OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND", "ALREADY_EXISTS",
+	"PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED", "OUT_OF_RANGE",
+	"UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE", "DATA_LOSS", "UNAUTHENTICATED",
+}
+
+// cacheSize bounds what a cache holds: of what exceeds it, labels are made anew each time.
+const cacheSize = 1000
+
+// cache keeps what is made for a key. Reading it takes no lock; it is copied to be
+// written, which is rare. The zero value is empty.
+type cache[K comparable, V any] struct {
+	mu   sync.Mutex // of writers
+	kept atomic.Pointer[map[K]V]
+}
+
+func (c *cache[K, V]) get(k K, make func(K) V) V {
+	if m := c.kept.Load(); m != nil {
+		if v, ok := (*m)[k]; ok {
+			return v
+		}
+	}
+	return c.add(k, make)
+}
+
+func (c *cache[K, V]) add(k K, make func(K) V) V {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	next := map[K]V{}
+	if m := c.kept.Load(); m != nil {
+		if v, ok := (*m)[k]; ok {
+			return v
+		}
+		if len(*m) >= cacheSize {
+			return make(k)
+		}
+		next = maps.Clone(*m)
+	}
+	v := make(k)
+	next[k] = v
+	c.kept.Store(&next)
+	return v
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"strings"
+
+	otelcodes "go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+
+	"google.golang.org/grpc/status"
+)
+
+// spanName is the name of the span of a method, "Sent.package.Service.Method".
+func spanName(kind, method string) string {
+	return kind + "." + strings.ReplaceAll(bare(method), "/", ".")
+}
+
+// endSpan ends a span with the status of err.
+func endSpan(span trace.Span, err error) {
+	if err == nil {
+		span.SetStatus(otelcodes.Ok, "")
+	} else {
+		span.SetStatus(otelcodes.Error, status.Convert(err).Message())
+	}
+	span.End()
+}
