@@ -96,6 +96,8 @@ func (p attemptPage) End(err error, r telemetry.Response) {
 	header := "none"
 	if r != nil && r.GotHeaders() {
 		header = strings.Join(r.Header()["h"], ",")
+	} else if r != nil {
+		header += " trailer=" + strings.Join(r.Trailer()["h"], ",")
 	}
 	p.note("attempt ends %v header=%s", status.Code(err), header)
 }
@@ -107,6 +109,7 @@ type servedPage struct {
 	lines []string
 }
 
+func (p *servedPage) Metadata() []string           { return []string{"h", p.diary.name} }
 func (p *servedPage) Sent(m telemetry.Message)     { p.add("sent %d", m.Length) }
 func (p *servedPage) Received(m telemetry.Message) { p.add("received %d", m.Length) }
 func (p *servedPage) End(err error) {
@@ -121,11 +124,6 @@ func (p *servedPage) add(format string, args ...any) {
 func (o serverDiary) BeginServed(ctx context.Context, info telemetry.ServedInfo) (context.Context, telemetry.Served) {
 	p := &servedPage{diary: o.diary}
 	p.add("%s registered=%t", info.Method, info.Registered)
-	if info.Method != bidiMethod {
-		// The headers would keep a client from trying again.
-	} else if err := SetHeader(ctx, metadata.Pairs("h", o.name)); err != nil {
-		o.note("SetHeader: %v", err)
-	}
 	return context.WithValue(ctx, diaryKey{o.diary}, true), p
 }
 
@@ -164,13 +162,13 @@ func TestTelemetry(t *testing.T) {
 	}
 	both("retry", "call "+unaryMethod+" static=true",
 		"attempt {Method:"+unaryMethod+" Previous:0 Transparent:false Hedge:false Resolved:false}",
-		"sent 7 7", "attempt ends Unavailable header=none",
+		"sent 7 7", "attempt ends Unavailable header=none trailer=server",
 		"attempt {Method:"+unaryMethod+" Previous:1 Transparent:false Hedge:false Resolved:false}",
-		"sent 7 7", "received 7 7", "attempt ends OK header=", "call ends OK")
+		"sent 7 7", "received 7 7", "attempt ends OK header=server", "call ends OK")
 	wantCode(t, "unknown", cc.Invoke(ctx, "/no/Thing", &text{}, &text{}), codes.Unimplemented)
 	both("unknown", "call /no/Thing static=false",
 		"attempt {Method:/no/Thing Previous:0 Transparent:false Hedge:false Resolved:false}",
-		"sent 0 0", "attempt ends Unimplemented header=none", "call ends Unimplemented")
+		"sent 0 0", "attempt ends Unimplemented header=none trailer=server", "call ends Unimplemented")
 
 	st, err := cc.NewStream(ctx, bidiStream, bidiMethod)
 	if err != nil {
@@ -208,7 +206,7 @@ func TestTelemetryOfCallsThatNeverBegin(t *testing.T) {
 }
 
 func TestGlobalTelemetry(t *testing.T) {
-	c, s := &diary{name: "a"}, &diary{}
+	c, s := &diary{name: "a"}, &diary{name: "server"}
 	remove := telemetry.AddGlobal(clientDiary{diary: c}, serverDiary{diary: s})
 	defer remove()
 	server := serve(t, newEcho())
@@ -220,7 +218,7 @@ func TestGlobalTelemetry(t *testing.T) {
 	want := []string{
 		"channel true", "call " + unaryMethod + " static=false",
 		"attempt {Method:" + unaryMethod + " Previous:0 Transparent:false Hedge:false Resolved:false}",
-		"sent 3 3", "received 3 3", "attempt ends OK header=", "call ends OK",
+		"sent 3 3", "received 3 3", "attempt ends OK header=server", "call ends OK",
 	}
 	c.want(t, "global", want...)
 	own.want(t, "own", want...)

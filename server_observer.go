@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -72,6 +73,7 @@ type observedCall struct {
 	unary      bool
 	halfClosed bool        // told; owned by the one who receives
 	cancelTold atomic.Bool // to the log
+	introduced sync.Once   // the plugins' metadata is set
 }
 
 // logged says that stats handlers or the binary log want to know.
@@ -179,8 +181,22 @@ func (o *observedCall) sentTrailer(st *status.Status) {
 	o.handlers.emit(&o.ctx, &stats.OutTrailer{Trailer: md})
 }
 
+// introduce has the metadata of plugins sent: with the headers, which are about to be sent,
+// or with the trailers if there are none.
+func (o *observedCall) introduce(set func(metadata.MD) error) {
+	if o.seen == nil {
+		return
+	}
+	o.introduced.Do(func() {
+		if kv := o.seen.Metadata(); len(kv) > 0 {
+			_ = set(metadata.Pairs(kv...)) // if it is too late, the other side has not asked for it
+		}
+	})
+}
+
 // SendHeader implements serverCall.
 func (o *observedCall) SendHeader(md metadata.MD) error {
+	o.introduce(o.SetHeader)
 	err := o.serverCall.SendHeader(md)
 	o.sentHeader()
 	return err
@@ -188,13 +204,25 @@ func (o *observedCall) SendHeader(md metadata.MD) error {
 
 // Send implements serverCall.
 func (o *observedCall) Send(p transport.Payload) error {
+	o.introduce(o.SetHeader)
 	err := o.serverCall.Send(p)
 	o.sentHeader()
 	return err
 }
 
+// Reply implements serverCall.
+func (o *observedCall) Reply(p transport.Payload) error {
+	o.introduce(o.SetHeader)
+	return o.serverCall.Reply(p)
+}
+
 // Finish implements serverCall.
 func (o *observedCall) Finish(st *status.Status) error {
+	if o.HeaderSent() || len(o.Headers()) > 0 {
+		o.introduce(o.SetHeader)
+	} else {
+		o.introduce(o.SetTrailer)
+	}
 	if errors.Is(o.ctx.Err(), context.Canceled) {
 		o.canceled()
 	}

@@ -93,6 +93,14 @@ func (as attempts) End(err error, response Response) {
 // served tells several what happens to one.
 type served []Served
 
+func (ss served) Metadata() []string {
+	var all []string
+	for _, s := range ss {
+		all = append(all, s.Metadata()...)
+	}
+	return all
+}
+
 func (ss served) Sent(m Message) {
 	for _, s := range ss {
 		s.Sent(m)

@@ -119,6 +119,10 @@ type ServedInfo struct {
 // Served is an RPC of a server. Sent and Received may be called at the same time, and
 // late ones after End.
 type Served interface {
+	// Metadata is what the plugin wants sent, keys and values: with the response headers,
+	// or with the trailers of a response without headers, so that a failure stays one that
+	// a client may retry. It is asked for once.
+	Metadata() []string
 	// Sent and Received are told of each message.
 	Sent(Message)
 	Received(Message)
