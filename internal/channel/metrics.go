@@ -19,28 +19,28 @@ import (
 var (
 	disconnections = estats.RegisterInt64Count(estats.MetricDescriptor{
 		Name:           "grpc.subchannel.disconnections",
-		Description:    "How often the connection in use was lost.",
+		Description:    "EXPERIMENTAL. Number of times the selected subchannel becomes disconnected.",
 		Unit:           "{disconnection}",
 		Labels:         []string{"grpc.target"},
 		OptionalLabels: []string{"grpc.lb.backend_service", "grpc.lb.locality", "grpc.disconnect_error"},
 	})
 	attemptsSucceeded = estats.RegisterInt64Count(estats.MetricDescriptor{
 		Name:           "grpc.subchannel.connection_attempts_succeeded",
-		Description:    "How many attempts to connect succeeded.",
+		Description:    "EXPERIMENTAL. Number of successful connection attempts.",
 		Unit:           "{attempt}",
 		Labels:         []string{"grpc.target"},
 		OptionalLabels: []string{"grpc.lb.backend_service", "grpc.lb.locality"},
 	})
 	attemptsFailed = estats.RegisterInt64Count(estats.MetricDescriptor{
 		Name:           "grpc.subchannel.connection_attempts_failed",
-		Description:    "How many attempts to connect failed.",
+		Description:    "EXPERIMENTAL. Number of failed connection attempts.",
 		Unit:           "{attempt}",
 		Labels:         []string{"grpc.target"},
 		OptionalLabels: []string{"grpc.lb.backend_service", "grpc.lb.locality"},
 	})
 	openConnections = estats.RegisterInt64UpDownCount(estats.MetricDescriptor{
 		Name:           "grpc.subchannel.open_connections",
-		Description:    "How many connections are open.",
+		Description:    "EXPERIMENTAL. Number of open connections.",
 		Unit:           "{attempt}", // as the published module has it; A94 says {connection}
 		Labels:         []string{"grpc.target"},
 		OptionalLabels: []string{"grpc.lb.backend_service", "grpc.security_level", "grpc.lb.locality"},
