@@ -44,14 +44,4 @@ func (o outcomes) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// within tells whether o has no kind of error that others does not have.
-func (o outcomes) within(others outcomes) bool {
-	for kind := range o {
-		if _, ok := others[kind]; !ok && kind != "OK" {
-			return false
-		}
-	}
-	return true
-}
-
 func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -4,6 +4,7 @@ package main
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -30,22 +31,35 @@ func TestOutcomesAreByCode(t *testing.T) {
 	}
 }
 
-func TestOutcomesWithin(t *testing.T) {
-	here := outcomes{"OK": 1, "unavailable": 2}
-	for _, c := range []struct {
-		there outcomes
-		want  bool
+func TestComparison(t *testing.T) {
+	const fine, lost, odd = "fine", "lost", "odd"
+	shows := map[string]outcomes{fine: {"OK": 5}, lost: {"OK": 5, unavailable: 1}, odd: {"OK": 5, "internal": 1}}
+	for _, tt := range []struct {
+		name            string
+		ours, published []string // what each run shows; the last one again and again
+		allowed         outcomes
+		runs            [2]int
+		guilty          []string
 	}{
-		{outcomes{}, false},
-		{outcomes{"OK": 5, "internal": 1}, false},
-		{outcomes{"unavailable": 1}, true},
+		{"nothing", []string{fine}, []string{fine}, nil, [2]int{1, 0}, nil},
+		{"the same", []string{lost}, []string{lost}, nil, [2]int{1, 1}, nil},
+		{"the same, later", []string{lost}, []string{fine, fine, lost}, nil, [2]int{3, 3}, nil},
+		{"allowed", []string{lost}, []string{fine}, outcomes{unavailable: 1}, [2]int{1, 0}, nil},
+		{"others", []string{odd}, []string{lost}, outcomes{unavailable: 1}, [2]int{rounds, rounds}, []string{"internal"}},
+		{"by chance", []string{odd, odd, odd, fine}, []string{lost}, nil, [2]int{rounds, rounds}, nil},
+		{"often", []string{odd, odd, odd, odd, fine}, []string{lost}, nil, [2]int{rounds, rounds}, []string{"internal"}},
 	} {
-		if got := here.within(c.there); got != c.want {
-			t.Errorf("%v within %v: %v", here, c.there, got)
+		left := [2][]string{tt.ours, tt.published}
+		c, err := compare(tt.allowed, func(side int) (outcomes, error) {
+			o := shows[left[side][0]]
+			if len(left[side]) > 1 {
+				left[side] = left[side][1:]
+			}
+			return o, nil
+		}, [2]int{0, 1})
+		if runs := [2]int{c.ours.runs, c.published.runs}; err != nil || runs != tt.runs || !slices.Equal(c.guilty(), tt.guilty) {
+			t.Errorf("%s: %v, runs %v, guilty of %q; want runs %v, %q", tt.name, err, runs, c.guilty(), tt.runs, tt.guilty)
 		}
-	}
-	if !(outcomes{"OK": 1}).within(outcomes{}) {
-		t.Error("success is taken for an error")
 	}
 }
 

@@ -16,9 +16,9 @@ const (
 	loadTime     = 7 * time.Second
 	restartEvery = 2 * time.Second
 	restarts     = 3
-	// comparisons is how often the published module is run to see whether it shows a kind
-	// of error, too.
-	comparisons = 3
+	// rounds is how often both modules are run, in turn, while ours shows a kind of error
+	// that the published one has not shown.
+	rounds = 6
 )
 
 // restartUnderTheirLoad has the peer call a server of ours while that is started anew.
@@ -51,38 +51,23 @@ type restarted struct {
 // where servers end gracefully, and none but a lost connection's where they are killed.
 func (w *workshop) compareRestarts(ctx context.Context, l leg, sides func(programs.Programs, target) restarted) row {
 	out := row{name: l.name}
-	count := func(p programs.Programs, kill bool) (outcomes, error) {
-		t, err := l.target(w)
-		if err != nil {
-			return nil, err
-		}
-		return sides(p, t).run(ctx, t, kill)
-	}
 	for _, kill := range []bool{false, true} {
-		r := result{name: "restart", ok: true}
+		r := result{name: "restart"}
+		allowed := outcomes{}
 		if kill {
-			r.name = "kill"
+			r.name, allowed = "kill", outcomes{unavailable: 1}
 		}
-		here, err := count(w.ours, kill)
+		c, err := compare(allowed, func(p programs.Programs) (outcomes, error) {
+			t, err := l.target(w)
+			if err != nil {
+				return nil, err
+			}
+			return sides(p, t).run(ctx, t, kill)
+		}, [2]programs.Programs{w.ours, w.published})
 		if err != nil {
 			return out.failedWith(err)
 		}
-		r.detail = here.String()
-		there := outcomes{}
-		for range comparisons {
-			if here.within(there) || kill && here.within(outcomes{unavailable: 1}) {
-				break
-			}
-			more, err := count(w.published, kill)
-			if err != nil {
-				return out.failedWith(err)
-			}
-			there.merge(more)
-		}
-		if len(there) > 0 {
-			r.ok = here.within(there)
-			r.detail += "; published: " + there.String()
-		}
+		r.ok, r.detail = len(c.guilty()) == 0, c.String()
 		out.note += r.name + " " + r.detail + "; "
 		out.results = append(out.results, r)
 	}

@@ -125,6 +125,25 @@ var resolverProbes = []probe.Probe{
 		p.Printf("%v", r.CC().UpdateState(resolver.State{}))
 		p.Printf("%v", r.CC().UpdateState(resolver.State{Endpoints: []resolver.Endpoint{{}}}))
 	}},
+	{Name: "resolver/empty lists, by steps", Run: func(p *probe.P) {
+		none, empty := resolver.State{}, resolver.State{Endpoints: []resolver.Endpoint{{}}}
+		good := addresses(server(p))
+		for _, policy := range []string{"pick_first", "round_robin", "least_request_experimental", "weighted_round_robin", "ring_hash_experimental"} {
+			for _, steps := range [][]resolver.State{
+				{none, none}, {empty, empty}, {none, empty}, {empty, none}, {good, none}, {good, empty}, {good, none, empty, good}, {none, good, none}, {empty, good},
+			} {
+				cc, r := manualChannel(p, grpc.WithDefaultServiceConfig(`{"loadBalancingConfig":[{"`+policy+`":{}}]}`))
+				r.InitialState(steps[0])
+				said := fmt.Sprintf("%s: %s", policy, call(p.Context(), cc))
+				for _, s := range steps[1:] {
+					err := r.CC().UpdateState(s)
+					said += fmt.Sprintf("; %v %s", err, call(p.Context(), cc))
+				}
+				p.Printf("%s", said)
+				_ = cc.Close()
+			}
+		}
+	}},
 	{Name: "resolver/error first", Run: func(p *probe.P) {
 		cc, r := manualChannel(p)
 		r.BuildCallback = func(_ resolver.Target, rcc resolver.ClientConn, _ resolver.BuildOptions) {
