@@ -163,7 +163,7 @@ func (b *sharding) ResolverError(err error) {
 	b.hold()
 	defer b.release()
 	b.mu.Lock()
-	b.err, b.dirty = err, len(b.children) == 0
+	b.err, b.dirty = err, true
 	b.mu.Unlock()
 	for _, c := range b.children {
 		c.ResolverError(err)

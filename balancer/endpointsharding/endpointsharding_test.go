@@ -210,7 +210,7 @@ func TestErrors(t *testing.T) {
 	f.resolve("a", "b")
 	_, before := f.cc.State()
 	f.lb.ResolverError(errors.New("flaky"))
-	if _, after := f.cc.State(); after != before || len(f.child("a").errs) != 1 || len(f.child("b").errs) != 1 {
+	if _, after := f.cc.State(); after != before+1 || len(f.child("a").errs) != 1 || len(f.child("b").errs) != 1 {
 		t.Errorf("children heard of %v and %v, %d reports", f.child("a").errs, f.child("b").errs, after-before)
 	}
 

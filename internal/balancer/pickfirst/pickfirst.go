@@ -112,8 +112,8 @@ func (b *pickFirst) useAddresses(addrs []resolver.Address) {
 	switch {
 	case !b.started, hadNone, wasReady, b.is(connectivity.Connecting):
 		b.started = true
+		b.connecting()
 		b.startPass()
-		b.report(connectivity.Connecting, base.NewErrPicker(balancer.ErrNoSubConnAvailable))
 	case b.is(connectivity.TransientFailure):
 		// A62: it stays in TransientFailure until a connection is made.
 		b.startPass()
@@ -170,10 +170,8 @@ func (b *pickFirst) ExitIdle() {
 	if b.closed || !b.is(connectivity.Idle) || len(b.addrs) == 0 || !b.started {
 		return
 	}
+	b.connecting()
 	b.startPass()
-	if b.is(connectivity.Idle) {
-		b.report(connectivity.Connecting, base.NewErrPicker(balancer.ErrNoSubConnAvailable))
-	}
 }
 
 // startPass begins to go through the addresses.
@@ -352,7 +350,7 @@ func (b *pickFirst) selectSub(s *sub) {
 		b.report(connectivity.Ready, &picker{s.SubConn})
 		return
 	}
-	b.report(connectivity.Connecting, base.NewErrPicker(balancer.ErrNoSubConnAvailable))
+	b.connecting()
 	s.RegisterHealthListener(func(h balancer.SubConnState) { b.healthChanged(s, h) })
 }
 
@@ -369,7 +367,7 @@ func (b *pickFirst) healthChanged(s *sub, h balancer.SubConnState) {
 	case connectivity.TransientFailure:
 		b.fail(fmt.Errorf("pickfirst: health check failure: %s", fmt.Sprint(h.ConnectionError)))
 	default:
-		b.report(connectivity.Connecting, base.NewErrPicker(balancer.ErrNoSubConnAvailable))
+		b.connecting()
 	}
 }
 
@@ -396,6 +394,13 @@ func (b *pickFirst) fail(err error) {
 		err = errors.New("no connection could be made")
 	}
 	b.report(connectivity.TransientFailure, base.NewErrPicker(err))
+}
+
+// connecting reports Connecting, once.
+func (b *pickFirst) connecting() {
+	if !b.is(connectivity.Connecting) {
+		b.report(connectivity.Connecting, base.NewErrPicker(balancer.ErrNoSubConnAvailable))
+	}
 }
 
 func (b *pickFirst) is(s connectivity.State) bool { return b.state == int32(s) }
