@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"reflect"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -179,6 +180,7 @@ func TestClientAuthorizationCheck(t *testing.T) {
 		want     codes.Code
 	}{
 		{"listed", over(server.info), []string{"x", altstest.ClientAccount}, codes.OK},
+		{"in upper case", over(server.info), []string{strings.ToUpper(altstest.ClientAccount)}, codes.OK},
 		{"not listed", over(server.info), []string{"x"}, codes.PermissionDenied},
 		{"no list", over(server.info), nil, codes.PermissionDenied},
 		{"not ALTS", over(credentials.TLSInfo{}), []string{altstest.ClientAccount}, codes.PermissionDenied},

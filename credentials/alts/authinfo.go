@@ -5,8 +5,8 @@ package alts
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
+	"strings"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/alts/internal/authinfo"
@@ -40,7 +40,7 @@ var _ AuthInfo = (*authinfo.Info)(nil)
 func AuthInfoFromContext(ctx context.Context) (AuthInfo, error) {
 	p, ok := peer.FromContext(ctx)
 	if !ok {
-		return nil, errors.New("alts: the context has no peer")
+		return nil, errors.New("no Peer found in Context")
 	}
 	return AuthInfoFromPeer(p)
 }
@@ -50,21 +50,22 @@ func AuthInfoFromContext(ctx context.Context) (AuthInfo, error) {
 func AuthInfoFromPeer(p *peer.Peer) (AuthInfo, error) {
 	info, ok := p.AuthInfo.(AuthInfo)
 	if !ok {
-		return nil, fmt.Errorf("alts: the peer's AuthInfo is %T, not that of an ALTS connection", p.AuthInfo)
+		return nil, errors.New("no alts.AuthInfo found in Peer")
 	}
 	return info, nil
 }
 
 // ClientAuthorizationCheck is for the handlers of a server: it returns nil if the
-// client's service account is one of those given, and else an error with
-// codes.PermissionDenied, as it does when the RPC didn't come over ALTS.
+// client's service account is one of those given, in upper or lower case, and else an error
+// with codes.PermissionDenied, as it does when the RPC didn't come over ALTS.
 func ClientAuthorizationCheck(ctx context.Context, expectedServiceAccounts []string) error {
 	info, err := AuthInfoFromContext(ctx)
 	if err != nil {
-		return status.Errorf(codes.PermissionDenied, "the RPC did not come over ALTS: %v", err)
+		return status.Errorf(codes.PermissionDenied, "The context is not an ALTS-compatible context: %v", err)
 	}
-	if account := info.PeerServiceAccount(); !slices.Contains(expectedServiceAccounts, account) {
-		return status.Errorf(codes.PermissionDenied, "service account %q is not authorized", account)
+	account := info.PeerServiceAccount()
+	if !slices.ContainsFunc(expectedServiceAccounts, func(a string) bool { return strings.EqualFold(a, account) }) {
+		return status.Errorf(codes.PermissionDenied, "Client %v is not authorized", account)
 	}
 	return nil
 }
