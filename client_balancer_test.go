@@ -412,3 +412,54 @@ func TestUpdateAddresses(t *testing.T) {
 		}
 	}
 }
+
+// TestCustomUserAgent gives policies what the channel sends, to send it on connections of
+// their own.
+func TestCustomUserAgent(t *testing.T) {
+	for _, tt := range []struct {
+		opts []DialOption
+		want string
+	}{
+		{nil, "grpc-go/" + Version},
+		{[]DialOption{WithUserAgent("mine/1")}, "mine/1 grpc-go/" + Version},
+	} {
+		agents := make(chan string, 1)
+		scriptedChannel(t, closedAddress(t), func(s *scripted, _ balancer.ClientConnState) error {
+			agents <- s.opts.CustomUserAgent
+			return nil
+		}, tt.opts...).Connect()
+		if got := within(t, agents, "the options"); got != tt.want {
+			t.Errorf("%q, want %q", got, tt.want)
+		}
+	}
+}
+
+// TestShutdownIsToldOnce has a policy shut a subchannel down twice, and the channel close
+// after that.
+func TestShutdownIsToldOnce(t *testing.T) {
+	made := make(chan *scripted, 1)
+	subs := make(chan balancer.SubConn, 1)
+	cc := scriptedChannel(t, serve(t, newEcho()).addr, func(s *scripted, state balancer.ClientConnState) error {
+		sc, err := s.subConn(state.ResolverState.Addresses, balancer.NewSubConnOptions{}, pickOf(balancer.PickResult{}))
+		sc.Connect()
+		subs <- sc
+		made <- s
+		return err
+	})
+	if err := call(testContext(t), cc, "x"); err != nil {
+		t.Fatal(err)
+	}
+	sc, s := within(t, subs, "the subchannel"), within(t, made, "the policy")
+	sc.Shutdown()
+	sc.Shutdown()
+	for _, want := range []connectivity.State{connectivity.Connecting, connectivity.Ready, connectivity.Shutdown} {
+		if got := within(t, s.states, "a state"); got != want {
+			t.Errorf("%v, want %v", got, want)
+		}
+	}
+	cc.Close()
+	close(s.states)
+	for again := range s.states {
+		t.Errorf("%v once more", again)
+	}
+}

@@ -126,6 +126,16 @@ func TestSizeLimits(t *testing.T) {
 	}
 }
 
+// TestMaxHeaderListSizeOfZero lets no header fields pass, neither of requests nor of replies.
+func TestMaxHeaderListSizeOfZero(t *testing.T) {
+	s := serve(t, newEcho(), MaxHeaderListSize(0))
+	wantCode(t, "a server that takes none", call(testContext(t), newTestClient(t, s.addr), "x"), codes.Internal,
+		"header list size to send violates the maximum size (0 bytes) set by server")
+	cc := newTestClient(t, serve(t, newEcho()).addr, WithMaxHeaderListSize(0))
+	wantCode(t, "a client that takes none", call(testContext(t), cc, "x"), codes.Internal,
+		"stream terminated by RST_STREAM with error code: INTERNAL_ERROR")
+}
+
 func TestCallErrors(t *testing.T) {
 	s := serve(t, newEcho())
 	cc := newTestClient(t, s.addr)
