@@ -48,11 +48,16 @@ type wrapped struct {
 	err   error // came with the last bytes
 	tries int   // reads that were put to the test
 
-	returned atomic.Uint64 // bytes that the wrapper returned. Written by the reader.
+	learned bool // taken is known: see known.go
+
+	// Written by the reader.
+	returned atomic.Uint64 // bytes that the wrapper returned
+	taken    atomic.Uint64 // and that it has taken for good: see known.go
 
 	mu sync.Mutex
 	// Guarded by mu.
 	trust  trust
+	taker  bool         // it may take bytes, and outlives deadlines: never changed
 	why    string       // distrusted
 	inside bool         // the wrapper's Read runs
 	kicked bool         // the wait, or else the next one, is to end
@@ -75,37 +80,8 @@ func (w *wrapped) WhyNot() string {
 	return ""
 }
 
-// trust is what is known of a wrapper.
-type trust int
-
-const (
-	untested trust = iota
-	trusted
-	distrusted // it is waited for in its Read
-)
-
-const (
-	// testPatience is how long after a read the wait meets the test's deadline. It is
-	// far more than the wrapper takes to return what is there, and less than any idle
-	// timeout.
-	testPatience = 1500 * time.Millisecond
-	// testWithin is when a read under test that has not returned is left in peace.
-	testWithin = testPatience / 15
-	// testSlack is how late the deadline may be met, on a machine that is busy. Later it
-	// may have been another.
-	testSlack = 600 * time.Millisecond
-	// testOverdue is when after the deadline it is certain that it won't be met.
-	testOverdue = 1300 * time.Millisecond
-	// testReads bounds how many reads are put to the test unasked, as it costs a timer.
-	testReads = 32
-	// lockPatience is how long a lock may be held by someone who only reads what is there.
-	lockPatience = 500 * time.Millisecond
-	// lockLooks are how often, lockPause apart, a read that is put to the test makes way.
-	lockLooks = 20
-	lockPause = 2 * time.Millisecond
-	// emptyReads is how often in a row a wrapper may return nothing at all.
-	emptyReads = 100
-)
+// emptyReads is how often in a row a wrapper may return nothing at all.
+const emptyReads = 100
 
 // newWrapped returns nil if what is below conn can't be waited for.
 func newWrapped(conn net.Conn, out Writer) *wrapped {
@@ -119,16 +95,20 @@ func newWrapped(conn net.Conn, out Writer) *wrapped {
 	}
 	w := &wrapped{conn: conn, sock: sock, rc: rc, out: out}
 	w.unsettled = func(fd uintptr) bool { return !w.settled(fd) }
+	if isTaker(conn) {
+		w.takes()
+	}
 	return w
 }
 
 // RawConn implements TryReader.
 func (w *wrapped) RawConn() syscall.RawConn { return w.rc }
 
-// settled reports whether all that the socket received was returned, and it lives on.
+// settled reports whether all that the socket received was returned, but for what was
+// taken, and it lives on.
 func (w *wrapped) settled(fd uintptr) bool {
 	n, open := received(fd)
-	return open && n == w.returned.Load()
+	return open && n == w.returned.Load()+w.taken.Load()
 }
 
 // isCounted reports whether the system counts what the socket receives.
@@ -157,6 +137,14 @@ func (w *wrapped) TryRead(size int, pool mem.BufferPool) (*[]byte, int, error) {
 	if w.err == nil && w.known() != distrusted && w.isSettled() {
 		return nil, 0, ErrWouldBlock
 	}
+	if w.outlives() {
+		if buf, n, err := w.probe(size, pool); !isTimeout(err) {
+			return buf, n, err
+		}
+		if w.isSettled() {
+			return nil, 0, ErrWouldBlock
+		}
+	}
 	return w.lend(size, pool)
 }
 
@@ -165,7 +153,7 @@ func (w *wrapped) TryReadInto(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
-	if w.err == nil && (w.known() == distrusted || w.isSettled()) {
+	if w.err == nil && (w.known() == distrusted || w.taker && !w.learned || w.isSettled()) {
 		return 0, ErrWouldBlock
 	}
 	return w.through(p)
@@ -236,8 +224,19 @@ func (w *wrapped) through(p []byte) (n int, err error) {
 		return n, nil
 	case err == nil:
 		return 0, io.ErrNoProgress
+	case w.taker && isTimeout(err):
+		w.learn()
+		w.calm()
 	}
 	return 0, err
+}
+
+// calm follows a wait, or a Read of a taker, that was interrupted.
+func (w *wrapped) calm() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.kicked = false
+	w.lift()
 }
 
 // enter precedes a read of the wrapper. It takes our deadline off the socket, or, as
@@ -246,6 +245,11 @@ func (w *wrapped) enter() (stop *time.Timer) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.inside = true
+	if w.kicked && w.outlives() {
+		w.mine = true
+		w.sock.SetReadDeadline(time.Unix(1, 0))
+		return nil
+	}
 	test := time.Now().Add(testPatience)
 	if w.trust != untested || w.tries >= testReads && !w.kicked || !w.isBefore(test) {
 		w.lift()
@@ -262,15 +266,6 @@ func (w *wrapped) enter() (stop *time.Timer) {
 // that there is. mu is held.
 func (w *wrapped) isBefore(t time.Time) bool {
 	return w.until.IsZero() || w.until.After(t.Add(testSlack))
-}
-
-// spare ends the test of a read that takes too long.
-func (w *wrapped) spare() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.inside {
-		w.lift()
-	}
 }
 
 func (w *wrapped) leave(stop *time.Timer) {
@@ -323,130 +318,8 @@ func (w *wrapped) waitTrusting() error {
 	if !isTimeout(err) {
 		return renameOp(err, "read")
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.kicked = false
-	w.lift()
+	w.calm()
 	return renameOp(err, "read")
-}
-
-// waitTesting is the wait after reads that were put to the test. again says that it was
-// passed and the wait is to go on. With neither that nor an error the wrapper is to be
-// read.
-func (w *wrapped) waitTesting() (again bool, err error) {
-	if !w.makeWay() {
-		return false, nil
-	}
-	h := &testHelper{w: w, done: make(chan error, 1)}
-	go h.run()
-	late := time.AfterFunc(w.lockPatience(), h.giveUp)
-	defer late.Stop()
-	w.mu.Lock()
-	if !w.test.IsZero() {
-		overdue := time.AfterFunc(time.Until(w.test)+testOverdue, h.overdue)
-		defer overdue.Stop()
-	}
-	w.mu.Unlock()
-	err = <-h.done
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	test := w.test
-	if !isTimeout(err) {
-		return false, renameOp(err, "read")
-	}
-	own := w.mine
-	w.lift()
-	switch {
-	case w.trust == distrusted:
-		return false, nil
-	case !test.IsZero() && own && !h.locked: // not even begun
-		w.distrust("has its socket read by another goroutine")
-		return false, nil
-	case !test.IsZero() && own:
-		if past := time.Since(test); past >= 0 && past <= testSlack {
-			w.trust = trusted // it has left the deadline as it was
-			return true, nil
-		}
-		w.distrust("may set the read deadline of its socket") // whose was it?
-		return false, nil
-	}
-	w.kicked = false
-	return false, renameOp(err, "read")
-}
-
-// lockPatience is lockPatience, or less where the test's deadline is near, which whoever
-// has the lock must not meet.
-func (w *wrapped) lockPatience() time.Duration {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.test.IsZero() {
-		return lockPatience
-	}
-	return min(lockPatience, time.Until(w.test)/2)
-}
-
-// makeWay lets a goroutine that reads the socket, if there is one, take its lock before
-// the test does: it must not wait for it, or it would meet the test's deadline. It
-// reports whether there still is nothing to read.
-func (w *wrapped) makeWay() bool {
-	w.mu.Lock()
-	testing := !w.test.IsZero()
-	w.mu.Unlock()
-	for range lockLooks {
-		if !testing {
-			break
-		}
-		time.Sleep(lockPause)
-		if !w.isSettled() {
-			return false
-		}
-	}
-	return true
-}
-
-// testHelper waits on the socket for a reader who must be able to go: somebody else may
-// have the socket's lock, and keep it until there is input.
-type testHelper struct {
-	w    *wrapped
-	done chan error
-
-	// Guarded by w.mu.
-	locked    bool // it has the lock
-	abandoned bool
-}
-
-func (h *testHelper) run() {
-	err := h.w.rc.Read(func(fd uintptr) bool {
-		h.w.mu.Lock()
-		h.locked = !h.abandoned
-		h.w.mu.Unlock()
-		return !h.locked || !h.w.settled(fd)
-	})
-	h.done <- err
-}
-
-// giveUp distrusts a wrapper whose socket somebody else reads.
-func (h *testHelper) giveUp() {
-	h.w.mu.Lock()
-	defer h.w.mu.Unlock()
-	if h.locked || h.abandoned {
-		return
-	}
-	h.abandoned = true
-	h.w.distrust("has its socket read by another goroutine")
-	h.w.lift()
-	h.done <- nil
-}
-
-// overdue distrusts a wrapper that has changed the deadline of the test.
-func (h *testHelper) overdue() {
-	w := h.w
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.trust == untested && h.locked && !w.inside && !w.test.IsZero() && time.Since(w.test) > 0 {
-		w.distrust("sets the read deadline of its socket")
-		w.sock.SetReadDeadline(time.Unix(1, 0))
-	}
 }
 
 // distrust has the wrapper waited for in its Read from now on. mu is held.
@@ -466,7 +339,7 @@ func (w *wrapped) known() trust {
 
 // Interrupt makes the present wait, or the next one, end with os.ErrDeadlineExceeded,
 // and sets flag; unless that can't be, because the wrapper is waited for in its Read. A
-// Read of the wrapper is not disturbed.
+// Read of the wrapper is not disturbed, unless it is known to outlive that.
 func (w *wrapped) Interrupt(flag *atomic.Bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -475,7 +348,7 @@ func (w *wrapped) Interrupt(flag *atomic.Bool) {
 	}
 	w.kicked, w.flag = true, flag
 	flag.Store(true)
-	if w.trust == trusted && !w.inside {
+	if w.trust == trusted && (!w.inside || w.outlives()) {
 		w.mine = true
 		w.sock.SetReadDeadline(time.Unix(1, 0))
 	}
