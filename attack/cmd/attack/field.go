@@ -71,7 +71,7 @@ func (f *field) close() {
 
 // ready sees to what a kind needs. An error says why it can't be carried out here.
 func (f *field) ready(ctx context.Context, k *kinds.Kind) error {
-	if k.Serve.Security != orders.ALTS {
+	if !k.Over(orders.ALTS) {
 		return nil
 	}
 	if err := cloud.Check(); err != nil {
@@ -83,7 +83,13 @@ func (f *field) ready(ctx context.Context, k *kinds.Kind) error {
 			return err
 		}
 	}
-	k.Serve.Handshaker = f.handshaker
+	if !k.OnClient() {
+		k.Serve.Handshaker = f.handshaker
+		return nil
+	}
+	w := *k.Work
+	w.Handshaker = f.handshaker
+	k.Work = &w
 	return nil
 }
 
@@ -149,11 +155,11 @@ func (f *field) attack(ctx context.Context, k kinds.Kind, path string) (outcome,
 	defer cancel()
 	s := &scene{kind: k}
 	var err error
-	if s.victim, err = process.Start(ctx, process.Spec{Path: path, Cloud: k.Serve.Handshaker != ""}); err != nil {
+	if s.victim, err = process.Start(ctx, process.Spec{Path: path, Cloud: k.Over(orders.ALTS)}); err != nil {
 		return outcome{}, err
 	}
 	defer s.victim.Close()
-	if s.beside, err = process.Start(ctx, process.Spec{Path: f.published, Cloud: k.Serve.Handshaker != ""}); err != nil {
+	if s.beside, err = process.Start(ctx, process.Spec{Path: f.published, Cloud: k.Over(orders.ALTS)}); err != nil {
 		return outcome{}, err
 	}
 	defer s.beside.Close()
@@ -192,14 +198,14 @@ func (s *scene) prepare(ctx context.Context) error {
 	}
 	ctx, s.end = context.WithTimeout(ctx, s.kind.Time)
 	if !s.kind.OnClient() {
-		s.a = attacker.Against(ctx, served.Addr, s.kind.Serve.Security)
+		s.a = attacker.Against(ctx, s.call)
 		return nil
 	}
 	lis, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
-	s.a = attacker.Awaiting(ctx, lis)
+	s.a = attacker.Awaiting(ctx, lis, *s.kind.Work)
 	work := *s.kind.Work
 	work.Addr = lis.Addr().String()
 	_, err = process.Ask[any](s.victim, orders.OpWork, work)

@@ -13,9 +13,12 @@ import (
 	"os"
 	"os/signal"
 	"regexp"
+	"slices"
 	"time"
 
+	"google.golang.org/grpc/attack/internal/cloud"
 	"google.golang.org/grpc/attack/internal/kinds"
+	"google.golang.org/grpc/attack/internal/orders"
 	"google.golang.org/grpc/attack/internal/process"
 )
 
@@ -84,6 +87,9 @@ func run(ctx context.Context, args []string) error {
 			fmt.Printf("%-40s %s\n", k.Name, k.About)
 		}
 		return nil
+	}
+	if slices.ContainsFunc(chosen, func(k kinds.Kind) bool { return k.Over(orders.ALTS) }) && !cloud.Here() && cloud.Check() == nil {
+		return cloud.Again(ctx) // attackers do ALTS, too
 	}
 	f, err := newField(ctx, o.ours)
 	if err != nil {

@@ -14,7 +14,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"os/signal"
 	"slices"
 	"strings"
@@ -46,7 +45,7 @@ func run(ctx context.Context, args []string) error {
 	}
 	c.Links = strings.Split(*over, ",")
 	if slices.Contains(c.Links, stress.ALTS) && c.Handshaker == "" {
-		err := onPlatform(ctx, args)
+		err := onPlatform(ctx)
 		if !errors.Is(err, errNoPlatform) {
 			return err
 		}
@@ -72,7 +71,7 @@ var errNoPlatform = errors.New("no platform for ALTS")
 
 // onPlatform runs this program once more, where it takes the machine for one of Google's
 // and finds a handshaker service: ALTS needs both.
-func onPlatform(ctx context.Context, args []string) error {
+func onPlatform(ctx context.Context) error {
 	if err := cloud.Check(); err != nil {
 		return fmt.Errorf("%w: %w", errNoPlatform, err)
 	}
@@ -81,14 +80,5 @@ func onPlatform(ctx context.Context, args []string) error {
 		return err
 	}
 	defer stop()
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	cmd := exec.CommandContext(ctx, self, append([]string{"-handshaker", addr}, args...)...)
-	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-	if err := cloud.Pretend(cmd); err != nil {
-		return err
-	}
-	return cmd.Run()
+	return cloud.Again(ctx, "-handshaker", addr)
 }

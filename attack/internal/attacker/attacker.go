@@ -6,7 +6,6 @@ package attacker
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -27,7 +26,7 @@ const (
 type Attacker struct {
 	ctx      context.Context // ends when the attack has to
 	addr     string          // of the server that is attacked
-	security orders.Security
+	security security
 	lis      net.Listener // where clients come that are attacked
 
 	sent    atomic.Int64
@@ -44,13 +43,13 @@ type Attacker struct {
 }
 
 // Against attacks a server. The attack is to end when ctx does.
-func Against(ctx context.Context, addr string, security orders.Security) *Attacker {
-	return &Attacker{ctx: ctx, addr: addr, security: security, conns: map[net.Conn]struct{}{}}
+func Against(ctx context.Context, o orders.Call) *Attacker {
+	return &Attacker{ctx: ctx, addr: o.Addr, security: security{o.Security, o.Handshaker}, conns: map[net.Conn]struct{}{}}
 }
 
-// Awaiting attacks the clients that come to lis.
-func Awaiting(ctx context.Context, lis net.Listener) *Attacker {
-	return &Attacker{ctx: ctx, lis: lis, conns: map[net.Conn]struct{}{}}
+// Awaiting attacks the clients that come to lis to do their work.
+func Awaiting(ctx context.Context, lis net.Listener, w orders.Work) *Attacker {
+	return &Attacker{ctx: ctx, lis: lis, security: security{w.Security, w.Handshaker}, conns: map[net.Conn]struct{}{}}
 }
 
 // Spent is what an attack has cost so far.
@@ -149,15 +148,6 @@ func (a *Attacker) keep(nc net.Conn) (net.Conn, error) {
 		nc.SetDeadline(end)
 	}
 	return k, nil
-}
-
-// secure does the handshake that the victim's security asks for.
-func (a *Attacker) secure(nc net.Conn) (net.Conn, error) {
-	if a.security != orders.TLS {
-		return nc, nil
-	}
-	tc := tls.Client(nc, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})
-	return tc, tc.HandshakeContext(a.ctx)
 }
 
 // Close closes all connections: what the victim holds was measured.
@@ -266,7 +256,12 @@ func (a *Attacker) use(c *Conn, attack func(*Conn) error) error {
 // Serve attacks each client that comes, until the attack is over.
 func (a *Attacker) Serve(attack func(*Conn) error) error {
 	return a.Accept(func(nc net.Conn) error {
-		c := a.server(nc)
+		secured, err := a.security.server(a, nc)
+		if err != nil {
+			nc.Close()
+			return nil
+		}
+		c := a.server(secured)
 		if err := c.readPreface(); err != nil {
 			c.Close()
 			return nil

@@ -35,16 +35,23 @@ type Kind struct {
 func (k Kind) OnClient() bool { return k.Work != nil }
 
 // Secure tells whether connections that attack have a handshake of their security.
-func (k Kind) Secure() bool {
-	return k.Serve.Security != orders.Plain || k.OnClient() && k.Work.Security != orders.Plain
+func (k Kind) Secure() bool { return !k.Over(orders.Plain) }
+
+// Over tells whether connections that attack have that security.
+func (k Kind) Over(s orders.Security) bool {
+	if k.OnClient() {
+		return k.Work.Security == s
+	}
+	return k.Serve.Security == s
 }
 
 // All returns all kinds, those against servers first.
 func All() []Kind {
 	return slices.Concat(
 		settingsKinds, pingKinds, resetKinds, headerKinds, requestKinds, dataKinds, windowKinds,
-		frameKinds, connectionKinds, tlsKinds, altsKinds,
+		frameKinds, connectionKinds, tlsKinds, tlsRecordKinds, altsKinds, altsRecordKinds,
 		clientControlKinds, clientStreamKinds, clientHeaderKinds, clientDataKinds, clientConnectionKinds,
+		clientRecordKinds,
 	)
 }
 

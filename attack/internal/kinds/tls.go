@@ -8,10 +8,9 @@ import (
 
 	"google.golang.org/grpc/attack/internal/attacker"
 	"google.golang.org/grpc/attack/internal/orders"
-	"google.golang.org/grpc/attack/internal/wire"
 )
 
-// Types of TLS records (RFC 8446, 5.1).
+// Types of TLS records (RFC 8446, 5.1), as those begin that are sent below TLS.
 const (
 	tlsAlert       = "\x15"
 	tlsHandshake   = "\x16"
@@ -89,18 +88,8 @@ var tlsKinds = []Kind{
 	},
 	{
 		Name: "server/tls/tiny-records", Serve: secured,
-		About: "PINGs in records of one byte each",
-		Attack: flood(4, true, func(c *attacker.Conn) error {
-			for _, b := range wire.AppendFrame(nil, wire.Frame{Type: wire.Ping, Payload: make([]byte, 8)}) {
-				if err := c.Raw([]byte{b}); err != nil {
-					return err
-				}
-				if err := c.Flush(); err != nil {
-					return err
-				}
-			}
-			return nil
-		}),
+		About:  "PINGs in records of one byte each",
+		Attack: flood(4, true, tinyRecords),
 	},
 	{
 		Name: "server/tls/idle", Serve: secured,

@@ -59,8 +59,9 @@ type Call struct {
 
 // Work is what a client does with a server that attacks it.
 type Work struct {
-	Addr     string
-	Security Security
+	Addr       string
+	Security   Security
+	Handshaker string // address of the ALTS handshaker service
 	// Method says what kind of call it is, over and over: Echo with a deadline, or a
 	// stream that is read (Pour), written to (Sink), or only open (Deaf).
 	Method   string

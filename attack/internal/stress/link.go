@@ -73,7 +73,7 @@ func (l link) serve(dir string, s *sockets) (stop func(), addr string, err error
 		lis = listener{lis, s}
 	}
 	server := grpc.NewServer(grpc.Creds(l.server), grpc.KeepaliveParams(keepalive.ServerParameters{
-		MaxConnectionAge: 3 * time.Second, MaxConnectionAgeGrace: time.Minute,
+		MaxConnectionAge: 3 * time.Second, MaxConnectionAgeGrace: 2 * patience, // no call is to be ended by it
 	}))
 	server.RegisterService(&service, nil)
 	go func() { _ = server.Serve(lis) }() // it ends with stop

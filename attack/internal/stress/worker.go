@@ -181,7 +181,19 @@ func (w worker) judge(err error) {
 		return
 	}
 	w.failed.Add(1)
-	if err == errCorrupt || w.cut == nil || status.Code(err) != codes.Unavailable {
+	if err == errCorrupt || w.cut == nil || !isCut(err) {
 		w.fault("%s, sockets cut %t: %v", w.name, w.cut != nil, err)
 	}
+}
+
+// isCut reports whether a socket that was cut explains err. Where the machine is slow none may
+// last for as long as a handshake takes, until the call's time is up.
+func isCut(err error) bool {
+	switch status.Code(err) {
+	case codes.Unavailable:
+		return true
+	case codes.DeadlineExceeded:
+		return strings.Contains(err.Error(), "latest balancer error: connection error")
+	}
+	return false
 }

@@ -14,7 +14,7 @@ import (
 // work lets callers call a server that attacks, over and over, until the process ends.
 func work(o orders.Work) error {
 	for range max(o.Channels, 1) {
-		cc, err := dial(o.Addr, o.Security, "")
+		cc, err := dial(o.Addr, o.Security, o.Handshaker)
 		if err != nil {
 			return err
 		}
