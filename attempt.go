@@ -39,8 +39,10 @@ type clientCall struct {
 	info   callInfo
 	writer messageWriter
 	retry  retry.State
-	stats  statsHandlers
-	log    *binarylog.Call // nil: none
+	// hedging is how a unary RPC may be sent several times at once; nil for others.
+	hedging *serviceconfig.HedgingPolicy
+	stats   statsHandlers
+	log     *binarylog.Call // nil: none
 
 	call     transport.Call // of the present attempt
 	onCommit func()         // the Selector's, who has yet to hear; nil for none
@@ -94,6 +96,9 @@ func (r *clientCall) begin(config *serviceconfig.MethodConfig) error {
 	if config.RetryPolicy != nil && !r.cc.opts.noRetry {
 		r.retry.Policy = config.RetryPolicy
 		r.retry.Attempts = min(config.RetryPolicy.MaxAttempts, r.cc.opts.maxAttempts)
+	}
+	if !r.cc.opts.noRetry {
+		r.hedging = config.HedgingPolicy
 	}
 	if t := config.Timeout; t != nil && *t >= 0 {
 		r.ctx, r.cancel = context.WithTimeout(r.ctx, *t)

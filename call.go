@@ -78,8 +78,7 @@ func invoke(ctx context.Context, method string, req, reply any, cc *ClientConn, 
 	}
 	var last *attempt
 	if err == nil {
-		last = &u.attempt
-		err = u.run(req, reply)
+		last, err = u.run(req, reply)
 	}
 	u.finish(last, err)
 	auth, picked := u.call.Auth, u.call.Picked
@@ -91,14 +90,22 @@ func invoke(ctx context.Context, method string, req, reply any, cc *ClientConn, 
 	return err
 }
 
-// run makes attempts until one of them counts.
-func (u *unaryCall) run(req, reply any) error {
+// run makes attempts until one of them counts. It returns the last, or the one that counts.
+func (u *unaryCall) run(req, reply any) (*attempt, error) {
 	var err error
 	if u.out, err = u.writer.write(req); err != nil {
-		return u.giveUp(err)
+		return &u.attempt, u.giveUp(err)
 	}
 	// The message may have to be sent again: it is given up after the last attempt.
 	defer u.out.payload.Data.Free()
+	if u.hedged() {
+		return u.runHedged(req, reply)
+	}
+	return &u.attempt, u.runInTurn(req, reply)
+}
+
+// runInTurn makes one attempt after the other.
+func (u *unaryCall) runInTurn(req, reply any) error {
 	for {
 		u.attempt = attempt{}
 		err := u.try(req, reply)

@@ -22,8 +22,9 @@
 // internal/channel, for which channel_owner.go does what needs messages. call.go is a
 // unary RPC, client_stream.go a streaming one, with client_context.go for its context and
 // client_streams.go for all that are open; attempt.go is what both consist of, retry.go
-// asks package internal/retry for another one, and intercept.go lets the resolver's
-// interceptors in. attempt_observer.go, client_log.go and client_telemetry.go tell of them.
+// asks package internal/retry for another one, hedged.go makes several at once as package
+// internal/hedge says, and intercept.go lets the resolver's
+// interceptors in. attempt_observer.go, client_log.go and client_telemetry.go tell of them. siblings.go is for modules beside this one.
 //
 // The server: server.go is its beginning and server_stop.go its end,
 // server_options.go what can be set, server_conn.go the listeners and

@@ -27,6 +27,9 @@ type State struct {
 	refused       bool // the one retry of an attempt that a server refused was made
 }
 
+// Nth is the state of an attempt that n others came before, and that no policy retries.
+func Nth(n int) State { return State{made: n} }
+
 // Made is how many retries the policy has granted. The server hears of them.
 func (s *State) Made() int { return s.made }
 

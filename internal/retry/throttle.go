@@ -36,6 +36,16 @@ func (t *Throttle) Failed() (throttled bool) {
 	return t.tokens <= t.threshold
 }
 
+// Throttled says whether retries are forbidden now.
+func (t *Throttle) Throttled() bool {
+	if t == nil {
+		return false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.tokens <= t.threshold
+}
+
 // Succeeded gives a part of a token back.
 func (t *Throttle) Succeeded() {
 	if t == nil {

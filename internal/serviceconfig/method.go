@@ -28,6 +28,8 @@ type MethodConfig struct {
 	MaxRespSize *int
 	// RetryPolicy is nil for methods that are not retried.
 	RetryPolicy *RetryPolicy
+	// HedgingPolicy is nil for methods that are not hedged. A method that is retried is not.
+	HedgingPolicy *HedgingPolicy
 }
 
 // RetryPolicy is that of gRFC A6.
@@ -44,6 +46,17 @@ type RetryPolicy struct {
 	RetryableStatusCodes map[codes.Code]bool
 }
 
+// HedgingPolicy is that of gRFC A6.
+type HedgingPolicy struct {
+	// MaxAttempts counts the first one too. It is 2 at least; the channel bounds it.
+	MaxAttempts int
+	// HedgingDelay is the time from one attempt to the next; 0 sends all at once.
+	HedgingDelay time.Duration
+	// NonFatalStatusCodes are those that the RPC does not end with while other attempts
+	// are under way or to come.
+	NonFatalStatusCodes map[codes.Code]bool
+}
+
 // methodJSON is an entry of "methodConfig".
 type methodJSON struct {
 	Name                    []nameJSON
@@ -52,6 +65,7 @@ type methodJSON struct {
 	MaxRequestMessageBytes  *byteCount
 	MaxResponseMessageBytes *byteCount
 	RetryPolicy             *retryJSON
+	HedgingPolicy           *hedgingJSON
 }
 
 type nameJSON struct {
@@ -67,6 +81,12 @@ type retryJSON struct {
 	RetryableStatusCodes []codes.Code
 }
 
+type hedgingJSON struct {
+	MaxAttempts         int
+	HedgingDelay        Duration
+	NonFatalStatusCodes []codes.Code
+}
+
 func (m *methodJSON) parse() (MethodConfig, error) {
 	c := MethodConfig{
 		WaitForReady: m.WaitForReady,
@@ -74,12 +94,36 @@ func (m *methodJSON) parse() (MethodConfig, error) {
 		MaxReqSize:   (*int)(m.MaxRequestMessageBytes),
 		MaxRespSize:  (*int)(m.MaxResponseMessageBytes),
 	}
-	if m.RetryPolicy == nil {
-		return c, nil
-	}
 	var err error
-	c.RetryPolicy, err = m.RetryPolicy.parse()
+	switch {
+	case m.RetryPolicy != nil && m.HedgingPolicy != nil:
+		// A6: "Only one of retryPolicy or hedgingPolicy may be set."
+		return c, errors.New("retryPolicy and hedgingPolicy exclude each other")
+	case m.RetryPolicy != nil:
+		c.RetryPolicy, err = m.RetryPolicy.parse()
+	case m.HedgingPolicy != nil:
+		c.HedgingPolicy, err = m.HedgingPolicy.parse()
+	}
 	return c, err
+}
+
+func (h *hedgingJSON) parse() (*HedgingPolicy, error) {
+	// A6: "MUST be specified and MUST be a JSON integer value greater than 1".
+	if h.MaxAttempts < 2 {
+		return nil, fmt.Errorf("hedgingPolicy: maxAttempts is %d, must be at least 2", h.MaxAttempts)
+	}
+	if h.HedgingDelay < 0 {
+		return nil, errors.New("hedgingPolicy: hedgingDelay is negative")
+	}
+	p := &HedgingPolicy{
+		MaxAttempts:         h.MaxAttempts,
+		HedgingDelay:        time.Duration(h.HedgingDelay),
+		NonFatalStatusCodes: make(map[codes.Code]bool, len(h.NonFatalStatusCodes)),
+	}
+	for _, c := range h.NonFatalStatusCodes {
+		p.NonFatalStatusCodes[c] = true
+	}
+	return p, nil
 }
 
 // path returns the key of ParsedConfig.Methods.

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package grpc
+
+import (
+	"context"
+	"time"
+
+	"google.golang.org/grpc/internal/hedge"
+	"google.golang.org/grpc/internal/retry"
+	"google.golang.org/grpc/internal/serviceconfig"
+	"google.golang.org/grpc/status"
+)
+
+// hedgedCall is a unary RPC that is sent several times, to see which answer comes first
+// (gRFC A6). The caller's goroutine owns it, and alone talks to the race; each attempt has
+// a goroutine of its own for as long as it is under way, and tells of it in events.
+type hedgedCall struct {
+	*unaryCall
+	req    any
+	policy *serviceconfig.HedgingPolicy
+
+	race   hedge.Race
+	legs   []*leg
+	events chan legEvent // has room for all that will be told
+	open   int           // legs that have yet to tell that they are over
+	failed *leg          // the one that failed last
+	winner *leg          // the one that counts
+}
+
+// leg is one attempt of a hedged RPC, with those that no server's application saw.
+type leg struct {
+	clientCall // a copy: the call it makes is its own
+	attempt    *attempt
+	out        outMessage // with a reference of its own to the message
+	stop       context.CancelFunc
+	over       bool
+	err        error // once it is over
+}
+
+// legEvent is told when a leg has response headers, and when it is over.
+type legEvent struct {
+	leg  *leg
+	over bool
+	err  error // of a leg that is over; nil for OK
+}
+
+// hedged reports whether the RPC, whose message is there, may be sent more than once at a
+// time. What doesn't fit into the buffer for retries is not.
+func (u *unaryCall) hedged() bool {
+	return u.hedging != nil && u.out.payload.Data.Len() <= u.info.retryBuffer
+}
+
+// runHedged returns how the RPC ended, and the attempt that counts.
+func (u *unaryCall) runHedged(req, reply any) (*attempt, error) {
+	p := hedge.Policy{Attempts: min(u.hedging.MaxAttempts, u.cc.opts.maxAttempts), Delay: u.hedging.HedgingDelay}
+	h := &hedgedCall{
+		unaryCall: u, req: req, policy: u.hedging,
+		race:   hedge.Start(p, time.Now()),
+		events: make(chan legEvent, 2*p.Attempts),
+	}
+	h.send(0)
+	u.logSent(u.out.sizes(), false)
+	var err error
+	for h.winner == nil && err == nil {
+		err = h.step()
+	}
+	for _, l := range h.legs {
+		if l != h.winner {
+			l.stop()
+		}
+	}
+	for h.open > 0 {
+		h.take(<-h.events)
+	}
+	if err != nil {
+		return h.failed.attempt, err
+	}
+	w := h.winner
+	if err = w.err; err == nil {
+		err = w.receive(w.attempt, reply)
+	}
+	w.end(w.attempt, err)
+	w.stop()
+	return w.attempt, err
+}
+
+// step waits for what comes next. The error is that of an RPC which ends while it waits for
+// the time of another attempt, and none is under way.
+func (h *hedgedCall) step() error {
+	at, more := h.race.Next()
+	if h.open == 0 {
+		if err := h.cc.channel.Pause(h.ctx, time.Until(at)); err != nil {
+			return err
+		}
+		h.due()
+		return nil
+	}
+	var timer <-chan time.Time
+	if more {
+		t := time.NewTimer(time.Until(at))
+		defer t.Stop()
+		timer = t.C
+	}
+	select {
+	case e := <-h.events:
+		h.take(e)
+	case <-timer:
+		h.due()
+	}
+	return nil
+}
+
+// due sends the RPC again, if nothing forbids it.
+func (h *hedgedCall) due() {
+	n := h.race.Begun()
+	switch begin, lost := h.race.Due(time.Now(), h.retry.Throttle.Throttled()); {
+	case begin:
+		h.send(n)
+	case lost:
+		h.winner = h.failed
+	}
+}
+
+// send begins the attempt that n came before.
+func (h *hedgedCall) send(n int) {
+	l := &leg{clientCall: h.clientCall, out: h.out}
+	l.retry, l.onCommit = retry.Nth(n), nil
+	l.call.Auth, l.call.Picked = nil, nil
+	l.ctx, l.stop = context.WithCancel(h.ctx)
+	l.out.payload.Data.Ref()
+	h.legs = append(h.legs, l)
+	h.open++
+	go l.run(h.req, h.events)
+}
+
+// take hears of a leg.
+func (h *hedgedCall) take(e legEvent) {
+	l := e.leg
+	if !e.over {
+		if h.race.Committed() {
+			h.winner = l
+		}
+		return
+	}
+	h.open--
+	l.over, l.err = true, e.err
+	if h.winner == nil {
+		outcome, delay := h.outcome(l)
+		if h.race.Ended(time.Now(), outcome, delay) {
+			h.winner = l
+		}
+	}
+	if h.winner != l {
+		h.failed = l
+		l.end(l.attempt, l.err)
+		l.stop()
+	}
+}
+
+// outcome is what the policy makes of a leg's end. It counts failures in the channel's
+// throttle: those with "a non-fatal status code, or that receive a pushback response
+// indicating not to retry".
+func (h *hedgedCall) outcome(l *leg) (hedge.Outcome, time.Duration) {
+	if l.err == nil {
+		return hedge.Success, 0
+	}
+	var push retry.Pushback
+	if s := l.attempt.stream; s != nil {
+		push = retry.PushbackIn(s.Trailer())
+	}
+	nonFatal := h.policy.NonFatalStatusCodes[status.Code(l.err)] && !l.attempt.dropped && h.ctx.Err() == nil
+	if nonFatal || push.Never {
+		h.retry.Throttle.Failed()
+	}
+	switch {
+	case !nonFatal:
+		return hedge.Fatal, 0
+	case push.Never:
+		return hedge.NoMore, 0
+	case push.Said:
+		return hedge.Later, push.Delay
+	}
+	return hedge.NonFatal, 0
+}
+
+// run makes attempts until one has reached a server's application, or failed.
+func (l *leg) run(req any, events chan<- legEvent) {
+	var err error
+	for {
+		l.attempt = &attempt{}
+		if err = l.try(req, events); err == nil || !l.unseen(err) {
+			break
+		}
+		l.end(l.attempt, err)
+	}
+	l.out.payload.Data.Free()
+	events <- legEvent{leg: l, over: true, err: err}
+}
+
+// unseen reports whether an attempt that failed was nothing to any server's application, so
+// that another takes its place.
+func (l *leg) unseen(err error) bool {
+	if s := l.attempt.stream; s != nil && s.GotHeaders() || l.ctx.Err() != nil {
+		return false
+	}
+	return l.judge(l.attempt, err).Retry
+}
+
+// try is one attempt. Its message, if it has one, is left where it is.
+func (l *leg) try(req any, events chan<- legEvent) error {
+	a := l.attempt
+	size, payload := l.out.sizes(), l.out.payload
+	payload.Data.Ref()
+	if err := l.start(a, &payload, true); err != nil {
+		return err
+	}
+	l.tellSent(a, req, size)
+	a.stream.Header()
+	if a.stream.GotHeaders() {
+		events <- legEvent{leg: l}
+	}
+	a.stream.AwaitEnd()
+	return a.result().Err()
+}
