@@ -135,7 +135,7 @@ func SetSendCompressor(ctx context.Context, name string) error {
 func ClientSupportedCompressors(ctx context.Context) ([]string, error) {
 	call, err := callOf(ctx)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w %v", err, ctx)
 	}
 	return slices.Collect(grpcwire.Encodings(call.AcceptEncoding())), nil
 }

@@ -10,7 +10,8 @@ const poolingThreshold = 1 << 10
 
 // BufferPool lends byte slices. Implementations must be safe for concurrent use.
 type BufferPool interface {
-	// Get lends a slice of the given length. The contents are unspecified. The caller
+	// Get lends a slice of the given length. The contents are unspecified: whoever takes
+	// one overwrites it, and clearing a large one costs as much as a copy. The caller
 	// owns the slice and its header until it passes both to Put, directly or through
 	// [NewBuffer].
 	Get(length int) *[]byte

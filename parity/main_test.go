@@ -4,12 +4,42 @@ package main
 
 import (
 	"errors"
+	"os"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"google.golang.org/grpc/parity/internal/probe"
+	"google.golang.org/grpc/parity/internal/verdict"
 )
+
+// TestReadmeHasEveryDifference compares the headings of differences.txt with the rows of the
+// table in README.
+func TestReadmeHasEveryDifference(t *testing.T) {
+	f, err := os.Open("differences.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	headings, err := verdict.Headings(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	readme, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(readme), "\n## What differs\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	var rows []string
+	for _, row := range regexp.MustCompile(`(?m)^\| \*\*(.+?)\*\* \|`).FindAllStringSubmatch(section, -1) {
+		rows = append(rows, row[1])
+	}
+	if !slices.Equal(headings, rows) {
+		t.Errorf("differences.txt has the headings\n%q, README the rows\n%q", headings, rows)
+	}
+}
 
 func TestCauseOfDeath(t *testing.T) {
 	err := errors.New("exit status 2")

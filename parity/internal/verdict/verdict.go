@@ -58,6 +58,30 @@ func ParseKept(r io.Reader) (Kept, error) {
 	return kept, lines.Err()
 }
 
+// Headings reads the headings of such a list, "## What differs", in their order. Each entry
+// has to be below one, and each must have an entry.
+func Headings(r io.Reader) ([]string, error) {
+	var headings []string
+	entries := 0
+	lines := bufio.NewScanner(r)
+	for n := 1; lines.Scan(); n++ {
+		line := strings.TrimSpace(lines.Text())
+		heading, found := strings.CutPrefix(line, "## ")
+		switch {
+		case found && len(headings) > 0 && entries == 0:
+			return nil, fmt.Errorf("line %d: nothing is below %q", n, headings[len(headings)-1])
+		case found:
+			headings, entries = append(headings, heading), 0
+		case line == "" || strings.HasPrefix(line, "#"):
+		case len(headings) == 0:
+			return nil, fmt.Errorf("line %d: no heading is above %q", n, line)
+		default:
+			entries++
+		}
+	}
+	return headings, lines.Err()
+}
+
 // Lines are what each probe printed.
 type Lines map[string][]string
 

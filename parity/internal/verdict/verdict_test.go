@@ -24,6 +24,18 @@ func TestParseKept(t *testing.T) {
 	}
 }
 
+func TestHeadings(t *testing.T) {
+	got, err := Headings(strings.NewReader("# why\n\n## One\na: because\n\n## Two\nb: because\nc: because\n"))
+	if want := []string{"One", "Two"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("%q, %v; want %q", got, err, want)
+	}
+	for _, bad := range []string{"a: because", "## One\n## Two\na: because"} {
+		if _, err := Headings(strings.NewReader(bad)); err == nil {
+			t.Errorf("%q is accepted", bad)
+		}
+	}
+}
+
 func TestJudge(t *testing.T) {
 	all := []string{"same", "kept", "new", "stale", "not run"}
 	ours := Lines{"same": {"1"}, "kept": {"1"}, "new": {"1", "2"}, "stale": {"1"}}
