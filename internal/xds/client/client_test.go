@@ -57,6 +57,30 @@ func TestA27VersionsAndNonces(t *testing.T) {
 	})
 }
 
+func TestRefusedAgain(t *testing.T) {
+	inWorld(t, one(""), Config{}, func(w *world) {
+		a, _ := w.watch(parts, "a")
+		s := w.planes["p"].next()
+		s.want(partURL, "", "", "a")
+		s.send(partURL, "1", "1", "a=bad")
+		s.want(partURL, "", "1", "a")
+		a.want("error Thing")
+		for range 3 { // a control plane that sends it again at once is slowed down
+			s.send(partURL, "1", "2", "a=bad")
+			s.quiet()
+			time.Sleep(refusalPause)
+			s.want(partURL, "", "2", "a")
+			a.want()
+		}
+		s.send(partURL, "2", "3", "a=bad") // another version
+		s.want(partURL, "", "3", "a")
+		a.want("error Thing")
+		s.send(partURL, "3", "4", "a=1")
+		s.want(partURL, "3", "4", "a")
+		a.want("1")
+	})
+}
+
 func TestWatchersShareAResource(t *testing.T) {
 	decoded := 0
 	typ := newType(partURL, false, &decoded)

@@ -104,6 +104,10 @@ func (e *entry) confirm(version string) {
 // invalid takes the error of a version that is not valid, or that a control plane sends.
 func (e *entry) invalid(state State, err error, version string, from *server) {
 	e.stopTimer()
+	if e.state == state && e.errVersion == version && e.err != nil && e.err.Error() == err.Error() {
+		e.errTime = time.Now()
+		return // watchers know
+	}
 	e.state, e.err, e.errVersion, e.errTime = state, err, version, time.Now()
 	e.fail(err, from.config.Features.FailOnDataErrors && e.authority.client.config.DataErrors)
 }

@@ -171,12 +171,33 @@ func (r *response) finish(stream Stream) {
 		}
 	}
 	sub.nonce, sub.nack, sub.dirty = r.nonce, summary(r.problems), true
-	if sub.nack == nil {
-		sub.version = r.version
-	} else {
+	switch {
+	case sub.nack == nil:
+		sub.version, sub.refused = r.version, nil
+	case sub.refused != nil && *sub.refused == r.version:
+		sub.dirty = false
+		s.kickLater(stream, sub)
+		return
+	default:
+		sub.refused = &r.version
 		c.warnf("%v: version %q of %s is refused: %v", s.config, r.version, r.kind.name(), sub.nack)
 	}
 	s.kickLocked()
+}
+
+// refusalPause is how long a version that comes again after it was refused waits for the next
+// refusal: there are control planes that answer each with the same again, at once.
+const refusalPause = time.Second
+
+func (s *server) kickLater(stream Stream, sub *subscription) {
+	time.AfterFunc(refusalPause, func() {
+		s.client.mu.Lock()
+		defer s.client.mu.Unlock()
+		if s.stream == stream {
+			sub.dirty = true
+			s.kickLocked()
+		}
+	})
 }
 
 func (r *response) apply(e *entry, it *item) {

@@ -35,11 +35,12 @@ type server struct {
 type subscription struct {
 	kind    kind
 	entries map[string]*entry
-	version string // of the last response that was valid; it outlives streams
-	nonce   string // of the last response on this stream
-	nack    error  // what was wrong with it
-	dirty   bool   // there is something to send
-	asked   bool   // something was sent on this stream
+	version string  // of the last response that was valid; it outlives streams
+	nonce   string  // of the last response on this stream
+	nack    error   // what was wrong with it
+	refused *string // the last version that was refused, nil if a valid one came since
+	dirty   bool    // there is something to send
+	asked   bool    // something was sent on this stream
 }
 
 // serverLocked returns the server, which it brings into use if it has to.
@@ -150,6 +151,7 @@ func (s *server) up(stream Stream) {
 		return
 	}
 	s.stream, s.sending = stream, false
+	s.worked = s.worked || s.failure == nil // A78: the first stream counts before it answers
 	for _, sub := range s.subs {
 		sub.nonce, sub.nack, sub.asked = "", nil, false
 		sub.dirty = len(sub.entries) > 0

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package httpfilter
+
+import (
+	rbacv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/rbac/v3"
+	"google.golang.org/grpc/internal/rbac/rbacxds"
+)
+
+// RBAC lets a server turn RPCs away by who sends them and what they want (A41).
+type RBAC struct{}
+
+// RBACConfig is the policy of a chain or a route.
+type RBACConfig struct {
+	// Policy is nil if all RPCs may pass.
+	Policy *rbacxds.Policy
+}
+
+const (
+	rbacType      = "envoy.extensions.filters.http.rbac.v3.RBAC"
+	rbacRouteType = "envoy.extensions.filters.http.rbac.v3.RBACPerRoute"
+)
+
+// Types implements Kind.
+func (RBAC) Types() []string { return []string{rbacType, rbacRouteType} }
+
+// Sides implements Kind.
+func (RBAC) Sides() Side { return Server }
+
+// Terminal implements Kind.
+func (RBAC) Terminal() bool { return false }
+
+// Parse implements Kind. The Config is a *RBACConfig.
+func (RBAC) Parse(m Message) (Config, error) {
+	var in rbacv3.RBAC
+	if err := m.Unmarshal(&in); err != nil {
+		return nil, err
+	}
+	return readRBAC(&in)
+}
+
+// ParseOverride implements Kind. A route that names no policy lets all RPCs pass.
+func (RBAC) ParseOverride(m Message) (Config, error) {
+	var in rbacv3.RBACPerRoute
+	if err := m.Unmarshal(&in); err != nil {
+		return nil, err
+	}
+	return readRBAC(in.GetRbac())
+}
+
+// readRBAC leaves alone shadow rules, as A41 does.
+func readRBAC(in *rbacv3.RBAC) (Config, error) {
+	if in.GetRules() == nil {
+		return &RBACConfig{}, nil
+	}
+	p, err := rbacxds.Parse("rbac", in.GetRules())
+	if err != nil {
+		return nil, err
+	}
+	return &RBACConfig{Policy: p}, nil
+}

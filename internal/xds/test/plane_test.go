@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package test runs the xDS client against go-control-plane's server, over real sockets.
+package test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
+	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
+	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	routerv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/router/v3"
+	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	lrsv3 "github.com/envoyproxy/go-control-plane/envoy/service/load_stats/v3"
+	"github.com/envoyproxy/go-control-plane/pkg/cache/types"
+	"github.com/envoyproxy/go-control-plane/pkg/cache/v3"
+	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
+	serverv3 "github.com/envoyproxy/go-control-plane/pkg/server/v3"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/internal/leakcheck"
+	"google.golang.org/grpc/internal/xds/bootstrap"
+	"google.golang.org/grpc/internal/xds/xdsclient"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/anypb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+)
+
+func TestMain(m *testing.M) { leakcheck.Main(m) }
+
+// nodeID is who the client says it is.
+const nodeID = "node"
+
+// plane is a control plane: go-control-plane's server with its snapshot cache.
+type plane struct {
+	t       *testing.T
+	address string
+	cache   cache.SnapshotCache
+	loads   loadServer
+
+	mu      sync.Mutex
+	version int
+	server  *grpc.Server
+	streams int
+	nacks   []string
+	node    *corev3.Node
+}
+
+func newPlane(t *testing.T) *plane {
+	t.Helper()
+	p := &plane{t: t, address: "127.0.0.1:0", cache: cache.NewSnapshotCache(false, cache.IDHash{}, nil)}
+	p.start()
+	t.Cleanup(p.stop)
+	return p
+}
+
+// start serves on the address that it had before.
+func (p *plane) start() {
+	p.t.Helper()
+	lis, err := net.Listen("tcp", p.address)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.address = lis.Addr().String()
+	gs := grpc.NewServer()
+	ctx, cancel := context.WithCancel(context.Background())
+	context.AfterFunc(ctx, func() {})
+	discoveryv3.RegisterAggregatedDiscoveryServiceServer(gs, serverv3.NewServer(ctx, p.cache, serverv3.CallbackFuncs{
+		StreamOpenFunc: func(context.Context, int64, string) error {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.streams++
+			return nil
+		},
+		StreamRequestFunc: func(_ int64, r *discoveryv3.DiscoveryRequest) error {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			if r.GetNode() != nil {
+				p.node = r.GetNode()
+			}
+			if r.GetErrorDetail() != nil {
+				p.nacks = append(p.nacks, r.GetErrorDetail().GetMessage())
+			}
+			return nil
+		},
+	}))
+	lrsv3.RegisterLoadReportingServiceServer(gs, &p.loads)
+	p.mu.Lock()
+	p.server = gs
+	p.mu.Unlock()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer cancel()
+		_ = gs.Serve(lis)
+	}()
+}
+
+func (p *plane) stop() {
+	p.mu.Lock()
+	gs := p.server
+	p.mu.Unlock()
+	gs.Stop()
+}
+
+func (p *plane) counts() (streams int, nacks []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.streams, append([]string(nil), p.nacks...)
+}
+
+// set makes these all the resources that there are.
+func (p *plane) set(resources ...types.Resource) {
+	p.t.Helper()
+	byType := map[resourcev3.Type][]types.Resource{
+		resourcev3.ListenerType: {}, resourcev3.RouteType: {}, resourcev3.ClusterType: {}, resourcev3.EndpointType: {},
+	}
+	for _, r := range resources {
+		a, err := anypb.New(r)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		byType[a.GetTypeUrl()] = append(byType[a.GetTypeUrl()], r)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.version++
+	snapshot, err := cache.NewSnapshot(fmt.Sprint(p.version), byType)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if err := p.cache.SetSnapshot(context.Background(), nodeID, snapshot); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// loadServer keeps the load reports that it gets.
+type loadServer struct {
+	lrsv3.UnimplementedLoadReportingServiceServer
+	mu      sync.Mutex
+	reports chan *lrsv3.LoadStatsRequest
+}
+
+func (s *loadServer) StreamLoadStats(stream lrsv3.LoadReportingService_StreamLoadStatsServer) error {
+	s.mu.Lock()
+	reports := s.reports
+	s.mu.Unlock()
+	if _, err := stream.Recv(); err != nil {
+		return err
+	}
+	if err := stream.Send(loadInterval()); err != nil {
+		return err
+	}
+	for {
+		r, err := stream.Recv()
+		if err != nil {
+			return err
+		}
+		select {
+		case reports <- r:
+		case <-stream.Context().Done():
+			return stream.Context().Err()
+		}
+	}
+}
+
+// pool returns one whose clients use the planes in turn.
+func pool(t *testing.T, planes ...*plane) *xdsclient.Pool {
+	t.Helper()
+	servers := ""
+	for i, p := range planes {
+		if i > 0 {
+			servers += ","
+		}
+		servers += fmt.Sprintf(`{"server_uri":"passthrough:///%s","channel_creds":[{"type":"insecure"}]}`, p.address)
+	}
+	b, err := bootstrap.Parse([]byte(`{"xds_servers":[`+servers+`],"node":{"id":"`+nodeID+`"}}`), bootstrap.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := xdsclient.Options{Bootstrap: b, Features: xdsclient.Features(), Filters: xdsclient.Filters()}
+	o.Client.ResourceTimeout = time.Second
+	o.Client.Backoff = func(int) time.Duration { return 20 * time.Millisecond }
+	return xdsclient.NewPool(o)
+}
+
+func client(t *testing.T, p *xdsclient.Pool) *xdsclient.Client {
+	t.Helper()
+	c, release, err := p.Client("xds:///target", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		release()
+		c.Close()
+	})
+	return c
+}
+
+// event is what a watcher heard.
+type event[T any] struct {
+	value   T
+	err     error
+	ambient bool
+}
+
+// watcher passes on what it hears.
+type watcher[T any] struct {
+	t      *testing.T
+	events chan event[T]
+}
+
+func newWatcher[T any](t *testing.T) *watcher[T] {
+	return &watcher[T]{t: t, events: make(chan event[T], 1000)}
+}
+
+func (w *watcher[T]) Changed(v T, err error) { w.events <- event[T]{value: v, err: err} }
+func (w *watcher[T]) Ambient(err error)      { w.events <- event[T]{err: err, ambient: true} }
+
+// patience bounds how long something may take that will happen.
+const patience = 30 * time.Second
+
+var errLate = errors.New("nothing was heard")
+
+// next returns the next event.
+func (w *watcher[T]) next() event[T] {
+	w.t.Helper()
+	select {
+	case e := <-w.events:
+		return e
+	case <-time.After(patience):
+		w.t.Fatal(errLate)
+		return event[T]{}
+	}
+}
+
+// value wants the next event to bring one.
+func (w *watcher[T]) value() T {
+	w.t.Helper()
+	e := w.next()
+	if e.err != nil || e.ambient {
+		w.t.Fatalf("heard %v, ambient %t", e.err, e.ambient)
+	}
+	return e.value
+}
+
+func mustAny(m proto.Message) *anypb.Any {
+	a, err := anypb.New(m)
+	if err != nil {
+		panic(err)
+	}
+	return a
+}
+
+var ads = &corev3.ConfigSource{ConfigSourceSpecifier: &corev3.ConfigSource_Ads{Ads: &corev3.AggregatedConfigSource{}}}
+
+func listener(name, route string) *listenerv3.Listener {
+	return &listenerv3.Listener{Name: name, ApiListener: &listenerv3.ApiListener{ApiListener: mustAny(&hcmv3.HttpConnectionManager{
+		RouteSpecifier: &hcmv3.HttpConnectionManager_Rds{Rds: &hcmv3.Rds{RouteConfigName: route, ConfigSource: ads}},
+		HttpFilters:    []*hcmv3.HttpFilter{{Name: "router", ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: mustAny(&routerv3.Router{})}}},
+	})}}
+}
+
+func route(name, cluster string) *routev3.RouteConfiguration {
+	return &routev3.RouteConfiguration{Name: name, VirtualHosts: []*routev3.VirtualHost{{
+		Domains: []string{"*"},
+		Routes: []*routev3.Route{{
+			Match:  &routev3.RouteMatch{PathSpecifier: &routev3.RouteMatch_Prefix{}},
+			Action: &routev3.Route_Route{Route: &routev3.RouteAction{ClusterSpecifier: &routev3.RouteAction_Cluster{Cluster: cluster}}},
+		}},
+	}}}
+}
+
+func cluster(name string) *clusterv3.Cluster {
+	return &clusterv3.Cluster{
+		Name: name, ClusterDiscoveryType: &clusterv3.Cluster_Type{Type: clusterv3.Cluster_EDS},
+		EdsClusterConfig: &clusterv3.Cluster_EdsClusterConfig{EdsConfig: ads},
+	}
+}
+
+func badCluster(name string) *clusterv3.Cluster {
+	c := cluster(name)
+	c.LbPolicy = clusterv3.Cluster_RANDOM
+	return c
+}
+
+func endpoints(name string, ports ...uint32) *endpointv3.ClusterLoadAssignment {
+	l := &endpointv3.LocalityLbEndpoints{Locality: &corev3.Locality{Zone: "z"}, LoadBalancingWeight: wrapperspb.UInt32(1)}
+	for _, p := range ports {
+		l.LbEndpoints = append(l.LbEndpoints, &endpointv3.LbEndpoint{HostIdentifier: &endpointv3.LbEndpoint_Endpoint{Endpoint: &endpointv3.Endpoint{
+			Address: &corev3.Address{Address: &corev3.Address_SocketAddress{SocketAddress: &corev3.SocketAddress{
+				Address: "127.0.0.1", PortSpecifier: &corev3.SocketAddress_PortValue{PortValue: p},
+			}}},
+		}}})
+	}
+	return &endpointv3.ClusterLoadAssignment{ClusterName: name, Endpoints: []*endpointv3.LocalityLbEndpoints{l}}
+}

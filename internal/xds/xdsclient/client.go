@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package xdsclient joins the parts of an xDS client for the programs of this module: the client
+// itself (package client) with the resources of gRPC (package resource), control planes reached
+// through channels of this module, the environment, and metrics (gRFC A78).
+//
+// A Pool shares what can be shared: channels with the same target have one Client (A71), and so
+// one cache and one ADS stream for each control plane; Clients with the same control plane have
+// one connection to it.
+package xdsclient
+
+import (
+	"google.golang.org/grpc/internal/envconfig"
+	"google.golang.org/grpc/internal/xds/bootstrap"
+	"google.golang.org/grpc/internal/xds/client"
+	"google.golang.org/grpc/internal/xds/httpfilter"
+	"google.golang.org/grpc/internal/xds/resource"
+)
+
+// ServerName is the name of the Client that xDS servers share (A71).
+const ServerName = "#server"
+
+// Client is an xDS client and the types of resources that may be watched with it:
+//
+//	cancel := client.Watch(c.Client, c.Listeners, name, watcher)
+//
+// Values that watchers get must not be changed.
+type Client struct {
+	*client.Client
+	Listeners *client.Type[*resource.Listener]
+	Routes    *client.Type[*resource.RouteConfig]
+	Clusters  *client.Type[*resource.Cluster]
+	Endpoints *client.Type[*resource.Endpoints]
+}
+
+// Features returns those that the environment has switched on.
+func Features() resource.Features {
+	return resource.Features{
+		Dualstack:        envconfig.XDSDualstackEndpoints,
+		EndpointHashKey:  !envconfig.XDSEndpointHashKeyCompat,
+		SystemRootCerts:  envconfig.XDSSystemRootCerts,
+		HTTPConnect:      envconfig.XDSHTTPConnect,
+		SNI:              envconfig.XDSSNI,
+		AuthorityRewrite: envconfig.XDSAuthorityRewrite,
+		ORCAToLRS:        envconfig.XDSORCAToLRS,
+		StatefulSession:  envconfig.XDSStatefulSession,
+		PanicRecovery:    envconfig.XDSPanicRecovery,
+	}
+}
+
+// Filters returns the HTTP filters that the environment has not switched off.
+func Filters() *httpfilter.Registry {
+	return httpfilter.NewRegistry(httpfilter.Router{}, httpfilter.Fault{}, httpfilter.RBAC{})
+}
+
+// types gives a Client its types of resources.
+func (c *Client) types(b *bootstrap.Config, features resource.Features, filters *httpfilter.Registry) {
+	in := func(from *bootstrap.Server) *resource.Context {
+		return &resource.Context{Bootstrap: b, Server: from, Filters: filters, Features: features}
+	}
+	c.Listeners = &client.Type[*resource.Listener]{
+		URL: resource.ListenerURL, Name: "Listener", Whole: true,
+		Decode: func(from *bootstrap.Server, raw []byte) (*resource.Listener, error) {
+			return resource.ParseListener(in(from), raw)
+		},
+	}
+	c.Routes = &client.Type[*resource.RouteConfig]{
+		URL: resource.RouteConfigURL, Name: "RouteConfiguration",
+		Decode: func(from *bootstrap.Server, raw []byte) (*resource.RouteConfig, error) {
+			return resource.ParseRouteConfig(in(from), raw)
+		},
+	}
+	c.Clusters = &client.Type[*resource.Cluster]{
+		URL: resource.ClusterURL, Name: "Cluster", Whole: true,
+		Decode: func(from *bootstrap.Server, raw []byte) (*resource.Cluster, error) {
+			return resource.ParseCluster(in(from), raw)
+		},
+	}
+	c.Endpoints = &client.Type[*resource.Endpoints]{
+		URL: resource.EndpointsURL, Name: "ClusterLoadAssignment",
+		Decode: func(from *bootstrap.Server, raw []byte) (*resource.Endpoints, error) {
+			return resource.ParseEndpoints(in(from), raw)
+		},
+	}
+}

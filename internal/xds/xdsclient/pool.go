@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package xdsclient
+
+import (
+	"fmt"
+	"maps"
+	"sync"
+
+	"google.golang.org/grpc/grpclog"
+	"google.golang.org/grpc/internal/envconfig"
+	"google.golang.org/grpc/internal/xds/bootstrap"
+	"google.golang.org/grpc/internal/xds/client"
+	"google.golang.org/grpc/internal/xds/httpfilter"
+	"google.golang.org/grpc/internal/xds/resource"
+	"google.golang.org/grpc/stats"
+)
+
+var logger = grpclog.Component("xds")
+
+// Options are what a Pool is made of.
+type Options struct {
+	// Bootstrap is the configuration; nil: the environment says where it is.
+	Bootstrap *bootstrap.Config
+	Features  resource.Features
+	Filters   *httpfilter.Registry
+	// Client has more of what Clients are made of; Bootstrap, Dial, Metrics and Logger are set
+	// by the Pool.
+	Client client.Config
+}
+
+// Pool shares Clients, by name. Its methods are safe for concurrent use.
+type Pool struct {
+	options Options
+
+	mu       sync.Mutex
+	fallback *bootstrap.Config // where the environment has none
+	clients  map[string]*pooled
+	channels map[string]*channel // by bootstrap.Server.Key
+}
+
+// NewPool returns a Pool with nothing in it.
+func NewPool(o Options) *Pool {
+	return &Pool{options: o, clients: make(map[string]*pooled), channels: make(map[string]*channel)}
+}
+
+// Default returns the Pool of the process, which goes by the environment.
+var Default = sync.OnceValue(func() *Pool {
+	return NewPool(Options{Features: Features(), Filters: Filters(), Client: client.Config{DataErrors: envconfig.XDSDataErrorHandling}})
+})
+
+// pooled is a Client with the number of its users. The pool's mu guards them.
+type pooled struct {
+	client  *Client
+	metrics *metrics
+	users   int
+}
+
+// channel is a connection with the number of Clients that use it. The pool's mu guards them.
+type channel struct {
+	*transport
+	users int
+}
+
+// SetFallback sets the configuration for where the environment has none, as a program on
+// Google's platform needs. A later one counts only while there are no Clients.
+func (p *Pool) SetFallback(b *bootstrap.Config) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.clients) == 0 || p.fallback == nil {
+		p.fallback = b
+	}
+}
+
+// bootstrapLocked returns the configuration.
+func (p *Pool) bootstrapLocked() (*bootstrap.Config, error) {
+	if p.options.Bootstrap != nil {
+		return p.options.Bootstrap, nil
+	}
+	where := bootstrap.Options{File: envconfig.XDSBootstrapFile, Text: envconfig.XDSBootstrapConfig, CallCreds: envconfig.XDSCallCreds}
+	if where.File == "" && where.Text == "" && p.fallback != nil {
+		return p.fallback, nil
+	}
+	return bootstrap.Read(where)
+}
+
+// Client returns the Client with a name, which is the target of a channel or ServerName, until
+// release is called, which may be done more than once. Recorders among the handlers get its
+// metrics until then.
+func (p *Pool) Client(name string, handlers []stats.Handler) (c *Client, release func(), err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	u := p.clients[name]
+	if u == nil {
+		if u, err = p.newLocked(name); err != nil {
+			return nil, nil, fmt.Errorf("xds: %w", err)
+		}
+		p.clients[name] = u
+	}
+	u.users++
+	stop := u.metrics.add(handlers)
+	return u.client, sync.OnceFunc(func() {
+		stop()
+		p.release(name, u)
+	}), nil
+}
+
+func (p *Pool) newLocked(name string) (*pooled, error) {
+	b, err := p.bootstrapLocked()
+	if err != nil {
+		return nil, err
+	}
+	u := &pooled{client: &Client{}, metrics: newMetrics(name)}
+	config := p.options.Client
+	config.Bootstrap, config.Dial, config.Metrics, config.Logger = b, p.dial, u.metrics, logger
+	u.client.types(b, p.options.Features, p.options.Filters)
+	u.client.Client = client.New(config)
+	u.metrics.client = u.client.Client
+	return u, nil
+}
+
+func (p *Pool) release(name string, u *pooled) {
+	p.mu.Lock()
+	u.users--
+	last := u.users == 0
+	if last {
+		delete(p.clients, name)
+	}
+	p.mu.Unlock()
+	if last {
+		go u.client.Close() // whoever releases may be called by a watcher
+	}
+}
+
+// Clients returns those in use, by name, for CSDS (A40, A71).
+func (p *Pool) Clients() map[string]*Client {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	out := make(map[string]*Client, len(p.clients))
+	for name, u := range maps.All(p.clients) {
+		out[name] = u.client
+	}
+	return out
+}
+
+// dial returns the connection to a server, which other Clients may use too.
+func (p *Pool) dial(s *bootstrap.Server) (client.Transport, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c := p.channels[s.Key()]
+	if c == nil {
+		t, err := dial(s)
+		if err != nil {
+			return nil, err
+		}
+		c = &channel{transport: t}
+		p.channels[s.Key()] = c
+	}
+	c.users++
+	return &lease{channel: c, pool: p, key: s.Key()}, nil
+}
+
+// lease is one Client's use of a channel.
+type lease struct {
+	*channel
+	pool *Pool
+	key  string
+}
+
+// Close closes the channel with its last use.
+func (l *lease) Close() {
+	l.pool.mu.Lock()
+	l.users--
+	last := l.users == 0
+	if last {
+		delete(l.pool.channels, l.key)
+	}
+	l.pool.mu.Unlock()
+	if last {
+		l.transport.Close()
+	}
+}
