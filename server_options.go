@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/internal/envconfig"
 	"google.golang.org/grpc/internal/rpcconfig"
 	"google.golang.org/grpc/internal/telemetry"
 	"google.golang.org/grpc/internal/transport"
@@ -39,13 +40,18 @@ type serverOptions struct {
 	maxSend         int
 	unknownHandler  *StreamDesc
 	waitForHandlers bool
+	labelGoroutines bool
 	stats           []stats.Handler
 	rpcConfig       rpcconfig.Source // nil: connections have no Router
 	telemetry       telemetry.Servers
 }
 
 func defaultServerOptions() serverOptions {
-	return serverOptions{maxReceive: defaultMaxReceiveSize, maxSend: defaultMaxSendSize}
+	return serverOptions{
+		maxReceive:      defaultMaxReceiveSize,
+		maxSend:         defaultMaxSendSize,
+		labelGoroutines: envconfig.ServerGoroutineMethod,
+	}
 }
 
 func (o *serverOptions) add(opt ServerOption) {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"runtime/pprof"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/encoding"
@@ -76,6 +77,10 @@ func (s *Server) serveCall(st serverCall) {
 	if err != nil {
 		_ = st.Finish(status.Convert(err)) // there is nobody else to tell
 		return
+	}
+	if s.opts.labelGoroutines {
+		defer pprof.SetGoroutineLabels(ctx)
+		ctx = labelGoroutine(ctx, st.Method())
 	}
 	m := s.lookUp(st.Method())
 	if m == nil && s.opts.unknownHandler != nil {
