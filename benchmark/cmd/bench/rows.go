@@ -51,6 +51,7 @@ func rows() []row {
 		streams(ops.Push, 1<<20, 1, ops.Insecure),
 		unary(128, 64, 1, ops.TCP, ops.ALTS),
 		streams(ops.Pull, 1<<20, 1, ops.ALTS).wants(2),
+		withMetrics(unary(128, 64, 1, ops.TCP, ops.Insecure)).wants(1.5),
 	}
 	for _, share := range []float64{0.5, 0.7, 0.9} {
 		r := unary(128, 256, 1, ops.TCP, ops.Insecure)
@@ -133,6 +134,13 @@ func (r row) above(kind string) row {
 	floor.name = "raw " + r.name
 	floor.floor = nil
 	r.floor = &floor
+	return r
+}
+
+// withMetrics has a row's RPCs measured with OpenTelemetry. It has no floor: that of the row
+// without is the same.
+func withMetrics(r row) row {
+	r.name, r.link.Metrics, r.floor = "otel/"+r.name, true, nil
 	return r
 }
 

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/alts"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/stats/opentelemetry"
 )
 
 // Dialer opens connections to one server.
@@ -49,9 +50,14 @@ func NewDialer(link ops.Link, served ops.Served) (*Dialer, error) {
 
 // Channel opens the n-th channel. It connects when it is first called on.
 func (d *Dialer) Channel(n int) (*grpc.ClientConn, error) {
-	return grpc.NewClient(d.target(n),
+	opts := []grpc.DialOption{
 		grpc.WithTransportCredentials(d.creds),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(service.MaxMessage)))
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(service.MaxMessage)),
+	}
+	if d.link.Metrics {
+		opts = append(opts, opentelemetry.DialOption(measuring()))
+	}
+	return grpc.NewClient(d.target(n), opts...)
 }
 
 // Raw opens the n-th connection without a protocol.

@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/benchmark/internal/service"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/alts"
+	"google.golang.org/grpc/stats/opentelemetry"
 )
 
 // Listen serves b, or raw bytes, until the process ends, which is to call cleanup then.
@@ -41,7 +42,7 @@ func Listen(args ops.Serve, b *service.Bench) (_ ops.Served, cleanup func(), _ e
 	if args.Protocol == ops.Raw {
 		serveRaw(lis, sec.wrap, b)
 	} else {
-		serveGRPC(lis, sec.creds, b)
+		serveGRPC(lis, args.Metrics, sec.creds, b)
 	}
 	return served, func() { remove(lis) }, nil
 }
@@ -81,10 +82,13 @@ func secure(args ops.Serve) (served ops.Served, sec security, err error) {
 	return served, sec, nil
 }
 
-func serveGRPC(lis []net.Listener, creds credentials.TransportCredentials, b *service.Bench) {
+func serveGRPC(lis []net.Listener, metrics bool, creds credentials.TransportCredentials, b *service.Bench) {
 	opts := []grpc.ServerOption{grpc.MaxRecvMsgSize(service.MaxMessage)}
 	if creds != nil {
 		opts = append(opts, grpc.Creds(creds))
+	}
+	if metrics {
+		opts = append(opts, opentelemetry.ServerOption(measuring()))
 	}
 	server := grpc.NewServer(opts...)
 	benchpb.RegisterBenchServer(server, b)

@@ -53,6 +53,8 @@ type Link struct {
 	Protocol string
 	Network  string
 	Security string
+	// Metrics has both sides measure RPCs with OpenTelemetry.
+	Metrics bool
 }
 
 // Serve makes the worker a server.
