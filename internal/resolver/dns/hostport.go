@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"strings"
 
 	"google.golang.org/grpc/resolver"
 )
@@ -29,7 +30,8 @@ func parse(s, portIfNone string) (hostPort, error) {
 	if s == "" {
 		return hostPort{}, errors.New("dns resolver: missing address")
 	}
-	if _, err := netip.ParseAddr(s); err == nil {
+	// A zone may hold anything, but with brackets in it there is no way to add a port.
+	if _, err := netip.ParseAddr(s); err == nil && !strings.ContainsAny(s, "[]") {
 		return hostPort{name: s, port: portIfNone}, nil
 	}
 	name, port, err := net.SplitHostPort(s)
