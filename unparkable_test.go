@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package grpc
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+
+	"google.golang.org/grpc/experimental/footprint"
+	"google.golang.org/grpc/grpclog"
+	"google.golang.org/grpc/internal/channelz"
+)
+
+// opaque is a connection that does not show what is below it.
+type opaque struct{ opaqueConn }
+
+type opaqueConn interface{ net.Conn }
+
+func (o opaque) Read(p []byte) (int, error)  { return o.opaqueConn.Read(p) }
+func (o opaque) Write(p []byte) (int, error) { return o.opaqueConn.Write(p) }
+func (opaque) NetConn() net.Conn             { return nil }
+
+type opaqueListener struct{ net.Listener }
+
+func (l opaqueListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return opaque{c}, nil
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+// Whoever wonders why a connection is not parked finds out: in the log, in channelz, and
+// in package footprint.
+func TestTellsWhyNotParked(t *testing.T) {
+	if !inChild(t, "") {
+		return
+	}
+	var log lockedBuffer
+	grpclog.SetLoggerV2(grpclog.NewLoggerV2WithVerbosity(&log, io.Discard, io.Discard, 2))
+	channelz.TurnOn()
+	lis, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := NewServer()
+	s.RegisterService(&echoDesc, newEcho())
+	go func() { _ = s.Serve(opaqueListener{lis}) }()
+	t.Cleanup(s.Stop)
+	cc := newTestClient(t, "passthrough:///"+lis.Addr().String(), WithContextDialer(func(_ context.Context, addr string) (net.Conn, error) {
+		c, err := net.Dial("tcp", addr)
+		return opaque{c}, err
+	}))
+	if err := call(testContext(t), cc, "x"); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Count(log.String(), "keeps a goroutine and a buffer while it is idle"); got != 2 {
+		t.Errorf("%d lines in the log:\n%s", got, log.String())
+	}
+	total := 0
+	for why, n := range footprint.Unparkable() {
+		total += n
+		if why == "" {
+			t.Error("without a reason")
+		}
+	}
+	if total != 2 {
+		t.Errorf("%v", footprint.Unparkable())
+	}
+	servers, _ := channelz.Servers(channelz.Page{})
+	accepted, _ := channelz.ServerSockets(servers[0].ID, channelz.Page{})
+	top, _ := channelz.TopChannels(channelz.Page{})
+	sub, _ := channelz.NodeByID(channelz.Subchannel, top[0].Children[0].ID)
+	for _, id := range []int64{accepted[0].ID, sub.Sockets[0].ID} {
+		why := ""
+		for _, o := range channelz.SocketByID(id).Data().Options {
+			if o.Name == "grpc.not_parkable" {
+				why = o.Value
+			}
+		}
+		if why == "" {
+			t.Errorf("%+v", channelz.SocketByID(id).Data().Options)
+		}
+	}
+}
