@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"golang.org/x/net/http2"
-	"golang.org/x/net/http2/h2c"
+	"golang.org/x/net/http2/h2c" //nolint:staticcheck // deprecated, and in use by programs
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/interop"
@@ -31,10 +31,11 @@ func TestServeHTTP(t *testing.T) {
 			web.Protocols.SetUnencryptedHTTP2(true)
 		}},
 		{name: "h2c", set: func(_ *testing.T, web *http.Server) {
-			web.Handler = h2c.NewHandler(web.Handler, &http2.Server{})
+			web.Handler = h2c.NewHandler(web.Handler, &http2.Server{}) //nolint:staticcheck // the same
 		}},
 		{name: "TLS", secure: true, set: func(*testing.T, *http.Server) {}},
 		{name: "TLS of x/net", secure: true, set: func(t *testing.T, web *http.Server) {
+			//nolint:staticcheck // the same
 			if err := http2.ConfigureServer(web, &http2.Server{}); err != nil {
 				t.Error(err)
 			}
