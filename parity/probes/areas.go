@@ -26,6 +26,6 @@ var areas = []area{
 	{"server", slices.Concat(serverProbes, handlerProbes)},
 	{"security", securityProbes},
 	{"service", slices.Concat(serviceProbes, channelzProbes, httpProbes())},
-	{"stream", streamProbes},
+	{"stream", slices.Concat(streamProbes, stageProbes(), orderProbes)},
 	{"channel", slices.Concat(resolverProbes, policyProbes(), customProbes, stateProbes)},
 }
