@@ -320,8 +320,9 @@ func FuzzWrapped(f *testing.F) {
 		// The other end asks for an answer to each piece, so nothing is left over.
 		acks := make(chan struct{}, 1)
 		go func() {
+			atLeast := len(want) / 200 // not too many rounds: a fuzz target has ten seconds
 			for p := want; len(p) > 0; {
-				k := min(len(p), 1+int(seed%97))
+				k := min(len(p), max(1+int(seed%97), atLeast))
 				peer.Write(p[:k])
 				p = p[k:]
 				<-acks
