@@ -15,7 +15,7 @@ const tooLong = time.Minute
 // clientDataKinds are attacks on a client with DATA frames and the messages in them.
 var clientDataKinds = []Kind{
 	{
-		Name: "client/data/one-byte-of-4-mib", Work: streams(orders.Pour, 2000), Short: true,
+		Name: "client/data/one-byte-of-4-mib", Work: streams(orders.Pour, 2000), Own: 2000 * calling, Short: true,
 		About:  "one byte of a message of 4 MiB on each of 2,000 streams",
 		Attack: serveStreams(begin(append(wire.AppendPrefix(nil, 0, 4*mib-1), 0))),
 	},

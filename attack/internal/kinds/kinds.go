@@ -60,6 +60,10 @@ func All() []Kind {
 // share of what its connection is writing.
 const poured = 384 << 10
 
+// calling is what a program holds of its own for a call that lasts: a goroutine that waits, a
+// context with a deadline and what hangs on it, a message.
+const calling = 2 << 10
+
 // callers is work of callers that want answers.
 func callers(n int) *orders.Work {
 	return &orders.Work{Method: orders.Echo, Callers: n, Deadline: 2 * time.Second}

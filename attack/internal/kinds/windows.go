@@ -58,7 +58,7 @@ var windowKinds = []Kind{
 	{
 		Name:   "server/window/gzip-unread",
 		About:  "4 KB that gzip blows up to 4 MiB, echoed 10 times to each of 10 connections, nobody reads",
-		Own:    100 * 4 * mib, // the messages, while they are compressed again
+		Own:    2 * 100 * 4 * mib, // the messages, and those they are compressed from or to meanwhile
 		Attack: hold(10, false, gzipEchoes(10)),
 	},
 }
