@@ -102,6 +102,26 @@ func newField(ctx context.Context, ours string) (*field, error) {
 	return &field{ours: a, published: b}, err
 }
 
+// again is how often a kind that does more harm than it may is carried out once more. It is in
+// order if it is each time: a machine that does much else has attackers, victims or legitimate
+// callers wait for seconds, and one of two victims may be spared for that.
+const again = 2
+
+// settle carries out a kind against both, in turn, and judges, more than once where it has to.
+func (f *field) settle(ctx context.Context, k kinds.Kind, runs int) (row, error) {
+	r, err := f.measure(ctx, k, runs)
+	if err != nil || len(r.Faults) == 0 {
+		return r, err
+	}
+	var better row
+	for range again {
+		if better, err = f.measure(ctx, k, runs); err != nil || len(better.Faults) > 0 {
+			return better, err
+		}
+	}
+	return better, nil
+}
+
 // measure carries out a kind against both, in turn, and judges.
 func (f *field) measure(ctx context.Context, k kinds.Kind, runs int) (row, error) {
 	var ours, published []outcome

@@ -106,7 +106,7 @@ func run(ctx context.Context, args []string) error {
 			fmt.Printf("%-39s left out: %v\n", k.Name, err)
 			continue
 		}
-		r, err := f.measure(ctx, k, o.runs)
+		r, err := f.settle(ctx, k, o.runs)
 		if err != nil {
 			return fmt.Errorf("%s: %w", k.Name, err)
 		}
