@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package priority has policies in an order, and picks with the first of them that works (gRFC
+// A56, A115). Endpoints must say which child they are for. Importing the package registers it.
+package priority
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"google.golang.org/grpc/balancer"
+	"google.golang.org/grpc/balancer/base"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/internal/hierarchy"
+	"google.golang.org/grpc/internal/serializer"
+	"google.golang.org/grpc/resolver"
+	"google.golang.org/grpc/status"
+)
+
+// Name is the name of the policy.
+const Name = "priority_experimental"
+
+const (
+	// failover is how long a child may try to connect before the next one is tried too.
+	failover = 10 * time.Second
+	// retention is how long a child is kept that a better one has made superfluous.
+	retention = 15 * time.Minute
+)
+
+func init() { balancer.Register(builder{}) }
+
+type builder struct{}
+
+func (builder) Name() string { return Name }
+
+func (builder) Build(cc balancer.ClientConn, opts balancer.BuildOptions) balancer.Balancer {
+	return &policy{cc: cc, opts: opts, children: make(map[string]*child)}
+}
+
+// policy is the balancer. Whatever happens is an event: the parent's calls, what children
+// report, timers. Events are handled one at a time and in order, so that all below belongs to
+// the event that is handled, and children are called by events alone. What children report is
+// handled by another goroutine, as they report with locks of theirs held.
+type policy struct {
+	cc     balancer.ClientConn
+	opts   balancer.BuildOptions
+	events serializer.Serializer
+
+	closed    bool
+	config    *config
+	state     resolver.State
+	endpoints map[string][]resolver.Endpoint
+	children  map[string]*child
+	current   *child
+}
+
+// do handles an event of the parent's, and waits until that is done.
+func (p *policy) do(f func()) {
+	done := make(chan struct{})
+	if p.events.Do(func() {
+		defer close(done)
+		if !p.closed {
+			f()
+		}
+	}) {
+		<-done
+	}
+}
+
+// later handles an event of a child's or of a timer's.
+func (p *policy) later(f func()) {
+	p.events.Go(func() {
+		if !p.closed {
+			f()
+		}
+	})
+}
+
+// UpdateClientConnState gives children what is theirs, and chooses among them anew.
+func (p *policy) UpdateClientConnState(s balancer.ClientConnState) (err error) {
+	c, ok := s.BalancerConfig.(*config)
+	if !ok {
+		return fmt.Errorf("%w: %s got a configuration of type %T", balancer.ErrBadResolverState, Name, s.BalancerConfig)
+	}
+	p.do(func() { err = p.update(c, s.ResolverState) })
+	return err
+}
+
+func (p *policy) update(c *config, s resolver.State) error {
+	p.config, p.state, p.endpoints = c, s, hierarchy.Group(s.Endpoints)
+	var errs []error
+	for name, ch := range p.children {
+		if _, ok := c.children[name]; !ok {
+			p.remove(ch) // A115
+			continue
+		}
+		if err := ch.update(); err != nil {
+			errs = append(errs, fmt.Errorf("child %q: %w", name, err))
+		}
+	}
+	p.choose()
+	return errors.Join(errs...)
+}
+
+// choose picks the child whose picker the channel is to use. Run again without news it does the
+// same (A56).
+func (p *policy) choose() {
+	if p.config == nil {
+		return
+	}
+	if len(p.config.priorities) == 0 {
+		p.current = nil
+		err := status.Error(codes.Unavailable, "there are no priorities, and so no endpoints")
+		p.cc.UpdateState(balancer.State{ConnectivityState: connectivity.TransientFailure, Picker: base.NewErrPicker(err)})
+		return
+	}
+	for i, name := range p.config.priorities {
+		ch := p.children[name]
+		if ch == nil {
+			ch = p.add(name)
+		}
+		ch.reactivate()
+		switch {
+		case ch.state.ConnectivityState == connectivity.Ready, ch.state.ConnectivityState == connectivity.Idle:
+			for _, lower := range p.config.priorities[i+1:] {
+				if l := p.children[lower]; l != nil {
+					l.deactivate()
+				}
+			}
+			p.use(ch)
+			return
+		case ch.failover != nil:
+			p.use(ch)
+			return
+		}
+	}
+	for _, name := range p.config.priorities {
+		if ch := p.children[name]; ch.state.ConnectivityState == connectivity.Connecting {
+			p.use(ch)
+			return
+		}
+	}
+	p.use(p.children[p.config.priorities[len(p.config.priorities)-1]])
+}
+
+// use tells the channel of a child's state.
+func (p *policy) use(ch *child) {
+	p.current = ch
+	p.cc.UpdateState(ch.state)
+}
+
+func (p *policy) add(name string) *child {
+	ch := newChild(p, name)
+	p.children[name] = ch
+	if err := ch.update(); err != nil {
+		// The child fails RPCs with it; a resolver is to know that it shall try again.
+		p.cc.ResolveNow(resolver.ResolveNowOptions{})
+	}
+	return ch
+}
+
+func (p *policy) remove(ch *child) {
+	delete(p.children, ch.name)
+	if p.current == ch {
+		p.current = nil
+	}
+	ch.close()
+}
+
+// ResolverError tells the children; without any, RPCs fail with its text.
+func (p *policy) ResolverError(err error) {
+	p.do(func() {
+		if len(p.children) == 0 {
+			p.cc.UpdateState(balancer.State{ConnectivityState: connectivity.TransientFailure, Picker: base.NewErrPicker(errors.New(err.Error()))})
+			return
+		}
+		for _, ch := range p.children {
+			ch.policy.ResolverError(err)
+		}
+	})
+}
+
+// UpdateSubConnState is never called: every SubConn here has a listener.
+func (p *policy) UpdateSubConnState(balancer.SubConn, balancer.SubConnState) {}
+
+// ExitIdle tells the child in use.
+func (p *policy) ExitIdle() {
+	p.do(func() {
+		if p.current != nil {
+			p.current.policy.ExitIdle()
+		}
+	})
+}
+
+// Close closes the children. Nothing is reported any more.
+func (p *policy) Close() {
+	p.do(func() {
+		p.closed = true
+		for _, ch := range p.children {
+			ch.close()
+		}
+		clear(p.children)
+	})
+	p.events.Close()
+}
