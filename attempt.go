@@ -193,13 +193,21 @@ type attempt struct {
 	reader messageReader
 	seen   telemetry.Attempt // nil: no plugin looks at it
 
+	barred     barrier     // why nothing was sent, if nothing was
 	counted    bool        // in channelz, for the subchannel
-	unsent     bool        // it failed before anything was sent, by no fault of the RPC
-	dropped    bool        // the balancer ended the RPC
 	headerTold atomic.Bool // stats handlers know
 	gotMessage bool
 	ended      bool
 }
+
+// barrier is what kept an attempt from being sent.
+type barrier uint8
+
+const (
+	unbarred barrier = iota
+	unsent           // the connection, by no fault of the RPC
+	dropped          // the balancer, which ended the RPC
+)
 
 // start picks a connection for a, which is new, and sends the beginning of the RPC. The
 // payload is the transport's from then on, in any case. The error is a status.
@@ -231,7 +239,7 @@ func (r *clientCall) start(a *attempt, first *transport.Payload, last bool) erro
 		return nil
 	}
 	if errors.Is(err, transport.ErrUnavailable) {
-		a.unsent = true
+		a.barred = unsent
 		a.link.Unusable()
 		return status.Error(codes.Unavailable, err.Error())
 	}
@@ -256,7 +264,9 @@ func (r *clientCall) pick(a *attempt) error {
 		}
 	}
 	if err != nil {
-		a.dropped = p.Dropped
+		if p.Dropped {
+			a.barred = dropped
+		}
 		return err
 	}
 	a.link, a.done = p.Link, p.Result.Done

@@ -131,7 +131,7 @@ func (u *unaryCall) runInTurn(req, reply any) error {
 // a server comes before what is wrong with this one.
 func (u *unaryCall) giveUp(err error) error {
 	a := &u.attempt
-	if startErr := u.start(a, nil, false); startErr != nil && !a.unsent {
+	if startErr := u.start(a, nil, false); startErr != nil && a.barred != unsent {
 		err = startErr
 	}
 	a.fail(err)

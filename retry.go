@@ -20,10 +20,10 @@ func (r *clientCall) judge(a *attempt, err error) retry.Verdict {
 func (r *clientCall) failure(a *attempt, err error) retry.Failure {
 	f := retry.Failure{Status: status.Convert(err)}
 	switch {
-	case a.unsent:
+	case a.barred == unsent:
 		f.Unsent = true
 	case a.stream == nil:
-		f.Final = a.dropped || r.ctx.Err() != nil // else the policy goes by the code alone
+		f.Final = a.barred == dropped || r.ctx.Err() != nil // else the policy goes by the code alone
 	default:
 		f.Unprocessed = a.stream.Unprocessed()
 		f.Final = a.stream.GotHeaders()

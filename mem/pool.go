@@ -26,7 +26,7 @@ type NopBufferPool struct {
 }
 
 // DefaultBufferPool returns the pool that the whole process shares: sizes from
-// 256 B to 4 MiB, so that a buffer wastes less than half of its memory; larger
+// 256 B to 16 MiB, so that a buffer wastes less than half of its memory; larger
 // requests are plain allocations.
 func DefaultBufferPool() BufferPool {
 	if p := mem.Replacement(); p != nil {

@@ -15,28 +15,7 @@ import (
 func quote(s string) string { return strconv.Quote(s) }
 
 // SetHeader is as that of ServerStream.
-func (s *HandlerStream) SetHeader(md metadata.MD) error {
-	if err := CheckReply(md); err != nil || len(md) == 0 {
-		return s.spoil(err)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.headerSent || s.finished {
-		return errHeaderSent
-	}
-	s.header = metadata.Join(s.header, md)
-	return nil
-}
-
-// spoil makes the call end with err, if that is not nil, whatever the handler says.
-func (s *HandlerStream) spoil(err error) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err != nil && s.spoilt == nil {
-		s.spoilt = status.Convert(err)
-	}
-	return err
-}
+func (s *HandlerStream) SetHeader(md metadata.MD) error { return s.setHeader(&s.mu, md) }
 
 // SendHeader is as that of ServerStream.
 func (s *HandlerStream) SendHeader(md metadata.MD) error {
@@ -45,7 +24,7 @@ func (s *HandlerStream) SendHeader(md metadata.MD) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.headerSent || s.finished {
+	if s.headers != headersUnsent || s.finished {
 		return errHeaderSent
 	}
 	s.setHeaders()
@@ -55,57 +34,22 @@ func (s *HandlerStream) SendHeader(md metadata.MD) error {
 }
 
 // SetTrailer is as that of ServerStream.
-func (s *HandlerStream) SetTrailer(md metadata.MD) error {
-	if err := CheckReply(md); err != nil || len(md) == 0 {
-		return s.spoil(err)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.finished {
-		return errFinished
-	}
-	s.trailer = metadata.Join(s.trailer, md)
-	return nil
-}
+func (s *HandlerStream) SetTrailer(md metadata.MD) error { return s.setTrailer(&s.mu, md) }
 
 // SetSendCompress is as that of ServerStream.
-func (s *HandlerStream) SetSendCompress(name string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.headerSent || s.finished {
-		return errCompressLate
-	}
-	s.sendCompress = name
-	return nil
-}
+func (s *HandlerStream) SetSendCompress(name string) error { return s.setSendCompress(&s.mu, name) }
 
 // SendCompress is the encoding of the messages that are sent, "" for none.
-func (s *HandlerStream) SendCompress() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.sendCompress
-}
+func (s *HandlerStream) SendCompress() string { return s.look(&s.mu).sendCompress }
 
 // Headers returns the metadata set so far, which belongs to the stream.
-func (s *HandlerStream) Headers() metadata.MD {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.header
-}
+func (s *HandlerStream) Headers() metadata.MD { return s.look(&s.mu).header }
 
 // Trailers returns the trailers set so far, which belong to the stream.
-func (s *HandlerStream) Trailers() metadata.MD {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.trailer
-}
+func (s *HandlerStream) Trailers() metadata.MD { return s.look(&s.mu).trailer }
 
 // HeaderSent reports whether response headers have been sent.
-func (s *HandlerStream) HeaderSent() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.headerSent
-}
+func (s *HandlerStream) HeaderSent() bool { return s.look(&s.mu).headers != headersUnsent }
 
 // Send is as that of ServerStream, but that net/http waits while the windows are
 // full, until the client gives up.
@@ -129,7 +73,7 @@ func (s *HandlerStream) write(p Payload) error {
 	if err := s.ctx.Err(); err != nil {
 		return status.FromContextError(err).Err()
 	}
-	if !s.headerSent {
+	if s.headers == headersUnsent {
 		s.setHeaders()
 	}
 	prefix := grpcwire.Prefix(p.Compressed, uint32(p.Data.Len()))
@@ -183,7 +127,7 @@ func (s *HandlerStream) finish(st *status.Status) {
 	if s.spoilt != nil && (st == nil || st.Code() == codes.OK) {
 		st = s.spoilt
 	}
-	if !s.headerSent {
+	if s.headers == headersUnsent {
 		s.setHeaders()
 	}
 	s.flush.Flush() // what is set from here on goes into the trailers
@@ -208,7 +152,7 @@ func (s *HandlerStream) finish(st *status.Status) {
 // the body, or when it is flushed. The names of the status are announced there: wrappers,
 // such as that of grpc-web, look for them under these. mu is held.
 func (s *HandlerStream) setHeaders() {
-	s.headerSent = true
+	s.headers = headersSent
 	h := s.w.Header()
 	for _, name := range [...]string{grpcwire.HeaderGRPCStatus, grpcwire.HeaderGRPCMessage, grpcwire.HeaderStatusDetails} {
 		h.Add("Trailer", http.CanonicalHeaderKey(name))

@@ -38,13 +38,8 @@ type HandlerStream struct {
 	gate    sync.Mutex  // held while interrupt uses the response; after mu
 	gone    bool        // the response must not be used; guarded by gate
 
-	mu           sync.Mutex // guards what follows, and the response
-	header       metadata.MD
-	trailer      metadata.MD
-	spoilt       *status.Status // as that of ServerStream
-	headerSent   bool
-	finished     bool
-	sendCompress string
+	mu sync.Mutex // guards what follows, and the response
+	reply
 }
 
 // NewHandlerStream makes a call of the request r. If it is none, the answer has

@@ -34,35 +34,20 @@ type ServerStream struct {
 	callContext
 	handler handlercontext.Handler // callContext as handlers see it
 
-	body              // its mu guards what follows
-	fed          bool // something of it has come
-	ended        bool // the client has said all
-	stranded     bool // the connection is gone
-	started      bool // by the connection's reader, which alone looks; here it takes no room
-	finished     bool
-	bare         bool // there are no headers: the trailers are all
-	headers      headerState
-	bodyErr      *status.Status // what was wrong with what it said
-	header       metadata.MD
-	trailer      metadata.MD
-	spoilt       *status.Status // what the call ends with in any case; nil: the handler says
-	headersOut   chan struct{}  // closed when headersGoing is over; nil while nobody waits
-	sendCompress string
-	out          outcome
+	body                    // its mu guards what follows
+	fed      bool           // something of it has come
+	ended    bool           // the client has said all
+	stranded bool           // the connection is gone
+	started  bool           // by the connection's reader, which alone looks; here it takes no room
+	bodyErr  *status.Status // what was wrong with what it said
+	reply
+	headersOut chan struct{} // closed when headersGoing is over; nil while nobody waits
+	out        outcome
 }
 
 // serverStreamSize is the memory, in bytes, of a call that its handler has not begun to
 // serve, with a place in the table of streams and one among the running handlers.
 const serverStreamSize = int(unsafe.Sizeof(ServerStream{})) + 64
-
-// headerState is how far the response headers are.
-type headerState uint8
-
-const (
-	headersUnsent headerState = iota
-	headersGoing              // a goroutine is about to send them; the others wait, so that they are first
-	headersSent
-)
 
 // outcome is how a call ends, encoded before the connection's lock is taken.
 type outcome struct {
@@ -197,21 +182,7 @@ func (s *ServerStream) heedDeadline() {
 }
 
 // SetHeader adds to the metadata that the response headers will carry.
-func (s *ServerStream) SetHeader(md metadata.MD) error {
-	if len(md) == 0 {
-		return nil
-	}
-	if err := CheckReply(md); err != nil {
-		return s.spoil(err)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.headers != headersUnsent || s.finished {
-		return errHeaderSent
-	}
-	s.header = metadata.Join(s.header, md)
-	return nil
-}
+func (s *ServerStream) SetHeader(md metadata.MD) error { return s.setHeader(&s.mu, md) }
 
 // SendHeader sends the response headers, with md added to what was set.
 func (s *ServerStream) SendHeader(md metadata.MD) error {
@@ -230,71 +201,23 @@ func (s *ServerStream) SendHeader(md metadata.MD) error {
 }
 
 // SetTrailer adds to the metadata that the trailers will carry.
-func (s *ServerStream) SetTrailer(md metadata.MD) error {
-	if len(md) == 0 {
-		return nil
-	}
-	if err := CheckReply(md); err != nil {
-		return s.spoil(err)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.finished {
-		return errFinished // the trailers may be on their way
-	}
-	s.trailer = metadata.Join(s.trailer, md)
-	return nil
-}
-
-// spoil makes the call end with err, whatever the handler says.
-func (s *ServerStream) spoil(err error) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.spoilt == nil {
-		s.spoilt = status.Convert(err)
-	}
-	return err
-}
+func (s *ServerStream) SetTrailer(md metadata.MD) error { return s.setTrailer(&s.mu, md) }
 
 // SetSendCompress names the encoding of the messages to send. It fails once the
 // response headers are sent.
-func (s *ServerStream) SetSendCompress(name string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.headers != headersUnsent || s.finished {
-		return errCompressLate
-	}
-	s.sendCompress = name
-	return nil
-}
+func (s *ServerStream) SetSendCompress(name string) error { return s.setSendCompress(&s.mu, name) }
 
 // SendCompress is the encoding of the messages that are sent, "" for none.
-func (s *ServerStream) SendCompress() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.sendCompress
-}
+func (s *ServerStream) SendCompress() string { return s.look(&s.mu).sendCompress }
 
 // Headers returns the metadata set so far, which belongs to the stream.
-func (s *ServerStream) Headers() metadata.MD {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.header
-}
+func (s *ServerStream) Headers() metadata.MD { return s.look(&s.mu).header }
 
 // Trailers returns the trailers set so far, which belong to the stream.
-func (s *ServerStream) Trailers() metadata.MD {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.trailer
-}
+func (s *ServerStream) Trailers() metadata.MD { return s.look(&s.mu).trailer }
 
 // HeaderSent reports whether response headers have been sent.
-func (s *ServerStream) HeaderSent() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.headers != headersUnsent
-}
+func (s *ServerStream) HeaderSent() bool { return s.look(&s.mu).headers != headersUnsent }
 
 // Send sends a message, and the headers before the first. It waits while more
 // than a window's worth of earlier ones is queued.

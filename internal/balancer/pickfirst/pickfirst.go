@@ -37,8 +37,7 @@ type pickFirst struct {
 	weights bool           // shuffling goes by them
 
 	mu        sync.Mutex
-	closed    bool
-	started   bool // there was an update with addresses
+	stage     stage
 	health    bool
 	firstPass bool
 	state     int32              // a connectivity.State
@@ -52,6 +51,15 @@ type pickFirst struct {
 	lastErr  error
 	delay    *time.Timer // until the next attempt; nil while none is due
 }
+
+// stage is how far a policy's life is.
+type stage uint8
+
+const (
+	waiting stage = iota // for an update with addresses
+	started
+	closed
+)
 
 // sub is the subchannel of one address.
 type sub struct {
@@ -69,7 +77,7 @@ var errNoAddresses = errors.New("name resolver error: produced zero addresses")
 func (b *pickFirst) UpdateClientConnState(s balancer.ClientConnState) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.closed {
+	if b.stage == closed {
 		return nil
 	}
 	endpoints := s.ResolverState.Endpoints
@@ -110,8 +118,8 @@ func (b *pickFirst) useAddresses(addrs []resolver.Address) {
 		return
 	}
 	switch {
-	case !b.started, hadNone, wasReady, b.is(connectivity.Connecting):
-		b.started = true
+	case b.stage == waiting, hadNone, wasReady, b.is(connectivity.Connecting):
+		b.stage = started
 		b.connecting()
 		b.startPass()
 	case b.is(connectivity.TransientFailure):
@@ -140,7 +148,7 @@ func sameAddress(a, b resolver.Address) bool {
 func (b *pickFirst) ResolverError(err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.closed || len(b.addrs) > 0 && !b.is(connectivity.TransientFailure) {
+	if b.stage == closed || len(b.addrs) > 0 && !b.is(connectivity.TransientFailure) {
 		return
 	}
 	if len(b.addrs) > 0 && b.lastErr != nil {
@@ -159,7 +167,7 @@ func (b *pickFirst) UpdateSubConnState(_ balancer.SubConn, s balancer.SubConnSta
 func (b *pickFirst) Close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.closed = true
+	b.stage = closed
 	b.dropAll()
 }
 
@@ -167,7 +175,7 @@ func (b *pickFirst) Close() {
 func (b *pickFirst) ExitIdle() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.closed || !b.is(connectivity.Idle) || len(b.addrs) == 0 || !b.started {
+	if b.stage == closed || !b.is(connectivity.Idle) || len(b.addrs) == 0 || b.stage == waiting {
 		return
 	}
 	b.connecting()
@@ -234,7 +242,7 @@ func (b *pickFirst) startDelay() {
 	t = time.AfterFunc(attemptDelay, func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		if b.delay == t && !b.closed {
+		if b.delay == t && b.stage != closed {
 			b.delay = nil
 			b.tryNext()
 		}
@@ -293,7 +301,7 @@ func (s *sub) changed(now balancer.SubConnState) { s.of.subChanged(s, now) }
 func (b *pickFirst) subChanged(s *sub, now balancer.SubConnState) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.closed || !slices.Contains(b.subs, s) {
+	if b.stage == closed || !slices.Contains(b.subs, s) {
 		return
 	}
 	was := s.state
@@ -358,7 +366,7 @@ func (b *pickFirst) selectSub(s *sub) {
 func (b *pickFirst) healthChanged(s *sub, h balancer.SubConnState) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.closed || b.selected != s {
+	if b.stage == closed || b.selected != s {
 		return
 	}
 	switch h.ConnectivityState {

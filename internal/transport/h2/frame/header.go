@@ -51,53 +51,6 @@ func AppendHeader(dst []byte, h Header) []byte {
 	return binary.BigEndian.AppendUint32(dst, h.StreamID&streamIDMask)
 }
 
-// Check applies every rule that needs the header alone: the size limit, whether
-// the type belongs on a stream or on the connection, and the lengths that a type
-// fixes. maxFrameSize is the SETTINGS_MAX_FRAME_SIZE that we announced.
-//
-// A connection error ends the connection, so the payload does not matter. After
-// a stream error the frame is void but the connection is not: the caller
-// discards Length bytes unread and goes on at the next header. Those bytes still
-// count against the connection's flow-control window if the frame is DATA
-// (section 6.9).
-func (h Header) Check(maxFrameSize uint32) error {
-	// The rules of the type come first: a PING of any wrong size is a fault of
-	// the connection, also if the header says that it is on a stream.
-	if err := h.checkType(); err != nil {
-		return err
-	}
-	if h.Length > maxFrameSize {
-		return h.sizeError("payload larger than SETTINGS_MAX_FRAME_SIZE")
-	}
-	return nil
-}
-
-func (h Header) checkType() error {
-	switch h.Type {
-	case Data:
-		return h.checkData()
-	case Headers:
-		return h.checkHeaders()
-	case Priority:
-		return h.checkPriority()
-	case RSTStream:
-		return h.checkRSTStream()
-	case Settings:
-		return h.checkSettings()
-	case PushPromise:
-		return ParsePushPromise(h, nil)
-	case Ping:
-		return h.checkPing()
-	case GoAway:
-		return h.checkGoAway()
-	case WindowUpdate:
-		return h.checkWindowUpdate()
-	case Continuation:
-		return h.checkContinuation()
-	}
-	return nil
-}
-
 // sizeError classifies a frame of a wrong size. RFC 9113 section 4.2: "A frame
 // size error in a frame that could alter the state of the entire connection MUST
 // be treated as a connection error"; that is a frame with a part of a field
