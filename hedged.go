@@ -169,7 +169,7 @@ func (h *hedgedCall) outcome(l *leg) (hedge.Outcome, time.Duration) {
 	if s := l.attempt.stream; s != nil {
 		push = retry.PushbackIn(s.Trailer())
 	}
-	nonFatal := h.policy.NonFatalStatusCodes[status.Code(l.err)] && !l.attempt.barred == dropped && h.ctx.Err() == nil
+	nonFatal := h.policy.NonFatalStatusCodes[status.Code(l.err)] && l.attempt.barred != dropped && h.ctx.Err() == nil
 	if nonFatal || push.Never {
 		h.retry.Throttle.Failed()
 	}
