@@ -93,6 +93,10 @@ thirdparty: ## run other projects' tests against this module (ARGS=-race, ARGS=-
 	go run ./thirdparty/suites $(ARGS)
 	go run ./thirdparty/grpcurl
 
+.PHONY: thirdparty-telemetry
+thirdparty-telemetry: ## read metrics from Prometheus' exporter, and traces from OpenTelemetry's collector
+	go -C thirdparty/telemetry test -count=1 ./...
+
 .PHONY: thirdparty-idle thirdparty-idle-published
 thirdparty-idle: ## measure idle connections in etcd and behind wrappers (ARGS='-n 1000 -run cmux')
 	go -C thirdparty/etcd run ./idle $(ARGS)
