@@ -52,6 +52,7 @@ func (e *echo) answer(ctx context.Context, in string) error {
 	return nil
 }
 
+//nolint:revive // generated code has them in this order
 func unaryHandler(srv any, ctx context.Context, decode func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
 	in := new(text)
 	if err := decode(in); err != nil {

@@ -64,7 +64,7 @@ func (tr *tracing) want(lines ...string) {
 			}
 			l := e.Name
 			for _, kv := range e.Attributes {
-				l += " " + kv.Value.Emit()
+				l += " " + kv.Value.String()
 			}
 			events = append(events, l)
 		}
@@ -73,7 +73,7 @@ func (tr *tracing) want(lines ...string) {
 			l += " " + s.Status.Description
 		}
 		for _, kv := range s.Attributes {
-			l += fmt.Sprintf(" %s=%s", kv.Key, kv.Value.Emit())
+			l += fmt.Sprintf(" %s=%s", kv.Key, kv.Value.String())
 		}
 		got = append(got, l+" ["+strings.Join(events, ", ")+"]")
 	}
