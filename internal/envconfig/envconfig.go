@@ -24,6 +24,11 @@ var (
 	// GRPC_GO_EXPERIMENTAL_MAX_BYTES_HELD, at least 1 MiB, 256 MiB by default.
 	MaxBytesHeld = number(os.Getenv("GRPC_GO_EXPERIMENTAL_MAX_BYTES_HELD"), bounds{def: 256 << 20, min: 1 << 20, max: 1 << 62})
 
+	// SmallDefaultHeaderList makes the header list that a peer may send 8 KiB large, and not
+	// 16 MiB, where no option says anything.
+	// GRPC_GO_EXPERIMENTAL_ENABLE_8KB_DEFAULT_HEADER_LIST_SIZE, false unless "true".
+	SmallDefaultHeaderList = boolean(os.Getenv("GRPC_GO_EXPERIMENTAL_ENABLE_8KB_DEFAULT_HEADER_LIST_SIZE"), false)
+
 	// DisableStrictPathChecking lets a server accept a :path that does not begin
 	// with a slash, which PROTOCOL-HTTP2 does not allow.
 	// GRPC_GO_EXPERIMENTAL_DISABLE_STRICT_PATH_CHECKING, false unless "true".

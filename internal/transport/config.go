@@ -22,6 +22,7 @@ const (
 
 	minWindow             = 64 << 10  // smaller windows asked for are ignored
 	maxFrame              = 256 << 10 // of the peer's, see h2.Config
+	smallHeaderList       = 8 << 10
 	defaultReadBuffer     = 32 << 10
 	minClientPingInterval = 10 * time.Second
 	minServerPingInterval = time.Second
@@ -89,8 +90,11 @@ func (t *Tuning) fill(c *h2.Config) {
 		c.ConnWindow = uint32(t.InitialConnWindow)
 	}
 	c.StaticWindow = t.StaticWindow
-	if t.MaxHeaderListSize != nil {
+	switch {
+	case t.MaxHeaderListSize != nil:
 		c.MaxHeaderList, c.NoHeaderList = *t.MaxHeaderListSize, *t.MaxHeaderListSize == 0
+	case envconfig.SmallDefaultHeaderList:
+		c.MaxHeaderList = smallHeaderList
 	}
 	c.MaxFrame = maxFrame
 	c.MaxHeld = t.MaxBytesHeld
