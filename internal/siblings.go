@@ -11,9 +11,10 @@ import (
 // Modules that are released on their own, google.golang.org/grpc/security/advancedtls,
 // .../stats/opencensus, .../gcp/observability and .../examples, import names of this
 // module's internal packages, and those that are released already can't be changed. What
-// is there for them alone is in this file and in packages internal/grpcsync and
-// internal/credentials; nothing in this module uses it. `make thirdparty` builds those
-// modules and runs their tests.
+// is there for them alone is in this file and in package internal/grpcsync, and for their
+// tests, which `go mod tidy` of a program looks at too, in packages internal/grpctest,
+// internal/stubserver and internal/testutils. `make thirdparty` runs these tests.
+// gcp/observability needs more, and does not build with this module.
 
 // CanonicalString is a func(codes.Code) string: a code's name as JSON and metrics spell it.
 // It is an any because its users assert its type.

@@ -113,6 +113,21 @@ var suites = []suite{
 		packages: []string{"./..."},
 	},
 	{
+		name:     "advancedtls",
+		module:   "google.golang.org/grpc/security/advancedtls@v1.0.0",
+		packages: []string{"./..."},
+	},
+	{
+		name:     "opencensus",
+		module:   "google.golang.org/grpc/stats/opencensus@v1.0.0",
+		packages: []string{"./..."},
+	},
+	{
+		name:     "siblings",
+		module:   "./thirdparty/siblings",
+		packages: []string{"./..."},
+	},
+	{
 		name:     "transports",
 		module:   "./thirdparty/transports",
 		packages: []string{"./..."},

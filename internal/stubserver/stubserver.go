@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package stubserver has a test service made of functions, with a client, for the tests of
+// modules beside this one; see package internal.
+package stubserver
+
+import (
+	"context"
+	"net"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	testpb "google.golang.org/grpc/interop/grpc_testing"
+)
+
+// StubServer is a service at work on a socket between Start and Stop.
+type StubServer struct {
+	testpb.UnimplementedTestServiceServer
+
+	UnaryCallF      func(context.Context, *testpb.SimpleRequest) (*testpb.SimpleResponse, error)
+	FullDuplexCallF func(testpb.TestService_FullDuplexCallServer) error
+
+	// Client calls the service. Start sets it.
+	Client testpb.TestServiceClient
+
+	server *grpc.Server
+	cc     *grpc.ClientConn
+}
+
+// UnaryCall calls UnaryCallF.
+func (s *StubServer) UnaryCall(ctx context.Context, in *testpb.SimpleRequest) (*testpb.SimpleResponse, error) {
+	return s.UnaryCallF(ctx, in)
+}
+
+// FullDuplexCall calls FullDuplexCallF.
+func (s *StubServer) FullDuplexCall(stream testpb.TestService_FullDuplexCallServer) error {
+	return s.FullDuplexCallF(stream)
+}
+
+// Start serves on a port of the loopback interface.
+func (s *StubServer) Start(server []grpc.ServerOption, client ...grpc.DialOption) error {
+	lis, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	s.server = grpc.NewServer(server...)
+	testpb.RegisterTestServiceServer(s.server, s)
+	go s.server.Serve(lis) //nolint:errcheck // it ends with Stop
+	client = append([]grpc.DialOption{grpc.WithTransportCredentials(insecure.NewCredentials())}, client...)
+	if s.cc, err = grpc.NewClient(lis.Addr().String(), client...); err != nil {
+		s.server.Stop()
+		return err
+	}
+	s.Client = testpb.NewTestServiceClient(s.cc)
+	return nil
+}
+
+// Stop ends the client and then the server.
+func (s *StubServer) Stop() {
+	if s.cc != nil {
+		s.cc.Close()
+	}
+	if s.server != nil {
+		s.server.Stop()
+	}
+}
