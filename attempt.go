@@ -21,8 +21,6 @@ import (
 	"google.golang.org/grpc/internal/serviceconfig"
 	"google.golang.org/grpc/internal/telemetry"
 	"google.golang.org/grpc/internal/transport"
-	"google.golang.org/grpc/internal/transport/grpcwire"
-	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
 )
@@ -270,7 +268,7 @@ func (r *clientCall) pick(a *attempt) error {
 		return err
 	}
 	a.link, a.done = p.Link, p.Result.Done
-	r.addPicked(p.Result.Metadata)
+	r.call.SetPicked(p.Result.Metadata)
 	r.count(a)
 	return nil
 }
@@ -280,24 +278,6 @@ func (*clientCall) count(a *attempt) {
 	if node := a.link.Node(); node != nil {
 		node.CallStarted()
 		a.counted = true
-	}
-}
-
-// addPicked has the attempt carry the picker's metadata. An :authority in it is whom the
-// attempt is for.
-func (r *clientCall) addPicked(md metadata.MD) {
-	r.call.Auth, r.call.Picked = r.call.Auth[:0], r.call.Picked[:0]
-	r.call.Authority = ""
-	for k, values := range md {
-		if k == grpcwire.HeaderAuthority {
-			if len(values) > 0 {
-				r.call.Authority = values[0]
-			}
-			continue
-		}
-		for _, v := range values {
-			r.call.Picked = append(r.call.Picked, k, v)
-		}
 	}
 }
 
@@ -365,15 +345,10 @@ func credentialError(err error, code codes.Code) error {
 
 func (r *clientCall) addCredential(ctx context.Context, c credentials.PerRPCCredentials, uri string) error {
 	md, err := c.GetRequestMetadata(ctx, uri)
-	if err != nil {
-		return err
+	if err == nil {
+		r.call.AddAuth(md)
 	}
-	for k, v := range md {
-		if k = strings.ToLower(k); !grpcwire.IsReserved(k) {
-			r.call.Auth = append(r.call.Auth, k, v)
-		}
-	}
-	return nil
+	return err
 }
 
 // authority is the :authority of the attempt.
@@ -458,7 +433,7 @@ func (a *attempt) result() *status.Status {
 }
 
 // decode takes over a message and decodes it.
-func (r *clientCall) decode(a *attempt, m grpcwire.Message, msg any) error {
+func (r *clientCall) decode(a *attempt, m transport.Message, msg any) error {
 	if a.reader.codec == nil {
 		a.reader = messageReader{
 			codec:    r.info.codec,

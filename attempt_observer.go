@@ -7,10 +7,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/internal/binarylog"
-	"google.golang.org/grpc/internal/ctxkey"
 	"google.golang.org/grpc/internal/telemetry"
-	"google.golang.org/grpc/internal/transport/grpcwire"
-	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
 )
@@ -33,18 +30,11 @@ func (r *clientCall) tellBegin(a *attempt) {
 }
 
 func (r *clientCall) tellOutHeader(a *attempt) {
-	md := metadata.MD(ctxkey.OutgoingFrom(a.ctx).CopyMD())
-	md.Set(grpcwire.HeaderUserAgent, r.cc.opts.Transport.UserAgent)
-	for _, kv := range [...][]string{r.call.Auth, r.call.Picked} {
-		for i := 0; i+1 < len(kv); i += 2 {
-			md.Append(kv[i], kv[i+1])
-		}
-	}
 	peer := a.link.Client().Peer()
 	r.stats.emit(a.ctx, &stats.OutHeader{
 		Client:      true,
 		Compression: r.call.SendCompressor,
-		Header:      md,
+		Header:      r.call.Sent(a.ctx, r.cc.opts.Transport.UserAgent),
 		FullMethod:  r.call.Method,
 		RemoteAddr:  peer.Addr,
 		LocalAddr:   peer.LocalAddr,

@@ -12,7 +12,6 @@ import (
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/internal/compressornames"
 	"google.golang.org/grpc/internal/transport"
-	"google.golang.org/grpc/internal/transport/grpcwire"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
 )
@@ -78,7 +77,7 @@ func encode(codec encoding.CodecV2, msg any) (mem.BufferSlice, error) {
 	if err != nil {
 		return nil, status.Errorf(codes.Internal, "grpc: error while marshaling: %v", err)
 	}
-	if n := data.Len(); uint64(n) > grpcwire.MaxMessageLen {
+	if n := data.Len(); uint64(n) > transport.MaxMessageLen {
 		data.Free()
 		return nil, status.Errorf(codes.ResourceExhausted, "grpc: message too large (%d bytes)", n)
 	}
@@ -134,7 +133,7 @@ type messageReader struct {
 
 // read takes over m and decodes it into msg. length is the size after
 // decompression. The error is a status.
-func (r *messageReader) read(m grpcwire.Message, msg any) (length int, err error) {
+func (r *messageReader) read(m transport.Message, msg any) (length int, err error) {
 	if !m.Compressed {
 		if m.Len > r.max { // the transport has its own limit, which may be a larger one
 			m.Data.Free()
@@ -158,9 +157,9 @@ func (r *messageReader) read(m grpcwire.Message, msg any) (length int, err error
 }
 
 // decompress takes over m, which is compressed, and returns the message.
-func (r *messageReader) decompress(m grpcwire.Message) (mem.BufferSlice, error) {
+func (r *messageReader) decompress(m transport.Message) (mem.BufferSlice, error) {
 	defer m.Data.Free()
-	if err := grpcwire.CheckCompressed(true, r.encoding); err != nil {
+	if err := transport.CheckCompressed(r.encoding); err != nil {
 		return nil, err
 	}
 	if err := r.findDecompressor(); err != nil {
@@ -209,7 +208,7 @@ func (r *messageReader) findDecompressor() error {
 	if r.server {
 		code = codes.Unimplemented
 	}
-	return grpcwire.UnsupportedEncoding(code, r.encoding, compressornames.AcceptEncoding()).Err()
+	return transport.UnknownEncoding(code, r.encoding, compressornames.AcceptEncoding())
 }
 
 func decompressError(err error) error {

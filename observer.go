@@ -6,7 +6,7 @@ import (
 	"context"
 	"time"
 
-	"google.golang.org/grpc/internal/transport/grpcwire"
+	"google.golang.org/grpc/internal/transport"
 	"google.golang.org/grpc/stats"
 )
 
@@ -44,7 +44,7 @@ func inPayload(msg any, n messageSizes) stats.InPayload {
 		Payload:          msg,
 		Length:           n.length,
 		CompressedLength: n.wire,
-		WireLength:       n.wire + grpcwire.PrefixLen,
+		WireLength:       n.wire + transport.FramingLen,
 		RecvTime:         time.Now(),
 	}
 }
@@ -54,7 +54,7 @@ func outPayload(msg any, n messageSizes) stats.OutPayload {
 		Payload:          msg,
 		Length:           n.length,
 		CompressedLength: n.wire,
-		WireLength:       n.wire + grpcwire.PrefixLen,
+		WireLength:       n.wire + transport.FramingLen,
 		SentTime:         time.Now(),
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"google.golang.org/grpc/internal/transport"
-	"google.golang.org/grpc/internal/transport/grpcwire"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
@@ -43,11 +42,11 @@ func (*quietCall) SetSendCompress(string) error      { return nil }
 func (*quietCall) SendCompress() string              { return "" }
 func (c *quietCall) Reply(p transport.Payload) error { p.Data.Free(); return nil }
 
-func (c *quietCall) Recv() (grpcwire.Message, error) {
+func (c *quietCall) Recv() (transport.Message, error) {
 	if c.ended = !c.ended; c.ended {
-		return grpcwire.Message{Data: (*mem.SliceBuffer)(&c.message), Len: len(c.message)}, nil
+		return transport.Message{Data: (*mem.SliceBuffer)(&c.message), Len: len(c.message)}, nil
 	}
-	return grpcwire.Message{}, io.EOF
+	return transport.Message{}, io.EOF
 }
 
 // What the server itself adds to a unary call: the decoder's closure, and a list

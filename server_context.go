@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/internal/ctxkey"
-	"google.golang.org/grpc/internal/transport/grpcwire"
+	"google.golang.org/grpc/internal/transport"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 )
@@ -121,7 +121,7 @@ func SetSendCompressor(ctx context.Context, name string) error {
 		if encoding.GetCompressor(name) == nil {
 			return fmt.Errorf("unable to set send compressor: compressor not registered %q", name)
 		}
-		if !grpcwire.AcceptsEncoding(call.AcceptEncoding(), name) {
+		if !transport.AcceptsEncoding(call.AcceptEncoding(), name) {
 			return fmt.Errorf("unable to set send compressor: client does not support compressor %q", name)
 		}
 	}
@@ -137,7 +137,7 @@ func ClientSupportedCompressors(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w %v", err, ctx)
 	}
-	return slices.Collect(grpcwire.Encodings(call.AcceptEncoding())), nil
+	return slices.Collect(transport.Encodings(call.AcceptEncoding())), nil
 }
 
 func callOf(ctx context.Context) (serverCall, error) {

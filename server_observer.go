@@ -16,7 +16,6 @@ import (
 	"google.golang.org/grpc/internal/ctxkey"
 	"google.golang.org/grpc/internal/telemetry"
 	"google.golang.org/grpc/internal/transport"
-	"google.golang.org/grpc/internal/transport/grpcwire"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
@@ -94,9 +93,8 @@ func (o *observedCall) begin(m *method) time.Time {
 	}
 	o.handlers.emit(&o.ctx, in)
 	if o.log != nil {
-		h := binarylog.ClientHeader{Method: in.FullMethod, Metadata: in.Header, Peer: p.Addr}
-		if a := in.Header[grpcwire.HeaderAuthority]; len(a) > 0 {
-			h.Authority = a[0]
+		h := binarylog.ClientHeader{
+			Method: in.FullMethod, Metadata: in.Header, Peer: p.Addr, Authority: transport.AuthorityIn(in.Header),
 		}
 		if d, ok := o.ctx.Deadline(); ok {
 			h.Timeout = time.Until(d)
@@ -113,7 +111,7 @@ func (o *observedCall) begin(m *method) time.Time {
 }
 
 // Recv implements serverCall.
-func (o *observedCall) Recv() (grpcwire.Message, error) {
+func (o *observedCall) Recv() (transport.Message, error) {
 	m, err := o.serverCall.Recv()
 	switch {
 	case err == nil:

@@ -13,7 +13,6 @@ import (
 	"google.golang.org/grpc/internal/binarylog"
 	"google.golang.org/grpc/internal/compressornames"
 	"google.golang.org/grpc/internal/transport"
-	"google.golang.org/grpc/internal/transport/grpcwire"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
@@ -32,7 +31,7 @@ type serverCall interface {
 	IncomingHeader() metadata.MD
 	HeaderWireLength() int
 
-	Recv() (grpcwire.Message, error)
+	Recv() (transport.Message, error)
 	Send(transport.Payload) error
 	Reply(transport.Payload) error
 	Finish(*status.Status) error
@@ -158,7 +157,7 @@ func statusError(err error) error {
 }
 
 func (s *Server) unknown(path string) error {
-	service, name, ok := grpcwire.SplitPath(path)
+	service, name, ok := transport.SplitMethod(path)
 	switch {
 	case !ok:
 		return status.Errorf(codes.Unimplemented, "malformed method name: %q", path)
@@ -192,11 +191,7 @@ func (s *Server) settleCompression(st serverCall) error {
 	known := theirs == "" || theirs == encoding.Identity ||
 		s.opts.decompressor != nil && s.opts.decompressor.Name() == theirs
 	if !known && encoding.GetCompressor(theirs) == nil {
-		accepted := compressornames.AcceptEncoding()
-		if accepted != "" {
-			_ = st.SetTrailer(metadata.Pairs(grpcwire.HeaderAcceptEncoding, accepted)) // nothing is sent yet
-		}
-		return grpcwire.UnsupportedEncoding(codes.Unimplemented, theirs, accepted).Err()
+		return transport.RefuseEncoding(st, theirs, compressornames.AcceptEncoding())
 	}
 	switch {
 	case s.opts.compressor != nil:
@@ -205,7 +200,7 @@ func (s *Server) settleCompression(st serverCall) error {
 		return nil
 	}
 	// A client that does not say what it accepts is taken to read what it may send.
-	if list := st.AcceptEncoding(); list != "" && !grpcwire.AcceptsEncoding(list, theirs) {
+	if list := st.AcceptEncoding(); list != "" && !transport.AcceptsEncoding(list, theirs) {
 		return nil
 	}
 	return st.SetSendCompress(theirs)
@@ -308,7 +303,7 @@ func (s *Server) receiveOne(st serverCall, codec encoding.CodecV2, msg any) erro
 }
 
 // decodeOne decodes m into msg, and tells who observes the call.
-func decodeOne(st serverCall, r *messageReader, m grpcwire.Message, msg any) error {
+func decodeOne(st serverCall, r *messageReader, m transport.Message, msg any) error {
 	sizes := messageSizes{wire: m.Len}
 	var err error
 	sizes.length, err = r.read(m, msg)

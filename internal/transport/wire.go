@@ -2,10 +2,102 @@
 
 package transport
 
-import "google.golang.org/grpc/internal/transport/grpcwire"
+import (
+	"context"
+	"iter"
+	"strings"
 
-// What the floors above have to know of the wire, they know by these names.
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/internal/ctxkey"
+	"google.golang.org/grpc/internal/transport/grpcwire"
+	"google.golang.org/grpc/metadata"
+)
+
+// What the floors above have to know of the wire, they know by these names: the rules
+// themselves are package grpcwire's.
+
+const (
+	// FramingLen is what a message takes on the wire beside itself, in bytes.
+	FramingLen = grpcwire.PrefixLen
+	// MaxMessageLen is the longest message that there can be.
+	MaxMessageLen = grpcwire.MaxMessageLen
+)
+
+// Message is one that was received. Whoever takes it frees its data.
+type Message = grpcwire.Message
 
 // UserAgent returns the user-agent value: that of the module, at its version, behind what
 // the application asked for, which includes the space between them.
 func UserAgent(prefix, version string) string { return grpcwire.UserAgent(prefix, version) }
+
+// SplitMethod splits "/package.Service/Method".
+func SplitMethod(path string) (service, method string, ok bool) { return grpcwire.SplitPath(path) }
+
+// AuthorityIn returns whom a request is addressed to, by its metadata; "" for nobody.
+func AuthorityIn(md metadata.MD) string {
+	if a := md[grpcwire.HeaderAuthority]; len(a) > 0 {
+		return a[0]
+	}
+	return ""
+}
+
+// SetPicked has the next attempt carry the picker's metadata, and no credentials yet. An
+// :authority in it is whom the attempt is for.
+func (c *Call) SetPicked(md metadata.MD) {
+	c.Auth, c.Picked = c.Auth[:0], c.Picked[:0]
+	c.Authority = AuthorityIn(md)
+	for k, values := range md {
+		if k == grpcwire.HeaderAuthority {
+			continue
+		}
+		for _, v := range values {
+			c.Picked = append(c.Picked, k, v)
+		}
+	}
+}
+
+// AddAuth has the next attempt carry what credentials gave, but for names that are the
+// protocol's own.
+func (c *Call) AddAuth(fields map[string]string) {
+	for k, v := range fields {
+		if k = strings.ToLower(k); !grpcwire.IsReserved(k) {
+			c.Auth = append(c.Auth, k, v)
+		}
+	}
+}
+
+// Sent returns the metadata of an attempt as its server sees it.
+func (c *Call) Sent(ctx context.Context, userAgent string) metadata.MD {
+	md := metadata.MD(ctxkey.OutgoingFrom(ctx).CopyMD())
+	md.Set(grpcwire.HeaderUserAgent, userAgent)
+	for _, kv := range [...][]string{c.Auth, c.Picked} {
+		for i := 0; i+1 < len(kv); i += 2 {
+			md.Append(kv[i], kv[i+1])
+		}
+	}
+	return md
+}
+
+// CheckCompressed refuses a compressed message of a stream whose encoding is none.
+func CheckCompressed(encoding string) error { return grpcwire.CheckCompressed(true, encoding) }
+
+// UnknownEncoding is the error for messages in an encoding that nobody here can read;
+// accepted lists those that could be.
+func UnknownEncoding(code codes.Code, encoding, accepted string) error {
+	return grpcwire.UnsupportedEncoding(code, encoding, accepted).Err()
+}
+
+// RefuseEncoding is UnknownEncoding for a call of a server, whose client is told in the
+// trailers what it can use.
+func RefuseEncoding(st interface{ SetTrailer(metadata.MD) error }, encoding, accepted string) error {
+	if accepted != "" {
+		_ = st.SetTrailer(metadata.Pairs(grpcwire.HeaderAcceptEncoding, accepted)) // nothing is sent yet
+	}
+	return UnknownEncoding(codes.Unimplemented, encoding, accepted)
+}
+
+// AcceptsEncoding looks for a name in a client's list of encodings.
+func AcceptsEncoding(list, name string) bool { return grpcwire.AcceptsEncoding(list, name) }
+
+// Encodings are the names in such a list.
+func Encodings(list string) iter.Seq[string] { return grpcwire.Encodings(list) }
