@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc/balancer"
@@ -19,9 +18,7 @@ import (
 	"google.golang.org/grpc/internal/retry"
 	"google.golang.org/grpc/internal/rpcconfig"
 	"google.golang.org/grpc/internal/serviceconfig"
-	"google.golang.org/grpc/internal/telemetry"
 	"google.golang.org/grpc/internal/transport"
-	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
 )
 
@@ -185,15 +182,13 @@ func (r *clientCall) finish(a *attempt, err error) {
 type attempt struct {
 	link   *channel.Link
 	stream *transport.ClientStream // nil before it is open
-	ctx    context.Context         // with what stats handlers added
+	ctx    context.Context         // with what who watches added
 	done   func(balancer.DoneInfo)
-	begun  time.Time // when stats handlers were told
 	reader messageReader
-	seen   telemetry.Attempt // nil: no plugin looks at it
+	watch  attemptWatch
 
-	barred     barrier     // why nothing was sent, if nothing was
-	counted    bool        // in channelz, for the subchannel
-	headerTold atomic.Bool // stats handlers know
+	barred     barrier // why nothing was sent, if nothing was
+	counted    bool    // in channelz, for the subchannel
 	gotMessage bool
 	ended      bool
 }
@@ -211,12 +206,7 @@ const (
 // payload is the transport's from then on, in any case. The error is a status.
 func (r *clientCall) start(a *attempt, first *transport.Payload, last bool) error {
 	a.ctx = r.ctx
-	if len(r.stats) > 0 {
-		r.tellBegin(a)
-	}
-	if len(r.cc.opts.telemetry) > 0 {
-		r.beginTelemetry(a)
-	}
+	r.tellBegin(a)
 	err := r.pick(a)
 	if err == nil {
 		err = r.address(a)
@@ -231,9 +221,7 @@ func (r *clientCall) start(a *attempt, first *transport.Payload, last bool) erro
 	stream, err := a.link.Client().NewStream(a.ctx, &r.call, first, last)
 	if err == nil {
 		a.stream = stream
-		if len(r.stats) > 0 {
-			r.tellOutHeader(a)
-		}
+		r.tellOutHeader(a)
 		return nil
 	}
 	if errors.Is(err, transport.ErrUnavailable) {
@@ -256,10 +244,7 @@ func (r *clientCall) pick(a *attempt) error {
 	}
 	p, err := r.cc.channel.Pick(balancer.PickInfo{FullMethodName: r.call.Method, Ctx: a.ctx}, r.info.waitForReady)
 	if p.Delayed && err == nil {
-		r.stats.emit(a.ctx, &stats.DelayedPickComplete{})
-		if a.seen != nil {
-			a.seen.Picked()
-		}
+		r.tellPicked(a)
 	}
 	if err != nil {
 		if p.Dropped {
@@ -375,27 +360,14 @@ func (r *clientCall) end(a *attempt, err error) {
 		return
 	}
 	a.ended = true
-	if a.stream != nil && len(r.stats) > 0 {
-		r.tellIn(a)
-		r.tellTrailer(a)
-	}
+	r.tellResponse(a)
 	if a.counted {
 		a.link.Node().CallEnded(err)
 	}
 	if a.done != nil {
 		a.done(doneInfo(a, err))
 	}
-	if len(r.stats) > 0 {
-		e := &stats.End{Client: true, BeginTime: a.begun, EndTime: time.Now(), Error: err}
-		if a.stream != nil {
-			//lint:ignore SA1019 handlers still read it
-			e.Trailer = a.stream.Trailer()
-		}
-		r.stats.emit(a.ctx, e)
-	}
-	if a.seen != nil {
-		a.endTelemetry(err)
-	}
+	r.tellEnd(a, err)
 }
 
 func doneInfo(a *attempt, err error) balancer.DoneInfo {
@@ -451,13 +423,7 @@ func (r *clientCall) decode(a *attempt, m transport.Message, msg any) error {
 	if err != nil {
 		return err
 	}
-	if a.seen != nil {
-		a.seen.Received(telemetry.Message{Length: length, Compressed: wire})
-	}
-	if r.observed() {
-		r.tellIn(a)
-		r.tellReceived(a, msg, messageSizes{length: length, wire: wire, plain: a.reader.plain})
-	}
+	r.tellReceived(a, msg, messageSizes{length: length, wire: wire, plain: a.reader.plain})
 	a.gotMessage = true
 	return nil
 }

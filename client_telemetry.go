@@ -54,22 +54,3 @@ func isStatic(opts []CallOption) bool {
 	}
 	return false
 }
-
-// beginTelemetry tells the plugins of an attempt.
-func (r *clientCall) beginTelemetry(a *attempt) {
-	a.ctx, a.seen = r.cc.opts.telemetry.BeginAttempt(a.ctx, telemetry.AttemptInfo{
-		Method:      r.call.Method,
-		Previous:    r.retry.Made(),
-		Transparent: r.again.Transparent,
-		Resolved:    r.waited && !r.again.Retry,
-	})
-}
-
-// endTelemetry tells the plugins that the attempt is over.
-func (a *attempt) endTelemetry(err error) {
-	var response telemetry.Response
-	if a.stream != nil {
-		response = a.stream
-	}
-	a.seen.End(err, response)
-}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"time"
 
+	"google.golang.org/grpc/internal/telemetry"
 	"google.golang.org/grpc/internal/transport"
 	"google.golang.org/grpc/stats"
 )
@@ -37,6 +38,11 @@ type messageSizes struct {
 	wire   int // as it travels, without framing
 
 	plain []byte // the message decompressed, where a binary log wants it
+}
+
+// message is what plugins of telemetry are told.
+func (n messageSizes) message() telemetry.Message {
+	return telemetry.Message{Length: n.length, Compressed: n.wire}
 }
 
 func inPayload(msg any, n messageSizes) stats.InPayload {

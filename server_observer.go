@@ -75,6 +75,16 @@ type observedCall struct {
 	introduced sync.Once   // the plugins' metadata is set
 }
 
+// watchOf returns who watches a call; nil for nobody. received, sent, replied and keepsPlain
+// may be called on nil.
+func watchOf(st serverCall) *observedCall {
+	o, _ := st.(*observedCall)
+	return o
+}
+
+// keepsPlain says that a binary log wants the call's messages.
+func (o *observedCall) keepsPlain() bool { return o != nil && o.log != nil }
+
 // logged says that stats handlers or the binary log want to know.
 func (o *observedCall) logged() bool { return len(o.handlers) > 0 || o.log != nil }
 
@@ -134,11 +144,14 @@ func (o *observedCall) canceled() {
 
 // received is called with each message that was received, decoded.
 func (o *observedCall) received(msg any, n messageSizes) {
+	if o == nil {
+		return
+	}
 	if o.log != nil {
 		o.log.Message(binarylog.Client, n.plain)
 	}
 	if o.seen != nil {
-		o.seen.Received(telemetry.Message{Length: n.length, Compressed: n.wire})
+		o.seen.Received(n.message())
 	}
 	if len(o.handlers) > 0 {
 		e := inPayload(msg, n)
@@ -148,11 +161,14 @@ func (o *observedCall) received(msg any, n messageSizes) {
 
 // sent is called with each message that was sent.
 func (o *observedCall) sent(msg any, n messageSizes) {
+	if o == nil {
+		return
+	}
 	if o.log != nil {
 		o.log.Message(binarylog.Server, n.plain)
 	}
 	if o.seen != nil {
-		o.seen.Sent(telemetry.Message{Length: n.length, Compressed: n.wire})
+		o.seen.Sent(n.message())
 	}
 	if len(o.handlers) > 0 {
 		e := outPayload(msg, n)
@@ -235,6 +251,9 @@ func (o *observedCall) Finish(st *status.Status) error {
 
 // replied is called when a reply was sent in one piece.
 func (o *observedCall) replied(msg any, n messageSizes) {
+	if o == nil {
+		return
+	}
 	o.sentHeader()
 	o.sent(msg, n)
 	o.sentTrailer(nil)

@@ -229,7 +229,7 @@ func (s *Server) reader(st serverCall, codec encoding.CodecV2) messageReader {
 		max:          s.opts.maxReceive,
 		pool:         s.opts.transport.BufferPool,
 		server:       true,
-		keep:         isLogged(st),
+		keep:         watchOf(st).keepsPlain(),
 	}
 }
 
@@ -246,14 +246,8 @@ func (s *Server) writerWith(st serverCall, codec encoding.CodecV2, c encoding.Co
 		compressor: c,
 		max:        s.opts.maxSend,
 		pool:       s.opts.transport.BufferPool,
-		keep:       isLogged(st),
+		keep:       watchOf(st).keepsPlain(),
 	}
-}
-
-// isLogged reports whether a binary log wants the call's messages.
-func isLogged(st serverCall) bool {
-	o, ok := st.(*observedCall)
-	return ok && o.log != nil
 }
 
 func (s *Server) compressorFor(name string) encoding.Compressor {
@@ -283,9 +277,7 @@ func (s *Server) serveUnary(ctx context.Context, st serverCall, m *method) error
 	if err := st.Reply(out.payload); err != nil {
 		return err
 	}
-	if o, ok := st.(*observedCall); ok {
-		o.replied(reply, sizes)
-	}
+	watchOf(st).replied(reply, sizes)
 	return nil
 }
 
@@ -302,7 +294,7 @@ func (s *Server) receiveOne(st serverCall, codec encoding.CodecV2, msg any) erro
 	return noMore(st)
 }
 
-// decodeOne decodes m into msg, and tells who observes the call.
+// decodeOne decodes m into msg, and tells who watches the call.
 func decodeOne(st serverCall, r *messageReader, m transport.Message, msg any) error {
 	sizes := messageSizes{wire: m.Len}
 	var err error
@@ -311,9 +303,7 @@ func decodeOne(st serverCall, r *messageReader, m transport.Message, msg any) er
 	if err != nil {
 		return err
 	}
-	if o, ok := st.(*observedCall); ok {
-		o.received(msg, sizes)
-	}
+	watchOf(st).received(msg, sizes)
 	return nil
 }
 

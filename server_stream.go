@@ -142,9 +142,7 @@ func (ss *serverStream) SendMsg(msg any) error {
 	if err := ss.call.Send(out.payload); err != nil {
 		return ss.call.fail(err)
 	}
-	if o, ok := ss.call.serverCall.(*observedCall); ok {
-		o.sent(msg, sizes)
-	}
+	watchOf(ss.call.serverCall).sent(msg, sizes)
 	return nil
 }
 
