@@ -28,7 +28,7 @@ func TestFilters(t *testing.T) {
 	if _, err := (rpcconfig.Filters{add("a"), refuse, add("b")}).Route(t.Context(), "/m"); err != no {
 		t.Errorf("%v, want %v", err, no)
 	}
-	if ctx, err := (rpcconfig.Filters)(nil).Route(t.Context(), "/m"); err != nil || ctx != t.Context() {
+	if ctx, err := rpcconfig.Filters(nil).Route(t.Context(), "/m"); err != nil || ctx != t.Context() {
 		t.Errorf("no filters: %v, %v", ctx, err)
 	}
 }

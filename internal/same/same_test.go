@@ -11,8 +11,16 @@ func TestValue(t *testing.T) {
 		a, b any
 		want bool
 	}{
-		{nil, nil, true}, {nil, 1, false}, {1, nil, false}, {1, 1, true}, {1, 2, false}, {1, "1", false},
-		{&n, &n, true}, {f, f, false}, {[]int{1}, []int{1}, false}, {[1]any{f}, [1]any{f}, false},
+		{nil, nil, true},
+		{nil, 1, false},
+		{1, nil, false},
+		{1, 1, true},
+		{1, 2, false},
+		{1, "1", false},
+		{&n, &n, true},
+		{f, f, false},
+		{[]int{1}, []int{1}, false},
+		{[1]any{f}, [1]any{f}, false},
 	} {
 		if got := Value(tt.a, tt.b); got != tt.want {
 			t.Errorf("%v, %v: %t", tt.a, tt.b, got)
