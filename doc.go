@@ -35,7 +35,7 @@
 // server_options.go what can be set, server_conn.go the listeners and
 // connections, with server_connset.go for all that are open, server_router.go what a
 // listener says of their RPCs, server_http.go the calls behind net/http. server_rpc.go
-// finds and runs the handler of an RPC, server_observer.go does so where somebody watches,
+// finds and runs the handler of an RPC, server_labels.go labels its goroutine, server_observer.go does so where somebody watches,
 // server_stream.go is what a streaming handler talks to, and server_context.go what a
 // handler can do through its context.
 //
