@@ -72,3 +72,9 @@ func (w *wrapped) learn() {
 		}
 	})
 }
+
+// habit is what a wrapper does with the beginning of the stream.
+type habit struct {
+	taker   bool // it may take bytes, and outlives deadlines: never changed
+	learned bool // how many it has taken is known. Owned by the reader.
+}

@@ -48,7 +48,7 @@ type wrapped struct {
 	err   error // came with the last bytes
 	tries int   // reads that were put to the test
 
-	learned bool // taken is known: see known.go
+	habit // see known.go
 
 	// Written by the reader.
 	returned atomic.Uint64 // bytes that the wrapper returned
@@ -57,7 +57,6 @@ type wrapped struct {
 	mu sync.Mutex
 	// Guarded by mu.
 	trust  trust
-	taker  bool         // it may take bytes, and outlives deadlines: never changed
 	why    string       // distrusted
 	inside bool         // the wrapper's Read runs
 	kicked bool         // the wait, or else the next one, is to end
