@@ -233,3 +233,10 @@ func (b *pooled) store() []byte {
 }
 
 func isTimeout(err error) bool { return errors.Is(err, os.ErrDeadlineExceeded) }
+
+// window is the part of a lent buffer to read into: no more than was asked for,
+// whatever length the pool gave it.
+func window(buf *[]byte, size int) []byte {
+	p := *buf
+	return p[:min(len(p), max(size, 0))]
+}

@@ -234,13 +234,6 @@ func rawConnOf(conn net.Conn) syscall.RawConn {
 	return rc
 }
 
-// window is the part of a lent buffer to read into: no more than was asked for,
-// whatever length the pool gave it.
-func window(buf *[]byte, size int) []byte {
-	p := *buf
-	return p[:min(len(p), max(size, 0))]
-}
-
 func opError(op string, conn net.Conn, err error) error {
 	return &net.OpError{
 		Op: op, Net: conn.LocalAddr().Network(),
