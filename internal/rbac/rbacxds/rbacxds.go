@@ -119,7 +119,7 @@ func parsePermission(m *rbacpb.Permission) (rbac.Matcher, error) {
 	case *rbacpb.Permission_DestinationPortRange:
 		return rbac.DestinationPort(int(r.DestinationPortRange.GetStart()), int(r.DestinationPortRange.GetEnd())), nil
 	case *rbacpb.Permission_Metadata:
-		return never(r.Metadata.GetInvert()), nil
+		return never(r.Metadata.GetInvert()), nil //nolint:staticcheck // deprecated, and in use by control planes
 	case *rbacpb.Permission_SourcedMetadata:
 		return never(r.SourcedMetadata.GetMetadataMatcher().GetInvert()), nil
 	case *rbacpb.Permission_RequestedServerName:
@@ -149,7 +149,7 @@ func parsePrincipal(m *rbacpb.Principal) (rbac.Matcher, error) {
 		text, err := parseString(p.Authenticated.GetPrincipalName())
 		return rbac.Principal(text), within("authenticated.principal_name: ", err)
 	// The three are one as long as neither PROXY headers nor trusted hops are heeded (A41).
-	case *rbacpb.Principal_SourceIp: //nolint:staticcheck // deprecated, and in use by control planes
+	case *rbacpb.Principal_SourceIp:
 		in, err := parseRange(p.SourceIp) //nolint:staticcheck // as above
 		return rbac.Source(in), within("source_ip: ", err)
 	case *rbacpb.Principal_DirectRemoteIp:
@@ -162,7 +162,7 @@ func parsePrincipal(m *rbacpb.Principal) (rbac.Matcher, error) {
 		return parseHeader(p.Header)
 	case *rbacpb.Principal_UrlPath:
 		return parsePath(p.UrlPath)
-	case *rbacpb.Principal_Metadata: //nolint:staticcheck // as above
+	case *rbacpb.Principal_Metadata:
 		return never(p.Metadata.GetInvert()), nil //nolint:staticcheck // as above
 	case *rbacpb.Principal_SourcedMetadata:
 		return never(p.SourcedMetadata.GetMetadataMatcher().GetInvert()), nil
