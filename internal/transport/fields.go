@@ -4,7 +4,6 @@ package transport
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math/bits"
 	"slices"
 	"unsafe"
@@ -164,7 +163,7 @@ type fields struct {
 }
 
 // keepFields copies what an application may see of b. The error names a "-bin" field that
-// can't be decoded.
+// can't be decoded, or that is one too many to be split.
 func keepFields(b *h2.HeaderBlock) (f fields, err error) {
 	size := 0
 	for i := range b.Len() {
@@ -177,27 +176,18 @@ func keepFields(b *h2.HeaderBlock) (f fields, err error) {
 		return f, nil
 	}
 	text := make([]byte, 0, size)
-	var good []bool // the entries whose value can be decoded
+	var joined joined
 	for i := range b.Len() {
 		if !visible(b, i) {
 			continue
 		}
 		text = appendField(text, b, i)
-		if err != nil || !grpcwire.IsBinary(unsafeString(b.Name(i))) || b.Kind(i) == kindStatusDetails {
-			continue // without details a status stands all the same
+		if err == nil && grpcwire.IsBinary(unsafeString(b.Name(i))) {
+			err = joined.add(b, i)
 		}
-		ref, whole := b.Ref(i)
-		known := whole && ref > hpack.StaticLen
-		if known && good == nil {
-			good = make([]bool, len(f.entries))
-		}
-		switch {
-		case known && good[ref-hpack.StaticLen-1]:
-		case !decodes(b.Value(i)):
-			err = fmt.Errorf("malformed binary metadata %q", b.Name(i))
-		case known:
-			good[ref-hpack.StaticLen-1] = true
-		}
+	}
+	if joined.tooMany() {
+		return fields{}, err
 	}
 	f.text = unsafeString(text)
 	return f, err
@@ -240,17 +230,6 @@ func appendString[T grpcwire.Text](text []byte, s T) []byte {
 	return append(binary.AppendUvarint(text, uint64(len(s))), s...)
 }
 
-// decodes reports whether the values in a "-bin" field can be decoded.
-func decodes(v []byte) bool {
-	var scratch [256]byte
-	for v := range grpcwire.BinaryValues(v) {
-		if _, err := grpcwire.AppendDecodedBinary(scratch[:0], v); err != nil {
-			return false
-		}
-	}
-	return true
-}
-
 // with is f and one field more.
 func (f fields) with(name, value string) fields {
 	text := append([]byte(f.text), 0)
@@ -261,22 +240,30 @@ func (f fields) with(name, value string) fields {
 // memory is how many bytes f takes, but for the entries.
 func (f fields) memory() int { return len(f.text) + 8*cap(f.entries) }
 
+// keptField is a field as it came; entry is which of the entries all of it stands in, negative if none.
+type keptField struct {
+	name, value string
+	entry       int
+}
+
 // next takes the first field off f.
-func (f *fields) next() (name, value string, ok bool) {
+func (f *fields) next() (p keptField, ok bool) {
 	if f.text == "" {
-		return "", "", false
+		return p, false
 	}
 	head := f.number()
 	ref := uint32(head >> 1)
 	if ref == 0 {
-		name = f.string()
+		p.name = f.string()
 	} else {
-		name = unsafeString(hpack.Name(ref, f.entries))
+		p.name = unsafeString(hpack.Name(ref, f.entries))
 	}
-	if head&1 != 0 {
-		return name, unsafeString(hpack.Value(ref, f.entries)), true
+	if head&1 == 0 {
+		p.value, p.entry = f.string(), -1
+	} else {
+		p.value, p.entry = unsafeString(hpack.Value(ref, f.entries)), int(ref)-hpack.StaticLen-1
 	}
-	return name, f.string(), true
+	return p, true
 }
 
 func (f *fields) number() (n uint64) {
@@ -295,20 +282,6 @@ func (f *fields) string() string {
 	s := f.text[:n]
 	f.text = f.text[n:]
 	return s
-}
-
-// appendValues appends what an application is to see as the values of a field: one, but
-// for a "-bin" field, where there may be several in one.
-func appendValues(vs []string, name, value string) []string {
-	if !grpcwire.IsBinary(name) {
-		return append(vs, value)
-	}
-	for v := range grpcwire.BinaryValues(value) {
-		if b, err := grpcwire.AppendDecodedBinary(nil, v); err == nil {
-			vs = append(vs, unsafeString(b))
-		}
-	}
-	return vs
 }
 
 func visible(b *h2.HeaderBlock, i int) bool {
@@ -333,9 +306,12 @@ func unsafeString(p []byte) string { return unsafe.String(unsafe.SliceData(p), l
 // md returns the fields as a map that belongs to the caller.
 func (f fields) md() metadata.MD {
 	md := make(metadata.MD, 8)
-	for name, value, ok := f.next(); ok; name, value, ok = f.next() {
-		if vs := appendValues(md[name], name, value); len(vs) > 0 {
-			md[name] = vs
+	var few [8][]string
+	d := decoded(few[:])
+	for p, ok := f.next(); ok; p, ok = f.next() {
+		var vs []string
+		if vs, d = d.appendValues(md[p.name], p, len(f.entries)); len(vs) > 0 {
+			md[p.name] = vs
 		}
 	}
 	return md
@@ -344,9 +320,11 @@ func (f fields) md() metadata.MD {
 // values returns the values of one name, in lower case.
 func (f fields) values(name string) []string {
 	var vs []string
-	for n, value, ok := f.next(); ok; n, value, ok = f.next() {
-		if n == name {
-			vs = appendValues(vs, name, value)
+	var few [8][]string
+	d := decoded(few[:])
+	for p, ok := f.next(); ok; p, ok = f.next() {
+		if p.name == name {
+			vs, d = d.appendValues(vs, p, len(f.entries))
 		}
 	}
 	return vs

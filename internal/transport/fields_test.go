@@ -3,13 +3,16 @@
 package transport
 
 import (
+	"bytes"
 	"context"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/internal/transport/h2/hpack"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 )
@@ -70,6 +73,7 @@ func TestBinaryFields(t *testing.T) {
 // TestMalformedBinaryReply is the same on the other side.
 func TestMalformedBinaryReply(t *testing.T) {
 	bad := []string{"x-bin", "!"}
+	many := slices.Repeat([]string{"x-bin", strings.Repeat(",", 100)}, 3)
 	ok, notFound := []string{"grpc-status", "0"}, []string{"grpc-status", "5", "grpc-message", "m"}
 	const text = `malformed response: malformed binary metadata "x-bin"`
 	for name, tt := range map[string]struct {
@@ -80,6 +84,7 @@ func TestMalformedBinaryReply(t *testing.T) {
 		"headers":         {[][]byte{headers(false, responseFields, bad), headers(true, ok)}, codes.Internal, text},
 		"trailers":        {[][]byte{headers(false, responseFields), headers(true, ok, bad)}, codes.Internal, text},
 		"trailers only":   {[][]byte{headers(true, responseFields, notFound, bad)}, codes.Internal, text},
+		"too many":        {[][]byte{headers(false, responseFields, many)}, codes.Internal, `malformed response: too many values joined in binary metadata "x-bin"`},
 		"not gRPC":        {[][]byte{headers(true, []string{":status", "404"}, bad)}, codes.Unimplemented, ""},
 		"status details":  {[][]byte{headers(true, responseFields, notFound, []string{"grpc-status-details-bin", "!"})}, codes.Internal, ""},
 		"nothing of this": {[][]byte{headers(false, responseFields), headers(true, notFound)}, codes.NotFound, "m"},
@@ -105,6 +110,54 @@ func TestMalformedBinaryReply(t *testing.T) {
 							t.Errorf("%s has no values", k)
 						}
 					}
+				}
+			})
+		})
+	}
+}
+
+// TestJoinedBinaryFields: how many values a block may have by splitting.
+func TestJoinedBinaryFields(t *testing.T) {
+	paid := strings.Repeat("AAAAAAAA,", 400) + "AAAAAAAA"
+	for name, tt := range map[string]struct {
+		value string
+		refs  int // to the entry, beside the field that makes it
+		want  int // values, 0: refused
+	}{
+		"paid for":             {paid, 0, 401},
+		"not too many":         {strings.Repeat(",", 260), 0, 261},
+		"too many":             {strings.Repeat(",", 4000), 0, 0},
+		"not joined":           {"AQ", 4000, 4001},
+		"referred to":          {"AQ,Ag,Aw", 100, 303},
+		"referred to too much": {"AQ,Ag,Aw", 200, 0},
+		"long, once more":      {paid, 1, 802},
+		"long, over and over":  {paid, 2, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ran := false
+				s := startServer(t, "memory", ServerConfig{}, func(s *ServerStream) {
+					ran = true
+					got := s.IncomingHeader()["x-bin"]
+					if !reflect.DeepEqual(s.callContext.Values("x-bin"), got) || len(got) != tt.want {
+						t.Errorf("the handler has %d values, want %d", len(got), tt.want)
+					}
+					single := len(got) / (tt.refs + 1)
+					for i, v := range got {
+						if v != got[i%single] {
+							t.Fatalf("value %d is %q", i, v)
+						}
+					}
+					_ = s.Finish(nil)
+				})
+				p := rawClient(t, s)
+				var e hpack.Encoder
+				b := e.AppendField(block(requestFields...), "x-bin", tt.value, hpack.Incremental)
+				b = append(b, bytes.Repeat([]byte{0x80 | hpack.StaticLen + 1}, tt.refs)...)
+				p.write(fieldBlock(headersParams{StreamID: 1, Block: b, EndStream: true}))
+				reply := p.reply()
+				if ran != (tt.want > 0) || !ran && reply["grpc-message"] != `malformed request: too many values joined in binary metadata "x-bin"` {
+					t.Errorf("the handler ran: %v, reply %q", ran, reply)
 				}
 			})
 		})

@@ -4,6 +4,7 @@ package kinds
 
 import (
 	"bytes"
+	"strings"
 
 	"google.golang.org/grpc/attack/internal/attacker"
 	"google.golang.org/grpc/attack/internal/orders"
@@ -15,12 +16,22 @@ var clientHeaderKinds = []Kind{
 	{
 		Name: "client/headers/amplification", Work: streams(orders.Deaf, 100), Short: true,
 		About:  "4 KB of one-byte references to a table entry of 4 KB in the answer to each of 100 streams",
-		Attack: serveStreams(amplifiedAnswer(0)),
+		Attack: serveStreams(amplifiedAnswer(0, large)),
 	},
 	{
 		Name: "client/headers/amplification-trailers", Work: callers(20),
 		About:  "the same in trailers, call after call",
-		Attack: serveStreams(amplifiedAnswer(wire.EndStream)),
+		Attack: serveStreams(amplifiedAnswer(wire.EndStream, large)),
+	},
+	{
+		Name: "client/headers/amplification-binary", Work: streams(orders.Asks, 20), Short: true,
+		About:  "one-byte references to a -bin entry of 4 KB, for 20 callers that ask for headers",
+		Attack: serveStreams(amplifiedAnswer(0, wire.Field{Name: "x-bin", Value: bytesOf(4000)})),
+	},
+	{
+		Name: "client/headers/amplification-split", Work: streams(orders.Asks, 20), Short: true,
+		About:  "the same, and the entry is 4,000 commas, each of which makes another value",
+		Attack: serveStreams(amplifiedAnswer(0, wire.Field{Name: "x-bin", Value: strings.Repeat(",", 4000)})),
 	},
 	{
 		Name: "client/headers/15-mb", Work: streams(orders.Deaf, 10), Short: true,
@@ -134,13 +145,11 @@ var clientHeaderKinds = []Kind{
 	},
 }
 
-func amplifiedAnswer(flags byte) func(*attacker.Conn, uint32) error {
-	first := wire.AppendNew(wire.Response(), "x", bytesOf(4000))
-	again := wire.Response()
-	for range refs {
-		first = wire.AppendRef(first, wire.FirstDynamic)
-		again = wire.AppendRef(again, wire.FirstDynamic)
-	}
+// large is a field that nearly fills a table.
+var large = wire.Field{Name: "x", Value: bytesOf(4000)}
+
+func amplifiedAnswer(flags byte, f wire.Field) func(*attacker.Conn, uint32) error {
+	first, again := amplifiedBy(wire.Response(), f, true), amplifiedBy(wire.Response(), f, false)
 	return func(c *attacker.Conn, id uint32) error {
 		if id == 1 {
 			return c.Headers(id, flags, first)

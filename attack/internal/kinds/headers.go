@@ -3,6 +3,7 @@
 package kinds
 
 import (
+	"strings"
 	"time"
 
 	"google.golang.org/grpc/attack/internal/attacker"
@@ -34,6 +35,16 @@ var headerKinds = []Kind{
 		Name:   "server/headers/amplification-many",
 		About:  "the amplified block on one stream of each of 100 connections, which stays open",
 		Attack: hold(100, true, amplify(1)),
+	},
+	{
+		Name: "server/headers/amplification-binary", Serve: limited, Short: true,
+		About:  "one-byte references to a -bin entry of 4 KB, for 20 handlers that ask for metadata",
+		Attack: hold(1, true, amplifyWith(20, amplifiedBinary(bytesOf(4000)))),
+	},
+	{
+		Name: "server/headers/amplification-split", Serve: limited, Short: true,
+		About:  "the same, and the entry is 4,000 commas, each of which makes another value",
+		Attack: hold(1, true, amplifyWith(20, amplifiedBinary(strings.Repeat(",", 4000)))),
 	},
 	{
 		Name: "server/headers/continuation", Short: true,
@@ -120,9 +131,20 @@ var headerKinds = []Kind{
 // amplified is a block of one-byte references to an entry of 4 KB; the first of a
 // connection makes the entry.
 func amplified(first bool) []byte {
-	b := wire.Request(orders.Deaf)
+	return amplifiedBy(wire.Request(orders.Deaf), wire.Field{Name: "x", Value: bytesOf(4000)}, first)
+}
+
+// amplifiedBinary is the same with an entry whose value is base64, for a handler that looks.
+func amplifiedBinary(value string) func(first bool) []byte {
+	return func(first bool) []byte {
+		return amplifiedBy(wire.Request(orders.Asks), wire.Field{Name: "x-bin", Value: value}, first)
+	}
+}
+
+// amplifiedBy appends references to f to a block, of which the first makes the entry.
+func amplifiedBy(b []byte, f wire.Field, first bool) []byte {
 	if first {
-		b = wire.AppendNew(b, "x", bytesOf(4000))
+		b = wire.AppendNew(b, f.Name, f.Value)
 	}
 	for range refs {
 		b = wire.AppendRef(b, wire.FirstDynamic)
@@ -130,7 +152,9 @@ func amplified(first bool) []byte {
 	return b
 }
 
-func amplify(streams int) script {
+func amplify(streams int) script { return amplifyWith(streams, amplified) }
+
+func amplifyWith(streams int, amplified func(first bool) []byte) script {
 	first, block := amplified(true), amplified(false)
 	return func(c *attacker.Conn) error {
 		for i := range streams {

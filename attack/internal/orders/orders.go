@@ -23,6 +23,7 @@ const (
 	Echo    = "/" + Service + "/Echo"  // unary: answers what it got
 	Stuck   = "/" + Service + "/Stuck" // unary: never answers, whatever happens to the call
 	Deaf    = "/" + Service + "/Deaf"  // bidirectional: reads nothing until the call is over
+	Asks    = "/" + Service + "/Asks"  // bidirectional: keeps the metadata it got until the call is over
 	Sink    = "/" + Service + "/Sink"  // bidirectional: reads everything
 	Pour    = "/" + Service + "/Pour"  // bidirectional: sends messages of 64 KiB without end
 	Slow    = "/" + Service + "/Slow"  // unary: answers after 50 ms
@@ -63,7 +64,7 @@ type Work struct {
 	Security   Security
 	Handshaker string // address of the ALTS handshaker service
 	// Method says what kind of call it is, over and over: Echo with a deadline, or a
-	// stream that is read (Pour), written to (Sink), or only open (Deaf).
+	// stream that is read (Pour), written to (Sink), only open (Deaf), or asked for its headers (Asks).
 	Method   string
 	Callers  int
 	Channels int // 1 if it is 0

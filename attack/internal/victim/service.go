@@ -4,10 +4,12 @@ package victim
 
 import (
 	"context"
+	"runtime"
 	"time"
 
 	"google.golang.org/grpc"
 	_ "google.golang.org/grpc/encoding/gzip" // as many programs do
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"google.golang.org/grpc/attack/internal/orders"
@@ -26,6 +28,7 @@ var service = grpc.ServiceDesc{
 	},
 	Streams: []grpc.StreamDesc{
 		{StreamName: "Deaf", Handler: deaf, ServerStreams: true, ClientStreams: true},
+		{StreamName: "Asks", Handler: asks, ServerStreams: true, ClientStreams: true},
 		{StreamName: "Sink", Handler: sink, ServerStreams: true, ClientStreams: true},
 		{StreamName: "Pour", Handler: pour, ServerStreams: true, ClientStreams: true},
 	},
@@ -52,6 +55,14 @@ func slow(ctx context.Context, in *message) (*message, error) {
 func deaf(_ any, stream grpc.ServerStream) error {
 	<-stream.Context().Done()
 	return stream.Context().Err()
+}
+
+func asks(_ any, stream grpc.ServerStream) error {
+	ctx := stream.Context()
+	md, _ := metadata.FromIncomingContext(ctx)
+	<-ctx.Done()
+	runtime.KeepAlive(md)
+	return ctx.Err()
 }
 
 func sink(_ any, stream grpc.ServerStream) error {

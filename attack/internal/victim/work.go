@@ -4,6 +4,7 @@ package victim
 
 import (
 	"context"
+	"runtime"
 	"time"
 
 	"google.golang.org/grpc"
@@ -46,6 +47,14 @@ func once(cc *grpc.ClientConn, o orders.Work) error {
 	switch o.Method {
 	case orders.Deaf:
 		<-ctx.Done()
+		return nil
+	case orders.Asks:
+		md, err := stream.Header()
+		if err != nil {
+			return err
+		}
+		<-ctx.Done()
+		runtime.KeepAlive(md)
 		return nil
 	case orders.Sink:
 		out := &message{Value: make([]byte, 64<<10)}
