@@ -240,30 +240,23 @@ func (f fields) with(name, value string) fields {
 // memory is how many bytes f takes, but for the entries.
 func (f fields) memory() int { return len(f.text) + 8*cap(f.entries) }
 
-// keptField is a field as it came; entry is which of the entries all of it stands in, negative if none.
-type keptField struct {
-	name, value string
-	entry       int
-}
-
-// next takes the first field off f.
-func (f *fields) next() (p keptField, ok bool) {
+// next takes the first field off f. All of it stands in one of the entries, or entry is
+// negative.
+func (f *fields) next() (name, value string, entry int, ok bool) {
 	if f.text == "" {
-		return p, false
+		return "", "", 0, false
 	}
 	head := f.number()
 	ref := uint32(head >> 1)
 	if ref == 0 {
-		p.name = f.string()
+		name = f.string()
 	} else {
-		p.name = unsafeString(hpack.Name(ref, f.entries))
+		name = unsafeString(hpack.Name(ref, f.entries))
 	}
-	if head&1 == 0 {
-		p.value, p.entry = f.string(), -1
-	} else {
-		p.value, p.entry = unsafeString(hpack.Value(ref, f.entries)), int(ref)-hpack.StaticLen-1
+	if head&1 != 0 {
+		return name, unsafeString(hpack.Value(ref, f.entries)), int(ref) - hpack.StaticLen - 1, true
 	}
-	return p, true
+	return name, f.string(), -1, true
 }
 
 func (f *fields) number() (n uint64) {
@@ -306,12 +299,19 @@ func unsafeString(p []byte) string { return unsafe.String(unsafe.SliceData(p), l
 // md returns the fields as a map that belongs to the caller.
 func (f fields) md() metadata.MD {
 	md := make(metadata.MD, 8)
-	var few [8][]string
-	d := decoded(few[:])
-	for p, ok := f.next(); ok; p, ok = f.next() {
-		var vs []string
-		if vs, d = d.appendValues(md[p.name], p, len(f.entries)); len(vs) > 0 {
-			md[p.name] = vs
+	var d decoded
+	for name, value, entry, ok := f.next(); ok; name, value, entry, ok = f.next() {
+		vs := md[name]
+		switch {
+		case !grpcwire.IsBinary(name):
+			vs = append(vs, value)
+		case entry < 0:
+			vs = appendDecoded(vs, value)
+		default:
+			vs = d.appendEntry(vs, entry, f.entries)
+		}
+		if len(vs) > 0 {
+			md[name] = vs
 		}
 	}
 	return md
@@ -320,11 +320,17 @@ func (f fields) md() metadata.MD {
 // values returns the values of one name, in lower case.
 func (f fields) values(name string) []string {
 	var vs []string
-	var few [8][]string
-	d := decoded(few[:])
-	for p, ok := f.next(); ok; p, ok = f.next() {
-		if p.name == name {
-			vs, d = d.appendValues(vs, p, len(f.entries))
+	var d decoded
+	binary := grpcwire.IsBinary(name)
+	for n, value, entry, ok := f.next(); ok; n, value, entry, ok = f.next() {
+		switch {
+		case n != name:
+		case !binary:
+			vs = append(vs, value)
+		case entry < 0:
+			vs = appendDecoded(vs, value)
+		default:
+			vs = d.appendEntry(vs, entry, f.entries)
 		}
 	}
 	return vs

@@ -77,26 +77,19 @@ func countValues(v []byte) (n int, good bool) {
 // decoded is the values of the "-bin" fields that stand in entries, once decoded.
 type decoded [][]string
 
-// appendValues appends what an application is to see as the values of p: one, but for a
-// "-bin" field, where there may be several in one. There are n entries. It also returns d,
-// which may have to grow.
-func (d decoded) appendValues(vs []string, p keptField, n int) ([]string, decoded) {
-	if !grpcwire.IsBinary(p.name) {
-		return append(vs, p.value), d
+// appendEntry appends the values of entries[i], a "-bin" field. They share what they were
+// decoded to.
+func (d *decoded) appendEntry(vs []string, i int, entries []*hpack.Entry) []string {
+	if *d == nil {
+		*d = make(decoded, len(entries))
 	}
-	if p.entry < 0 {
-		return appendDecoded(vs, p.value), d
-	}
-	if len(d) < n {
-		d = make(decoded, n)
-	}
-	if before := d[p.entry]; len(before) > 0 {
-		return append(vs, before...), d
+	if before := (*d)[i]; len(before) > 0 {
+		return append(vs, before...)
 	}
 	start := len(vs)
-	vs = appendDecoded(vs, p.value)
-	d[p.entry] = vs[start:]
-	return vs, d
+	vs = appendDecoded(vs, unsafeString(hpack.Value(hpack.StaticLen+1+uint32(i), entries)))
+	(*d)[i] = vs[start:]
+	return vs
 }
 
 // appendDecoded appends the values of a "-bin" field, but for those that can't be decoded.
