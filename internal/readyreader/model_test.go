@@ -10,7 +10,7 @@ import (
 // What follows is the wake-up of a wrapper's connection as a model, of which every state
 // that can be reached is looked at: bytes arrive, the wrapper takes them from the socket in
 // pieces, keeps them, drops a header, and returns them; the reader reads, looks at the
-// account, and parks; the kernel wakes it; deadlines interrupt it. Between any two steps,
+// account, or does not while it is busy, and parks; the kernel wakes it; deadlines interrupt it. Between any two steps,
 // any other may come.
 //
 // The rule is: who is parked, with no wake-up under way, has nothing to read.
@@ -84,6 +84,11 @@ func (w world) steps(taker bool) (all []world) {
 		if n != w {
 			add(n)
 		}
+		if w.at == deciding && !taker { // it is not tested and busy, and doesn't look
+			n := w
+			n.at = reading
+			add(n)
+		}
 	case reading:
 		for k := int8(1); k <= w.socket && w.held == 0; k++ { // it takes some of the socket's
 			n := w
@@ -153,7 +158,7 @@ func TestWakeUpModel(t *testing.T) {
 		t.Run(fmt.Sprintf("taker %t, header %d", test.taker, test.header), func(t *testing.T) {
 			begin := world{toSend: test.header + 5, drop: test.header}
 			from := map[world]world{begin: begin}
-			ends, parks := 0, false
+			ends, parks, busy := 0, false, false
 			for queue := []world{begin}; len(queue) > 0; {
 				w := queue[0]
 				queue = queue[1:]
@@ -164,6 +169,7 @@ func TestWakeUpModel(t *testing.T) {
 					t.Fatal(what)
 				}
 				parks = parks || w.at == parked && w.received > 0 && !w.event
+				busy = busy || w.at == reading && w.even() && w.kicked
 				next := w.steps(test.taker)
 				for _, n := range next {
 					if _, seen := from[n]; !seen {
@@ -185,6 +191,9 @@ func TestWakeUpModel(t *testing.T) {
 			}
 			if want := test.taker || test.header == 0; parks != want {
 				t.Errorf("parks: %t", parks)
+			}
+			if want := !test.taker && test.header == 0; want && !busy {
+				t.Error("it is never interrupted while it is waited for in its Read with nothing to read")
 			}
 		})
 	}

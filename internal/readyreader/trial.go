@@ -29,14 +29,36 @@ const (
 	testSlack = 600 * time.Millisecond
 	// testOverdue is when after the deadline it is certain that it won't be met.
 	testOverdue = 1300 * time.Millisecond
-	// testReads bounds how many reads are put to the test unasked, as it costs a timer.
-	testReads = 32
+	// testWaits is how many waits are put to the test before the connection counts as busy,
+	// and mostTestWaits what that becomes, twice as many each time, for one that is quiet
+	// again and again, and never after so few.
+	testWaits, mostTestWaits = 32, 256
+	// busySize is the buffer that a busy connection waits with, which may become a quiet one.
+	busySize = 4 << 10
 	// lockPatience is how long a lock may be held by someone who only reads what is there.
 	lockPatience = 500 * time.Millisecond
 	// lockLooks are how often, lockPause apart, a read that is put to the test makes way.
 	lockLooks = 20
 	lockPause = 2 * time.Millisecond
 )
+
+// isBusy reports whether the next wait is one in the wrapper's Read, as other connections
+// wait, because tests have come to nothing: bytes kept coming. A test costs a goroutine and
+// timers, and makes way for readers that may not exist while bytes arrive.
+func (w *wrapped) isBusy() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.trust == untested && w.tests == 0 && w.test.IsZero()
+}
+
+// regrant has waits put to the test again, after one of a busy connection took so long
+// that it seems quiet. mu is held.
+func (w *wrapped) regrant(took time.Duration) {
+	if took >= testWithin {
+		w.grant = min(2*w.grant, mostTestWaits)
+		w.tests = w.grant
+	}
+}
 
 // spare ends the test of a read that takes too long.
 func (w *wrapped) spare() {
@@ -108,6 +130,9 @@ func (w *wrapped) lockPatience() time.Duration {
 func (w *wrapped) makeWay() bool {
 	w.mu.Lock()
 	testing := !w.test.IsZero()
+	if testing && w.tests > 0 {
+		w.tests--
+	}
 	w.mu.Unlock()
 	for range lockLooks {
 		if !testing {

@@ -32,7 +32,9 @@ import (
 //     a socket holds while it waits.
 //   - The wrapper leaves the read deadline alone. If it has an idle timeout, say, its
 //     deadline must go on to hold, and would not while nobody waits. So the first reads
-//     run under a deadline of ours; the wait that follows them has to meet it.
+//     run under a deadline of ours; the wait that follows them has to meet it. Where bytes
+//     keep coming before it does, the connection is busy: it is waited for in its Read,
+//     without any of this, until a Read has taken so long that a test may succeed.
 //
 // The wrapper sees nothing of all this. None of our deadlines ends a Read of it: there
 // are wrappers that fail for good after that.
@@ -45,8 +47,8 @@ type wrapped struct {
 	unsettled func(fd uintptr) bool // the wait's condition, for rc
 
 	// Owned by the reader.
-	err   error // came with the last bytes
-	tries int   // reads that were put to the test
+	err    error // came with the last bytes
+	filled bool  // the last bytes filled the buffer: there may be more
 
 	habit // see known.go
 
@@ -61,6 +63,9 @@ type wrapped struct {
 	inside bool         // the wrapper's Read runs
 	kicked bool         // the wait, or else the next one, is to end
 	flag   *atomic.Bool // whose that is
+	tests  int          // how many more waits are put to the test
+	grant  int          // what tests began with
+	began  time.Time    // when the Read that is not put to the test began
 	test   time.Time    // the deadline that the test has set; zero: none
 	mine   bool         // the socket's deadline is ours
 	until  time.Time    // what it is to be otherwise
@@ -73,6 +78,8 @@ func (w *wrapped) WhyNot() string {
 	switch {
 	case w.trust == distrusted:
 		return w.why
+	case w.trust == untested && w.tests == 0 && w.inside:
+		return fmt.Sprintf("%T has been busy; whether it may be parked is found out when it is quiet after more was read", w.conn)
 	case !w.isSettled():
 		return fmt.Sprintf("%T has not returned the same number of bytes as its socket received: it holds some, or changes the stream, or is busy", w.conn)
 	}
@@ -92,7 +99,7 @@ func newWrapped(conn net.Conn, out Writer) *wrapped {
 	if rc == nil || !isCounted(rc) {
 		return nil
 	}
-	w := &wrapped{conn: conn, sock: sock, rc: rc, out: out}
+	w := &wrapped{conn: conn, sock: sock, rc: rc, out: out, tests: testWaits, grant: testWaits}
 	w.unsettled = func(fd uintptr) bool { return !w.settled(fd) }
 	if isTaker(conn) {
 		w.takes()
@@ -124,6 +131,12 @@ func (w *wrapped) isSettled() (is bool) {
 
 // ReadOnReady implements Reader.
 func (w *wrapped) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, error) {
+	if w.isBusy() {
+		if !w.filled {
+			size = min(size, busySize)
+		}
+		return w.lend(size, pool)
+	}
 	if err := w.wait(); err != nil {
 		return nil, 0, err
 	}
@@ -214,6 +227,7 @@ func (w *wrapped) through(p []byte) (n int, err error) {
 		}
 	}
 	w.leave(stop)
+	w.filled = n == len(p)
 	switch {
 	case n > 0:
 		w.returned.Add(uint64(n))
@@ -249,12 +263,17 @@ func (w *wrapped) enter() (stop *time.Timer) {
 		w.sock.SetReadDeadline(time.Unix(1, 0))
 		return nil
 	}
-	test := time.Now().Add(testPatience)
-	if w.trust != untested || w.tries >= testReads && !w.kicked || !w.isBefore(test) {
+	if w.trust != untested {
 		w.lift()
 		return nil
 	}
-	w.tries++
+	now := time.Now()
+	test := now.Add(testPatience)
+	if w.tests == 0 || !w.isBefore(test) {
+		w.began = now
+		w.lift()
+		return nil
+	}
 	w.test = test
 	w.mine = true
 	w.sock.SetReadDeadline(w.test)
@@ -272,8 +291,11 @@ func (w *wrapped) leave(stop *time.Timer) {
 		stop.Stop()
 	}
 	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.inside = false
-	w.mu.Unlock()
+	if w.trust == untested && w.tests == 0 {
+		w.regrant(time.Since(w.began))
+	}
 }
 
 // lift takes our deadline off the socket. mu is held.
@@ -338,7 +360,8 @@ func (w *wrapped) known() trust {
 
 // Interrupt makes the present wait, or the next one, end with os.ErrDeadlineExceeded,
 // and sets flag; unless that can't be, because the wrapper is waited for in its Read. A
-// Read of the wrapper is not disturbed, unless it is known to outlive that.
+// Read of the wrapper is not disturbed, unless it is known to outlive that. As long as it
+// was not tested, the wait that ends is one that follows a test.
 func (w *wrapped) Interrupt(flag *atomic.Bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

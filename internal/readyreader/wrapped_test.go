@@ -300,6 +300,7 @@ func FuzzWrapped(f *testing.F) {
 	for seed := range uint64(12) {
 		f.Add(seed, []byte{1, 2, 250, 9, 0, 77, 3})
 	}
+	f.Add(uint64(1), []byte{1, 2, 48, 255, 247, 76})
 	f.Fuzz(func(t *testing.T, seed uint64, sizes []byte) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
 		wrapper := &erratic{rnd: rnd}
@@ -308,6 +309,9 @@ func FuzzWrapped(f *testing.F) {
 			w.takes()
 			wrapper.drop = int(seed % 300)
 			mustWrite(t, peer, strings.Repeat("?", wrapper.drop))
+		}
+		if seed%4 >= 2 {
+			w.tests = int(seed % 3) // it is busy at once, or soon
 		}
 		var want []byte
 		for _, n := range sizes[:min(len(sizes), 50)] {
@@ -319,10 +323,10 @@ func FuzzWrapped(f *testing.F) {
 		}
 		// The other end asks for an answer to each piece, so nothing is left over.
 		acks := make(chan struct{}, 1)
+		chunk := max(1+int(seed%97), len(want)/200) // not too many rounds: a fuzz target has ten seconds
 		go func() {
-			atLeast := len(want) / 200 // not too many rounds: a fuzz target has ten seconds
 			for p := want; len(p) > 0; {
-				k := min(len(p), max(1+int(seed%97), atLeast))
+				k := min(len(p), chunk)
 				peer.Write(p[:k])
 				p = p[k:]
 				<-acks
@@ -355,7 +359,7 @@ func FuzzWrapped(f *testing.F) {
 			}
 			got = append(got, (*buf)[:n]...)
 			pool.Put(buf)
-			if chunk := 1 + int(seed%97); len(got)%chunk == 0 || len(got) == len(want) {
+			if len(got)%chunk == 0 || len(got) == len(want) {
 				acks <- struct{}{}
 			}
 		}
