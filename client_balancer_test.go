@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -29,6 +30,7 @@ type scripted struct {
 	opts   balancer.BuildOptions
 	update func(*scripted, balancer.ClientConnState) error
 	states chan connectivity.State // of the subchannels
+	closed func()                  // called by Close, if there is one
 }
 
 var scripts struct {
@@ -54,7 +56,12 @@ func (s *scripted) UpdateClientConnState(state balancer.ClientConnState) error {
 func (*scripted) ResolverError(error)                                        {}
 func (*scripted) UpdateSubConnState(balancer.SubConn, balancer.SubConnState) {}
 func (*scripted) ExitIdle()                                                  {}
-func (*scripted) Close()                                                     {}
+
+func (s *scripted) Close() {
+	if s.closed != nil {
+		s.closed()
+	}
+}
 
 // subConn makes a subchannel; RPCs are given to pick as soon as it is ready.
 func (s *scripted) subConn(addrs []resolver.Address, opts balancer.NewSubConnOptions, pick func(balancer.SubConn) balancer.Picker) (balancer.SubConn, error) {
@@ -461,5 +468,25 @@ func TestShutdownIsToldOnce(t *testing.T) {
 	close(s.states)
 	for again := range s.states {
 		t.Errorf("%v once more", again)
+	}
+}
+
+// TestCloseWaitsForBalancer has a policy that takes its time to close: what it does then is
+// done when the channel is closed.
+func TestCloseWaitsForBalancer(t *testing.T) {
+	var closed bool
+	updated := make(chan struct{})
+	cc := scriptedChannel(t, "127.0.0.1:1", func(s *scripted, _ balancer.ClientConnState) error {
+		s.closed = func() {
+			runtime.Gosched()
+			closed = true
+		}
+		close(updated)
+		return nil
+	})
+	cc.Connect()
+	<-updated
+	if err := cc.Close(); err != nil || !closed {
+		t.Errorf("%v; the policy is closed: %t", err, closed)
 	}
 }

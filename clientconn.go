@@ -116,7 +116,8 @@ func (cc *ClientConn) Connect() { cc.channel.Connect() }
 func (cc *ClientConn) ResetConnectBackoff() { cc.channel.ResetConnectBackoff() }
 
 // Close ends the channel at once: RPCs that are open fail with codes.Canceled, as do
-// those to come. It fails if the channel is closed already.
+// those to come. It returns once the balancer has been closed, so a balancer must not
+// call it. It fails if the channel is closed already.
 func (cc *ClientConn) Close() error {
 	if !cc.channel.Close() {
 		return ErrClientConnClosing

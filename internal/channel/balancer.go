@@ -94,13 +94,19 @@ func (b *balancerWrapper) exitIdle() {
 	})
 }
 
-// close tells the balancer nothing more but Close.
-func (b *balancerWrapper) close() {
+// close tells the balancer nothing more but Close. What it returns is closed once that has
+// returned.
+func (b *balancerWrapper) close() <-chan struct{} {
 	b.mu.Lock()
 	b.closed = true
 	b.mu.Unlock()
-	b.calls.Go(b.policy.Close)
+	done := make(chan struct{})
+	b.calls.Go(func() {
+		defer close(done)
+		b.policy.Close()
+	})
 	b.calls.Close()
+	return done
 }
 
 func (b *balancerWrapper) isClosed() bool {

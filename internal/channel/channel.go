@@ -107,7 +107,8 @@ func (ch *Channel) ResetConnectBackoff() {
 	}
 }
 
-// Close ends the channel and its connections at once: RPCs to come fail with ErrClosing.
+// Close ends the channel and its connections at once: RPCs to come fail with ErrClosing. It
+// waits for the balancer's Close, so a balancer must not call it.
 // It returns false if the channel was closed before.
 func (ch *Channel) Close() bool {
 	ch.idle.close()
@@ -125,9 +126,12 @@ func (ch *Channel) Close() bool {
 
 	ch.state.set(connectivity.Shutdown)
 	ch.picks.close()
-	parts.close()
+	closed := parts.close()
 	for _, l := range links {
 		l.client.Close(ErrClosing)
+	}
+	if closed != nil {
+		<-closed
 	}
 	return true
 }
@@ -147,15 +151,18 @@ func (ch *Channel) detach() activeParts {
 	return p
 }
 
-func (p activeParts) close() {
+// close returns a channel that is closed when the balancer's Close has returned, nil if
+// there is none.
+func (p activeParts) close() (closed <-chan struct{}) {
 	p.selector.end()
 	if p.resolver != nil {
 		p.resolver.close()
-		p.balancer.close()
+		closed = p.balancer.close()
 	}
 	for _, sub := range p.subConns {
 		sub.tearDown()
 	}
+	return closed
 }
 
 // enterIdle gives up connections and resolver until somebody wants them. There are no

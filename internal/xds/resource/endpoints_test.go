@@ -25,7 +25,7 @@ func lb(host string, port int, fields string) string {
 }
 
 // locality is one in text form.
-func locality(zone string, priority, weight int, endpoints ...string) string {
+func locality(zone string, priority int, weight uint32, endpoints ...string) string {
 	return fmt.Sprintf(`endpoints { locality { region: "r" zone: %q } priority: %d load_balancing_weight { value: %d } %s }`,
 		zone, priority, weight, strings.Join(endpoints, " "))
 }
