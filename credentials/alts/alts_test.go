@@ -107,17 +107,6 @@ func TestUntrustedPlatform(t *testing.T) {
 	}
 }
 
-func TestIsGoogleProduct(t *testing.T) {
-	for name, want := range map[string]bool{
-		"Google": true, "Google Compute Engine": true, "Google Compute Engine\n": true, " Google \r\n": true,
-		"": false, "Googl": false, "google": false, "Google Cloud": false, "KVM": false, "Not Google": false,
-	} {
-		if got := isGoogleProduct(name); got != want {
-			t.Errorf("%q: %t", name, got)
-		}
-	}
-}
-
 func TestTargetServiceAccounts(t *testing.T) {
 	addr := startService(t, &altstest.Service{})
 	for _, c := range []credentials.TransportCredentials{

@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/grpc/credentials/alts/internal/handshaker"
 	"google.golang.org/grpc/internal/envconfig"
+	"google.golang.org/grpc/internal/googlecloud"
 )
 
 // environment is what all credentials of a process share. It doesn't change.
@@ -19,7 +20,7 @@ type environment struct {
 }
 
 // processEnvironment looks around once, when the first credentials are made.
-var processEnvironment = sync.OnceValue(func() *environment { return newEnvironment(onGoogleCloud()) })
+var processEnvironment = sync.OnceValue(func() *environment { return newEnvironment(googlecloud.Here()) })
 
 func newEnvironment(trusted bool) *environment {
 	n := int(envconfig.ALTSMaxConcurrentHandshakes)

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package alts
+package googlecloud
 
 import (
+	"errors"
+	"io/fs"
 	"os"
-
-	"google.golang.org/grpc/grpclog"
 )
 
 // productNameFile holds the product name of the machine's DMI table.
 const productNameFile = "/sys/class/dmi/id/product_name"
 
-func onGoogleCloud() bool {
+func productName() (string, error) {
 	name, err := os.ReadFile(productNameFile)
-	if err != nil && !os.IsNotExist(err) {
-		grpclog.Component("alts").Warningf("alts: can't tell the platform: %v", err)
+	if errors.Is(err, fs.ErrNotExist) { // a machine without such a table is not Google's
+		err = nil
 	}
-	return isGoogleProduct(string(name))
+	return string(name), err
 }
