@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package xds
+
+import (
+	"context"
+	"errors"
+	"net"
+
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/internal/xds/handshake"
+)
+
+type serverCreds struct{ creds }
+
+// ServerHandshake implements credentials.TransportCredentials. The connection that it returns
+// lies over the one that was accepted, with nothing of the listener's in between.
+func (c *serverCreds) ServerHandshake(rawConn net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	conn, ok := rawConn.(handshake.Conn)
+	if !ok {
+		return c.fallback.ServerHandshake(rawConn)
+	}
+	chain, below, deadline := conn.XDSHandshake()
+	if chain == nil {
+		return c.fallback.ServerHandshake(below)
+	}
+	ctx := context.Background()
+	if !deadline.IsZero() {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, deadline)
+		defer cancel()
+	}
+	return chain.Handshake(ctx, below)
+}
+
+// ClientHandshake implements credentials.TransportCredentials. It fails.
+func (*serverCreds) ClientHandshake(context.Context, string, net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	return nil, nil, errors.New("client handshake is not supported for server credentials")
+}
+
+// Clone implements credentials.TransportCredentials.
+func (c *serverCreds) Clone() credentials.TransportCredentials {
+	return &serverCreds{creds{c.fallback.Clone()}}
+}

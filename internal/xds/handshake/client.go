@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package handshake is what credentials/xds is told of a connection before its handshake (gRFC
+// A29, with A65, A82, A87 and A101). On a client the policy of a cluster says it, in the
+// attributes of the addresses that the channel dials: see [Client]. On a server the listener
+// says it, of the connections that it accepts: see [Server].
+//
+// Certificates come from the instances of certificate providers that resources name; providers
+// are shared by the process, and built anew only where a resource changes what it wants.
+package handshake
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"slices"
+	"sync"
+
+	"google.golang.org/grpc/attributes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/tls/certprovider"
+	"google.golang.org/grpc/internal/xds/match"
+	"google.golang.org/grpc/internal/xds/resource"
+	"google.golang.org/grpc/resolver"
+)
+
+// Client is how connections to a cluster's endpoints are secured. It belongs to the policy of
+// the cluster, which tells it of the cluster's updates; connections that are made afterwards go
+// by the new ones, those that there are stay. The zero value has no security: connections use
+// the fallback credentials. Its methods are safe for concurrent use.
+type Client struct {
+	mu      sync.Mutex
+	config  *resource.ClientTLS // nil: no security
+	source  *source             // nil as well
+	stopped bool
+}
+
+// Set takes what the cluster says, nil if it says nothing. If there is an error, what was
+// before stays. It does nothing after Close.
+func (c *Client) Set(t *resource.ClientTLS, all Providers) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.stopped || sameTLS(c.config, t) {
+		return nil
+	}
+	var s *source
+	if t != nil {
+		var err error
+		if s, err = newSource(t.Identity, t.Roots, all); err != nil {
+			return err
+		}
+		s.config = clientConfig(t)
+	}
+	c.replaceLocked(s)
+	c.config = t
+	return nil
+}
+
+func (c *Client) replaceLocked(s *source) {
+	if c.source != nil {
+		c.source.Close()
+	}
+	c.source = s
+}
+
+// Close ends the use of certificates: connections that begin later fail, if they need any.
+func (c *Client) Close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stopped = true
+	if c.source != nil {
+		c.source.Close()
+	}
+}
+
+func sameTLS(a, b *resource.ClientTLS) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Identity == b.Identity && a.Roots == b.Roots && a.SNI == b.SNI && a.AutoHostSNI == b.AutoHostSNI &&
+		a.AutoSANValidation == b.AutoSANValidation && slices.EqualFunc(a.SANs, b.SANs, match.String.Equal)
+}
+
+// Secured reports whether connections are secured by what the cluster says, and not by the
+// fallback credentials.
+func (c *Client) Secured() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.config != nil
+}
+
+// Handshake secures a connection; hostname is that of the endpoint, if any. Certificates that
+// have not been read yet are waited for. It closes rawConn if it fails. ok is false, and nothing
+// is done, if the cluster has no security.
+func (c *Client) Handshake(ctx context.Context, hostname string, rawConn net.Conn) (conn net.Conn, info credentials.AuthInfo, ok bool, err error) {
+	c.mu.Lock()
+	s, t := c.source, c.config
+	using := s != nil && s.use()
+	c.mu.Unlock()
+	if t == nil {
+		return nil, nil, false, nil
+	}
+	if !using {
+		rawConn.Close()
+		return nil, nil, true, errClosed
+	}
+	defer s.done()
+	creds, err := s.credentials(ctx)
+	if err != nil {
+		rawConn.Close()
+		return nil, nil, true, err
+	}
+	conn, info, err = creds.ClientHandshake(ctx, serverName(t, hostname), rawConn)
+	return conn, info, true, err
+}
+
+// serverName is the name to send, "" for none (A101).
+func serverName(t *resource.ClientTLS, hostname string) string {
+	if !t.AutoHostSNI || hostname == "" {
+		return t.SNI
+	}
+	if host, _, err := net.SplitHostPort(hostname); err == nil {
+		return host
+	}
+	return hostname
+}
+
+// clientConfig makes configurations of TLS. crypto/tls verifies nothing by itself, as it would
+// want the name of the server.
+func clientConfig(t *resource.ClientTLS) func(identity, roots *certprovider.KeyMaterial) (*tls.Config, error) {
+	return func(identity, roots *certprovider.KeyMaterial) (*tls.Config, error) {
+		v := &verifier{roots: rootsOf(roots), sans: t.SANs, autoSAN: t.AutoSANValidation}
+		c := &tls.Config{InsecureSkipVerify: true, VerifyConnection: v.server} //nolint:gosec // VerifyConnection does
+		if identity != nil {
+			c.Certificates = identity.Certs
+		}
+		return c, nil
+	}
+}
+
+type addressKey struct{}
+
+// ofAddress is what an address has.
+type ofAddress struct {
+	client   *Client
+	hostname string
+}
+
+// SetAddress returns addr for connections that c secures. hostname is that of the endpoint, with
+// or without a port, "" if it has none.
+func SetAddress(addr resolver.Address, c *Client, hostname string) resolver.Address {
+	addr.Attributes = addr.Attributes.WithValue(addressKey{}, ofAddress{c, hostname})
+	return addr
+}
+
+// OfAddress returns what SetAddress put into the attributes of an address; nil if nothing.
+func OfAddress(attrs *attributes.Attributes) (c *Client, hostname string) {
+	a, _ := attrs.Value(addressKey{}).(ofAddress)
+	return a.client, a.hostname
+}

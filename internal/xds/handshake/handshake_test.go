@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package handshake
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/spiffe/go-spiffe/v2/bundle/spiffebundle"
+	"github.com/spiffe/go-spiffe/v2/spiffeid"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/tls/certprovider"
+	"google.golang.org/grpc/internal/xds/match"
+	"google.golang.org/grpc/internal/xds/resource"
+	"google.golang.org/grpc/resolver"
+)
+
+func bundle(t testing.TB, domain string, a *authority) *spiffebundle.Bundle {
+	t.Helper()
+	d, err := spiffeid.TrustDomainFromString(domain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := spiffebundle.New(d)
+	b.AddX509Authority(a.cert)
+	return b
+}
+
+func TestA29Handshake(t *testing.T) {
+	ca, other := newAuthority(t), newAuthority(t)
+	mine := names{dns: []string{"*.example.com"}, uri: []string{"spiffe://domain/server"}}
+	providers := all(t, map[string]*instance{
+		"server":   newInstance(&certprovider.KeyMaterial{Certs: []tls.Certificate{ca.leaf(mine)}}),
+		"client":   newInstance(&certprovider.KeyMaterial{Certs: []tls.Certificate{ca.leaf(names{uri: []string{"spiffe://domain/client"}})}}),
+		"stranger": newInstance(&certprovider.KeyMaterial{Certs: []tls.Certificate{other.leaf(mine)}}),
+		"roots":    newInstance(&certprovider.KeyMaterial{Roots: ca.pool()}),
+		"both":     newInstance(&certprovider.KeyMaterial{Certs: []tls.Certificate{ca.leaf(mine)}, Roots: ca.pool()}),
+		"spiffe":   newInstance(&certprovider.KeyMaterial{SPIFFEBundleMap: map[string]*spiffebundle.Bundle{"domain": bundle(t, "domain", ca)}}),
+		"elsewhere": newInstance(&certprovider.KeyMaterial{Roots: ca.pool(), SPIFFEBundleMap: map[string]*spiffebundle.Bundle{
+			"elsewhere": bundle(t, "elsewhere", ca),
+		}}),
+		"nothing": newInstance(&certprovider.KeyMaterial{}),
+		"broken":  newInstance(nil),
+	})
+	exact := []match.String{match.Exact("a.example.com")}
+	for _, tt := range []struct {
+		name     string
+		client   resource.ClientTLS
+		server   resource.ServerTLS
+		hostname string
+		cErr     string // "": none; "*": any
+		sErr     string // "": not looked at if there is cErr
+		sni      string
+	}{
+		{name: "TLS", client: resource.ClientTLS{Roots: cert("roots")}, server: resource.ServerTLS{Identity: cert("server")}},
+		{name: "one provider", client: resource.ClientTLS{Identity: cert("both"), Roots: cert("both")}, server: resource.ServerTLS{Identity: cert("both"), Roots: cert("both"), RequireClientCert: true}},
+		{name: "other authority", client: resource.ClientTLS{Roots: cert("roots")}, server: resource.ServerTLS{Identity: cert("stranger")}, cErr: "certificate check failure"},
+		{name: "SAN", client: resource.ClientTLS{Roots: cert("roots"), SANs: exact}, server: resource.ServerTLS{Identity: cert("server")}},
+		{name: "no SAN", client: resource.ClientTLS{Roots: cert("roots"), SANs: []match.String{match.Exact("a.b.example.com")}}, server: resource.ServerTLS{Identity: cert("server")}, cErr: "certificate check failure"},
+		{name: "mutual", client: resource.ClientTLS{Roots: cert("roots"), Identity: cert("client")}, server: resource.ServerTLS{Identity: cert("server"), Roots: cert("roots"), RequireClientCert: true}},
+		{name: "no client certificate", client: resource.ClientTLS{Roots: cert("roots")}, server: resource.ServerTLS{Identity: cert("server"), Roots: cert("roots"), RequireClientCert: true}, cErr: "certificate required", sErr: "didn't provide a certificate"},
+		{name: "not required", client: resource.ClientTLS{Roots: cert("roots")}, server: resource.ServerTLS{Identity: cert("server"), Roots: cert("roots")}},
+		{name: "stranger", client: resource.ClientTLS{Roots: cert("roots"), Identity: cert("stranger")}, server: resource.ServerTLS{Identity: cert("server"), Roots: cert("roots")}, cErr: "tls: ", sErr: "unknown authority"},
+		{name: "the system's roots", client: resource.ClientTLS{}, server: resource.ServerTLS{Identity: cert("server")}, cErr: "certificate check failure"},
+		{name: "A87 SPIFFE", client: resource.ClientTLS{Roots: cert("spiffe"), Identity: cert("client")}, server: resource.ServerTLS{Identity: cert("server"), Roots: cert("spiffe"), RequireClientCert: true}},
+		{name: "A87 other trust domain", client: resource.ClientTLS{Roots: cert("elsewhere")}, server: resource.ServerTLS{Identity: cert("server")}, cErr: `no bundle for SPIFFE trust domain "domain"`},
+		{name: "A87 client of another domain", client: resource.ClientTLS{Roots: cert("roots"), Identity: cert("client")}, server: resource.ServerTLS{Identity: cert("server"), Roots: cert("elsewhere")}, cErr: "tls: ", sErr: "no bundle"},
+		{name: "A87 no client certificate", client: resource.ClientTLS{Roots: cert("roots")}, server: resource.ServerTLS{Identity: cert("server"), Roots: cert("spiffe"), RequireClientCert: true}, cErr: "certificate required", sErr: "didn't provide a certificate"},
+		{name: "A101 SNI", client: resource.ClientTLS{Roots: cert("roots"), SNI: "x.example.com"}, server: resource.ServerTLS{Identity: cert("server")}, sni: "x.example.com"},
+		{name: "A101 host's", client: resource.ClientTLS{Roots: cert("roots"), SNI: "x.example.com", AutoHostSNI: true}, hostname: "h.example.com:443", server: resource.ServerTLS{Identity: cert("server")}, sni: "h.example.com"},
+		{name: "A101 no host", client: resource.ClientTLS{Roots: cert("roots"), SNI: "x.example.com", AutoHostSNI: true}, server: resource.ServerTLS{Identity: cert("server")}, sni: "x.example.com"},
+		{name: "A101 SAN of the SNI", client: resource.ClientTLS{Roots: cert("roots"), SNI: "x.example.com", AutoSANValidation: true, SANs: []match.String{match.Exact("other")}}, server: resource.ServerTLS{Identity: cert("server")}, sni: "x.example.com"},
+		{name: "A101 wrong SAN", client: resource.ClientTLS{Roots: cert("roots"), SNI: "x.example.org", AutoSANValidation: true, SANs: exact}, server: resource.ServerTLS{Identity: cert("server")}, cErr: `"x.example.org"`},
+		{name: "A101 no SNI", client: resource.ClientTLS{Roots: cert("roots"), AutoSANValidation: true, SANs: []match.String{match.Exact("other")}}, server: resource.ServerTLS{Identity: cert("server")}, cErr: "no subject alternative name"},
+		{name: "no roots", client: resource.ClientTLS{Roots: cert("nothing")}, server: resource.ServerTLS{Identity: cert("server")}, cErr: "no root certificates"},
+		{name: "no identity", client: resource.ClientTLS{Roots: cert("roots")}, server: resource.ServerTLS{Identity: cert("nothing")}, cErr: "*", sErr: "no identity certificate"},
+		{name: "unknown", client: resource.ClientTLS{Roots: cert("roots")}, server: resource.ServerTLS{Identity: cert("none")}, cErr: "*", sErr: `"none" is not in the bootstrap`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c, s := &Client{}, NewServer(&tt.server, providers)
+			defer c.Close()
+			defer s.Close()
+			if err := c.Set(&tt.client, providers); err != nil {
+				t.Fatal(err)
+			}
+			client, server := shake(t, c, tt.hostname, s)
+			if !has(client.err, tt.cErr) || tt.sErr != "" && !has(server.err, tt.sErr) {
+				t.Fatalf("client: %v; server: %v", client.err, server.err)
+			}
+			if tt.cErr != "" {
+				return
+			}
+			if server.err != nil {
+				t.Fatal(server.err)
+			}
+			info := server.info.(credentials.TLSInfo)
+			if info.State.ServerName != tt.sni {
+				t.Errorf("server name %q, want %q", info.State.ServerName, tt.sni)
+			}
+			if got := len(info.State.PeerCertificates) > 0; got != (tt.client.Identity != resource.CertProvider{} && tt.server.Roots != resource.CertProvider{}) {
+				t.Errorf("client's certificate: %t", got)
+			}
+			if info := client.info.(credentials.TLSInfo); info.SecurityLevel != credentials.PrivacyAndIntegrity || info.State.NegotiatedProtocol != "h2" {
+				t.Errorf("%+v", info)
+			}
+		})
+	}
+}
+
+func has(err error, text string) bool {
+	if text == "" {
+		return err == nil
+	}
+	return err != nil && (text == "*" || strings.Contains(err.Error(), text))
+}
+
+// TestUpdate: connections go by what a cluster says when they begin, and providers are built
+// only if it wants others.
+func TestUpdate(t *testing.T) {
+	ca := newAuthority(t)
+	first, second := newInstance(&certprovider.KeyMaterial{Roots: ca.pool()}), newInstance(&certprovider.KeyMaterial{Roots: newAuthority(t).pool()})
+	server := newInstance(&certprovider.KeyMaterial{Certs: []tls.Certificate{ca.leaf(names{dns: []string{"x"}})}})
+	providers := all(t, map[string]*instance{"first": first, "second": second, "server": server})
+	s := NewServer(&resource.ServerTLS{Identity: cert("server")}, providers)
+	c := &Client{}
+	if c.Secured() {
+		t.Error("there is security from the start")
+	}
+	raw, _ := pair(t)
+	if _, _, ok, err := c.Handshake(t.Context(), "", raw); ok || err != nil {
+		t.Errorf("%t, %v", ok, err)
+	}
+	try := func(want string) {
+		t.Helper()
+		if client, _ := shake(t, c, "", s); !has(client.err, want) {
+			t.Errorf("%v, want %q", client.err, want)
+		}
+	}
+	set := func(tls *resource.ClientTLS) {
+		t.Helper()
+		if err := c.Set(tls, providers); err != nil {
+			t.Error(err)
+		}
+	}
+	set(&resource.ClientTLS{Roots: cert("first")})
+	try("")
+	set(&resource.ClientTLS{Roots: cert("first")})
+	try("")
+	if n := first.builds.Load(); n != 1 {
+		t.Errorf("built %d times", n)
+	}
+	set(&resource.ClientTLS{Roots: cert("second")})
+	try("check failure")
+	if n := first.closed.Load(); n != 1 {
+		t.Errorf("closed %d times", n)
+	}
+	if err := c.Set(&resource.ClientTLS{Roots: cert("none")}, providers); err == nil {
+		t.Error("an unknown instance is accepted")
+	}
+	try("check failure")
+	second.Set(&certprovider.KeyMaterial{Roots: ca.pool()}, nil) // the files have changed
+	try("")
+	second.Set(nil, errors.New("unreadable"))
+	try("unreadable")
+	c.Close()
+	try("no longer in use")
+	if n := second.closed.Load(); n != 1 {
+		t.Errorf("closed %d times", n)
+	}
+	s.Close()
+	s.Close()
+	if n := server.closed.Load(); n != 1 {
+		t.Errorf("closed %d times", n)
+	}
+	raw, _ = pair(t)
+	if _, _, err := s.Handshake(t.Context(), raw); !errors.Is(err, errClosed) {
+		t.Error(err)
+	}
+}
+
+// TestWaits: a handshake waits for certificates that have not been read, no longer than it may,
+// and keeps the provider open meanwhile.
+func TestWaits(t *testing.T) {
+	roots := newInstance(nil)
+	c := &Client{}
+	if err := c.Set(&resource.ClientTLS{Roots: cert("roots")}, all(t, map[string]*instance{"roots": roots})); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	raw, peer := pair(t)
+	done := make(chan error, 1)
+	go func() {
+		_, _, _, err := c.Handshake(ctx, "", raw)
+		done <- err
+	}()
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if _, err := peer.Read(make([]byte, 1)); err != io.EOF {
+		t.Errorf("the connection is not closed: %v", err)
+	}
+	c.Close()
+	if n := roots.closed.Load(); n != 1 {
+		t.Errorf("closed %d times", n)
+	}
+}
+
+func TestMatchSAN(t *testing.T) {
+	regex, err := match.Regex("spiffe://d/.*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ca := newAuthority(t)
+	leaf := ca.leaf(names{
+		dns: []string{"host.example.com", "*.wild.example.com"}, email: []string{"a@example.com"},
+		uri: []string{"spiffe://d/w"}, ip: []net.IP{net.ParseIP("2001:DB8:0::01"), net.IPv4(10, 0, 0, 1)},
+	}).Leaf
+	for _, tt := range []struct {
+		m    match.String
+		want bool
+	}{
+		{match.Exact("host.example.com"), true},
+		{match.Exact("HOST.example.com"), true},
+		{match.Exact("x.wild.example.com"), true},
+		{match.Exact("x.y.wild.example.com"), false},
+		{match.Exact("wild.example.com"), false},
+		{match.Exact("a@example.com"), true},
+		{match.Exact("2001:db8::1"), true},
+		{match.Exact("10.0.0.1"), true},
+		{match.Exact("10.0.0.2"), false},
+		{match.Exact(""), false},
+		{regex, true},
+	} {
+		if got := matchSAN(&tt.m, leaf); got != tt.want {
+			t.Errorf("%v: %t", tt.m, got)
+		}
+	}
+}
+
+func TestMatchDNS(t *testing.T) {
+	for _, tt := range []struct {
+		host, pattern string
+		want          bool
+	}{
+		{"a.b", "a.b", true},
+		{"A.b", "a.B", true},
+		{"a.b.", "a.b", true},
+		{"a.b", "a.b.", true},
+		{"a.b", "*.b", true},
+		{"a.b", "*.B.", true},
+		{"a", "*", false},
+		{"a.b", "*", false},
+		{"a.b", "*.", false},
+		{"a.b", "a.*", false},
+		{"a.b.c", "*.c", false},
+		{"a.b.c", "*.*.c", false},
+		{"aa.b", "a*.b", false},
+		{".b", "*.b", false},
+		{"", "", false},
+		{"b", "*.b", false},
+	} {
+		if got := matchDNS(tt.host, tt.pattern); got != tt.want {
+			t.Errorf("%q, %q: %t", tt.host, tt.pattern, got)
+		}
+	}
+}
+
+func TestSPIFFERoots(t *testing.T) {
+	ca := newAuthority(t)
+	r := roots{bundles: map[string]*spiffebundle.Bundle{"d": bundle(t, "d", ca)}}
+	for _, tt := range []struct {
+		n    names
+		want string
+	}{
+		{names{uri: []string{"spiffe://d/w"}}, ""},
+		{names{uri: []string{"spiffe://e/w"}}, "no bundle"},
+		{names{dns: []string{"d"}}, "no SPIFFE ID"},
+		{names{uri: []string{"spiffe://d/w", "spiffe://d/x"}}, "no SPIFFE ID"},
+	} {
+		if _, err := r.of(ca.leaf(tt.n).Leaf); !has(err, tt.want) {
+			t.Errorf("%v: %v", tt.n, err)
+		}
+	}
+	if pool, err := (roots{pool: ca.pool()}).of(&x509.Certificate{}); pool == nil || err != nil {
+		t.Error(pool, err)
+	}
+}
+
+func TestAddress(t *testing.T) {
+	c := &Client{}
+	a := SetAddress(resolver.Address{Addr: "a"}, c, "host")
+	if got, hostname := OfAddress(a.Attributes); got != c || hostname != "host" {
+		t.Errorf("%v, %q", got, hostname)
+	}
+	if got, _ := OfAddress(nil); got != nil {
+		t.Error(got)
+	}
+	if b := SetAddress(resolver.Address{Addr: "a"}, c, "host"); !a.Equal(b) {
+		t.Error("the same is not equal")
+	}
+}

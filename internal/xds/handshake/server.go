@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package handshake
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/tls/certprovider"
+	"google.golang.org/grpc/internal/xds/resource"
+)
+
+var errClosed = errors.New("xds: the configuration of the connection's security is no longer in use")
+
+// Server is how the connections of a filter chain are secured. Providers are built with the
+// first connection. Its methods are safe for concurrent use.
+type Server struct {
+	config *resource.ServerTLS
+	all    Providers
+
+	mu     sync.Mutex
+	source *source
+	err    error // of building it
+	closed bool
+}
+
+// NewServer returns that of a filter chain.
+func NewServer(t *resource.ServerTLS, all Providers) *Server { return &Server{config: t, all: all} }
+
+// Close ends the use of certificates: handshakes that begin later fail.
+func (s *Server) Close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	if s.source != nil {
+		s.source.Close()
+	}
+}
+
+func (s *Server) use() (*source, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, errClosed
+	}
+	if s.source == nil && s.err == nil {
+		if s.source, s.err = newSource(s.config.Identity, s.config.Roots, s.all); s.err == nil {
+			s.source.config = s.tlsConfig
+		}
+	}
+	if s.err != nil {
+		return nil, s.err
+	}
+	s.source.use()
+	return s.source, nil
+}
+
+// Handshake secures a connection. Certificates that have not been read yet are waited for. It
+// closes rawConn if it fails.
+func (s *Server) Handshake(ctx context.Context, rawConn net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	source, err := s.use()
+	if err != nil {
+		rawConn.Close()
+		return nil, nil, err
+	}
+	defer source.done()
+	creds, err := source.credentials(ctx)
+	if err != nil {
+		rawConn.Close()
+		return nil, nil, err
+	}
+	return creds.ServerHandshake(rawConn)
+}
+
+func (s *Server) tlsConfig(identity, roots *certprovider.KeyMaterial) (*tls.Config, error) {
+	if identity == nil {
+		return nil, errors.New("xds: the filter chain names no identity certificate")
+	}
+	c := &tls.Config{Certificates: identity.Certs}
+	switch {
+	case roots == nil:
+	case roots.SPIFFEBundleMap != nil:
+		// Which roots count depends on the certificate (A87).
+		v := &verifier{roots: rootsOf(roots)}
+		c.ClientAuth, c.VerifyConnection = tls.RequestClientCert, v.client
+		if s.config.RequireClientCert {
+			c.ClientAuth = tls.RequireAnyClientCert
+		}
+	default:
+		c.ClientAuth, c.ClientCAs = tls.VerifyClientCertIfGiven, roots.Roots
+		if s.config.RequireClientCert {
+			c.ClientAuth = tls.RequireAndVerifyClientCert
+		}
+	}
+	return c, nil
+}
+
+// Conn is a connection of a listener that knows how it is to be secured.
+type Conn interface {
+	net.Conn
+	// XDSHandshake returns what secures the connection, nil for the fallback credentials; the
+	// connection below, which the handshake runs on; and when it has to be done by, the zero
+	// time if there is no bound.
+	XDSHandshake() (s *Server, below net.Conn, deadline time.Time)
+}

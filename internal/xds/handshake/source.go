@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package handshake
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"sync"
+
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/tls/certprovider"
+	"google.golang.org/grpc/internal/xds/resource"
+)
+
+// Providers are the instances of certificate providers of a bootstrap configuration, by name.
+type Providers = map[string]*certprovider.BuildableConfig
+
+// source turns the certificates of one configuration into credentials. It is closed with its
+// last use after Close.
+type source struct {
+	identity, roots certprovider.Provider // nil: none is configured
+	// config makes the configuration of TLS. Either may be nil, as above.
+	config func(identity, roots *certprovider.KeyMaterial) (*tls.Config, error)
+
+	mu     sync.Mutex
+	users  int
+	closed bool
+	made   made
+}
+
+// made is the credentials that were made last, and what of: connections keep the configuration
+// of TLS, and need one only for as long as the certificates stay.
+type made struct {
+	identity, roots *certprovider.KeyMaterial
+	creds           credentials.TransportCredentials
+}
+
+// newSource builds the providers, one if it is for both.
+func newSource(identity, roots resource.CertProvider, all Providers) (*source, error) {
+	s := &source{}
+	none := resource.CertProvider{}
+	if identity == roots && identity != none {
+		p, err := build(identity, all, certprovider.BuildOptions{WantIdentity: true, WantRoot: true})
+		s.identity, s.roots = p, p
+		return s, err
+	}
+	var err error
+	if identity != none {
+		if s.identity, err = build(identity, all, certprovider.BuildOptions{WantIdentity: true}); err != nil {
+			return nil, err
+		}
+	}
+	if roots != none {
+		if s.roots, err = build(roots, all, certprovider.BuildOptions{WantRoot: true}); err != nil {
+			s.close()
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+func build(p resource.CertProvider, all Providers, o certprovider.BuildOptions) (certprovider.Provider, error) {
+	config, ok := all[p.Instance]
+	if !ok {
+		return nil, fmt.Errorf("xds: certificate provider instance %q is not in the bootstrap configuration", p.Instance)
+	}
+	o.CertName = p.Certificate
+	provider, err := config.Build(o)
+	if err != nil {
+		return nil, fmt.Errorf("xds: certificate provider instance %q: %w", p.Instance, err)
+	}
+	return provider, nil
+}
+
+// use keeps the source open until done is called. It is false once the source is closed.
+func (s *source) use() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return false
+	}
+	s.users++
+	return true
+}
+
+func (s *source) done() {
+	s.mu.Lock()
+	s.users--
+	last := s.closed && s.users == 0
+	s.mu.Unlock()
+	if last {
+		s.close()
+	}
+}
+
+// Close closes the providers once nobody uses them.
+func (s *source) Close() {
+	s.mu.Lock()
+	last := !s.closed && s.users == 0
+	s.closed = true
+	s.mu.Unlock()
+	if last {
+		s.close()
+	}
+}
+
+func (s *source) close() {
+	for _, p := range []certprovider.Provider{s.identity, s.roots} {
+		if p != nil {
+			p.Close() // may be done twice
+		}
+	}
+}
+
+// credentials returns those with the certificates of the moment. It waits for certificates that
+// have not been read yet, as long as ctx allows.
+func (s *source) credentials(ctx context.Context) (credentials.TransportCredentials, error) {
+	identity, err := material(ctx, s.identity)
+	if err != nil {
+		return nil, fmt.Errorf("xds: identity certificate: %w", err)
+	}
+	roots, err := material(ctx, s.roots)
+	if err != nil {
+		return nil, fmt.Errorf("xds: root certificates: %w", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if m := &s.made; m.creds != nil && m.identity == identity && m.roots == roots {
+		return m.creds, nil
+	}
+	if identity != nil && len(identity.Certs) == 0 {
+		return nil, errors.New("xds: the certificate provider has no identity certificate")
+	}
+	if roots != nil && roots.Roots == nil && roots.SPIFFEBundleMap == nil {
+		return nil, errors.New("xds: the certificate provider has no root certificates")
+	}
+	config, err := s.config(identity, roots)
+	if err != nil {
+		return nil, err
+	}
+	s.made = made{identity, roots, credentials.NewTLS(config)}
+	return s.made.creds, nil
+}
+
+func material(ctx context.Context, p certprovider.Provider) (*certprovider.KeyMaterial, error) {
+	if p == nil {
+		return nil, nil
+	}
+	return p.KeyMaterial(ctx)
+}

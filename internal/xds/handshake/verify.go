@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package handshake
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spiffe/go-spiffe/v2/bundle/spiffebundle"
+	"google.golang.org/grpc/credentials/tls/certprovider"
+	icredentials "google.golang.org/grpc/internal/credentials"
+	"google.golang.org/grpc/internal/xds/match"
+)
+
+// roots are what certificates have to come from: pool, or the system's if it is nil, unless
+// there are bundles.
+type roots struct {
+	pool    *x509.CertPool
+	bundles map[string]*spiffebundle.Bundle // by trust domain (A87)
+}
+
+func rootsOf(m *certprovider.KeyMaterial) roots {
+	if m == nil { // A82
+		return roots{}
+	}
+	return roots{pool: m.Roots, bundles: m.SPIFFEBundleMap}
+}
+
+// of returns the roots that count for a certificate.
+func (r roots) of(leaf *x509.Certificate) (*x509.CertPool, error) {
+	if r.bundles == nil {
+		return r.pool, nil
+	}
+	id := icredentials.SPIFFEID([]*x509.Certificate{leaf})
+	if id == nil {
+		return nil, errors.New("the certificate has no SPIFFE ID as its only URI")
+	}
+	bundle := r.bundles[id.Host]
+	if bundle == nil {
+		return nil, fmt.Errorf("there is no bundle for SPIFFE trust domain %q", id.Host)
+	}
+	pool := x509.NewCertPool()
+	for _, c := range bundle.X509Authorities() {
+		pool.AddCert(c)
+	}
+	return pool, nil
+}
+
+// verifier verifies the peer's certificate in place of crypto/tls. It never changes.
+type verifier struct {
+	roots   roots
+	sans    []match.String // any of which has to match; none: any name will do
+	autoSAN bool           // the name that was sent takes the place of sans
+}
+
+// server verifies a server's certificate. crypto/tls calls it in each handshake.
+func (v *verifier) server(state tls.ConnectionState) error {
+	if err := v.chain(state.PeerCertificates, x509.ExtKeyUsageServerAuth); err != nil {
+		return err
+	}
+	leaf := state.PeerCertificates[0]
+	switch {
+	case v.autoSAN && state.ServerName != "":
+		for _, pattern := range leaf.DNSNames {
+			if matchDNS(state.ServerName, pattern) {
+				return nil
+			}
+		}
+		return fmt.Errorf("xds: certificate check failure: it is not for %q, which was sent as server name, but for %q", state.ServerName, leaf.DNSNames)
+	case len(v.sans) == 0 || v.anySAN(leaf):
+		return nil
+	default:
+		return fmt.Errorf("xds: certificate check failure: no subject alternative name matches any of %v", v.sans)
+	}
+}
+
+// client verifies a client's certificate, if there is one: whether there has to be one is the
+// business of crypto/tls.
+func (v *verifier) client(state tls.ConnectionState) error {
+	if len(state.PeerCertificates) == 0 {
+		return nil
+	}
+	return v.chain(state.PeerCertificates, x509.ExtKeyUsageClientAuth)
+}
+
+func (v *verifier) chain(certs []*x509.Certificate, usage x509.ExtKeyUsage) error {
+	if len(certs) == 0 {
+		return errors.New("xds: certificate check failure: the peer has no certificate")
+	}
+	pool, err := v.roots.of(certs[0])
+	if err != nil {
+		return fmt.Errorf("xds: certificate check failure: %w", err)
+	}
+	opts := x509.VerifyOptions{Roots: pool, Intermediates: x509.NewCertPool(), KeyUsages: []x509.ExtKeyUsage{usage}}
+	for _, c := range certs[1:] {
+		opts.Intermediates.AddCert(c)
+	}
+	if _, err := certs[0].Verify(opts); err != nil {
+		return fmt.Errorf("xds: certificate check failure: %w", err)
+	}
+	return nil
+}
+
+// anySAN reports whether a subject alternative name of the certificate matches (A29).
+func (v *verifier) anySAN(leaf *x509.Certificate) bool {
+	for i := range v.sans {
+		if matchSAN(&v.sans[i], leaf) {
+			return true
+		}
+	}
+	return false
+}
+
+func matchSAN(m *match.String, leaf *x509.Certificate) bool {
+	want, isExact := m.ExactText()
+	for _, name := range leaf.DNSNames {
+		// An exact match heeds wildcards of the certificate's.
+		if name != "" && (m.Match(name) || isExact && matchDNS(want, name)) {
+			return true
+		}
+	}
+	for _, name := range leaf.EmailAddresses {
+		if name != "" && m.Match(name) {
+			return true
+		}
+	}
+	for _, ip := range leaf.IPAddresses {
+		if m.Match(ip.String()) {
+			return true
+		}
+	}
+	for _, uri := range leaf.URIs {
+		if s := uri.String(); s != "" && m.Match(s) {
+			return true
+		}
+	}
+	return false
+}
+
+// matchDNS reports whether a certificate's DNS name, which may have an asterisk as its whole
+// first label, is for a host (RFC 6125, section 6.4.3).
+func matchDNS(host, pattern string) bool {
+	host, pattern = strings.TrimSuffix(host, "."), strings.TrimSuffix(pattern, ".")
+	if host == "" || pattern == "" {
+		return false
+	}
+	rest, wild := strings.CutPrefix(pattern, "*.")
+	if !wild {
+		return !strings.Contains(pattern, "*") && strings.EqualFold(host, pattern)
+	}
+	label, domain, ok := strings.Cut(host, ".")
+	return ok && label != "" && rest != "" && !strings.Contains(rest, "*") && strings.EqualFold(domain, rest)
+}
