@@ -13,6 +13,11 @@ var (
 	// XDSBootstrapConfig is the bootstrap configuration itself, which is JSON.
 	// GRPC_XDS_BOOTSTRAP_CONFIG.
 	XDSBootstrapConfig = os.Getenv("GRPC_XDS_BOOTSTRAP_CONFIG")
+
+	// XDSC2PURI is the target of the control plane that package googledirectpath uses, in place
+	// of Google's, for tests of Google's.
+	// GRPC_TEST_ONLY_GOOGLE_C2P_RESOLVER_TRAFFIC_DIRECTOR_URI.
+	XDSC2PURI = os.Getenv("GRPC_TEST_ONLY_GOOGLE_C2P_RESOLVER_TRAFFIC_DIRECTOR_URI")
 )
 
 // Parts of xDS that are on unless switched off.

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package googledirectpath
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+
+	"google.golang.org/grpc/internal/envconfig"
+	"google.golang.org/grpc/internal/xds/bootstrap"
+	"google.golang.org/grpc/internal/xds/xdsclient"
+	"google.golang.org/grpc/resolver"
+)
+
+const (
+	// authority is that of federation for Google's control plane (A47).
+	authority = "traffic-director-c2p.xds.googleapis.com"
+	// ipv6Capable is what the node's metadata says of a machine that has an IPv6 address.
+	ipv6Capable = "TRAFFICDIRECTOR_DIRECTPATH_C2P_IPV6_CAPABLE"
+)
+
+// platform is the machine, and the configuration for it.
+type platform struct {
+	here      func() bool
+	metadata  *metadata
+	resolvers func(scheme string) resolver.Builder
+	pool      func() *xdsclient.Pool
+
+	mu      sync.Mutex
+	pending []*handedOver // wait for the configuration; nil while nobody asks for it
+	config  *bootstrap.Config
+}
+
+type (
+	object = map[string]any
+	list   = []any
+)
+
+// bootstrapFor returns the configuration for a machine, as a bootstrap file has it.
+func bootstrapFor(m machine, id uint64, universe string) ([]byte, error) {
+	uri := "dns:///directpath-pa." + universe
+	if envconfig.XDSC2PURI != "" {
+		uri = envconfig.XDSC2PURI
+	}
+	servers := list{object{
+		"server_uri":      uri,
+		"channel_creds":   list{object{"type": "google_default"}},
+		"server_features": list{"ignore_resource_deletion"},
+	}}
+	node := object{"id": fmt.Sprintf("C2P-%d", id), "locality": object{"zone": m.zone}}
+	if m.ipv6 {
+		node["metadata"] = object{ipv6Capable: true}
+	}
+	return json.Marshal(object{
+		"xds_servers": servers,
+		"client_default_listener_resource_name_template": "%s",
+		"authorities": object{authority: object{"xds_servers": servers}},
+		"node":        node,
+	})
+}
+
+// configure makes the configuration the one of the process.
+func (p *platform) configure(m machine) (*bootstrap.Config, error) {
+	text, err := bootstrapFor(m, rand.Uint64N(1<<63), currentUniverse())
+	if err != nil {
+		return nil, err
+	}
+	config, err := bootstrap.Parse(text, bootstrap.Options{CallCreds: envconfig.XDSCallCreds})
+	if err != nil {
+		return nil, err
+	}
+	p.pool().SetFallback(config)
+	return config, nil
+}
+
+// handOver makes the resolver of scheme xds, at once if the configuration is there. Otherwise
+// the machine is asked, which can take seconds, and the resolver made after that.
+func (p *platform) handOver(t resolver.Target, cc resolver.ClientConn, opts resolver.BuildOptions) (resolver.Resolver, error) {
+	h := &handedOver{platform: p, target: t, cc: cc, opts: opts}
+	if p.wait(h) {
+		return h, nil
+	}
+	return p.build("xds", t, cc, opts)
+}
+
+// wait is false if there is nothing to wait for.
+func (p *platform) wait(h *handedOver) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.config != nil {
+		return false
+	}
+	p.pending = append(p.pending, h)
+	if len(p.pending) == 1 {
+		go p.ask()
+	}
+	return true
+}
+
+// ask finds out what the machine is, and serves those that wait for it.
+func (p *platform) ask() {
+	config, err := p.configure(p.metadata.machine())
+	p.mu.Lock()
+	p.config = config
+	waiting := p.pending
+	p.pending = nil
+	p.mu.Unlock()
+	for _, h := range waiting {
+		h.begin(err)
+	}
+}
+
+// handedOver is a resolver that becomes another.
+type handedOver struct {
+	platform *platform
+	target   resolver.Target
+	cc       resolver.ClientConn
+	opts     resolver.BuildOptions
+
+	mu     sync.Mutex
+	closed bool
+	real   resolver.Resolver // nil until it is there
+}
+
+// begin makes the other resolver, which may call the channel at once, and that this one.
+func (h *handedOver) begin(err error) {
+	h.mu.Lock()
+	closed := h.closed
+	h.mu.Unlock()
+	if closed {
+		return
+	}
+	var r resolver.Resolver
+	if err == nil {
+		r, err = h.platform.build("xds", h.target, h.cc, h.opts)
+	}
+	if err != nil {
+		h.cc.ReportError(fmt.Errorf("google-c2p: %w", err))
+		return
+	}
+	h.mu.Lock()
+	closed, h.real = h.closed, r
+	h.mu.Unlock()
+	if closed {
+		r.Close()
+	}
+}
+
+// ResolveNow implements resolver.Resolver.
+func (h *handedOver) ResolveNow(o resolver.ResolveNowOptions) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.real != nil {
+		h.real.ResolveNow(o)
+	}
+}
+
+// Close implements resolver.Resolver.
+func (h *handedOver) Close() {
+	h.mu.Lock()
+	r := h.real
+	h.closed = true
+	h.mu.Unlock()
+	if r != nil {
+		r.Close()
+	}
+}
