@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
+	"google.golang.org/grpc/internal/rpcconfig"
 	"google.golang.org/grpc/internal/xds/httpfilter"
 	"google.golang.org/protobuf/types/known/anypb"
 )
@@ -112,4 +113,21 @@ func readOverrides(c *Context, in map[string]*anypb.Any) (Overrides, error) {
 		}
 	}
 	return out, nil
+}
+
+// Client returns what a filter does to a client's RPCs, nil for nothing. The override is what
+// OverrideOf returned.
+func (f *Filter) Client(override httpfilter.Config, m *httpfilter.Memory) rpcconfig.Interceptor {
+	if kind, ok := f.Kind.(httpfilter.ClientKind); ok {
+		return kind.Client(httpfilter.Instance{Name: f.Name, Config: f.Config, Override: override, Memory: m})
+	}
+	return nil
+}
+
+// Server is like Client for a server's RPCs.
+func (f *Filter) Server(override httpfilter.Config, m *httpfilter.Memory) rpcconfig.Filter {
+	if kind, ok := f.Kind.(httpfilter.ServerKind); ok {
+		return kind.Server(httpfilter.Instance{Name: f.Name, Config: f.Config, Override: override, Memory: m})
+	}
+	return nil
 }
