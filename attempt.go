@@ -39,11 +39,12 @@ type clientCall struct {
 	stats   statsHandlers
 	log     *binarylog.Call // nil: none
 
-	call     transport.Call // of the present attempt
-	onCommit func()         // the Selector's, who has yet to hear; nil for none
-	waited   bool           // for the resolver's first answer
-	began    bool           // it keeps the channel from going idle
-	again    retry.Verdict  // why there is another attempt; zero in the first
+	call     transport.Call                // of the present attempt
+	added    credentials.PerRPCCredentials // an Interceptor's; nil for none
+	onCommit func()                        // the Selector's, who has yet to hear; nil for none
+	waited   bool                          // for the resolver's first answer
+	began    bool                          // it keeps the channel from going idle
+	again    retry.Verdict                 // why there is another attempt; zero in the first
 }
 
 // enter counts the RPC, and finds out what it goes by. The error is a status. In any case
@@ -274,7 +275,7 @@ func (r *clientCall) address(a *attempt) error {
 		}
 		r.call.Authority = name
 	}
-	if len(r.cc.opts.PerRPC) == 0 && r.info.creds == nil && a.link.Bundled() == nil {
+	if len(r.cc.opts.PerRPC) == 0 && r.info.creds == nil && r.added == nil && a.link.Bundled() == nil {
 		return nil
 	}
 	return r.addCredentials(a)
@@ -305,16 +306,17 @@ func (r *clientCall) addCredentials(a *attempt) error {
 			return credentialError(err, codes.Unauthenticated)
 		}
 	}
-	c := r.info.creds
-	if c == nil {
-		return nil
-	}
 	// Those of the channel were looked at when the connection was made.
-	if c.RequireTransportSecurity() && credentials.CheckSecurityLevel(info, credentials.PrivacyAndIntegrity) != nil {
-		return status.Error(codes.Unauthenticated, "transport: cannot send secure credentials on an insecure connection")
-	}
-	if err := r.addCredential(ctx, c, uri); err != nil {
-		return credentialError(err, codes.Internal)
+	for _, c := range [...]credentials.PerRPCCredentials{r.info.creds, r.added} {
+		if c == nil {
+			continue
+		}
+		if c.RequireTransportSecurity() && credentials.CheckSecurityLevel(info, credentials.PrivacyAndIntegrity) != nil {
+			return status.Error(codes.Unauthenticated, "transport: cannot send secure credentials on an insecure connection")
+		}
+		if err := r.addCredential(ctx, c, uri); err != nil {
+			return credentialError(err, codes.Internal)
+		}
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -14,6 +15,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/internal/rpcconfig"
 	"google.golang.org/grpc/internal/serviceconfig"
 	"google.golang.org/grpc/metadata"
@@ -420,5 +422,40 @@ func TestSelectorIdle(t *testing.T) {
 	}
 	if n := asked.Load(); n != 1 {
 		t.Errorf("the first Selector was asked %d times", n)
+	}
+}
+
+// adding is an Interceptor that gives RPCs credentials.
+type adding struct{ creds credentials.PerRPCCredentials }
+
+func (a adding) Begin(ctx context.Context, _ rpcconfig.RPC, next func(context.Context) (rpcconfig.Stream, error)) (rpcconfig.Stream, error) {
+	return next(rpcconfig.WithCredentials(ctx, a.creds))
+}
+
+// wants are credentials that may want a secure connection.
+type wants struct{ security bool }
+
+func (wants) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
+	return map[string]string{"added": "token"}, nil
+}
+func (w wants) RequireTransportSecurity() bool { return w.security }
+
+// TestInterceptorAddsCredentials: beside the RPC's own, and never where they would be seen.
+func TestInterceptorAddsCredentials(t *testing.T) {
+	e := newEcho()
+	e.unary = func(ctx context.Context, _ *text) (*text, error) {
+		return &text{Value: strings.Join(metadata.ValueFromIncomingContext(ctx, "added"), ",")}, nil
+	}
+	s := serve(t, e)
+	for security, want := range map[bool]codes.Code{false: codes.OK, true: codes.Unauthenticated} {
+		cc, _ := selecting(t, s, func(context.Context, string) (rpcconfig.Choice, error) {
+			return rpcconfig.Choice{Interceptor: adding{wants{security}}}, nil
+		})
+		if err := call(testContext(t), cc, "token"); status.Code(err) != want {
+			t.Errorf("security %t: %v", security, err)
+		}
+		if err := call(testContext(t), cc, "token,token", PerRPCCredentials(wants{})); status.Code(err) != want {
+			t.Errorf("security %t, with the RPC's own: %v", security, err)
+		}
 	}
 }

@@ -55,7 +55,7 @@ func (in *intercepted) next(ctx context.Context) (rpcconfig.Stream, error) {
 		return nil, errBegunTwice
 	}
 	in.begun = true
-	in.cs.ctx = ctx
+	in.cs.ctx, in.cs.added = ctx, rpcconfig.CredentialsOf(ctx)
 	st, err := in.cs.open(&in.choice.Method)
 	in.open = err == nil
 	return st, err

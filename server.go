@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/experimental/footprint"
 	"google.golang.org/grpc/grpclog"
 	"google.golang.org/grpc/internal/channelz"
+	"google.golang.org/grpc/internal/rpcconfig"
 	"google.golang.org/grpc/internal/telemetry"
 	"google.golang.org/grpc/internal/transport"
 )
@@ -77,6 +78,9 @@ func NewServer(opt ...ServerOption) *Server {
 		stopped:    make(chan struct{}),
 	}
 	s.unwatch = footprint.Register(opts.stats, opts.telemetry.Recorders()...)
+	if r, ok := opts.rpcConfig.(rpcconfig.Recording); ok {
+		r.SetRecorders(opts.stats, opts.telemetry.Recorders())
+	}
 	s.empty.L = &s.mu
 	s.running.none.L = &s.running.mu
 	if channelz.IsOn() {

@@ -14,6 +14,7 @@ package rpcconfig
 import (
 	"context"
 
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/internal/serviceconfig"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/resolver"
@@ -62,6 +63,22 @@ type RPC struct {
 	Method string // "/package.Service/Method"
 	// These say who may send more than one message.
 	ClientStreams, ServerStreams bool
+}
+
+// credentialsKey is where the context of an RPC has credentials of its Interceptors.
+type credentialsKey struct{}
+
+// WithCredentials returns a context with which an Interceptor calls next: the RPC carries c too,
+// beside all other credentials, and fails with codes.Unauthenticated on a connection that is not
+// secure enough for it. Of several the last counts.
+func WithCredentials(ctx context.Context, c credentials.PerRPCCredentials) context.Context {
+	return context.WithValue(ctx, credentialsKey{}, c)
+}
+
+// CredentialsOf returns what WithCredentials was given, nil if nothing.
+func CredentialsOf(ctx context.Context) credentials.PerRPCCredentials {
+	c, _ := ctx.Value(credentialsKey{}).(credentials.PerRPCCredentials)
+	return c
 }
 
 // Stream has the methods of grpc.ClientStream, which says what they do.

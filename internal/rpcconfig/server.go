@@ -5,6 +5,9 @@ package rpcconfig
 import (
 	"context"
 	"net"
+
+	estats "google.golang.org/grpc/experimental/stats"
+	"google.golang.org/grpc/stats"
 )
 
 // Source says what the RPCs of a server's connections go by. It is brought by a
@@ -17,6 +20,12 @@ type Source interface {
 	// Router is called for each connection, with its handshake done, before any RPC
 	// comes on it. nil stands for nothing to go by; an error closes the connection.
 	Router(Conn) (Router, error)
+}
+
+// Recording is a Source that records metrics. The server tells it, before it serves, of its stats
+// handlers, among which there may be recorders, and of its other recorders.
+type Recording interface {
+	SetRecorders(handlers []stats.Handler, others []estats.MetricsRecorder)
 }
 
 // Conn is a connection that a server has taken.
