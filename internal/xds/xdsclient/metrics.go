@@ -4,6 +4,7 @@ package xdsclient
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 
@@ -64,23 +65,28 @@ func newMetrics(target string) *metrics {
 }
 
 // add has recorders get the metrics until stop is called.
-func (m *metrics) add(handlers []stats.Handler) (stop func()) {
-	stopGauges := m.gauges.Add(handlers)
-	m.count(handlers, 1)
+func (m *metrics) add(handlers []stats.Handler, others ...estats.MetricsRecorder) (stop func()) {
+	stopGauges := m.gauges.Add(handlers, others...)
+	all := slices.Clone(others)
+	for _, h := range handlers {
+		if r, ok := h.(estats.MetricsRecorder); ok {
+			all = append(all, r)
+		}
+	}
+	m.count(all, 1)
 	return func() {
-		m.count(handlers, -1)
+		m.count(all, -1)
 		if stopGauges != nil {
 			stopGauges()
 		}
 	}
 }
 
-func (m *metrics) count(handlers []stats.Handler, n int) {
+func (m *metrics) count(all []estats.MetricsRecorder, n int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, h := range handlers {
-		r, ok := h.(estats.MetricsRecorder)
-		if !ok || !reflect.ValueOf(r).Comparable() {
+	for _, r := range all {
+		if !reflect.ValueOf(r).Comparable() {
 			continue
 		}
 		if m.recorders[r] += n; m.recorders[r] == 0 {

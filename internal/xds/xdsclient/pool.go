@@ -7,6 +7,7 @@ import (
 	"maps"
 	"sync"
 
+	estats "google.golang.org/grpc/experimental/stats"
 	"google.golang.org/grpc/grpclog"
 	"google.golang.org/grpc/internal/envconfig"
 	"google.golang.org/grpc/internal/xds/bootstrap"
@@ -45,9 +46,15 @@ func NewPool(o Options) *Pool {
 }
 
 // Default returns the Pool of the process, which goes by the environment.
-var Default = sync.OnceValue(func() *Pool {
-	return NewPool(Options{Features: Features(), Filters: Filters(), Client: client.Config{DataErrors: envconfig.XDSDataErrorHandling}})
-})
+var Default = sync.OnceValue(func() *Pool { return NewPoolOf(nil) })
+
+// NewPoolOf returns a Pool with a bootstrap configuration, nil for that of the environment, by
+// which it goes in all else.
+func NewPoolOf(b *bootstrap.Config) *Pool {
+	return NewPool(Options{
+		Bootstrap: b, Features: Features(), Filters: Filters(), Client: client.Config{DataErrors: envconfig.XDSDataErrorHandling},
+	})
+}
 
 // pooled is a Client with the number of its users. The pool's mu guards them.
 type pooled struct {
@@ -85,9 +92,9 @@ func (p *Pool) bootstrapLocked() (*bootstrap.Config, error) {
 }
 
 // Client returns the Client with a name, which is the target of a channel or ServerName, until
-// release is called, which may be done more than once. Recorders among the handlers get its
-// metrics until then.
-func (p *Pool) Client(name string, handlers []stats.Handler) (c *Client, release func(), err error) {
+// release is called, which may be done more than once. Recorders among the handlers, and others,
+// get its metrics until then.
+func (p *Pool) Client(name string, handlers []stats.Handler, others ...estats.MetricsRecorder) (c *Client, release func(), err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	u := p.clients[name]
@@ -98,7 +105,7 @@ func (p *Pool) Client(name string, handlers []stats.Handler) (c *Client, release
 		p.clients[name] = u
 	}
 	u.users++
-	stop := u.metrics.add(handlers)
+	stop := u.metrics.add(handlers, others...)
 	return u.client, sync.OnceFunc(func() {
 		stop()
 		p.release(name, u)

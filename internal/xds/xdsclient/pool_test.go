@@ -88,7 +88,7 @@ func TestA78Metrics(t *testing.T) {
 	m := newMetrics("target")
 	r := &recorder{counts: map[string]int64{}}
 	stop := m.add([]stats.Handler{r})
-	m.count([]stats.Handler{r}, 1) // another channel with the same recorder
+	m.count([]estats.MetricsRecorder{r}, 1) // another channel with the same recorder
 	m.Updates("server", "type.googleapis.com/envoy.config.listener.v3.Listener", 3, 1)
 	m.ServerFailure("server")
 	for key, want := range map[string]int64{
@@ -100,7 +100,7 @@ func TestA78Metrics(t *testing.T) {
 			t.Errorf("%s: %d; have %v", key, r.counts[key], r.counts)
 		}
 	}
-	m.count([]stats.Handler{r}, -1)
+	m.count([]estats.MetricsRecorder{r}, -1)
 	stop()
 	m.ServerFailure("server")
 	if r.counts["grpc.xds_client.server_failure target server"] != 1 {
