@@ -115,7 +115,9 @@ func (a accepted) XDSHandshake() (*handshake.Server, net.Conn, time.Time) {
 
 var errFallback = errors.New("fallback")
 
-type failing struct{ credentials.TransportCredentials }
+type failing struct {
+	credentials.TransportCredentials
+}
 
 func (failing) ServerHandshake(net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	return nil, nil, errFallback
