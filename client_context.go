@@ -27,8 +27,3 @@ func (c *clientContext) Value(key any) any {
 	}
 	return c.Context.Value(key)
 }
-
-// AfterFunc spares contexts that derive from this one a goroutine.
-func (c *clientContext) AfterFunc(f func()) (stop func() bool) {
-	return context.AfterFunc(c.Context, f)
-}

@@ -4,6 +4,7 @@ package grpc
 
 import (
 	"google.golang.org/grpc/internal/channelz"
+	"google.golang.org/grpc/internal/shrink"
 	"google.golang.org/grpc/internal/transport"
 )
 
@@ -39,10 +40,7 @@ func (s *connSet) remove(c *transport.Server) (socket *channelz.Socket, known bo
 	moved := s.list[last]
 	s.list[c.Place-1], moved.Place = moved, c.Place
 	s.list[last], c.Place = nil, 0
-	s.list = s.list[:last]
-	if n := cap(s.list); n > 64 && last < n/4 {
-		s.list = append(make([]*transport.Server, 0, n/2), s.list...)
-	}
+	s.list = shrink.Slice(s.list[:last])
 	socket = s.sockets[c]
 	delete(s.sockets, c)
 	return socket, true

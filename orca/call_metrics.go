@@ -61,12 +61,6 @@ func (c *callContext) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// AfterFunc lets contexts that are made from c wait without a goroutine where they could
-// do so without c.
-func (c *callContext) AfterFunc(f func()) (stop func() bool) {
-	return context.AfterFunc(c.Context, f)
-}
-
 // recorder returns nil only after taken has.
 func (c *callContext) recorder() *recorder {
 	c.once.Do(func() { c.rec = newRecorder() })

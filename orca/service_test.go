@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -182,9 +183,18 @@ func TestContextsOfACall(t *testing.T) {
 	c := &callContext{Context: parent}
 	child, cancelChild := context.WithCancel(c)
 	defer cancelChild()
-	heard := make(chan struct{})
-	c.AfterFunc(func() { close(heard) })
+	before := runtime.NumGoroutine()
+	var stop []context.CancelFunc
+	for range 100 {
+		_, cancel := context.WithCancel(c)
+		stop = append(stop, cancel)
+	}
+	if more := runtime.NumGoroutine() - before; more > 10 { // others come and go
+		t.Errorf("100 contexts that derive from a call's have %d goroutines", more)
+	}
+	for _, cancel := range stop {
+		cancel()
+	}
 	cancel()
 	<-child.Done()
-	<-heard
 }

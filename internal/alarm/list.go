@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc/internal/clock"
+	"google.golang.org/grpc/internal/shrink"
 )
 
 // Owner is who is rung.
@@ -146,9 +147,7 @@ func (l *list) remove(i int) {
 		l.heap[i] = moved
 		l.sift(i)
 	}
-	if n := cap(l.heap); n > 64 && last < n/4 {
-		l.heap = append(make([]deadline, 0, n/2), l.heap...)
-	}
+	l.heap = shrink.Slice(l.heap)
 }
 
 // sift moves the deadline at i to where it belongs.
