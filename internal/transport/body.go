@@ -47,9 +47,9 @@ func (b *body) counted() error {
 	return nil
 }
 
-// space is where the reader puts the next at most n bytes, if it may reserve ahead bytes
-// for it.
-func (b *body) space(n, ahead int) []byte {
+// Space is where the reader puts the next at most n bytes, if it may reserve ahead bytes
+// for it. It is that of the h2.Receivers of either side.
+func (b *body) Space(n, ahead int) []byte {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
@@ -60,7 +60,7 @@ func (b *body) space(n, ahead int) []byte {
 	return p
 }
 
-// filled follows each space. expect is how many bytes the window should be
+// filled follows each Space. expect is how many bytes the window should be
 // widened for, as somebody waits for them. mu is held.
 func (b *body) filled(n int, t *traffic) (expect int, err error) {
 	b.filling = false

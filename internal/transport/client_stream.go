@@ -4,13 +4,8 @@ package transport
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
-	"syscall"
-	"time"
 
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/internal/transport/grpcwire"
 	"google.golang.org/grpc/internal/transport/h2"
 	"google.golang.org/grpc/internal/transport/h2/frame"
@@ -33,8 +28,7 @@ type ClientStream struct {
 	headers    *response
 	gotHeaders chan struct{} // closed with headers or the end; nil while nobody waits
 	trailers   *response
-	foreign    *foreign // the beginning of a response that is not of gRPC
-	over       bool     // the end is known
+	over       bool // the end is known
 	status     *status.Status
 	lost       lostKind
 }
@@ -52,27 +46,12 @@ const (
 // a window's worth of earlier ones is queued. An error is io.EOF if the stream
 // is over: Recv and Status tell why.
 func (s *ClientStream) Send(p Payload, last bool) error {
-	for {
-		room := s.h2.Room()
-		if room == nil {
-			break
-		}
-		select {
-		case <-room:
-		case <-s.ctx.Done():
-			p.Data.Free()
-			s.Cancel(s.ctx.Err())
-			return io.EOF
-		}
-	}
-	f := p.frames()
-	f.End = last
-	s.sentEnd = last
-	if s.h2.Send(f) != nil {
+	if err := awaitRoom(s.ctx, &s.h2); err != nil {
+		p.Data.Free()
+		s.Cancel(err)
 		return io.EOF
 	}
-	s.client.traffic().messageSent()
-	return nil
+	return s.Enqueue(p, last)
 }
 
 // Enqueue is Send without a wait, for who bounds by other means what it queues.
@@ -303,193 +282,3 @@ func (s *ClientStream) Client() *Client { return s.client }
 
 // Context is the context the stream was started with.
 func (s *ClientStream) Context() context.Context { return s.ctx }
-
-// clientReceiver is the ClientStream as the receiver of what arrives.
-type clientReceiver ClientStream
-
-// OnHeaders implements h2.Receiver.
-func (r *clientReceiver) OnHeaders(b *h2.HeaderBlock, end bool) error {
-	s := (*ClientStream)(r)
-	resp := parseResponse(b)
-	if resp.fault != "" {
-		return resp.malformed()
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.over {
-		return nil
-	}
-	// "For HTTP/2 responses, a single ':status' pseudo-header field is defined", section
-	// 8.3.2, and "Trailers MUST NOT include pseudo-header fields", section 8.1.
-	switch {
-	case s.headers == nil && s.foreign == nil && resp.httpStatus == 0:
-		return malformed("the response has no :status")
-	case s.headers != nil && resp.httpStatus != 0 && end:
-		return malformed(":status in trailers")
-	}
-	switch {
-	case s.headers == nil && !end && resp.informational():
-		return nil
-	case s.headers == nil && resp.informational():
-		return malformed("a response ends with informational headers")
-	case s.foreign != nil && end:
-		s.endLocked(nil, s.foreign.status(), notLost)
-		return nil
-	case s.headers == nil && !resp.isGRPC && !end:
-		s.foreign = &foreign{verdict: resp.verdict(nil)}
-		return nil
-	case s.headers == nil && !end && resp.unreadable != nil:
-		s.endLocked(nil, resp.unreadable, lostMaybeSeen)
-		return frame.Error{Code: frame.Cancel, Reason: resp.unreadable.Message()}
-	case s.headers == nil && !end:
-		s.headers = resp
-		s.body.length = resp.length
-		s.headersKnown()
-		return nil
-	case !end:
-		return malformed("field block in the middle of a body")
-	}
-	if err := s.counted(); err != nil {
-		return err
-	}
-	st := resp.verdict(s.headers)
-	if err := s.end(); err != nil && st == nil {
-		st = status.Convert(err)
-	}
-	if s.headers == nil && !resp.isGRPC {
-		resp = nil // its fields are of no use
-	}
-	s.endLocked(resp, st, notLost)
-	return nil
-}
-
-// Space implements h2.Receiver.
-func (r *clientReceiver) Space(n, ahead int) []byte {
-	if r.foreign != nil { // which the reader writes alone
-		return r.foreign.space(n)
-	}
-	return r.space(n, ahead)
-}
-
-// Filled implements h2.Receiver.
-func (r *clientReceiver) Filled(n int) (grew int, err error) {
-	s := (*ClientStream)(r)
-	s.mu.Lock()
-	if s.foreign != nil {
-		defer s.mu.Unlock()
-		if s.foreign.filled(n); !s.foreign.full() {
-			return 0, nil
-		}
-		s.endLocked(nil, s.foreign.status(), lostMaybeSeen)
-		return 0, frame.Error{Code: frame.Cancel, Reason: "not a gRPC response"}
-	}
-	if s.headers == nil && !s.over {
-		s.filling = false
-		s.mu.Unlock()
-		return 0, frame.Error{Code: frame.ProtocolError, Reason: "DATA before HEADERS"}
-	}
-	if err := s.count(n); err != nil {
-		s.filling = false
-		s.mu.Unlock()
-		return 0, err
-	}
-	expect, err := s.filled(n, s.client.traffic())
-	if err != nil {
-		s.endLocked(nil, status.Convert(err), lostMaybeSeen)
-		s.mu.Unlock()
-		return 0, frame.Error{Code: frame.Cancel, Reason: err.Error()}
-	}
-	grew = s.change()
-	s.mu.Unlock()
-	s.h2.Expect(expect)
-	return grew, nil
-}
-
-// OnEnd implements h2.Receiver: a body that ends without trailers.
-func (r *clientReceiver) OnEnd() error {
-	s := (*ClientStream)(r)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.foreign != nil {
-		s.endLocked(nil, s.foreign.status(), notLost)
-		return nil
-	}
-	if err := s.counted(); err != nil {
-		return err
-	}
-	_ = s.end() // whether or not a message was cut short, the trailers are missing
-	s.endLocked(nil, status.New(codes.Internal, "server closed the stream without sending trailers"), lostMaybeSeen)
-	return nil
-}
-
-// OnAbort implements h2.Receiver.
-func (r *clientReceiver) OnAbort(err *h2.StreamError) {
-	s := (*ClientStream)(r)
-	lost := lostMaybeSeen
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err.Unprocessed && s.headers == nil { // a server that answers has processed it
-		lost = lostUnseen
-	}
-	st := s.abortStatus(err)
-	if s.foreign != nil && err.Remote {
-		st = s.foreign.status()
-	}
-	if s.endLocked(nil, st, lost) && !s.filling {
-		s.asm.Abort()
-	}
-	s.closed = true // what has arrived whole can still be taken
-}
-
-// lostText tells why the connection was lost, and what the peer said before. Programs look
-// for these texts, which are those of the published module.
-func (c *Client) lostText(cause error) string {
-	text := cause.Error()
-	if below, ok := errors.AsType[*h2.IOError](cause); ok && below.Op == "read" {
-		text = "error reading from server: " + c.plainly(below.Err).Error()
-	} else if rule, ok := errors.AsType[*h2.ConnError](cause); ok && rule.Remote {
-		text = "error reading from server: EOF" // what it said is said below
-	} else if ok {
-		text = "error reading from server: " + fmt.Sprintf("connection error: %v: %s", rule.Code, rule.Reason)
-	}
-	said := c.leave.Load()
-	if said == nil {
-		return text
-	}
-	text = fmt.Sprintf("closing transport due to: connection error: desc = %q, received prior goaway: code: %v", text, said.code)
-	if said.debug != "" {
-		text += fmt.Sprintf(", debug data: %q", said.debug)
-	}
-	return text
-}
-
-// plainly is err without the addresses that package net names, where the published module
-// reads past that package: over connections of the operating system in the clear.
-func (c *Client) plainly(err error) error {
-	if errno, ok := errors.AsType[syscall.Errno](err); ok && !c.secure {
-		return errno
-	}
-	return err
-}
-
-func (s *ClientStream) abortStatus(err *h2.StreamError) *status.Status {
-	switch {
-	case err.Unprocessed && err.Reason != "":
-		return status.New(codes.Unavailable, "the connection is draining")
-	case err.Unprocessed:
-		return status.New(codes.Unavailable, err.Error())
-	case err.Cause != nil:
-		if st, ok := status.FromError(err.Cause); ok {
-			return st // of our own, given to Close
-		}
-		return status.New(codes.Unavailable, s.client.lostText(err.Cause))
-	case !err.Remote && err.Code == frame.EnhanceYourCalm: // header lists over the limit
-		return status.New(codes.Unavailable, err.Error())
-	case !err.Remote:
-		return status.New(codes.Internal, err.Error())
-	}
-	if d, ok := s.ctx.Deadline(); ok && err.Code == frame.Cancel && !time.Now().Before(d) {
-		return status.New(codes.DeadlineExceeded, context.DeadlineExceeded.Error())
-	}
-	return grpcwire.RSTStatus(uint32(err.Code))
-}

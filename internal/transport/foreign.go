@@ -5,21 +5,43 @@ package transport
 import (
 	"fmt"
 
+	"google.golang.org/grpc/internal/transport/h2"
+	"google.golang.org/grpc/internal/transport/h2/frame"
 	"google.golang.org/grpc/status"
 )
 
 // maxQuoted is how many bytes of a body are quoted that is not of gRPC.
 const maxQuoted = 1024
 
-// foreign is what something answered that is no gRPC server, such as a proxy: the status
-// that this comes to, and the beginning of the body, which tells people why.
-type foreign struct {
+// foreignReceiver takes what something answers that is no gRPC server, such as a proxy: the
+// status that this comes to, and the beginning of the body, which tells people why. The
+// connection's reader alone has it.
+type foreignReceiver struct {
+	stream  *ClientStream
 	verdict *status.Status
 	body    []byte
 }
 
-// space is where the next bytes of the body go, at most n.
-func (f *foreign) space(n int) []byte {
+var _ h2.Receiver = (*foreignReceiver)(nil)
+
+// OnHeaders implements h2.Receiver.
+func (f *foreignReceiver) OnHeaders(b *h2.HeaderBlock, end bool) error {
+	resp := parseResponse(b)
+	switch {
+	case resp.fault != "":
+		return resp.malformed()
+	case !end && !resp.informational():
+		return malformed("field block in the middle of a body")
+	case !end:
+		return nil
+	case resp.informational():
+		return malformed("a response ends with informational headers")
+	}
+	return f.OnEnd()
+}
+
+// Space implements h2.Receiver.
+func (f *foreignReceiver) Space(n, _ int) []byte {
 	if f.body == nil {
 		f.body = make([]byte, 0, maxQuoted)
 	}
@@ -29,15 +51,46 @@ func (f *foreign) space(n int) []byte {
 	return f.body[len(f.body):cap(f.body)][:min(n, cap(f.body)-len(f.body))]
 }
 
-func (f *foreign) filled(n int) {
+// Filled implements h2.Receiver.
+func (f *foreignReceiver) Filled(n int) (grew int, err error) {
 	if !f.full() {
 		f.body = f.body[:len(f.body)+n]
 	}
+	if !f.full() {
+		return 0, nil
+	}
+	f.end(f.status(), lostMaybeSeen)
+	return 0, frame.Error{Code: frame.Cancel, Reason: "not a gRPC response"}
 }
 
-func (f *foreign) full() bool { return len(f.body) == maxQuoted }
+// OnEnd implements h2.Receiver.
+func (f *foreignReceiver) OnEnd() error {
+	f.end(f.status(), notLost)
+	return nil
+}
 
-func (f *foreign) status() *status.Status {
+// OnAbort implements h2.Receiver.
+func (f *foreignReceiver) OnAbort(err *h2.StreamError) {
+	lost := lostMaybeSeen
+	if err.Unprocessed {
+		lost = lostUnseen
+	}
+	if err.Remote {
+		f.end(f.status(), lost)
+	} else {
+		f.end(f.stream.abortStatus(err), lost)
+	}
+}
+
+func (f *foreignReceiver) end(st *status.Status, lost lostKind) {
+	f.stream.mu.Lock()
+	defer f.stream.mu.Unlock()
+	f.stream.endLocked(nil, st, lost)
+}
+
+func (f *foreignReceiver) full() bool { return len(f.body) == maxQuoted }
+
+func (f *foreignReceiver) status() *status.Status {
 	if len(f.body) == 0 {
 		return f.verdict
 	}

@@ -129,7 +129,7 @@ func (h *serverHandler) Accept(b *h2.HeaderBlock, end bool) (*h2.Stream, error) 
 // message there, and one that was reset within the batch is never started, unless
 // something of its body has come.
 func (h *serverHandler) Opened(st *h2.Stream, end bool) {
-	s := streamOf(st)
+	s := (*ServerStream)(st.Receiver().(*serverReceiver)) // Accept made it
 	if end {
 		s.start()
 		return

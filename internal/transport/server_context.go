@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"google.golang.org/grpc/internal/ctxkey"
-	"google.golang.org/grpc/internal/transport/h2"
 )
 
 // callContext is the context of a server's call. It is a part of the stream, so
@@ -219,5 +218,3 @@ func (c *callContext) cancel(end contextEnd) bool {
 func (c *callContext) setDeadline(timeout time.Duration) {
 	c.deadline = time.Now().Add(timeout)
 }
-
-var _ h2.Receiver = (*serverReceiver)(nil)

@@ -7,8 +7,11 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// serverReceiver is the ServerStream as the receiver of what arrives.
+// serverReceiver is the ServerStream as the receiver of what arrives. Its Space is that of
+// body.
 type serverReceiver ServerStream
+
+var _ h2.Receiver = (*serverReceiver)(nil)
 
 // OnHeaders implements h2.Receiver: trailers of a client, which gRPC has no use
 // for. They are held to the rules all the same.
@@ -21,9 +24,6 @@ func (r *serverReceiver) OnHeaders(b *h2.HeaderBlock, end bool) error {
 	}
 	return r.OnEnd()
 }
-
-// Space implements h2.Receiver.
-func (r *serverReceiver) Space(n, ahead int) []byte { return r.space(n, ahead) }
 
 // Filled implements h2.Receiver.
 func (r *serverReceiver) Filled(n int) (grew int, err error) {

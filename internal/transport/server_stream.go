@@ -69,11 +69,6 @@ func newServerStream(c *Server, req *request, end bool) *ServerStream {
 	return s
 }
 
-// streamOf is the ServerStream that st is the first field of.
-func streamOf(st *h2.Stream) *ServerStream { return (*ServerStream)(unsafe.Pointer(st)) }
-
-var _ = [1]struct{}{}[unsafe.Offsetof(ServerStream{}.h2)] // streamOf needs it to be 0
-
 // Method is the full method name, "/package.Service/Method".
 func (s *ServerStream) Method() string { return s.req.method }
 
@@ -226,17 +221,9 @@ func (s *ServerStream) Send(p Payload) error {
 		p.Data.Free()
 		return s.sendError(err)
 	}
-	for {
-		room := s.h2.Room()
-		if room == nil {
-			break
-		}
-		select {
-		case <-room:
-		case <-s.callContext.Done():
-			p.Data.Free()
-			return s.sendError(s.ctxErr())
-		}
+	if err := awaitRoom(&s.callContext, &s.h2); err != nil {
+		p.Data.Free()
+		return s.sendError(err)
 	}
 	f := p.frames()
 	s.mu.Lock()

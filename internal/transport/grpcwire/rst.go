@@ -2,34 +2,26 @@
 
 package grpcwire
 
-import (
-	"strconv"
-
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-)
+import "google.golang.org/grpc/codes"
 
 // rstCodes is the table under "Errors" in PROTOCOL-HTTP2, by HTTP/2 error code (RFC 9113
 // section 7). STREAM_CLOSED has no mapping there, as no open stream should get it, and
 // HTTP_1_1_REQUIRED no row; both are faults of the transport.
-var rstCodes = [...]struct {
-	name string
-	code codes.Code
-}{
-	0x0: {"NO_ERROR", codes.Internal},
-	0x1: {"PROTOCOL_ERROR", codes.Internal},
-	0x2: {"INTERNAL_ERROR", codes.Internal},
-	0x3: {"FLOW_CONTROL_ERROR", codes.ResourceExhausted},
-	0x4: {"SETTINGS_TIMEOUT", codes.Internal},
-	0x5: {"STREAM_CLOSED", codes.Internal},
-	0x6: {"FRAME_SIZE_ERROR", codes.Internal},
-	0x7: {"REFUSED_STREAM", codes.Unavailable},
-	0x8: {"CANCEL", codes.Canceled},
-	0x9: {"COMPRESSION_ERROR", codes.Internal},
-	0xa: {"CONNECT_ERROR", codes.Internal},
-	0xb: {"ENHANCE_YOUR_CALM", codes.ResourceExhausted},
-	0xc: {"INADEQUATE_SECURITY", codes.PermissionDenied},
-	0xd: {"HTTP_1_1_REQUIRED", codes.Internal},
+var rstCodes = [...]codes.Code{
+	0x0: codes.Internal,          // NO_ERROR
+	0x1: codes.Internal,          // PROTOCOL_ERROR
+	0x2: codes.Internal,          // INTERNAL_ERROR
+	0x3: codes.ResourceExhausted, // FLOW_CONTROL_ERROR
+	0x4: codes.Internal,          // SETTINGS_TIMEOUT
+	0x5: codes.Internal,          // STREAM_CLOSED
+	0x6: codes.Internal,          // FRAME_SIZE_ERROR
+	0x7: codes.Unavailable,       // REFUSED_STREAM
+	0x8: codes.Canceled,          // CANCEL
+	0x9: codes.Internal,          // COMPRESSION_ERROR
+	0xa: codes.Internal,          // CONNECT_ERROR
+	0xb: codes.ResourceExhausted, // ENHANCE_YOUR_CALM
+	0xc: codes.PermissionDenied,  // INADEQUATE_SECURITY
+	0xd: codes.Internal,          // HTTP_1_1_REQUIRED
 }
 
 // RSTCode maps the error code of a received RST_STREAM, as the published module does. One
@@ -37,21 +29,7 @@ var rstCodes = [...]struct {
 // arrives should report DeadlineExceeded of its own instead.
 func RSTCode(code uint32) codes.Code {
 	if uint64(code) < uint64(len(rstCodes)) {
-		return rstCodes[code].code
+		return rstCodes[code]
 	}
 	return codes.Unknown
-}
-
-// RSTMessage is the status message that goes with [RSTCode]; it names the error code.
-func RSTMessage(code uint32) string {
-	const intro = "stream terminated by RST_STREAM with error code: "
-	if uint64(code) < uint64(len(rstCodes)) {
-		return intro + rstCodes[code].name
-	}
-	return intro + "unknown error code 0x" + strconv.FormatUint(uint64(code), 16)
-}
-
-// RSTStatus is the status of an RPC that the peer ended with RST_STREAM.
-func RSTStatus(code uint32) *status.Status {
-	return status.New(RSTCode(code), RSTMessage(code))
 }

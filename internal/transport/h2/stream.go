@@ -11,6 +11,10 @@ import (
 // memory, in bytes, that it takes.
 func (s *Stream) Init(recv Receiver, cost int) { s.recv, s.held = recv, cost }
 
+// Redirect has all further events of the stream go to recv. It is for the reader, within a
+// call of the Receiver that there is.
+func (s *Stream) Redirect(recv Receiver) { s.recv = recv }
+
 // ID is the stream's identifier, 0 before it is open.
 func (s *Stream) ID() uint32 { return s.id }
 

@@ -48,7 +48,7 @@ func (c ErrCode) String() string {
 	if uint64(c) < uint64(len(errCodeNames)) {
 		return errCodeNames[c]
 	}
-	return "error code " + hex(uint32(c))
+	return "unknown error code " + hex(uint32(c))
 }
 
 func hex(v uint32) string { return "0x" + strconv.FormatUint(uint64(v), 16) }

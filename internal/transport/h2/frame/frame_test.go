@@ -146,7 +146,7 @@ func TestStrings(t *testing.T) {
 		frame.Data.String():                                               "DATA",
 		frame.Type(0x42).String():                                         "frame type 0x42",
 		frame.HTTP11Required.String():                                     "HTTP_1_1_REQUIRED",
-		frame.ErrCode(1<<32 - 1).String():                                 "error code 0xffffffff",
+		frame.ErrCode(1<<32 - 1).String():                                 "unknown error code 0xffffffff",
 		frame.Setting{ID: frame.InitialWindowSize, Value: 65535}.String(): "INITIAL_WINDOW_SIZE=65535",
 		frame.SettingID(0).String():                                       "setting 0x0",
 		frame.ConnError(frame.ProtocolError, "no").Error():                "connection error: PROTOCOL_ERROR: no",

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transport
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"syscall"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/internal/transport/grpcwire"
+	"google.golang.org/grpc/internal/transport/h2"
+	"google.golang.org/grpc/internal/transport/h2/frame"
+	"google.golang.org/grpc/status"
+)
+
+// lostText tells why the connection was lost, and what the peer said before. Programs look
+// for these texts, which are those of the published module.
+func (c *Client) lostText(cause error) string {
+	text := cause.Error()
+	if below, ok := errors.AsType[*h2.IOError](cause); ok && below.Op == "read" {
+		text = "error reading from server: " + c.plainly(below.Err).Error()
+	} else if rule, ok := errors.AsType[*h2.ConnError](cause); ok && rule.Remote {
+		text = "error reading from server: EOF" // what it said is said below
+	} else if ok {
+		text = "error reading from server: " + fmt.Sprintf("connection error: %v: %s", rule.Code, rule.Reason)
+	}
+	said := c.leave.Load()
+	if said == nil {
+		return text
+	}
+	text = fmt.Sprintf("closing transport due to: connection error: desc = %q, received prior goaway: code: %v", text, said.code)
+	if said.debug != "" {
+		text += fmt.Sprintf(", debug data: %q", said.debug)
+	}
+	return text
+}
+
+// plainly is err without the addresses that package net names, where the published module
+// reads past that package: over connections of the operating system in the clear.
+func (c *Client) plainly(err error) error {
+	if errno, ok := errors.AsType[syscall.Errno](err); ok && !c.secure {
+		return errno
+	}
+	return err
+}
+
+func (s *ClientStream) abortStatus(err *h2.StreamError) *status.Status {
+	switch {
+	case err.Unprocessed && err.Reason != "":
+		return status.New(codes.Unavailable, "the connection is draining")
+	case err.Unprocessed:
+		return status.New(codes.Unavailable, err.Error())
+	case err.Cause != nil:
+		if st, ok := status.FromError(err.Cause); ok {
+			return st // of our own, given to Close
+		}
+		return status.New(codes.Unavailable, s.client.lostText(err.Cause))
+	case !err.Remote && err.Code == frame.EnhanceYourCalm: // header lists over the limit
+		return status.New(codes.Unavailable, err.Error())
+	case !err.Remote:
+		return status.New(codes.Internal, err.Error())
+	}
+	if d, ok := s.ctx.Deadline(); ok && err.Code == frame.Cancel && !time.Now().Before(d) {
+		return status.New(codes.DeadlineExceeded, context.DeadlineExceeded.Error())
+	}
+	return status.New(grpcwire.RSTCode(uint32(err.Code)), err.Error())
+}
