@@ -4,8 +4,6 @@ package grpc
 
 import (
 	"context"
-	"errors"
-	"io"
 	"sync"
 
 	"google.golang.org/grpc/internal/retry"
@@ -26,18 +24,6 @@ func (cc *ClientConn) Invoke(ctx context.Context, method string, args, reply any
 // Deprecated: use ClientConn.Invoke.
 func Invoke(ctx context.Context, method string, args, reply any, cc *ClientConn, opts ...CallOption) error {
 	return cc.Invoke(ctx, method, args, reply, opts...)
-}
-
-// withDefaults puts the channel's options in front.
-func (cc *ClientConn) withDefaults(opts []CallOption) []CallOption {
-	defaults := cc.opts.callOptions
-	switch {
-	case len(defaults) == 0:
-		return opts
-	case len(opts) == 0:
-		return defaults[:len(defaults):len(defaults)]
-	}
-	return append(defaults[:len(defaults):len(defaults)], opts...)
 }
 
 // chainUnary makes one function of the interceptors, nil if there are none. All that an
@@ -71,7 +57,7 @@ func invoke(ctx context.Context, method string, req, reply any, cc *ClientConn, 
 	u := unaryCalls.Get().(*unaryCall)
 	choice, err := u.enter(ctx, cc, method, opts)
 	if err == nil && choice.Interceptor != nil {
-		return u.intercept(choice, req, reply)
+		return interceptUnary(u.clientCall, choice, req, reply)
 	}
 	if err == nil {
 		err = u.begin(&choice.Method)
@@ -99,9 +85,15 @@ func (u *unaryCall) run(req, reply any) (*attempt, error) {
 	// The message may have to be sent again: it is given up after the last attempt.
 	defer u.out.payload.Data.Free()
 	if u.hedged() {
-		return u.runHedged(req, reply)
+		return runHedged(&u.clientCall, u.out, req, reply)
 	}
 	return &u.attempt, u.runInTurn(req, reply)
+}
+
+// hedged reports whether the RPC, whose message is there, may be sent more than once at a
+// time. What doesn't fit into the buffer for retries is not.
+func (u *unaryCall) hedged() bool {
+	return u.hedging != nil && u.out.payload.Data.Len() <= u.info.retryBuffer
 }
 
 // runInTurn makes one attempt after the other.
@@ -131,10 +123,10 @@ func (u *unaryCall) runInTurn(req, reply any) error {
 // a server comes before what is wrong with this one.
 func (u *unaryCall) giveUp(err error) error {
 	a := &u.attempt
-	if startErr := u.start(a, nil, false); startErr != nil && a.barred != unsent {
+	if startErr := u.start(a, nil, false); startErr != nil && !a.Unsent() {
 		err = startErr
 	}
-	a.fail(err)
+	a.Fail(err)
 	u.end(a, err)
 	return err
 }
@@ -151,33 +143,6 @@ func (u *unaryCall) try(req, reply any) error {
 	if !u.again.Retry {
 		u.logSent(size, false) // that it was the last goes without saying
 	}
-	a.stream.AwaitEnd()
+	a.Stream.AwaitEnd()
 	return u.receive(a, reply)
-}
-
-// receive takes the one response of an attempt, which is there, and its status.
-func (r *clientCall) receive(a *attempt, reply any) error {
-	m, err := a.stream.Recv()
-	if errors.Is(err, io.EOF) {
-		if st := a.result(); st != nil {
-			return st.Err()
-		}
-		return errNoReply
-	}
-	if err := r.decode(a, m, reply); err != nil {
-		a.fail(err)
-		return err
-	}
-	return r.expectEnd(a)
-}
-
-// expectEnd waits for the end of an RPC whose only response was taken.
-func (r *clientCall) expectEnd(a *attempt) error {
-	m, err := a.stream.Recv()
-	if err == nil {
-		m.Data.Free()
-		a.fail(errTwoMany)
-		return errTwoMany
-	}
-	return a.result().Err()
 }

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/internal/channel"
 	"google.golang.org/grpc/internal/compressornames"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
@@ -28,8 +29,7 @@ type callInfo struct {
 	maxRecv      int // -1: not said
 	maxSend      int // -1: not said
 	retryBuffer  int
-	creds        credentials.PerRPCCredentials
-	authority    string
+	identity     channel.Identity
 	onFinish     []func(error) // filled in when the RPC is over
 }
 
@@ -57,15 +57,15 @@ type CallOption interface {
 	// before is called when the RPC begins. An error fails it.
 	before(*callInfo) error
 	// after is called once when it is over; the attempt may have come to nothing.
-	after(*callInfo, *attempt)
+	after(*callInfo, *channel.Attempt)
 }
 
 // EmptyCallOption changes nothing. It is meant to be embedded in the options that
 // other packages define for interceptors of theirs.
 type EmptyCallOption struct{}
 
-func (EmptyCallOption) before(*callInfo) error    { return nil }
-func (EmptyCallOption) after(*callInfo, *attempt) {}
+func (EmptyCallOption) before(*callInfo) error            { return nil }
+func (EmptyCallOption) after(*callInfo, *channel.Attempt) {}
 
 // StaticMethod says that the name of the method comes from the source of the program,
 // not from input, so that telemetry may keep it. Generated code gives it.
@@ -84,9 +84,9 @@ func Header(md *metadata.MD) CallOption { return HeaderCallOption{HeaderAddr: md
 type HeaderCallOption struct{ HeaderAddr *metadata.MD }
 
 func (o HeaderCallOption) before(*callInfo) error { return nil }
-func (o HeaderCallOption) after(_ *callInfo, a *attempt) {
-	if a != nil && a.stream != nil {
-		*o.HeaderAddr = a.stream.Header()
+func (o HeaderCallOption) after(_ *callInfo, a *channel.Attempt) {
+	if a != nil && a.Stream != nil {
+		*o.HeaderAddr = a.Stream.Header()
 	}
 }
 
@@ -100,9 +100,9 @@ func Trailer(md *metadata.MD) CallOption { return TrailerCallOption{TrailerAddr:
 type TrailerCallOption struct{ TrailerAddr *metadata.MD }
 
 func (o TrailerCallOption) before(*callInfo) error { return nil }
-func (o TrailerCallOption) after(_ *callInfo, a *attempt) {
-	if a != nil && a.stream != nil {
-		*o.TrailerAddr = a.stream.Trailer()
+func (o TrailerCallOption) after(_ *callInfo, a *channel.Attempt) {
+	if a != nil && a.Stream != nil {
+		*o.TrailerAddr = a.Stream.Trailer()
 	}
 }
 
@@ -115,9 +115,9 @@ func Peer(p *peer.Peer) CallOption { return PeerCallOption{PeerAddr: p} }
 type PeerCallOption struct{ PeerAddr *peer.Peer }
 
 func (o PeerCallOption) before(*callInfo) error { return nil }
-func (o PeerCallOption) after(_ *callInfo, a *attempt) {
-	if a != nil && a.stream != nil {
-		*o.PeerAddr = *a.stream.Client().Peer()
+func (o PeerCallOption) after(_ *callInfo, a *channel.Attempt) {
+	if a != nil && a.Stream != nil {
+		*o.PeerAddr = *a.Stream.Client().Peer()
 	}
 }
 
@@ -142,7 +142,7 @@ func (o FailFastCallOption) before(c *callInfo) error {
 	c.waitForReady = !o.FailFast
 	return nil
 }
-func (o FailFastCallOption) after(*callInfo, *attempt) {}
+func (o FailFastCallOption) after(*callInfo, *channel.Attempt) {}
 
 // OnFinish has f called when the RPC is over, with nil or its status. It is called
 // once, whether or not the RPC got as far as a server, but not if an interceptor
@@ -160,7 +160,7 @@ func (o OnFinishCallOption) before(*callInfo) error { return nil }
 
 // after is called for RPCs too that ended before the options were applied. The function
 // has its turn when all options are through.
-func (o OnFinishCallOption) after(c *callInfo, _ *attempt) {
+func (o OnFinishCallOption) after(c *callInfo, _ *channel.Attempt) {
 	c.onFinish = append(c.onFinish, o.OnFinish)
 }
 
@@ -180,7 +180,7 @@ func (o MaxRecvMsgSizeCallOption) before(c *callInfo) error {
 	c.maxRecv = max(o.MaxRecvMsgSize, 0)
 	return nil
 }
-func (o MaxRecvMsgSizeCallOption) after(*callInfo, *attempt) {}
+func (o MaxRecvMsgSizeCallOption) after(*callInfo, *channel.Attempt) {}
 
 // MaxCallSendMsgSize bounds the messages that are sent, in bytes as they go out. The
 // default is 2 GiB. A larger message fails the RPC with codes.ResourceExhausted.
@@ -197,7 +197,7 @@ func (o MaxSendMsgSizeCallOption) before(c *callInfo) error {
 	c.maxSend = max(o.MaxSendMsgSize, 0)
 	return nil
 }
-func (o MaxSendMsgSizeCallOption) after(*callInfo, *attempt) {}
+func (o MaxSendMsgSizeCallOption) after(*callInfo, *channel.Attempt) {}
 
 // PerRPCCredentials sets credentials that the RPC carries beside those of the channel.
 func PerRPCCredentials(creds credentials.PerRPCCredentials) CallOption {
@@ -210,10 +210,10 @@ func PerRPCCredentials(creds credentials.PerRPCCredentials) CallOption {
 type PerRPCCredsCallOption struct{ Creds credentials.PerRPCCredentials }
 
 func (o PerRPCCredsCallOption) before(c *callInfo) error {
-	c.creds = o.Creds
+	c.identity.Creds = o.Creds
 	return nil
 }
-func (o PerRPCCredsCallOption) after(*callInfo, *attempt) {}
+func (o PerRPCCredsCallOption) after(*callInfo, *channel.Attempt) {}
 
 // UseCompressor sets the registered compressor (package encoding) for what the RPC
 // sends, in place of the channel's; "identity" sends messages as they are. A name
@@ -229,7 +229,7 @@ func (o CompressorCallOption) before(c *callInfo) error {
 	c.compressor = o.CompressorType
 	return nil
 }
-func (o CompressorCallOption) after(*callInfo, *attempt) {}
+func (o CompressorCallOption) after(*callInfo, *channel.Attempt) {}
 
 // CallContentSubtype sets the content-subtype, in any letter case: "json" makes the
 // content-type "application/grpc+json". The codec that is registered for it is used,
@@ -247,7 +247,7 @@ func (o ContentSubtypeCallOption) before(c *callInfo) error {
 	c.subtype = o.ContentSubtype
 	return nil
 }
-func (o ContentSubtypeCallOption) after(*callInfo, *attempt) {}
+func (o ContentSubtypeCallOption) after(*callInfo, *channel.Attempt) {}
 
 // ForceCodec sets the codec, whatever is registered. Its name in lower case becomes
 // the content-subtype, unless CallContentSubtype sets one.
@@ -264,7 +264,7 @@ func (o ForceCodecCallOption) before(c *callInfo) error {
 	c.codec = codecFromV1(o.Codec)
 	return nil
 }
-func (o ForceCodecCallOption) after(*callInfo, *attempt) {}
+func (o ForceCodecCallOption) after(*callInfo, *channel.Attempt) {}
 
 // ForceCodecV2 sets the codec, whatever is registered. Its name in lower case becomes
 // the content-subtype, unless CallContentSubtype sets one.
@@ -281,7 +281,7 @@ func (o ForceCodecV2CallOption) before(c *callInfo) error {
 	c.codec = o.CodecV2
 	return nil
 }
-func (o ForceCodecV2CallOption) after(*callInfo, *attempt) {}
+func (o ForceCodecV2CallOption) after(*callInfo, *channel.Attempt) {}
 
 // CallCustomCodec is ForceCodec for the oldest form of a codec, whose name does not
 // become the content-subtype.
@@ -298,7 +298,7 @@ func (o CustomCodecCallOption) before(c *callInfo) error {
 	c.codec = codecFromV0(o.Codec)
 	return nil
 }
-func (o CustomCodecCallOption) after(*callInfo, *attempt) {}
+func (o CustomCodecCallOption) after(*callInfo, *channel.Attempt) {}
 
 // MaxRetryRPCBufferSize bounds how many bytes of an RPC's messages are kept for
 // retries; an RPC that sent more is not retried. The default is 256 KiB.
@@ -317,7 +317,7 @@ func (o MaxRetryRPCBufferSizeCallOption) before(c *callInfo) error {
 	c.retryBuffer = o.MaxRetryRPCBufferSize
 	return nil
 }
-func (o MaxRetryRPCBufferSizeCallOption) after(*callInfo, *attempt) {}
+func (o MaxRetryRPCBufferSizeCallOption) after(*callInfo, *channel.Attempt) {}
 
 // CallAuthority sets the :authority of one RPC. The server has to prove that it may
 // act for it: what the handshake learned (credentials.AuthInfo) must be a
@@ -335,10 +335,10 @@ func CallAuthority(authority string) CallOption {
 type AuthorityOverrideCallOption struct{ Authority string }
 
 func (o AuthorityOverrideCallOption) before(c *callInfo) error {
-	c.authority = o.Authority
+	c.identity.Authority = o.Authority
 	return nil
 }
-func (o AuthorityOverrideCallOption) after(*callInfo, *attempt) {}
+func (o AuthorityOverrideCallOption) after(*callInfo, *channel.Attempt) {}
 
 // acceptOption is an option of another package that sets grpc-accept-encoding.
 type acceptOption interface{ AcceptCompressors() []string }

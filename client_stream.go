@@ -9,43 +9,10 @@ import (
 	"sync"
 
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/internal/channel"
+	"google.golang.org/grpc/internal/retry"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 )
-
-// NewStream begins a streaming RPC. Generated code calls it. All errors are of package
-// status. See [ClientStream] for what has to be done so that the stream does not hold
-// resources for ever.
-func (cc *ClientConn) NewStream(ctx context.Context, desc *StreamDesc, method string, opts ...CallOption) (ClientStream, error) {
-	opts = cc.withDefaults(opts)
-	if cc.opts.streamer != nil {
-		return cc.opts.streamer(ctx, desc, cc, method, opts...)
-	}
-	return newStream(ctx, desc, cc, method, opts...)
-}
-
-// NewClientStream begins a streaming RPC.
-//
-// Deprecated: use ClientConn.NewStream.
-func NewClientStream(ctx context.Context, desc *StreamDesc, cc *ClientConn, method string, opts ...CallOption) (ClientStream, error) {
-	return cc.NewStream(ctx, desc, method, opts...)
-}
-
-// chainStream makes one function of the interceptors, nil if there are none.
-func chainStream(interceptors []StreamClientInterceptor) Streamer {
-	if len(interceptors) == 0 {
-		return nil
-	}
-	next := Streamer(newStream)
-	for i := len(interceptors) - 1; i >= 0; i-- {
-		interceptor, after := interceptors[i], next
-		next = func(ctx context.Context, desc *StreamDesc, cc *ClientConn, method string, opts ...CallOption) (ClientStream, error) {
-			return interceptor(ctx, desc, cc, method, after, opts...)
-		}
-	}
-	return next
-}
 
 // clientStream is a streaming RPC. Until it is committed to an attempt it keeps what was
 // sent, to send it again.
@@ -60,51 +27,22 @@ type clientStream struct {
 
 	stopWatch func() bool // ends the watch of ctx
 
-	mu        sync.Mutex
-	attempt   *attempt
-	committed bool
-	finished  bool
-	sent      []sentMessage // until committed
-	sentBytes int
-	closeSent bool // the end was sent
+	mu       sync.Mutex
+	attempt  *attempt
+	finished bool
+	replay   retry.Replay[sentMessage]
 	// lost is how the RPC ended, if that was in place of another attempt.
 	lost    error
 	failed  error // what it was finished with; nil for success
 	context *clientContext
 
-	next, prev *clientStream // in the channel's list
+	node streamNode // in the channel's list
 }
 
 // sentMessage is a message kept for another attempt. It holds a reference of its own.
 type sentMessage struct {
 	out outMessage
 	msg any
-}
-
-// newStream is the RPC behind the interceptors.
-func newStream(ctx context.Context, desc *StreamDesc, cc *ClientConn, method string, opts ...CallOption) (ClientStream, error) {
-	cs := &clientStream{}
-	cs.desc = desc
-	choice, err := cs.enter(ctx, cc, method, opts)
-	switch {
-	case err != nil:
-		cs.clientCall.finish(nil, err)
-		return nil, err
-	case choice.Interceptor != nil:
-		return cs.intercept(choice)
-	}
-	return cs.open(&choice.Method)
-}
-
-// newLinkStream begins an RPC on one connection. It is not retried.
-func newLinkStream(ctx context.Context, cc *ClientConn, l *channel.Link, desc *StreamDesc, method string, opts ...CallOption) (ClientStream, error) {
-	cs := &clientStream{}
-	cs.desc, cs.fixed, cs.committed = desc, l, true
-	if _, err := cs.enter(ctx, cc, method, opts); err != nil {
-		cs.clientCall.finish(nil, err)
-		return nil, err
-	}
-	return cs.open(&MethodConfig{})
 }
 
 // open begins an RPC that was entered.
@@ -120,7 +58,8 @@ func (cs *clientStream) open(config *MethodConfig) (ClientStream, error) {
 		cs.clientCall.finish(cs.attempt, err)
 		return nil, err
 	}
-	if !cs.cc.streams.add(cs) {
+	cs.node.stream = cs
+	if !cs.cc.streams.add(&cs.node) {
 		cs.abort(ErrClientConnClosing)
 		return nil, ErrClientConnClosing
 	}
@@ -196,7 +135,7 @@ func (cs *clientStream) abort(err error) {
 	cs.mu.Lock()
 	a := cs.attempt
 	cs.mu.Unlock()
-	a.fail(err)
+	a.Fail(err)
 	cs.finish(err)
 }
 
@@ -218,26 +157,24 @@ func (cs *clientStream) finish(err error) {
 		stop()
 	}
 	if err != nil {
-		a.fail(err)
+		a.Fail(err)
 	}
-	cs.cc.streams.remove(cs)
+	cs.cc.streams.remove(&cs.node)
 	cs.end(a, err)
 	cs.clientCall.finish(a, err)
 }
 
 // commitLocked gives up the possibility of another attempt.
 func (cs *clientStream) commitLocked() {
-	cs.committed = true
 	cs.tellCommit()
-	for i := range cs.sent {
-		cs.sent[i].out.payload.Data.Free()
+	for _, m := range cs.replay.Commit() {
+		m.out.payload.Data.Free()
 	}
-	cs.sent = nil
 }
 
 func (cs *clientStream) commit() {
 	cs.mu.Lock()
-	if !cs.committed {
+	if !cs.replay.Committed() {
 		cs.commitLocked()
 	}
 	cs.mu.Unlock()
@@ -261,7 +198,7 @@ func (cs *clientStream) tryAgain(a *attempt, err error) error {
 		return nil // somebody else was here first
 	case cs.lost != nil:
 		return cs.lost
-	case cs.committed:
+	case cs.replay.Committed():
 		return err
 	}
 	v := cs.judge(a, err)
@@ -295,18 +232,19 @@ func (cs *clientStream) tryAgain(a *attempt, err error) error {
 // replaceLocked makes a the attempt that counts, and sends it what the last one was sent.
 func (cs *clientStream) replaceLocked(a *attempt) {
 	cs.attempt = a
-	for i, m := range cs.sent {
+	sent := cs.replay.Sent()
+	for i, m := range sent {
 		m.out.payload.Data.Ref()
-		last := !cs.desc.ClientStreams || cs.closeSent && i == len(cs.sent)-1
+		last := !cs.desc.ClientStreams || cs.replay.Ended() && i == len(sent)-1
 		// It must not wait for room: the receiver, who may have to make some, waits
 		// for mu. The size is bounded.
-		if a.stream.Enqueue(m.out.payload, last) != nil {
+		if a.Stream.Enqueue(m.out.payload, last) != nil {
 			return // it is over, as whoever receives will find out
 		}
 		cs.tellSent(a, m.msg, m.out.sizes())
 	}
-	if cs.closeSent && len(cs.sent) == 0 {
-		_ = a.stream.CloseSend() // the receiver finds out
+	if cs.replay.Ended() && len(sent) == 0 {
+		_ = a.Stream.CloseSend() // the receiver finds out
 	}
 }
 
@@ -344,12 +282,12 @@ func (cs *clientStream) send(msg any, out outMessage) error {
 	size := out.sizes()
 	for {
 		cs.mu.Lock()
-		a, keep := cs.attempt, !cs.committed
+		a, keep := cs.attempt, !cs.replay.Committed()
 		cs.mu.Unlock()
 		if keep {
 			out.payload.Data.Ref()
 		}
-		err := a.stream.Send(out.payload, !cs.desc.ClientStreams)
+		err := a.Stream.Send(out.payload, !cs.desc.ClientStreams)
 		switch {
 		case err == nil && (!keep || cs.keep(a, sentMessage{out, msg})):
 			cs.tellSent(a, msg, size)
@@ -361,7 +299,7 @@ func (cs *clientStream) send(msg any, out outMessage) error {
 			return err
 		}
 		// The connection says that the stream is over, maybe before the stream does.
-		_ = a.stream.Header()
+		_ = a.Stream.Header()
 		if err = a.result().Err(); err == nil || cs.tryAgain(a, err) != nil {
 			out.payload.Data.Free()
 			return io.EOF
@@ -377,13 +315,11 @@ func (cs *clientStream) keep(a *attempt, m sentMessage) bool {
 	if cs.attempt != a {
 		return false
 	}
-	if cs.committed {
+	if cs.replay.Committed() {
 		m.out.payload.Data.Free()
 		return true
 	}
-	cs.sent = append(cs.sent, m)
-	cs.sentBytes += m.out.payload.Data.Len()
-	if cs.sentBytes > cs.info.retryBuffer {
+	if !cs.replay.Keep(m, m.out.payload.Data.Len(), cs.info.retryBuffer) {
 		cs.commitLocked()
 	}
 	return true
@@ -401,9 +337,9 @@ func (cs *clientStream) CloseSend() error {
 	cs.log.HalfClose()
 	for {
 		cs.mu.Lock()
-		a, keep := cs.attempt, !cs.committed
+		a, keep := cs.attempt, !cs.replay.Committed()
 		cs.mu.Unlock()
-		_ = a.stream.CloseSend() // whoever receives finds out
+		_ = a.Stream.CloseSend() // whoever receives finds out
 		if !keep || cs.keepEnd(a) {
 			return nil
 		}
@@ -414,8 +350,11 @@ func (cs *clientStream) CloseSend() error {
 func (cs *clientStream) keepEnd(a *attempt) bool {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
-	cs.closeSent = cs.attempt == a
-	return cs.closeSent
+	if cs.attempt != a {
+		return false
+	}
+	cs.replay.KeepEnd()
+	return true
 }
 
 // RecvMsg implements ClientStream.
@@ -445,7 +384,7 @@ func (cs *clientStream) RecvMsg(m any) error {
 
 // receiveFrom takes the next message of an attempt. io.EOF is its end with success.
 func (cs *clientStream) receiveFrom(a *attempt, m any) error {
-	msg, err := a.stream.Recv()
+	msg, err := a.Stream.Recv()
 	if err != nil {
 		switch st := a.result(); {
 		case st != nil:
@@ -456,21 +395,21 @@ func (cs *clientStream) receiveFrom(a *attempt, m any) error {
 		return io.EOF
 	}
 	if err := cs.decode(a, msg, m); err != nil {
-		a.fail(err)
+		a.Fail(err)
 		return err
 	}
 	if cs.desc.ServerStreams {
 		return nil
 	}
-	return cs.expectEnd(a)
+	return expectEnd(a)
 }
 
 // Header implements ClientStream.
 func (cs *clientStream) Header() (metadata.MD, error) {
 	for {
 		a := cs.current()
-		md := a.stream.Header()
-		if a.stream.GotHeaders() {
+		md := a.Stream.Header()
+		if a.Stream.GotHeaders() {
 			cs.tellIn(a)
 			cs.commit()
 			return md, nil
@@ -487,17 +426,17 @@ func (cs *clientStream) Header() (metadata.MD, error) {
 }
 
 // Trailer implements ClientStream.
-func (cs *clientStream) Trailer() metadata.MD { return cs.current().stream.Trailer() }
+func (cs *clientStream) Trailer() metadata.MD { return cs.current().Stream.Trailer() }
 
 // Context implements ClientStream.
 func (cs *clientStream) Context() context.Context {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
-	if !cs.committed {
+	if !cs.replay.Committed() {
 		cs.commitLocked()
 	}
 	if cs.context == nil {
-		cs.context = &clientContext{cs.attempt.ctx, &cs.writer, cs.attempt.stream.Client().Peer()}
+		cs.context = &clientContext{cs.attempt.ctx, &cs.writer, cs.attempt.Stream.Client().Peer()}
 	}
 	return cs.context
 }

@@ -9,49 +9,55 @@ import (
 // streamList holds the streams that are open, so that closing the channel ends them.
 type streamList struct {
 	mu     sync.Mutex
-	first  *clientStream
+	first  *streamNode
 	closed bool
 }
 
+// streamNode is a stream's place in the list, which is a part of it.
+type streamNode struct {
+	stream     interface{ abort(error) }
+	next, prev *streamNode
+}
+
 // add returns false after cancelAll.
-func (l *streamList) add(cs *clientStream) bool {
+func (l *streamList) add(n *streamNode) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
 		return false
 	}
-	if cs.next = l.first; cs.next != nil {
-		cs.next.prev = cs
+	if n.next = l.first; n.next != nil {
+		n.next.prev = n
 	}
-	l.first = cs
+	l.first = n
 	return true
 }
 
-func (l *streamList) remove(cs *clientStream) {
+func (l *streamList) remove(n *streamNode) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
-	case cs.prev != nil:
-		cs.prev.next = cs.next
-	case l.first == cs:
-		l.first = cs.next
+	case n.prev != nil:
+		n.prev.next = n.next
+	case l.first == n:
+		l.first = n.next
 	}
-	if cs.next != nil {
-		cs.next.prev = cs.prev
+	if n.next != nil {
+		n.next.prev = n.prev
 	}
-	cs.next, cs.prev = nil, nil
+	n.next, n.prev = nil, nil
 }
 
-// cancelAll ends all streams, and lets no other begin.
-func (l *streamList) cancelAll() {
+// cancelAll ends all streams with err, and lets no other begin.
+func (l *streamList) cancelAll(err error) {
 	l.mu.Lock()
 	l.closed = true
-	var all []*clientStream
-	for cs := l.first; cs != nil; cs = cs.next {
-		all = append(all, cs)
+	var all []*streamNode
+	for n := l.first; n != nil; n = n.next {
+		all = append(all, n)
 	}
 	l.mu.Unlock()
-	for _, cs := range all {
-		cs.abort(ErrClientConnClosing)
+	for _, n := range all {
+		n.stream.abort(err)
 	}
 }

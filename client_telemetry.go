@@ -5,7 +5,6 @@ package grpc
 import (
 	"context"
 
-	"google.golang.org/grpc/internal/channel"
 	"google.golang.org/grpc/internal/telemetry"
 )
 
@@ -14,20 +13,6 @@ import (
 type telemetryPlugin struct {
 	client  telemetry.Client
 	channel telemetry.Channel // set once the target is known
-}
-
-func (o *dialOptions) addTelemetry(c telemetry.Client) {
-	p := &telemetryPlugin{client: c}
-	o.plugins = append(o.plugins, p)
-	o.chainUnary = append(o.chainUnary, p.unary)
-	o.chainStream = append(o.chainStream, p.stream)
-}
-
-func (o *dialOptions) settleTelemetry(to *channel.Target) {
-	for _, p := range o.plugins {
-		p.channel = p.client.Channel(to.CanonicalTarget())
-		o.telemetry = append(o.telemetry, p.channel)
-	}
 }
 
 func (p *telemetryPlugin) unary(ctx context.Context, method string, req, reply any, cc *ClientConn, next UnaryInvoker, opts ...CallOption) error {

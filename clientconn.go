@@ -7,10 +7,8 @@ import (
 	"errors"
 
 	"google.golang.org/grpc/connectivity"
-	"google.golang.org/grpc/experimental/footprint"
 	"google.golang.org/grpc/internal/channel"
-	"google.golang.org/grpc/internal/channelz"
-	"google.golang.org/grpc/internal/resolver/scheme"
+	"google.golang.org/grpc/internal/telemetry"
 )
 
 var (
@@ -47,41 +45,34 @@ type ClientConn struct {
 	unwatch func() // ends what recorders were promised; nil without
 }
 
-// NewClient makes a channel for a target, such as "dns:///host:443", "unix:path" or
-// "host:443", which means the first (naming.md). It does not connect: the first RPC
-// does, or Connect.
-//
-// An error says that the target or the options are of no use.
-func NewClient(target string, opts ...DialOption) (conn *ClientConn, err error) {
-	o := newDialOptions(opts)
-	return newChannel(target, scheme.DNS, &o)
+// channelOptions is what a channel keeps of its options. It is not changed once a
+// channel has it: others may have the same one, see shareOptions.
+type channelOptions struct {
+	channel.Options
+
+	userAgent    string // with a space at its end; "": none
+	callOptions  []CallOption
+	compressor   Compressor
+	decompressor Decompressor
+	maxAttempts  int
+	noRetry      bool
+
+	telemetry telemetry.Channels
+	// The interceptors, a UnaryInvoker and a Streamer; nil without.
+	invoker  func(ctx context.Context, method string, req, reply any, cc *ClientConn, opts ...CallOption) error
+	streamer func(ctx context.Context, desc *StreamDesc, cc *ClientConn, method string, opts ...CallOption) (ClientStream, error)
 }
 
-func newChannel(target, defaultScheme string, o *dialOptions) (*ClientConn, error) {
-	if err := o.checkCredentials(); err != nil {
-		return nil, err
+// withDefaults puts the channel's options in front.
+func (cc *ClientConn) withDefaults(opts []CallOption) []CallOption {
+	defaults := cc.opts.callOptions
+	switch {
+	case len(defaults) == 0:
+		return opts
+	case len(opts) == 0:
+		return defaults[:len(defaults):len(defaults)]
 	}
-	to, err := channel.FindTarget(target, scheme.Or(defaultScheme), o.resolvers)
-	if err != nil {
-		return nil, err
-	}
-	if err := to.SettleAuthority(o.authority, o.Creds); err != nil {
-		return nil, err
-	}
-	if err := o.settleProxy(&to); err != nil {
-		return nil, err
-	}
-	if err := o.settleServiceConfig(); err != nil {
-		return nil, err
-	}
-	o.settleTransport()
-	o.settleTelemetry(&to)
-	o.settleInterceptors()
-	cc := &ClientConn{opts: shareOptions(&o.channelOptions)}
-	cc.unwatch = footprint.Register(cc.opts.Transport.StatsHandlers, cc.opts.telemetry.Recorders()...)
-	parent, _ := o.channelz.(*channelz.Node)
-	cc.channel.Init(to, &cc.opts.Options, (*channelOwner)(cc), parent)
-	return cc, nil
+	return append(defaults[:len(defaults):len(defaults)], opts...)
 }
 
 // Target returns the target as it was given.
@@ -122,7 +113,7 @@ func (cc *ClientConn) Close() error {
 	if !cc.channel.Close() {
 		return ErrClientConnClosing
 	}
-	cc.streams.cancelAll()
+	cc.streams.cancelAll(ErrClientConnClosing)
 	if cc.unwatch != nil {
 		cc.unwatch()
 	}

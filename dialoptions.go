@@ -30,23 +30,6 @@ const (
 // defaultBackoff is boxed once.
 var defaultBackoff ibackoff.Strategy = &ibackoff.Default
 
-// channelOptions is what a channel keeps of its options. It is not changed once a
-// channel has it: others may have the same one, see shareOptions.
-type channelOptions struct {
-	channel.Options
-
-	userAgent    string // with a space at its end; "": none
-	callOptions  []CallOption
-	compressor   Compressor
-	decompressor Decompressor
-	maxAttempts  int
-	noRetry      bool
-
-	telemetry telemetry.Channels
-	invoker   UnaryInvoker // the interceptors; nil without
-	streamer  Streamer     // the interceptors; nil without
-}
-
 // dialOptions is what a channel is made from.
 type dialOptions struct {
 	channelOptions
@@ -111,6 +94,13 @@ func (o *dialOptions) take(opt DialOption) {
 	if p, ok := opt.(interface{ ChannelMaxBytesHeld() int64 }); ok {
 		o.Transport.MaxBytesHeld = p.ChannelMaxBytesHeld()
 	}
+}
+
+func (o *dialOptions) addTelemetry(c telemetry.Client) {
+	p := &telemetryPlugin{client: c}
+	o.plugins = append(o.plugins, p)
+	o.chainUnary = append(o.chainUnary, p.unary)
+	o.chainStream = append(o.chainStream, p.stream)
 }
 
 // DialOption says how a [ClientConn] is to be. Options are applied in the order they

@@ -15,6 +15,14 @@ import (
 	"google.golang.org/grpc/internal/transport"
 )
 
+// settleTelemetry has the plugins look at the target, which is known now.
+func (o *dialOptions) settleTelemetry(to *channel.Target) {
+	for _, p := range o.plugins {
+		p.channel = p.client.Channel(to.CanonicalTarget())
+		o.telemetry = append(o.telemetry, p.channel)
+	}
+}
+
 // settleServiceConfig parses the default service config.
 func (o *dialOptions) settleServiceConfig() error {
 	if o.defaultServiceConfig == nil {

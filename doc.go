@@ -19,25 +19,28 @@
 // version.go the version, siblings.go what modules beside this one reach through package
 // internal.
 //
-// The client: clientconn.go is a channel as programs see it, dial.go the older way to
-// begin it, dialoptions.go what can be set, with backoff.go, dialoptions_shared.go what
+// The client: clientconn.go is a channel as programs see it, newclient.go its beginning and
+// dial.go the older one, dialoptions.go what can be set, with backoff.go, dialoptions_shared.go what
 // channels have of that together, service_config.go the names of service configs. What
 // lies between a target and a connection is package internal/channel, for which
 // channel_owner.go does what needs messages. call.go is a unary RPC, client_stream.go a
-// streaming one, with client_context.go for its context and client_streams.go for all
-// that are open, call_options.go what can be set for each; attempt.go is what both
-// consist of, retry.go asks package internal/retry for another one, hedged.go makes
-// several at once as package internal/hedge says, and intercept.go lets the resolver's
-// interceptors in. attempt_observer.go, client_log.go and client_telemetry.go tell of
-// them.
+// streaming one, with client_new_stream.go for its beginning, client_context.go for its
+// context and client_streams.go for all that are open, call_options.go what can be set for
+// each. client_call.go is what both have in common: what the RPC goes by, and the attempts
+// that it consists of (attempt.go), which package internal/channel carries out and package
+// internal/retry asks for. hedged.go makes several at once as package internal/hedge says,
+// and intercept.go lets the resolver's interceptors in. client_watch.go and
+// client_telemetry.go tell of them.
 //
 // The server: server.go is its beginning and server_stop.go its end,
-// server_options.go what can be set, server_conn.go the listeners and
-// connections, with server_connset.go for all that are open, server_router.go what a
-// listener says of their RPCs, server_http.go the calls behind net/http. server_rpc.go
-// finds and runs the handler of an RPC, server_labels.go labels its goroutine, server_observer.go does so where somebody watches,
-// server_stream.go is what a streaming handler talks to, and server_context.go what a
-// handler can do through its context.
+// server_options.go what can be set, server_conn.go its connections, with
+// server_listener.go for where they come from, server_connset.go for all that are open,
+// server_router.go for what a listener says of their RPCs, and server_http.go for the calls
+// behind net/http. server_call.go is an RPC as the transport has it, and server_watch.go
+// tells of it. server_rpc.go finds its method and has it served: in server_unary.go, or in
+// server_stream.go, which a streaming handler talks to; server_message.go is what both need
+// of messages. server_labels.go labels the handler's goroutine, server_handlers.go counts
+// those that run, and server_context.go is what a handler can do through its context.
 //
 // Tests of one file have its name. The others, client_*_test.go and server_*_test.go, are
 // of a whole channel or server and named after what they look at.

@@ -16,7 +16,8 @@ import (
 // (gRFC A6). The caller's goroutine owns it, and alone talks to the race; each attempt has
 // a goroutine of its own for as long as it is under way, and tells of it in events.
 type hedgedCall struct {
-	*unaryCall
+	*clientCall
+	out    outMessage
 	req    any
 	policy *serviceconfig.HedgingPolicy
 
@@ -45,22 +46,17 @@ type legEvent struct {
 	err  error // of a leg that is over; nil for OK
 }
 
-// hedged reports whether the RPC, whose message is there, may be sent more than once at a
-// time. What doesn't fit into the buffer for retries is not.
-func (u *unaryCall) hedged() bool {
-	return u.hedging != nil && u.out.payload.Data.Len() <= u.info.retryBuffer
-}
-
-// runHedged returns how the RPC ended, and the attempt that counts.
-func (u *unaryCall) runHedged(req, reply any) (*attempt, error) {
-	p := hedge.Policy{Attempts: min(u.hedging.MaxAttempts, u.cc.opts.maxAttempts), Delay: u.hedging.HedgingDelay}
+// runHedged makes the attempts of an RPC whose message is out. It returns how the RPC ended,
+// and the attempt that counts.
+func runHedged(r *clientCall, out outMessage, req, reply any) (*attempt, error) {
+	p := hedge.Policy{Attempts: min(r.hedging.MaxAttempts, r.cc.opts.maxAttempts), Delay: r.hedging.HedgingDelay}
 	h := &hedgedCall{
-		unaryCall: u, req: req, policy: u.hedging,
+		clientCall: r, out: out, req: req, policy: r.hedging,
 		race:   hedge.Start(p, time.Now()),
 		events: make(chan legEvent, 2*p.Attempts),
 	}
 	h.send(0)
-	u.logSent(u.out.sizes(), false)
+	r.logSent(out.sizes(), false)
 	var err error
 	for h.winner == nil && err == nil {
 		err = h.step()
@@ -124,7 +120,7 @@ func (h *hedgedCall) due() {
 
 // send begins the attempt that n came before.
 func (h *hedgedCall) send(n int) {
-	l := &leg{clientCall: h.clientCall, out: h.out}
+	l := &leg{clientCall: *h.clientCall, out: h.out}
 	l.retry, l.onCommit = retry.Nth(n), nil
 	l.call.Auth, l.call.Picked = nil, nil
 	l.ctx, l.stop = context.WithCancel(h.ctx)
@@ -166,10 +162,10 @@ func (h *hedgedCall) outcome(l *leg) (hedge.Outcome, time.Duration) {
 		return hedge.Success, 0
 	}
 	var push retry.Pushback
-	if s := l.attempt.stream; s != nil {
+	if s := l.attempt.Stream; s != nil {
 		push = retry.PushbackIn(s.Trailer())
 	}
-	nonFatal := h.policy.NonFatalStatusCodes[status.Code(l.err)] && l.attempt.barred != dropped && h.ctx.Err() == nil
+	nonFatal := h.policy.NonFatalStatusCodes[status.Code(l.err)] && !l.attempt.Dropped() && h.ctx.Err() == nil
 	if nonFatal || push.Never {
 		h.retry.Throttle.Failed()
 	}
@@ -201,7 +197,7 @@ func (l *leg) run(req any, events chan<- legEvent) {
 // unseen reports whether an attempt that failed was nothing to any server's application, so
 // that another takes its place.
 func (l *leg) unseen(err error) bool {
-	if s := l.attempt.stream; s != nil && s.GotHeaders() || l.ctx.Err() != nil {
+	if s := l.attempt.Stream; s != nil && s.GotHeaders() || l.ctx.Err() != nil {
 		return false
 	}
 	return l.judge(l.attempt, err).Retry
@@ -216,10 +212,10 @@ func (l *leg) try(req any, events chan<- legEvent) error {
 		return err
 	}
 	l.tellSent(a, req, size)
-	a.stream.Header()
-	if a.stream.GotHeaders() {
+	a.Stream.Header()
+	if a.Stream.GotHeaders() {
 		events <- legEvent{leg: l}
 	}
-	a.stream.AwaitEnd()
+	a.Stream.AwaitEnd()
 	return a.result().Err()
 }

@@ -13,14 +13,6 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// tellCommit tells the Selector, once, that nothing more is picked for the RPC.
-func (r *clientCall) tellCommit() {
-	if f := r.onCommit; f != nil {
-		r.onCommit = nil
-		f()
-	}
-}
-
 // intercepted is an RPC with an interceptor of its own.
 type intercepted struct {
 	cs     *clientStream
@@ -30,7 +22,7 @@ type intercepted struct {
 }
 
 // intercept begins an RPC through the interceptor that it was given.
-func (cs *clientStream) intercept(choice rpcconfig.Choice) (ClientStream, error) {
+func intercept(cs *clientStream, choice rpcconfig.Choice) (ClientStream, error) {
 	in := &intercepted{cs: cs, choice: choice}
 	rpc := rpcconfig.RPC{Method: cs.call.Method, ClientStreams: cs.desc.ClientStreams, ServerStreams: cs.desc.ServerStreams}
 	st, err := choice.Interceptor.Begin(cs.ctx, rpc, in.next)
@@ -55,18 +47,18 @@ func (in *intercepted) next(ctx context.Context) (rpcconfig.Stream, error) {
 		return nil, errBegunTwice
 	}
 	in.begun = true
-	in.cs.ctx, in.cs.added = ctx, rpcconfig.CredentialsOf(ctx)
+	in.cs.ctx, in.cs.info.identity.Added = ctx, rpcconfig.CredentialsOf(ctx)
 	st, err := in.cs.open(&in.choice.Method)
 	in.open = err == nil
 	return st, err
 }
 
-// intercept is the unary RPC, which was entered, for one with an interceptor of its own: to
-// that it is a stream.
-func (u *unaryCall) intercept(choice rpcconfig.Choice, req, reply any) error {
-	cs := &clientStream{clientCall: u.clientCall}
+// interceptUnary is the unary RPC r, which was entered, for one with an interceptor of its
+// own: to that it is a stream.
+func interceptUnary(r clientCall, choice rpcconfig.Choice, req, reply any) error {
+	cs := &clientStream{clientCall: r}
 	cs.desc = &StreamDesc{}
-	st, err := cs.intercept(choice)
+	st, err := intercept(cs, choice)
 	if err != nil {
 		return err
 	}

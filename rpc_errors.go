@@ -21,3 +21,19 @@ func ErrorDesc(err error) string { return status.Convert(err).Message() }
 //
 // Deprecated: use status.Errorf.
 func Errorf(c codes.Code, format string, a ...any) error { return status.Errorf(c, format, a...) }
+
+// statusOf is what an error of the application means on the wire.
+func statusOf(err error) *status.Status {
+	if st, ok := status.FromError(err); ok {
+		return st
+	}
+	return status.FromContextError(err)
+}
+
+// statusError is err, which is not nil, as an error that has a status.
+func statusError(err error) error {
+	if _, ok := status.FromError(err); ok {
+		return err
+	}
+	return status.FromContextError(err).Err()
+}

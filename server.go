@@ -139,6 +139,14 @@ func (s *Server) addMethod(service, name string, m *method) {
 	s.methods[m.full] = m
 }
 
+// lookUp returns the method of the name, nil if nobody serves it.
+func (s *Server) lookUp(path string) *method {
+	if m := s.methods[path]; m != nil || path == "" || path[0] == '/' {
+		return m
+	}
+	return s.methods["/"+path] // the transport lets it pass only where the environment says so
+}
+
 // GetServiceInfo describes the services that are registered, by their names.
 func (s *Server) GetServiceInfo() map[string]ServiceInfo {
 	s.mu.Lock()

@@ -78,17 +78,6 @@ func (s *Server) stateNow() serverState {
 	return s.state
 }
 
-// served is a listener that Serve was called with, and handshake a connection that is
-// not one of RPCs yet. Their addresses identify them: what they hold is the program's,
-// of a type that need not be comparable.
-type (
-	served struct {
-		lis    net.Listener
-		socket *channelz.Socket
-	}
-	handshake struct{ raw net.Conn }
-)
-
 // addListener returns nil if the server is stopped.
 func (s *Server) addListener(lis net.Listener) *served {
 	s.mu.Lock()
@@ -111,11 +100,6 @@ func (s *Server) removeListener(l *served) {
 	if ours {
 		l.close() // it failed already
 	}
-}
-
-func (l *served) close() {
-	l.socket.Close()
-	_ = l.lis.Close() // of no use any more, whatever Close says
 }
 
 // addHandshake takes a new connection, unless the server is stopped: then it returns nil.

@@ -29,21 +29,19 @@ type serverStream struct {
 	received     bool
 
 	// Owned by the one who sends.
-	compressor   encoding.Compressor
-	sendEncoding string // which compressor is for
+	compressor encoding.Compressor // of the last message; nil: none
 }
 
 // serveStream serves a call of which at least one side streams.
-func (s *Server) serveStream(ctx context.Context, st serverCall, m *method) error {
+func (s *Server) serveStream(ctx context.Context, st servedCall, m *method) error {
 	ss := &serverStream{
-		call:         streamCall{serverCall: st},
+		call:         streamCall{servedCall: st},
 		server:       s,
 		method:       m,
 		codec:        s.codecOf(st),
 		decompressor: s.opts.decompressor,
-		sendEncoding: st.SendCompress(),
+		compressor:   s.compressorFor(st.SendCompress()),
 	}
-	ss.compressor = s.compressorFor(ss.sendEncoding)
 	ss.ctx = handlercontext.Handler{Context: ctx, Values: ss}
 	var err error
 	if s.opts.stream == nil {
@@ -66,7 +64,7 @@ func (s *Server) serveStream(ctx context.Context, st serverCall, m *method) erro
 // message can't be sent or received: the client is told at once, and the handler can't
 // make a success of it.
 type streamCall struct {
-	serverCall
+	servedCall
 
 	mu  sync.Mutex
 	err error // what the call ended with; nil if the handler has yet to say
@@ -81,7 +79,7 @@ func (c *streamCall) fail(err error) error {
 	}
 	c.mu.Unlock()
 	if first {
-		_ = end(c.serverCall, err)
+		_ = end(c.servedCall, err)
 	}
 	return err
 }
@@ -99,7 +97,7 @@ func (c *streamCall) SetTrailer(md metadata.MD) error {
 	if c.err != nil {
 		return nil
 	}
-	return c.serverCall.SetTrailer(md)
+	return c.servedCall.SetTrailer(md)
 }
 
 // Context implements ServerStream.
@@ -130,10 +128,10 @@ func (ss *serverStream) SetTrailer(md metadata.MD) {
 
 // SendMsg implements ServerStream.
 func (ss *serverStream) SendMsg(msg any) error {
-	if name := ss.call.SendCompress(); name != ss.sendEncoding {
-		ss.compressor, ss.sendEncoding = ss.server.compressorFor(name), name
+	if name := ss.call.SendCompress(); ss.compressor == nil || ss.compressor.Name() != name {
+		ss.compressor = ss.server.compressorFor(name)
 	}
-	w := ss.server.writerWith(ss.call.serverCall, ss.codec, ss.compressor)
+	w := ss.server.writerWith(ss.call.servedCall, ss.codec, ss.compressor)
 	out, err := w.write(msg)
 	if err != nil {
 		return ss.call.fail(err)
@@ -142,7 +140,7 @@ func (ss *serverStream) SendMsg(msg any) error {
 	if err := ss.call.Send(out.payload); err != nil {
 		return ss.call.fail(err)
 	}
-	watchOf(ss.call.serverCall).sent(msg, sizes)
+	ss.call.watch.sent(msg, sizes)
 	return nil
 }
 
@@ -167,16 +165,16 @@ func (ss *serverStream) receive(msg any) error {
 		}
 		return err
 	}
-	r := ss.server.reader(ss.call.serverCall, ss.codec)
+	r := ss.server.reader(ss.call.servedCall, ss.codec)
 	r.decompressor = ss.decompressor
-	err = decodeOne(ss.call.serverCall, &r, m, msg)
+	err = decodeOne(ss.call.servedCall, &r, m, msg)
 	ss.decompressor = r.decompressor
 	if err != nil {
 		return err
 	}
 	ss.received = true
 	if single {
-		return noMore(ss.call.serverCall)
+		return noMore(ss.call.servedCall)
 	}
 	return nil
 }
@@ -188,7 +186,7 @@ func (ss *serverStream) ContextValue(key any) (value any, ok bool) {
 	case ctxkey.ServerTransportStream:
 		return &ss.call, true
 	case messageWriterKey:
-		w := ss.server.writer(ss.call.serverCall, ss.codec)
+		w := ss.server.writer(ss.call.servedCall, ss.codec)
 		return &w, true
 	}
 	return nil, false

@@ -54,3 +54,20 @@ type ServiceInfo struct {
 	// Metadata is that of the ServiceDesc.
 	Metadata any
 }
+
+// method is what is registered under one full name: a unary method or a streaming
+// one.
+type method struct {
+	full   string
+	impl   any
+	unary  *MethodDesc
+	stream *StreamDesc
+}
+
+// streams says which sides of the method may send more than one message.
+func (m *method) streams() (client, server bool) {
+	if m.stream == nil {
+		return false, false
+	}
+	return m.stream.ClientStreams, m.stream.ServerStreams
+}

@@ -8,8 +8,11 @@
 //
 //	Channel.BeginRPC   it counts, and wakes a channel that is idle
 //	Channel.Choose     waits for the resolver's first answer; says what the RPC goes by
-//	Channel.Pick       asks the picker, for each attempt, and waits for the next one
-//	Link.Client        the connection; its streams are internal/transport's
+//	Attempt.Pick       asks the picker, for each attempt, and waits for the next one
+//	Attempt.Address    says whom the request is for, and on whose behalf
+//	Attempt.Open       opens a stream of internal/transport's on the connection
+//	Attempt.Judge      asks package internal/retry whether there is another attempt
+//	Attempt.End
 //	Channel.EndRPC
 //
 // # How a connection comes to be
@@ -24,7 +27,8 @@
 // # The files
 //
 // channel.go is the channel's life: idle or not, closed; idle.go decides which. options.go is
-// what it was made with, owner.go who made it. service_config.go parses; config.go and
+// what it was made with, owner.go who made it. attempt.go is one try of an RPC, and
+// attempt_creds.go what that says of itself. service_config.go parses; config.go and
 // selector.go hold what RPCs go by. subchannel_health.go watches a server's health,
 // subchannel_creds.go is whose credentials count, producer.go what lives on a subchannel
 // beside RPCs, metrics.go what is counted of it. status.go says what an error of the control

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/internal/channelz"
 	"google.golang.org/grpc/internal/transport"
 	"google.golang.org/grpc/resolver"
@@ -36,9 +35,6 @@ func (l *Link) Client() *transport.Client { return l.client }
 
 // Node is the link's subchannel in channelz; nil if that is off.
 func (l *Link) Node() *channelz.Node { return l.sub.node }
-
-// Bundled returns the credentials of RPCs that come with the transport's; nil for none.
-func (l *Link) Bundled() credentials.PerRPCCredentials { return l.sub.bundled() }
 
 // connected notes that the connection is made. It may be lost already.
 func (l *Link) connected(c *transport.Client) {

@@ -80,18 +80,12 @@ func (g *pickerGate) changed(t *pickerTurn) <-chan struct{} {
 	return t.next
 }
 
-// Picked is where an attempt goes.
-type Picked struct {
-	Link    *Link
-	Result  balancer.PickResult
-	Delayed bool // it had to wait
-	Dropped bool // the balancer has said with what status the RPC is to end
-}
-
-// Pick waits until the balancer gives the RPC a subchannel that is ready; without
-// waitForReady it fails where the balancer has none to give. An error is a status.
-func (ch *Channel) Pick(info balancer.PickInfo, waitForReady bool) (Picked, error) {
-	return ch.picks.pick(info, waitForReady)
+// picked is where an attempt goes.
+type picked struct {
+	link    *Link
+	result  balancer.PickResult
+	delayed bool // it had to wait
+	dropped bool // the balancer has said with what status the RPC is to end
 }
 
 // Closed says that RPCs don't get past the picker any more.
@@ -123,9 +117,9 @@ func (ch *Channel) Pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// pick waits until the balancer gives the RPC a subchannel that is ready. An error is a
-// status.
-func (g *pickerGate) pick(info balancer.PickInfo, wait bool) (p Picked, err error) {
+// pick waits until the balancer gives the RPC a subchannel that is ready; if it is not to
+// wait for that, it fails where the balancer has none to give. An error is a status.
+func (g *pickerGate) pick(info balancer.PickInfo, wait bool) (p picked, err error) {
 	var last error // why a picker made the RPC wait
 	for {
 		turn := g.turn()
@@ -137,20 +131,20 @@ func (g *pickerGate) pick(info balancer.PickInfo, wait bool) (p Picked, err erro
 			switch {
 			case err == nil:
 				if l := readyLink(result); l != nil {
-					p.Link, p.Result = l, result
+					p.link, p.result = l, result
 					return p, nil
 				}
 				// The subchannel has just been lost: another picker is on its way.
 			case err == balancer.ErrNoSubConnAvailable: // what wraps it says more: it is a failure
 			default:
 				var final error
-				if p.Dropped, final = pickError(err, wait); final != nil {
+				if p.dropped, final = pickError(err, wait); final != nil {
 					return p, final
 				}
 				last = err
 			}
 		}
-		p.Delayed = true
+		p.delayed = true
 		select {
 		case <-g.changed(turn):
 		case <-info.Ctx.Done():

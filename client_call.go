@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package grpc
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/internal/binarylog"
+	"google.golang.org/grpc/internal/channel"
+	"google.golang.org/grpc/internal/ctxkey"
+	"google.golang.org/grpc/internal/retry"
+	"google.golang.org/grpc/internal/rpcconfig"
+	"google.golang.org/grpc/internal/serviceconfig"
+	"google.golang.org/grpc/internal/telemetry"
+	"google.golang.org/grpc/internal/transport"
+	"google.golang.org/grpc/status"
+)
+
+// clientCall is what all attempts of an RPC have in common.
+type clientCall struct {
+	cc     *ClientConn
+	ctx    context.Context // with the deadline of the service config
+	cancel context.CancelFunc
+	desc   *StreamDesc
+	opts   []CallOption
+	fixed  *channel.Link // the connection of an RPC that must use this one; not retried
+
+	info   callInfo
+	writer messageWriter
+	retry  retry.State
+	// hedging is how a unary RPC may be sent several times at once; nil for others.
+	hedging *serviceconfig.HedgingPolicy
+	clientWatch
+
+	call     transport.Call // of the present attempt
+	onCommit func()         // the Selector's, who has yet to hear; nil for none
+	waited   bool           // for the resolver's first answer
+	began    bool           // it keeps the channel from going idle
+	again    retry.Verdict  // why there is another attempt; zero in the first
+}
+
+// enter counts the RPC, and finds out what it goes by. The error is a status. In any case
+// finish must follow.
+func (r *clientCall) enter(ctx context.Context, cc *ClientConn, method string, opts []CallOption) (rpcconfig.Choice, error) {
+	r.cc, r.ctx, r.opts = cc, ctx, opts
+	r.stats = cc.opts.Transport.StatsHandlers
+	r.info.reset()
+	r.call.Method = method
+	if r.fixed == nil {
+		cc.channel.Node().CallStarted()
+	}
+	if err := ctx.Err(); err != nil {
+		return rpcconfig.Choice{}, status.FromContextError(err).Err()
+	}
+	if err := r.call.Check(ctx); err != nil || r.fixed != nil {
+		return rpcconfig.Choice{}, err
+	}
+	cc.channel.BeginRPC()
+	r.began = true
+	c, err := cc.channel.Choose(r.ctx, method)
+	r.waited, r.retry.Throttle = c.Waited, c.Throttle
+	if c.Context != nil {
+		r.ctx = c.Context
+	}
+	r.onCommit = c.Committed
+	return c.Choice, err
+}
+
+// begin settles what the options and the config say. The error is a status.
+func (r *clientCall) begin(config *serviceconfig.MethodConfig) error {
+	if config.WaitForReady != nil {
+		r.info.waitForReady = *config.WaitForReady
+	}
+	for _, o := range r.opts {
+		if err := o.before(&r.info); err != nil {
+			return channel.AsStatus(err)
+		}
+		if a, ok := o.(acceptOption); ok {
+			if err := r.info.applyAccept(a); err != nil {
+				return channel.AsStatus(err)
+			}
+		}
+	}
+	if config.RetryPolicy != nil && !r.cc.opts.noRetry {
+		r.retry.Policy = config.RetryPolicy
+		r.retry.Attempts = min(config.RetryPolicy.MaxAttempts, r.cc.opts.maxAttempts)
+	}
+	if !r.cc.opts.noRetry {
+		r.hedging = config.HedgingPolicy
+	}
+	if t := config.Timeout; t != nil && *t >= 0 {
+		r.ctx, r.cancel = context.WithTimeout(r.ctx, *t)
+	}
+	if err := r.settle(config); err != nil {
+		return err
+	}
+	if r.fixed == nil {
+		r.beginLog()
+	}
+	return nil
+}
+
+// beginLog begins the binary log of the RPC, if its method is logged.
+func (r *clientCall) beginLog() {
+	r.log = binarylog.NewCall(binarylog.Client, r.call.Method)
+	if r.log == nil {
+		return
+	}
+	r.writer.keep = true
+	h := binarylog.ClientHeader{
+		Method:    r.call.Method,
+		Authority: r.cc.channel.Authority(),
+		Metadata:  ctxkey.OutgoingFrom(r.ctx).CopyMD(),
+	}
+	if name := r.info.identity.Authority; name != "" {
+		h.Authority = name
+	}
+	r.logBegin(r.ctx, h)
+}
+
+// settle fills in the writer and what is the same in all requests.
+func (r *clientCall) settle(config *MethodConfig) error {
+	if err := r.info.settle(); err != nil {
+		return err
+	}
+	r.writer = messageWriter{
+		codec: r.info.codec,
+		max:   sizeLimit(config.MaxReqSize, r.info.maxSend, defaultMaxSendSize),
+		pool:  r.cc.opts.Transport.BufferPool,
+	}
+	r.call.MaxRecvMsgSize = sizeLimit(config.MaxRespSize, r.info.maxRecv, defaultMaxReceiveSize)
+	r.call.ContentSubtype = r.info.subtype
+	r.call.AcceptCompressors = r.info.acceptEncoding()
+	switch name := r.info.compressor; name {
+	case "":
+		if c := r.cc.opts.compressor; c != nil {
+			r.writer.compressor = compressorFrom(c)
+			r.call.SendCompressor = c.Type()
+			r.call.AcceptCompressors = r.info.acceptToo(c.Type())
+		}
+	case encoding.Identity:
+		r.call.SendCompressor = name
+		r.call.AcceptCompressors = r.info.acceptToo(name)
+	default:
+		if r.writer.compressor = encoding.GetCompressor(name); r.writer.compressor == nil {
+			return status.Errorf(codes.Internal, "grpc: Compressor is not installed for requested grpc-encoding %q", name)
+		}
+		r.call.SendCompressor = name
+	}
+	return nil
+}
+
+// sizeLimit is the smaller of what the service config and the program say.
+func sizeLimit(config *int, option, def int) int {
+	switch {
+	case config == nil && option < 0:
+		return def
+	case config == nil:
+		return option
+	case option < 0:
+		return *config
+	}
+	return min(*config, option)
+}
+
+// finish ends the RPC, whose result err is; a is its last attempt, or nil.
+func (r *clientCall) finish(a *attempt, err error) {
+	if err == nil {
+		r.retry.Throttle.Succeeded()
+	}
+	r.logEnd(r.ctx, a, err)
+	r.tellCommit()
+	var last *channel.Attempt
+	if a != nil {
+		last = &a.Attempt
+	}
+	for _, o := range r.opts {
+		o.after(&r.info, last)
+	}
+	for _, f := range r.info.onFinish {
+		f(err)
+	}
+	if r.fixed == nil {
+		r.cc.channel.Node().CallEnded(err)
+	}
+	if r.began {
+		r.cc.channel.EndRPC()
+	}
+	if r.cancel != nil {
+		r.cancel()
+	}
+}
+
+// tellCommit tells the Selector, once, that nothing more is picked for the RPC.
+func (r *clientCall) tellCommit() {
+	if f := r.onCommit; f != nil {
+		r.onCommit = nil
+		f()
+	}
+}
+
+// start picks a connection for a, which is new, and sends the beginning of the RPC. The
+// payload is the transport's from then on, in any case. The error is a status.
+func (r *clientCall) start(a *attempt, first *transport.Payload, last bool) error {
+	a.ctx = r.ctx
+	if len(r.stats) > 0 || len(r.cc.opts.telemetry) > 0 {
+		r.tellBegin(a, r.attemptInfo())
+	}
+	err := r.pick(a)
+	if err == nil {
+		err = a.Address(a.ctx, &r.call, &r.info.identity)
+	}
+	if err != nil {
+		if first != nil {
+			first.Data.Free()
+		}
+		return err
+	}
+	r.call.PreviousAttempts = r.retry.Made()
+	if err := a.Open(a.ctx, &r.call, first, last); err != nil {
+		return err
+	}
+	r.tellOutHeader(a, &r.call, r.cc.opts.Transport.UserAgent)
+	return nil
+}
+
+func (r *clientCall) attemptInfo() attemptInfo {
+	return attemptInfo{
+		AttemptInfo: telemetry.AttemptInfo{
+			Method:      r.call.Method,
+			Previous:    r.retry.Made(),
+			Transparent: r.again.Transparent,
+			Resolved:    r.waited && !r.again.Retry,
+		},
+		plugins:  r.cc.opts.telemetry,
+		desc:     r.desc,
+		failFast: !r.info.waitForReady,
+	}
+}
+
+// pick picks the connection, if it is not given.
+func (r *clientCall) pick(a *attempt) error {
+	if r.fixed != nil {
+		return a.Use(a.ctx, r.fixed)
+	}
+	delayed, err := a.Pick(a.ctx, &r.cc.channel, &r.call, r.info.waitForReady)
+	if err == nil && delayed {
+		r.tellPicked(a)
+	}
+	return err
+}
+
+// judge decides whether there is another attempt after a, which failed with err.
+func (r *clientCall) judge(a *attempt, err error) retry.Verdict {
+	if r.fixed != nil {
+		return retry.Verdict{}
+	}
+	r.again = a.Judge(r.ctx, &r.retry, err)
+	return r.again
+}
+
+// end is called once or more often for each attempt that was begun.
+func (r *clientCall) end(a *attempt, err error) {
+	if a.Ended() {
+		return
+	}
+	r.tellResponse(a)
+	a.End(err)
+	r.tellEnd(a, err)
+}
+
+// receive takes the one response of an attempt, which is there, and its status.
+func (r *clientCall) receive(a *attempt, reply any) error {
+	m, err := a.Stream.Recv()
+	if errors.Is(err, io.EOF) {
+		if st := a.result(); st != nil {
+			return st.Err()
+		}
+		return errNoReply
+	}
+	if err := r.decode(a, m, reply); err != nil {
+		a.Fail(err)
+		return err
+	}
+	return expectEnd(a)
+}
+
+// decode takes over a message and decodes it.
+func (r *clientCall) decode(a *attempt, m transport.Message, msg any) error {
+	if a.reader.codec == nil {
+		a.reader = messageReader{
+			codec:    r.info.codec,
+			encoding: a.Stream.RecvCompress(),
+			max:      r.call.MaxRecvMsgSize,
+			pool:     r.writer.pool,
+			keep:     r.log != nil,
+		}
+		if d := r.cc.opts.decompressor; d != nil {
+			a.reader.decompressor = decompressorFrom(d)
+		}
+	}
+	wire := m.Len
+	length, err := a.reader.read(m, msg)
+	if err != nil {
+		return err
+	}
+	r.tellReceived(a, msg, messageSizes{length: length, wire: wire, plain: a.reader.plain})
+	a.gotMessage = true
+	return nil
+}
+
+var (
+	errNoReply = status.Error(codes.Internal, "cardinality violation: received no response message from non-server-streaming RPC")
+	errTwoMany = status.Error(codes.Internal, "cardinality violation: expected <EOF> for non server-streaming RPCs, but received another message")
+)
+
+// expectEnd waits for the end of an RPC whose only response was taken.
+func expectEnd(a *attempt) error {
+	m, err := a.Stream.Recv()
+	if err == nil {
+		m.Data.Free()
+		a.Fail(errTwoMany)
+		return errTwoMany
+	}
+	return a.result().Err()
+}

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package grpc
+
+import (
+	"context"
+	"net"
+	"time"
+
+	"google.golang.org/grpc/internal/binarylog"
+	"google.golang.org/grpc/internal/telemetry"
+	"google.golang.org/grpc/internal/transport"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/stats"
+	"google.golang.org/grpc/status"
+)
+
+// clientWatch is who watches an RPC: plugins of telemetry and the channel's stats handlers,
+// which hear of each attempt, and the binary log, which hears of the RPC. The methods are
+// called whether there is somebody or not, and each costs a comparison where there is nobody.
+type clientWatch struct {
+	stats statsHandlers
+	log   *binarylog.Call // nil: none
+}
+
+// attemptInfo says what is tried, how, and to which plugins.
+type attemptInfo struct {
+	telemetry.AttemptInfo
+	plugins  telemetry.Channels
+	desc     *StreamDesc // nil: unary
+	failFast bool
+}
+
+// observed says that stats handlers or the binary log want to know.
+func (w *clientWatch) observed() bool { return len(w.stats) > 0 || w.log != nil }
+
+// tellBegin may add to the attempt's context.
+func (w *clientWatch) tellBegin(a *attempt, info attemptInfo) {
+	if len(w.stats) > 0 {
+		a.ctx = w.stats.tag(a.ctx, &stats.RPCTagInfo{
+			FullMethodName:      info.Method,
+			FailFast:            info.failFast,
+			NameResolutionDelay: info.Resolved,
+		})
+		a.begun = time.Now()
+		w.stats.emit(a.ctx, &stats.Begin{
+			Client:                    true,
+			BeginTime:                 a.begun,
+			FailFast:                  info.failFast,
+			IsClientStream:            info.desc != nil && info.desc.ClientStreams,
+			IsServerStream:            info.desc != nil && info.desc.ServerStreams,
+			IsTransparentRetryAttempt: info.Transparent,
+		})
+	}
+	if len(info.plugins) > 0 {
+		a.ctx, a.seen = info.plugins.BeginAttempt(a.ctx, info.AttemptInfo)
+	}
+}
+
+// tellPicked is for an attempt that had to wait for its connection.
+func (w *clientWatch) tellPicked(a *attempt) {
+	if len(w.stats) > 0 {
+		w.stats.emit(a.ctx, &stats.DelayedPickComplete{})
+	}
+	if a.seen != nil {
+		a.seen.Picked()
+	}
+}
+
+func (w *clientWatch) tellOutHeader(a *attempt, call *transport.Call, userAgent string) {
+	if len(w.stats) == 0 {
+		return
+	}
+	peer := a.Link.Client().Peer()
+	w.stats.emit(a.ctx, &stats.OutHeader{
+		Client:      true,
+		Compression: call.SendCompressor,
+		Header:      call.Sent(a.ctx, userAgent),
+		FullMethod:  call.Method,
+		RemoteAddr:  peer.Addr,
+		LocalAddr:   peer.LocalAddr,
+		Authority:   a.Authority(call),
+	})
+}
+
+// tellSent reports a message that was handed to the connection. The log is told by logSent.
+func (w *clientWatch) tellSent(a *attempt, msg any, n messageSizes) {
+	if a.seen != nil {
+		a.seen.Sent(n.message())
+	}
+	if len(w.stats) > 0 {
+		e := outPayload(msg, n)
+		e.Client = true
+		w.stats.emit(a.ctx, &e)
+	}
+}
+
+// tellReceived reports a message that was decoded.
+func (w *clientWatch) tellReceived(a *attempt, msg any, n messageSizes) {
+	if a.seen != nil {
+		a.seen.Received(n.message())
+	}
+	if !w.observed() {
+		return
+	}
+	w.tellIn(a)
+	w.log.Message(binarylog.Server, n.plain)
+	if len(w.stats) > 0 {
+		e := inPayload(msg, n)
+		e.Client = true
+		w.stats.emit(a.ctx, &e)
+	}
+}
+
+// tellIn reports the response headers, once, if they are there.
+func (w *clientWatch) tellIn(a *attempt) {
+	if !w.observed() || !a.Stream.GotHeaders() || a.headerTold.Swap(true) {
+		return
+	}
+	md := a.Stream.Header()
+	w.log.ServerHeader(md, a.Stream.Client().Peer().Addr)
+	if len(w.stats) > 0 {
+		w.stats.emit(a.ctx, &stats.InHeader{
+			Client:      true,
+			WireLength:  a.Stream.HeaderWireLength(),
+			Compression: a.Stream.RecvCompress(),
+			Header:      md,
+		})
+	}
+}
+
+// tellResponse reports what of the response is not told yet.
+func (w *clientWatch) tellResponse(a *attempt) {
+	if a.Stream == nil || len(w.stats) == 0 {
+		return
+	}
+	w.tellIn(a)
+	if n := a.Stream.TrailerWireLength(); n > 0 {
+		w.stats.emit(a.ctx, &stats.InTrailer{Client: true, WireLength: n, Trailer: a.Stream.Trailer()})
+	}
+}
+
+func (w *clientWatch) tellEnd(a *attempt, err error) {
+	if len(w.stats) > 0 {
+		e := &stats.End{Client: true, BeginTime: a.begun, EndTime: time.Now(), Error: err}
+		if a.Stream != nil {
+			//lint:ignore SA1019 handlers still read it
+			e.Trailer = a.Stream.Trailer()
+		}
+		w.stats.emit(a.ctx, e)
+	}
+	if a.seen == nil {
+		return
+	}
+	var response telemetry.Response
+	if a.Stream != nil {
+		response = a.Stream
+	}
+	a.seen.End(err, response)
+}
+
+// logBegin begins the binary log of the RPC (gRFC A16), if its method is logged. What is
+// logged is the RPC, not its attempts. h lacks the time that ctx leaves.
+func (w *clientWatch) logBegin(ctx context.Context, h binarylog.ClientHeader) {
+	if deadline, ok := ctx.Deadline(); ok {
+		h.Timeout = time.Until(deadline)
+	}
+	w.log.ClientHeader(h)
+}
+
+// logSent logs a message when it is sent for the first time, and the end of what is sent
+// if that was the last.
+func (w *clientWatch) logSent(n messageSizes, last bool) {
+	if w.log == nil {
+		return
+	}
+	w.log.Message(binarylog.Client, n.plain)
+	if last {
+		w.log.HalfClose()
+	}
+}
+
+// logEnd logs how the RPC ended: by the server's trailers, or because it was given up, as
+// the end of ctx tells. The attempt may be nil.
+func (w *clientWatch) logEnd(ctx context.Context, a *attempt, err error) {
+	if w.log == nil {
+		return
+	}
+	var (
+		peer    net.Addr
+		trailer metadata.MD
+	)
+	if a != nil && a.Stream != nil {
+		w.tellIn(a)
+		peer, trailer = a.Stream.Client().Peer().Addr, a.Stream.Trailer()
+	}
+	if (trailer == nil || !a.Stream.GotTrailers()) && ctx.Err() != nil {
+		w.log.Cancel()
+		return
+	}
+	w.log.Trailer(status.Convert(err), trailer, peer)
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package retry
+
+// Replay is what an RPC has sent for as long as it may have to be sent again, to another
+// attempt: until the RPC is committed to one. M is a message, with whatever it holds: who
+// calls gives that up.
+//
+// The zero value has sent nothing.
+type Replay[M any] struct {
+	sent      []M
+	bytes     int
+	ended     bool
+	committed bool
+}
+
+// Committed says that nothing is kept any more.
+func (r *Replay[M]) Committed() bool { return r.committed }
+
+// Keep keeps a message of n bytes. It returns false if all that is kept is more than limit
+// bytes by now: the RPC is to be committed.
+func (r *Replay[M]) Keep(m M, n, limit int) bool {
+	r.sent = append(r.sent, m)
+	r.bytes += n
+	return r.bytes <= limit
+}
+
+// KeepEnd notes that the end was sent, after all that is kept.
+func (r *Replay[M]) KeepEnd() { r.ended = true }
+
+// Ended says that the end was sent.
+func (r *Replay[M]) Ended() bool { return r.ended }
+
+// Sent are the messages that are kept, in their order.
+func (r *Replay[M]) Sent() []M { return r.sent }
+
+// Commit keeps nothing from now on. It returns what was kept, for its holder to give up.
+func (r *Replay[M]) Commit() []M {
+	sent := r.sent
+	r.sent, r.committed = nil, true
+	return sent
+}

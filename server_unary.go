@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package grpc
+
+import "context"
+
+// serveUnary serves a call of one request and one reply.
+func (s *Server) serveUnary(ctx context.Context, st servedCall, m *method) error {
+	codec := s.codecOf(st)
+	decode := func(msg any) error { return s.receiveOne(st, codec, msg) }
+	reply, err := m.unary.Handler(m.impl, ctx, decode, s.opts.unary)
+	if err != nil {
+		return end(st, err)
+	}
+	w := s.writer(st, codec)
+	out, err := w.write(reply)
+	if err != nil {
+		return end(st, err)
+	}
+	sizes := out.sizes()
+	if err := st.Reply(out.payload); err != nil {
+		return err
+	}
+	st.watch.replied(reply, sizes)
+	return nil
+}

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package grpc
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/internal/binarylog"
+	handlercontext "google.golang.org/grpc/internal/context"
+	"google.golang.org/grpc/internal/ctxkey"
+	"google.golang.org/grpc/internal/telemetry"
+	"google.golang.org/grpc/internal/transport"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/stats"
+	"google.golang.org/grpc/status"
+)
+
+// servedCall is a call and who watches it, who is told what the transport sees of the call.
+// Of messages the transport has bytes: of those tells who has decoded or encoded them.
+type servedCall struct {
+	serverCall
+	watch *serverWatch // nil: nobody
+}
+
+// Recv receives a message.
+func (c servedCall) Recv() (transport.Message, error) {
+	m, err := c.serverCall.Recv()
+	if err != nil {
+		c.watch.noMessage(err)
+	}
+	return m, err
+}
+
+// SendHeader implements ServerTransportStream.
+func (c servedCall) SendHeader(md metadata.MD) error {
+	c.watch.introduce()
+	err := c.serverCall.SendHeader(md)
+	c.watch.sentHeader()
+	return err
+}
+
+// Send sends a message.
+func (c servedCall) Send(p transport.Payload) error {
+	c.watch.introduce()
+	err := c.serverCall.Send(p)
+	c.watch.sentHeader()
+	return err
+}
+
+// Reply sends the one message of a unary call and ends it.
+func (c servedCall) Reply(p transport.Payload) error {
+	c.watch.introduce()
+	return c.serverCall.Reply(p)
+}
+
+// Finish ends the call with st; nil stands for OK.
+func (c servedCall) Finish(st *status.Status) error {
+	c.watch.finishing()
+	err := c.serverCall.Finish(st)
+	c.watch.finished(st, err)
+	return err
+}
+
+// serverWatch is what has been told of an RPC to who watches it: plugins of telemetry, the
+// server's stats handlers and the binary log. They hear of InHeader, Begin, the messages,
+// OutHeader before the first that goes out, OutTrailer and End, as these happen.
+//
+// A nil one is nobody's: the methods that servedCall uses do nothing then.
+type serverWatch struct {
+	call       servedCall // which has the watch; its context has the call
+	handlers   statsHandlers
+	seen       telemetry.Served // nil: no plugin looks at it
+	log        *binarylog.Call  // nil: none
+	ctx        handlercontext.Handler
+	begun      time.Time // when Begin was told; zero if it was not
+	headerTold atomic.Bool
+	unary      bool
+	halfClosed bool        // told; owned by the one who receives
+	cancelTold atomic.Bool // to the log
+	introduced sync.Once   // the plugins' metadata is set
+}
+
+// watch begins to tell of an RPC, if anybody wants to know. The RPC goes on with the call
+// and the context that it returns. Of methods that nobody serves, which are nil, neither
+// Begin nor End is told.
+func (s *Server) watch(ctx context.Context, st serverCall, m *method) (servedCall, context.Context) {
+	log := binarylog.NewCall(binarylog.Server, st.Method())
+	if len(s.opts.stats) == 0 && len(s.opts.telemetry) == 0 && log == nil {
+		return servedCall{st, nil}, ctx
+	}
+	w := &serverWatch{handlers: s.opts.stats, log: log, unary: m != nil && m.unary != nil}
+	w.call = servedCall{st, w}
+	if len(s.opts.telemetry) > 0 {
+		ctx, w.seen = s.opts.telemetry.BeginServed(ctx, telemetry.ServedInfo{Method: st.Method(), Registered: s.lookUp(st.Method()) != nil})
+	}
+	if len(w.handlers) > 0 {
+		ctx = w.handlers.tag(ctx, &stats.RPCTagInfo{FullMethodName: st.Method()})
+	}
+	w.ctx = handlercontext.Handler{Context: ctx, Values: w}
+	w.begin(m)
+	return w.call, &w.ctx
+}
+
+// ContextValue implements context.Valuer: what a handler says through its context, it says
+// to the call that is watched.
+func (w *serverWatch) ContextValue(key any) (value any, ok bool) {
+	if _, ok := key.(ctxkey.ServerTransportStream); ok {
+		return &w.call, true
+	}
+	return nil, false
+}
+
+// logged says that stats handlers or the binary log want to know.
+func (w *serverWatch) logged() bool { return len(w.handlers) > 0 || w.log != nil }
+
+func (w *serverWatch) begin(m *method) {
+	if !w.logged() {
+		return
+	}
+	st := w.call.serverCall
+	p := st.Peer()
+	in := &stats.InHeader{
+		WireLength:  st.HeaderWireLength(),
+		Compression: st.RecvCompress(),
+		Header:      st.IncomingHeader(),
+		FullMethod:  st.Method(),
+		RemoteAddr:  p.Addr,
+		LocalAddr:   p.LocalAddr,
+	}
+	w.handlers.emit(&w.ctx, in)
+	if w.log != nil {
+		h := binarylog.ClientHeader{
+			Method: in.FullMethod, Metadata: in.Header, Peer: p.Addr, Authority: transport.AuthorityIn(in.Header),
+		}
+		if d, ok := w.ctx.Deadline(); ok {
+			h.Timeout = time.Until(d)
+		}
+		w.log.ClientHeader(h)
+	}
+	if m == nil {
+		return
+	}
+	w.begun = time.Now()
+	e := &stats.Begin{BeginTime: w.begun}
+	e.IsClientStream, e.IsServerStream = m.streams()
+	w.handlers.emit(&w.ctx, e)
+}
+
+// end is called when the RPC is over, and nothing is told of it after.
+func (w *serverWatch) end(err error) {
+	if w == nil {
+		return
+	}
+	if err != nil {
+		err = statusError(err)
+	}
+	if w.seen != nil {
+		w.seen.End(err)
+	}
+	if len(w.handlers) > 0 && !w.begun.IsZero() {
+		w.handlers.emit(&w.ctx, &stats.End{BeginTime: w.begun, EndTime: time.Now(), Error: err})
+	}
+}
+
+// keepsPlain says that a binary log wants the RPC's messages.
+func (w *serverWatch) keepsPlain() bool { return w != nil && w.log != nil }
+
+// noMessage is called when the next message was asked for, and err came instead.
+func (w *serverWatch) noMessage(err error) {
+	switch {
+	case w == nil:
+	case errors.Is(err, io.EOF):
+		if !w.halfClosed && !w.unary { // that a unary RPC has one message goes without saying
+			w.halfClosed = true
+			w.log.HalfClose()
+		}
+	case status.Code(err) == codes.Canceled:
+		w.canceled()
+	}
+}
+
+func (w *serverWatch) canceled() {
+	if !w.cancelTold.Swap(true) {
+		w.log.Cancel()
+	}
+}
+
+// received is called with each message that was received, decoded.
+func (w *serverWatch) received(msg any, n messageSizes) {
+	if w == nil {
+		return
+	}
+	if w.log != nil {
+		w.log.Message(binarylog.Client, n.plain)
+	}
+	if w.seen != nil {
+		w.seen.Received(n.message())
+	}
+	if len(w.handlers) > 0 {
+		e := inPayload(msg, n)
+		w.handlers.emit(&w.ctx, &e)
+	}
+}
+
+// sent is called with each message that was sent.
+func (w *serverWatch) sent(msg any, n messageSizes) {
+	if w == nil {
+		return
+	}
+	if w.log != nil {
+		w.log.Message(binarylog.Server, n.plain)
+	}
+	if w.seen != nil {
+		w.seen.Sent(n.message())
+	}
+	if len(w.handlers) > 0 {
+		e := outPayload(msg, n)
+		w.handlers.emit(&w.ctx, &e)
+	}
+}
+
+// replied is called when a reply was sent in one piece.
+func (w *serverWatch) replied(msg any, n messageSizes) {
+	if w == nil {
+		return
+	}
+	w.sentHeader()
+	w.sent(msg, n)
+	w.sentTrailer(nil)
+}
+
+// sentHeader is called when response headers have been sent, or may have.
+func (w *serverWatch) sentHeader() {
+	if w == nil || !w.logged() || !w.call.HeaderSent() || w.headerTold.Swap(true) {
+		return
+	}
+	md := w.call.Headers().Copy()
+	w.log.ServerHeader(md, nil)
+	w.handlers.emit(&w.ctx, &stats.OutHeader{Compression: w.call.SendCompress(), Header: md})
+}
+
+func (w *serverWatch) sentTrailer(st *status.Status) {
+	if !w.logged() {
+		return
+	}
+	md := w.call.Trailers().Copy()
+	w.log.Trailer(st, md, nil)
+	w.handlers.emit(&w.ctx, &stats.OutTrailer{Trailer: md})
+}
+
+// introduce is called before headers may be sent: the plugins' metadata goes with them.
+func (w *serverWatch) introduce() {
+	if w != nil && w.seen != nil {
+		w.introduceBy(w.call.SetHeader)
+	}
+}
+
+func (w *serverWatch) introduceBy(set func(metadata.MD) error) {
+	w.introduced.Do(func() {
+		if kv := w.seen.Metadata(); len(kv) > 0 {
+			_ = set(metadata.Pairs(kv...)) // if it is too late, the other side has not asked for it
+		}
+	})
+}
+
+// finishing is called before the RPC's status is sent: the plugins' metadata goes with the
+// headers, or with the trailers if there are none.
+func (w *serverWatch) finishing() {
+	if w == nil {
+		return
+	}
+	switch {
+	case w.seen == nil:
+	case w.call.HeaderSent() || len(w.call.Headers()) > 0:
+		w.introduceBy(w.call.SetHeader)
+	default:
+		w.introduceBy(w.call.SetTrailer)
+	}
+	if errors.Is(w.ctx.Err(), context.Canceled) {
+		w.canceled()
+	}
+	w.cancelTold.Store(true) // a receive that is still under way is cut off by the end, not by the client
+}
+
+// finished is called when the RPC's status has been sent, or could not be, which err says.
+func (w *serverWatch) finished(st *status.Status, err error) {
+	if w == nil {
+		return
+	}
+	w.sentHeader()
+	if err == nil {
+		w.sentTrailer(st)
+	}
+}
