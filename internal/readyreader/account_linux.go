@@ -5,6 +5,8 @@
 package readyreader
 
 import (
+	"sync"
+	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -25,4 +27,50 @@ func received(fd uintptr) (n uint64, open bool) {
 		return 0, false
 	}
 	return info.Bytes_received, info.State == unix.BPF_TCP_ESTABLISHED
+}
+
+// census is one look at a socket.
+type census struct {
+	received uint64 // bytes, read or not
+	unread   uint64 // no fewer of them than there were when received was counted
+	open     bool   // in both directions, and counted
+}
+
+func (c *census) take(fd uintptr) {
+	c.received, c.open = received(fd)
+	var n int32
+	_, _, errno := unix.Syscall(unix.SYS_IOCTL, fd, unix.SIOCINQ, uintptr(unsafe.Pointer(&n)))
+	c.unread = uint64(max(n, 0))
+	if _, still := received(fd); errno != 0 || !still {
+		c.open = false // what ends a connection may drop what was not read
+	}
+}
+
+// look is a census as what a RawConn calls: bound once, as a closure each time would
+// allocate.
+type look struct {
+	census
+	whole, part func(fd uintptr)
+}
+
+var looks = sync.Pool{New: func() any {
+	l := new(look)
+	l.whole = l.take
+	l.part = func(fd uintptr) { l.received, l.open = received(fd) }
+	return l
+}}
+
+// count takes a census of a socket, of which not all may be needed.
+func count(rc syscall.RawConn, whole bool) (c census) {
+	l := looks.Get().(*look)
+	l.census = census{}
+	f := l.part
+	if whole {
+		f = l.whole
+	}
+	if err := rc.Control(f); err == nil {
+		c = l.census
+	}
+	looks.Put(l)
+	return c
 }

@@ -37,6 +37,7 @@ func wrapHeaded(t *testing.T) (*wrapped, net.Conn) {
 
 // A wrapper that has taken a header parks, whatever it holds in between.
 func TestTaker(t *testing.T) {
+	t.Parallel()
 	for _, header := range []string{"\n", "PROXY TCP4 192.0.2.1 192.0.2.2 1 2\r\n", strings.Repeat("x", 500) + "\n"} {
 		w, peer := wrapHeaded(t)
 		for i := range 10 {
@@ -71,6 +72,7 @@ func TestTaker(t *testing.T) {
 
 // It is not interrupted before it has returned something: its header may be under way.
 func TestTakerKeepsItsHeader(t *testing.T) {
+	t.Parallel()
 	w, peer := wrapHeaded(t)
 	mustWrite(t, peer, "half of a hea")
 	done := make(chan bool)
@@ -90,6 +92,7 @@ func TestTakerKeepsItsHeader(t *testing.T) {
 
 // What lies in the socket is not taken for what was taken.
 func TestTakerLearns(t *testing.T) {
+	t.Parallel()
 	w, peer := wrapHeaded(t)
 	mustWrite(t, peer, "h\nabc")
 	receive(t, w, 3)

@@ -3,17 +3,42 @@
 package readyreader
 
 import (
-	"fmt"
 	"testing"
 )
 
 // What follows is the wake-up of a wrapper's connection as a model, of which every state
 // that can be reached is looked at: bytes arrive, the wrapper takes them from the socket in
-// pieces, keeps them, drops a header, and returns them; the reader reads, looks at the
-// account, or does not while it is busy, and parks; the kernel wakes it; deadlines interrupt it. Between any two steps,
-// any other may come.
+// pieces, keeps them, drops a header, sets deadlines or has a goroutine that reads ahead,
+// and returns them; the reader finds out about that, waits, reads, and parks; the kernel
+// wakes it; the sweeper comes by. Between any two steps, any other may come.
 //
-// The rule is: who is parked, with no wake-up under way, has nothing to read.
+// What the model takes for granted of time is what the pace of a trial is for: that who
+// waits for input takes it, or has the lock, before the reader has looked for long (calm),
+// and that the test's deadline is watched before it is met (watched).
+//
+// The rules are: who is parked, with no wake-up under way, has nothing to read. Nobody but
+// the reader meets a deadline of ours. Who may be parked comes to that whenever it is quiet,
+// without another byte.
+
+// kind is what a wrapper does.
+type kind struct {
+	name     string
+	taker    bool // known to take a header, and to outlive deadlines
+	header   int8
+	ahead    bool // has a goroutine that reads
+	deadline due  // what it makes of the read deadline when it reads
+	slow     bool // the reader may take longer than the test is patient
+}
+
+// due says whose deadline the socket has.
+type due int8
+
+const (
+	nobodys due = iota
+	ours
+	theirs
+	past // ours, of an interruption
+)
 
 // world is a state of everything.
 type world struct {
@@ -25,16 +50,21 @@ type world struct {
 	received int8 // in all
 	armed    bool // the poller is to be told of input
 	event    bool // and is about to be
+	deadline due
+	lock     holder
 
 	// The wrapper.
-	drop int8 // bytes of the header that it has not seen
-	held int8
+	drop  int8 // bytes of the header that it has not seen
+	held  int8
+	extra int8 // and what its goroutine has
 
 	// The reader.
 	at       place
+	trust    belief
 	returned int8
 	taken    int8
-	learned  bool
+	tests    bool // the test's deadline is to come
+	watched  bool // and was looked after
 	kicked   bool
 }
 
@@ -42,22 +72,97 @@ type world struct {
 type place int8
 
 const (
-	deciding place = iota // whether to wait on the socket, or in the wrapper
-	waiting               // on the socket, for the account not to be even
-	reading               // in the wrapper, which waits for the socket
-	looking               // for the last time, before it parks
-	parking               // the account was even; the kernel is not told yet
-	parked
+	deciding  place = iota // what to do next
+	looking                // at the account, without the lock
+	finding                // the lock, after it was calm
+	locking                // for its wait
+	waiting                // on the socket, for the account not to be even
+	reading                // in the wrapper, which waits for the socket
+	lastLook               // before it parks
+	parkingIt              // the account was even; the kernel is not told yet
+	parkedIt
 )
 
 func (p place) String() string {
-	return []string{"deciding", "waiting", "reading", "looking", "parking", "parked"}[p]
+	return []string{"deciding", "looking", "finding", "locking", "waiting", "reading", "last look", "parking", "parked"}[p]
 }
+
+// holder has the socket's lock.
+type holder int8
+
+const (
+	free holder = iota
+	reader
+	someone
+)
+
+// belief is trust, which not every system has.
+type belief int8
+
+const (
+	believesNothing belief = iota
+	believesAlone
+	believes
+	disbelieves
+)
 
 func (w world) even() bool { return w.received == w.returned+w.taken }
 
+// calm reports whether a goroutine of the wrapper's that reads has nothing to do but wait.
+func (w world) calm(k kind) bool {
+	return !k.ahead || w.lock == someone && w.socket == 0 || w.extra > 0
+}
+
+// decide is the reader's next step, as wait takes it.
+func (w world) decide(k kind) world {
+	switch w.trust {
+	case believesNothing:
+		w.at = looking
+		if !w.even() {
+			w = w.enter(k)
+		}
+	case disbelieves:
+		w = w.enter(k)
+	case believesAlone, believes:
+		w.at = locking
+		if w.trust == believes && w.kicked {
+			w.at, w.kicked = lastLook, false
+			w = w.lift()
+		}
+	}
+	return w
+}
+
+// enter begins a Read of the wrapper.
+func (w world) enter(k kind) world {
+	w.at = reading
+	switch {
+	case k.taker && w.kicked && w.returned > 0:
+		w.deadline = past
+	case w.trust == believesNothing || w.trust == believesAlone:
+		w.deadline, w.tests, w.watched = ours, true, false
+	default:
+		w = w.lift()
+	}
+	return w
+}
+
+// lift takes our deadline off the socket.
+func (w world) lift() world {
+	w.tests, w.watched = false, false
+	if w.deadline == ours || w.deadline == past {
+		w.deadline = nobodys
+	}
+	return w
+}
+
+func (w world) distrust() world {
+	w.trust, w.kicked = disbelieves, false
+	return w.lift()
+}
+
 // steps are all states that may follow w.
-func (w world) steps(taker bool) (all []world) {
+func (w world) steps(k kind) (all []world) {
 	add := func(next world) { all = append(all, next) }
 	if w.toSend > 0 { // a byte arrives
 		n := w
@@ -65,136 +170,272 @@ func (w world) steps(taker bool) (all []world) {
 		n.event = n.event || n.armed
 		add(n)
 	}
-	if !w.kicked && (!taker || w.returned > 0) { // the sweeper comes by
+	if !w.kicked && w.trust != disbelieves && (!k.taker || w.returned > 0) { // the sweeper comes by
 		n := w
 		n.kicked = true
+		if n.trust == believes && (n.at != reading || k.taker) {
+			n.deadline = past
+		}
 		add(n)
 	}
-	switch w.at {
-	case deciding, waiting:
+	if w.tests && !w.watched && (k.slow || w.at == waiting || w.at == reading && w.socket+w.held+w.extra == 0) { // watchTest
 		n := w
-		switch {
-		case w.kicked:
-			n.at, n.kicked = looking, false
-		case w.even():
-			n.at = waiting
-		default:
-			n.at = reading
-		}
-		if n != w {
-			add(n)
-		}
-		if w.at == deciding && !taker { // it is not tested and busy, and doesn't look
-			n := w
-			n.at = reading
-			add(n)
-		}
-	case reading:
-		for k := int8(1); k <= w.socket && w.held == 0; k++ { // it takes some of the socket's
-			n := w
-			n.socket -= k
-			d := min(k, n.drop)
-			n.drop, n.held = n.drop-d, n.held+k-d
-			add(n)
-		}
-		for k := int8(1); k <= w.held; k++ { // it returns some of what it holds
-			n := w
-			n.held, n.returned, n.at = n.held-k, n.returned+k, deciding
-			add(n)
-		}
-		if taker && w.kicked && w.held == 0 && w.returned > 0 { // the deadline ends it
-			n := w
-			if n.socket == 0 {
-				n.taken, n.learned = n.received-n.returned, true
-			}
-			n.kicked, n.at = false, looking
-			add(n)
-		}
-	case looking: // TryRead
-		n := w
-		switch {
-		case w.even():
-			n.at = parking
-		case taker && w.returned > 0 && !w.kicked:
-			n.kicked, n.at = true, reading // the probe
-		default:
-			n.at = reading
+		if n.at == waiting {
+			n.watched = true
+		} else {
+			n = n.lift()
 		}
 		add(n)
-	case parking: // the kernel looks at the socket when it is armed
-		n := w
-		n.at, n.armed, n.event = parked, true, w.socket > 0
-		add(n)
-	case parked:
-		if w.event || w.kicked {
-			n := w
-			n.at, n.armed, n.event, n.kicked = deciding, false, false, false
-			add(n)
-		}
 	}
+	if k.ahead {
+		w.stepsOfOther(add)
+	}
+	w.stepsOfReader(k, add)
 	return all
 }
 
-// lost says what is wrong with w, "" if nothing is.
-func (w world) lost() string {
+// stepsOfOther are those of the wrapper's goroutine.
+func (w world) stepsOfOther(add func(world)) {
+	n := w
 	switch {
-	case w.at == parked && w.held > 0:
+	case w.extra > 0: // it hands on what it has, in Read
+		return
+	case w.lock == free:
+		n.lock = someone
+	case w.lock == someone && w.socket > 0:
+		n.extra, n.socket, n.lock = n.socket, 0, free
+	default:
+		return
+	}
+	add(n)
+}
+
+func (w world) stepsOfReader(k kind, add func(world)) {
+	n := w
+	switch w.at {
+	case deciding:
+		add(w.decide(k))
+	case looking:
+		switch {
+		case w.even():
+			if w.calm(k) {
+				n.at = finding
+				add(n)
+			}
+		case w.received > w.returned+w.taken+w.socket:
+			add(w.distrust().enter(k))
+		default:
+			add(w.enter(k))
+			if w.calm(k) { // the bytes lay there for long
+				n.trust = believesAlone
+				add(n.enter(k))
+			}
+		}
+	case finding:
+		switch {
+		case w.lock == free && !w.even():
+			add(w.enter(k))
+		case w.lock == free:
+			n.trust, n.at = believesAlone, deciding
+			add(n)
+		case w.lock == someone:
+			n = w.distrust()
+			n.at = deciding
+			add(n)
+		}
+	case locking:
+		if w.lock == free {
+			n.at, n.lock = waiting, reader
+			add(n)
+		}
+	case waiting:
+		w.stepsOfWait(k, add)
+	case reading:
+		w.stepsOfRead(k, add)
+	case lastLook: // TryRead
+		switch {
+		case w.even():
+			n.at = parkingIt
+		case k.taker && w.returned > 0 && !w.kicked:
+			n.kicked = true // the probe
+			n = n.enter(k)
+		default:
+			n = n.enter(k)
+		}
+		add(n)
+	case parkingIt: // the kernel looks at the socket when it is armed
+		n.at, n.armed, n.event = parkedIt, true, w.socket > 0
+		add(n)
+	case parkedIt:
+		if w.event || w.kicked {
+			n.at, n.armed, n.event = deciding, false, false
+			add(n)
+		}
+	}
+}
+
+// stepsOfWait are those of a reader that has the lock.
+func (w world) stepsOfWait(k kind, add func(world)) {
+	n := w
+	n.lock = free
+	switch {
+	case !w.even():
+		add(n.enter(k))
+	case w.deadline == past: // interrupted
+		n.at, n.kicked = lastLook, false
+		add(n.lift())
+	case w.deadline == ours && w.watched: // the test's deadline
+		n.trust, n.at = believes, deciding
+		add(n.lift())
+		if k.slow { // too late to tell whose it was
+			n = w.lift()
+			n.lock = free
+			add(n.enter(k))
+		}
+	case w.deadline == theirs, w.tests && w.watched && w.deadline != ours: // another one, or it is overdue
+		n = n.distrust()
+		n.at = deciding
+		add(n)
+	}
+}
+
+// stepsOfRead are those of a reader that waits in the wrapper.
+func (w world) stepsOfRead(k kind, add func(world)) {
+	w.deadline = k.apply(w.deadline)
+	n := w
+	if k.ahead {
+		if w.extra > 0 {
+			n.returned, n.extra, n.at = n.returned+n.extra, 0, deciding
+			add(n)
+		}
+		return
+	}
+	for got := int8(1); got <= w.socket && w.held == 0; got++ { // it takes some of the socket's
+		n := w
+		n.socket -= got
+		d := min(got, n.drop)
+		n.drop, n.held = n.drop-d, n.held+got-d
+		add(n)
+	}
+	for out := int8(1); out <= w.held; out++ { // it returns some of what it holds
+		n := w
+		n.held, n.returned, n.at = n.held-out, n.returned+out, deciding
+		add(n)
+	}
+	if k.taker && w.deadline == past && w.held == 0 { // the deadline ends it
+		if n.socket == 0 {
+			n.taken = n.received - n.returned
+		}
+		n.kicked, n.at = false, lastLook
+		add(n.lift())
+	}
+}
+
+// apply is what the wrapper makes of the socket's deadline.
+func (k kind) apply(d due) due {
+	if k.deadline == nobodys {
+		return d
+	}
+	if k.deadline == past { // it clears the deadline
+		return nobodys
+	}
+	return k.deadline
+}
+
+// wrong says what is wrong with w, "" if nothing is.
+func (w world) wrong(k kind) string {
+	has := w.held > 0 || w.extra > 0
+	switch {
+	case w.at == parkedIt && has:
 		return "parked, and the wrapper holds something"
-	case w.at == parked && w.socket > 0 && !w.event:
+	case w.at == parkedIt && w.socket > 0 && !w.event:
 		return "parked, and the socket has something"
-	case w.at == waiting && w.held > 0 && w.even():
+	case w.at == waiting && has && w.even():
 		return "waiting, and the wrapper holds something"
-	case w.at == parking && w.held > 0:
+	case w.at == parkingIt && has:
 		return "about to park, and the wrapper holds something"
+	case w.at == reading && w.deadline == ours && w.watched:
+		return "the wrapper meets the deadline of the test"
+	case w.at == reading && w.deadline == past && !k.taker:
+		return "the wrapper meets a deadline that is to interrupt the reader"
+	case w.lock == someone && (w.watched || w.deadline == past):
+		return "the wrapper's goroutine meets a deadline of ours"
+	case w.trust == believes && (k.ahead || k.deadline != nobodys):
+		return "it is trusted"
 	}
 	return ""
 }
 
+// parks reports whether the connection of such a wrapper has no reader when it is quiet.
+func (k kind) parks() bool {
+	return k.taker || k.header == 0 && !k.ahead && k.deadline == nobodys
+}
+
 func TestWakeUpModel(t *testing.T) {
-	for _, test := range []struct {
-		taker  bool
-		header int8
-	}{{false, 0}, {false, 2}, {true, 0}, {true, 1}, {true, 2}, {true, 3}} {
-		t.Run(fmt.Sprintf("taker %t, header %d", test.taker, test.header), func(t *testing.T) {
-			begin := world{toSend: test.header + 5, drop: test.header}
-			from := map[world]world{begin: begin}
-			ends, parks, busy := 0, false, false
-			for queue := []world{begin}; len(queue) > 0; {
-				w := queue[0]
-				queue = queue[1:]
-				if what := w.lost(); what != "" {
-					for ; w != begin; w = from[w] {
-						t.Logf("%+v", w)
-					}
-					t.Fatal(what)
-				}
-				parks = parks || w.at == parked && w.received > 0 && !w.event
-				busy = busy || w.at == reading && w.even() && w.kicked
-				next := w.steps(test.taker)
-				for _, n := range next {
-					if _, seen := from[n]; !seen {
-						from[n] = w
-						queue = append(queue, n)
-					}
-				}
-				// Left alone with everything sent, the reader gets to the end of it.
-				if w.toSend == 0 && len(next) == 0 || w.toSend == 0 && w.at == parked && !w.kicked && !w.event {
-					ends++
-					if w.socket > 0 || w.held > 0 || w.returned != 5 {
-						t.Fatalf("at rest, and %+v", w)
-					}
-				}
+	for _, k := range []kind{
+		{name: "plain"},
+		{name: "plain, slow reader", slow: true},
+		{name: "drops a header", header: 2},
+		{name: "reads ahead", ahead: true},
+		{name: "reads ahead, slow reader", ahead: true, slow: true},
+		{name: "sets deadlines", deadline: theirs},
+		{name: "clears deadlines", deadline: past},
+		{name: "sets deadlines, slow reader", deadline: theirs, slow: true},
+		{name: "taker", taker: true},
+		{name: "taker of 1", taker: true, header: 1},
+		{name: "taker of 2", taker: true, header: 2},
+		{name: "taker of 3", taker: true, header: 3},
+	} {
+		t.Run(k.name, func(t *testing.T) { explore(t, k) })
+	}
+}
+
+// explore looks at every state that can be reached.
+func explore(t *testing.T, k kind) {
+	begin := world{toSend: k.header + 5, drop: k.header}
+	if k.taker {
+		begin.trust = believes
+	}
+	from := map[world]world{begin: begin}
+	fail := func(w world, what string) {
+		for ; w != begin; w = from[w] {
+			t.Logf("%+v", w)
+		}
+		t.Fatal(what)
+	}
+	rests, parks := 0, 0
+	for queue := []world{begin}; len(queue) > 0; queue = queue[1:] {
+		w := queue[0]
+		if what := w.wrong(k); what != "" {
+			fail(w, what)
+		}
+		next := w.steps(k)
+		for _, n := range next {
+			if _, seen := from[n]; !seen {
+				from[n] = w
+				queue = append(queue, n)
 			}
-			t.Logf("%d states", len(from))
-			if ends == 0 {
-				t.Error("it never comes to rest")
-			}
-			if want := test.taker || test.header == 0; parks != want {
-				t.Errorf("parks: %t", parks)
-			}
-			if want := !test.taker && test.header == 0; want && !busy {
-				t.Error("it is never interrupted while it is waited for in its Read with nothing to read")
-			}
-		})
+		}
+		// Left alone with everything sent, the reader gets to the end of it.
+		atRest := w.at == parkedIt && !w.event && !w.kicked
+		if w.toSend > 0 || len(next) > 0 && !atRest {
+			continue
+		}
+		rests++
+		if w.socket > 0 || w.held > 0 || w.extra > 0 || w.returned != 5 {
+			fail(w, "at rest, and not all has arrived")
+		}
+		if w.at == parkedIt {
+			parks++
+		} else if k.parks() && !k.slow {
+			fail(w, "at rest, and not parked")
+		}
+	}
+	t.Logf("%d states, %d at rest, %d parked", len(from), rests, parks)
+	if rests == 0 {
+		t.Error("it never comes to rest")
+	}
+	if k.parks() != (parks > 0) {
+		t.Errorf("parked in %d states", parks)
 	}
 }

@@ -4,189 +4,282 @@
 
 package readyreader
 
-import "time"
+import (
+	"os"
+	"time"
+)
 
 // How it is found out whether a wrapper can be waited for on its socket: see wrapped.
+//
+// Until it is known that nobody else reads the socket, the reader looks at it again and
+// again, and does not take its lock for long: somebody else would wait for that. It is
+// known when the connection was quiet for a while and its lock is free then. On a busy
+// connection it is known when bytes that arrived while the reader did not read lay where
+// they were, again and again, and a few times for so long that whoever waits for them
+// had taken them. From then on the reader waits on the socket, which costs a busy
+// connection next to nothing, under a deadline that is renewed as long as it is busy. When
+// the deadline is met, because the connection fell silent, nothing remains to be found out.
 
 // trust is what is known of a wrapper.
 type trust int
 
 const (
-	untested trust = iota
-	trusted
-	distrusted // it is waited for in its Read
+	untested   trust = iota
+	alone            // nobody else reads the socket
+	trusted          // and nobody else sets its read deadline
+	distrusted       // it is waited for in its Read
 )
+
+// pace are the times that finding out takes.
+type pace struct {
+	// patience is how long after a read the wait meets the test's deadline. It is far
+	// more than the wrapper takes to return what is there, and less than any idle timeout.
+	patience time.Duration
+	// renewal is how old a deadline may be that another read begins under.
+	renewal time.Duration
+	// margin is when before the deadline it is lifted, unless it is the reader who will
+	// meet it.
+	margin time.Duration
+	// slack is how late the deadline may be met, on a machine that is busy. Later it may
+	// have been another.
+	slack time.Duration
+	// overdue is when after the deadline it is certain that it won't be met.
+	overdue time.Duration
+	// quiet is for how long nothing arrives where somebody else who reads has the lock.
+	quiet time.Duration
+	// lock is how long that may be held by someone who only reads what is there.
+	lock time.Duration
+}
+
+var usualPace = pace{
+	patience: 1500 * time.Millisecond,
+	renewal:  100 * time.Millisecond,
+	margin:   900 * time.Millisecond,
+	slack:    600 * time.Millisecond,
+	overdue:  1300 * time.Millisecond,
+	quiet:    40 * time.Millisecond,
+	lock:     300 * time.Millisecond,
+}
 
 const (
-	// testPatience is how long after a read the wait meets the test's deadline. It is
-	// far more than the wrapper takes to return what is there, and less than any idle
-	// timeout.
-	testPatience = 1500 * time.Millisecond
-	// testWithin is when a read under test that has not returned is left in peace.
-	testWithin = testPatience / 15
-	// testSlack is how late the deadline may be met, on a machine that is busy. Later it
-	// may have been another.
-	testSlack = 600 * time.Millisecond
-	// testOverdue is when after the deadline it is certain that it won't be met.
-	testOverdue = 1300 * time.Millisecond
-	// testWaits is how many waits are put to the test before the connection counts as busy,
-	// and mostTestWaits what that becomes, twice as many each time, for one that is quiet
-	// again and again, and never after so few.
-	testWaits, mostTestWaits = 32, 256
-	// busySize is the buffer that a busy connection waits with, which may become a quiet one.
-	busySize = 4 << 10
-	// lockPatience is how long a lock may be held by someone who only reads what is there.
-	lockPatience = 500 * time.Millisecond
-	// lockLooks are how often, lockPause apart, a read that is put to the test makes way.
-	lockLooks = 20
-	lockPause = 2 * time.Millisecond
+	firstPause, lastPause = 20 * time.Microsecond, 2 * time.Millisecond // between looks
+
+	// inPlace is how often bytes have to lie where they are on a busy connection, and of
+	// longInPlace of these times one for longLooks pauses.
+	inPlace, longInPlace, longLooks = 48, 16, 10
 )
 
-// isBusy reports whether the next wait is one in the wrapper's Read, as other connections
-// wait, because tests have come to nothing: bytes kept coming. A test costs a goroutine and
-// timers, and makes way for readers that may not exist while bytes arrive.
-func (w *wrapped) isBusy() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.trust == untested && w.tests == 0 && w.test.IsZero()
+// trial is where finding out stands.
+type trial struct {
+	trust trust
+	vain  bool        // the last test came to nothing
+	test  time.Time   // the deadline that the test has set; zero: none
+	watch *time.Timer // runs watchTest
+	since time.Time   // when the wait began
 }
 
-// regrant has waits put to the test again, after one of a busy connection took so long
-// that it seems quiet. mu is held.
-func (w *wrapped) regrant(took time.Duration) {
-	if took >= testWithin {
-		w.grant = min(2*w.grant, mostTestWaits)
-		w.tests = w.grant
+// watchInput looks for a while whether there is input, without taking the socket's lock,
+// and reports whether there was none all the time.
+func (w *wrapped) watchInput() (quiet bool) {
+	if !w.isSettled() {
+		return false
 	}
-}
-
-// spare ends the test of a read that takes too long.
-func (w *wrapped) spare() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.inside {
-		w.lift()
-	}
-}
-
-// waitTesting is the wait after reads that were put to the test. again says that it was
-// passed and the wait is to go on. With neither that nor an error the wrapper is to be
-// read.
-func (w *wrapped) waitTesting() (again bool, err error) {
-	if !w.makeWay() {
-		return false, nil
-	}
-	h := &testHelper{w: w, done: make(chan error, 1)}
-	go h.run()
-	late := time.AfterFunc(w.lockPatience(), h.giveUp)
-	defer late.Stop()
-	w.mu.Lock()
-	if !w.test.IsZero() {
-		overdue := time.AfterFunc(time.Until(w.test)+testOverdue, h.overdue)
-		defer overdue.Stop()
-	}
-	w.mu.Unlock()
-	err = <-h.done
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	test := w.test
-	if !isTimeout(err) {
-		return false, renameOp(err, "read")
-	}
-	own := w.mine
-	w.lift()
-	switch {
-	case w.trust == distrusted:
-		return false, nil
-	case !test.IsZero() && own && !h.locked: // not even begun
-		w.distrust("has its socket read by another goroutine")
-		return false, nil
-	case !test.IsZero() && own:
-		if past := time.Since(test); past >= 0 && past <= testSlack {
-			w.trust = trusted // it has left the deadline as it was
-			return true, nil
-		}
-		w.distrust("may set the read deadline of its socket") // whose was it?
-		return false, nil
-	}
-	w.kicked = false
-	return false, renameOp(err, "read")
-}
-
-// lockPatience is lockPatience, or less where the test's deadline is near, which whoever
-// has the lock must not meet.
-func (w *wrapped) lockPatience() time.Duration {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.test.IsZero() {
-		return lockPatience
-	}
-	return min(lockPatience, time.Until(w.test)/2)
-}
-
-// makeWay lets a goroutine that reads the socket, if there is one, take its lock before
-// the test does: it must not wait for it, or it would meet the test's deadline. It
-// reports whether there still is nothing to read.
-func (w *wrapped) makeWay() bool {
-	w.mu.Lock()
-	testing := !w.test.IsZero()
-	if testing && w.tests > 0 {
-		w.tests--
-	}
-	w.mu.Unlock()
-	for range lockLooks {
-		if !testing {
-			break
-		}
-		time.Sleep(lockPause)
+	pause := firstPause
+	for spent := time.Duration(0); spent < w.pace.quiet; spent += pause {
+		pause = min(2*pause, lastPause)
+		time.Sleep(pause)
 		if !w.isSettled() {
+			w.findInPlace()
 			return false
 		}
 	}
 	return true
 }
 
-// testHelper waits on the socket for a reader who must be able to go: somebody else may
-// have the socket's lock, and keep it until there is input.
-type testHelper struct {
-	w    *wrapped
-	done chan error
-
-	// Guarded by w.mu.
-	locked    bool // it has the lock
-	abandoned bool
-}
-
-func (h *testHelper) run() {
-	err := h.w.rc.Read(func(fd uintptr) bool {
-		h.w.mu.Lock()
-		h.locked = !h.abandoned
-		h.w.mu.Unlock()
-		return !h.locked || !h.w.settled(fd)
-	})
-	h.done <- err
-}
-
-// giveUp distrusts a wrapper whose socket somebody else reads.
-func (h *testHelper) giveUp() {
-	h.w.mu.Lock()
-	defer h.w.mu.Unlock()
-	if h.locked || h.abandoned {
-		return
+// findInPlace looks where the bytes are that came while the reader did not read. The
+// wrapper held none before.
+func (w *wrapped) findInPlace() {
+	for i := range longLooks {
+		switch c := count(w.rc, true); {
+		case !c.open || c.received < w.sum():
+			return
+		case c.received > w.sum()+c.unread:
+			w.mu.Lock()
+			w.distrust("has its socket read by another goroutine")
+			w.mu.Unlock()
+			return
+		}
+		if i == 0 {
+			if w.found++; w.found%longInPlace != 0 {
+				return
+			}
+		}
+		time.Sleep(lastPause)
 	}
-	h.abandoned = true
-	h.w.distrust("has its socket read by another goroutine")
-	h.w.lift()
-	h.done <- nil
+	if w.found >= inPlace {
+		w.isAlone()
+	}
 }
 
-// overdue distrusts a wrapper that has changed the deadline of the test.
-func (h *testHelper) overdue() {
-	w := h.w
+// findLock finds out whether the socket's lock is free on a quiet connection. If input has
+// come meanwhile, that says nothing: somebody else may be about to use it.
+func (w *wrapped) findLock() {
+	free := make(chan bool, 1)
+	go func() {
+		even := true
+		_ = w.rc.Read(func(fd uintptr) bool { // when it returns, the lock was had
+			even = w.settled(fd)
+			return true
+		})
+		free <- even
+	}()
+	late := time.NewTimer(w.pace.lock)
+	defer late.Stop()
+	select {
+	case even := <-free:
+		if even {
+			w.isAlone()
+		}
+	case <-late.C:
+		w.mu.Lock()
+		w.distrust("has its socket read by another goroutine")
+		w.mu.Unlock()
+	}
+}
+
+func (w *wrapped) isAlone() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.trust == untested && h.locked && !w.inside && !w.test.IsZero() && time.Since(w.test) > 0 {
+	if w.trust == untested {
+		w.trust = alone
+	}
+}
+
+// setTest begins or renews the test of a wrapper that is about to be read. mu is held.
+func (w *wrapped) setTest() {
+	now := time.Now()
+	if !w.test.IsZero() && w.test.Sub(now) > w.pace.patience-w.pace.renewal {
+		return
+	}
+	test := now.Add(w.pace.patience)
+	if !w.isBefore(test) {
+		w.lift()
+		return
+	}
+	w.test, w.mine = test, true
+	w.sock.SetReadDeadline(test)
+	if d := w.pace.patience - w.pace.margin; w.watch == nil {
+		w.watch = time.AfterFunc(d, w.watchTest)
+	} else {
+		w.watch.Reset(d)
+	}
+}
+
+// isBefore reports whether a test can end at t without getting in the way of the deadline
+// that there is. mu is held.
+func (w *wrapped) isBefore(t time.Time) bool {
+	return w.until.IsZero() || w.until.After(t.Add(w.pace.slack))
+}
+
+// watchTest runs before the deadline of the test, and sees to it that only the reader
+// meets it: in its wait, with the socket's lock. It runs once more where that ought to
+// have happened.
+func (w *wrapped) watchTest() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.test.IsZero() || w.trust != untested && w.trust != alone {
+		return
+	}
+	left := time.Until(w.test)
+	switch waits := w.waiting && w.locked.Load(); {
+	case left > w.pace.margin: // renewed
+		w.watch.Reset(left - w.pace.margin)
+	case !waits:
+		w.lift()
+	case left > -w.pace.overdue:
+		w.watch.Reset(left + w.pace.overdue)
+	default:
 		w.distrust("sets the read deadline of its socket")
-		w.sock.SetReadDeadline(time.Unix(1, 0))
+		w.pushOut()
+	}
+}
+
+// pushOut ends the wait of whoever waits for the socket. mu is held.
+func (w *wrapped) pushOut() {
+	w.mine = true
+	w.sock.SetReadDeadline(time.Unix(1, 0))
+}
+
+// endTest is for when nothing remains to be found out. mu is held.
+func (w *wrapped) endTest() {
+	if w.watch != nil {
+		w.watch.Stop()
+		w.watch = nil
+	}
+}
+
+// timedOut follows a wait that a deadline has ended. With neither again nor an error the
+// wrapper is to be read.
+func (w *wrapped) timedOut(err error) (again bool, _ error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	test := w.test
+	tests := !test.IsZero() && w.mine
+	w.waiting = false
+	w.lift()
+	switch {
+	case w.trust == distrusted:
+		return false, nil
+	case tests:
+		w.judge(time.Since(test))
+		return w.trust == trusted, nil
+	case (!w.kicked || w.trust == alone) && (w.until.IsZero() || time.Now().Before(w.until)):
+		w.distrust("sets the read deadline of its socket")
+		return false, nil
+	}
+	w.kicked = false
+	return false, renameOp(err, "read")
+}
+
+// judge ends a test whose wait has ended so long past its deadline. If that was not ours,
+// the wrapper has to meet it, or to set it again. mu is held.
+func (w *wrapped) judge(past time.Duration) {
+	w.vain = past > w.pace.slack
+	switch {
+	case past < 0:
+		w.distrust("sets the read deadline of its socket")
+	case !w.vain:
+		w.trust = trusted // it has left the deadline as it was
+		w.endTest()
+	}
+}
+
+// beginWait precedes a wait on the socket.
+func (w *wrapped) beginWait() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case w.trust == alone:
+		w.since = time.Now()
+		if !w.test.IsZero() && !w.since.Before(w.test) {
+			w.lift() // it would be met at once, whoever has set it
+		}
+	case w.kicked:
+		w.kicked = false
+		w.lift()
+		return opError("read", w.sock, os.ErrDeadlineExceeded)
+	}
+	w.locked.Store(false)
+	w.waiting = true
+	return nil
+}
+
+// freeReader is for a reader who waits for the socket's lock, although nobody else was
+// found to have it. It costs the other one its wait, and maybe the connection, which is
+// better than to wait for good. mu is held.
+func (w *wrapped) freeReader() {
+	if w.trust == alone && w.waiting && !w.locked.Load() && time.Since(w.since) >= w.pace.quiet {
+		w.distrust("has its socket read by another goroutine")
+		w.pushOut()
 	}
 }

@@ -5,133 +5,185 @@
 package readyreader
 
 import (
-	"bytes"
+	"io"
 	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
 
-// wrapBusy returns a wrapper that was never quiet, and whose peer echoes.
-func wrapBusy(t testing.TB, f func(net.Conn) net.Conn) (w *wrapped, peer net.Conn) {
-	w, peer = wrap(t, f)
+// brisk is a pace for tests, which have not as much patience. What it says to wait for at
+// most is as long as elsewhere.
+var brisk = pace{
+	patience: 500 * time.Millisecond,
+	renewal:  30 * time.Millisecond,
+	margin:   250 * time.Millisecond,
+	slack:    200 * time.Millisecond,
+	overdue:  300 * time.Millisecond,
+	quiet:    20 * time.Millisecond,
+	lock:     200 * time.Millisecond,
+}
+
+// rounds has messages echoed until the wrapper is no longer untested.
+func rounds(t testing.TB, w *wrapped, peer net.Conn) {
+	t.Helper()
 	go echo(peer)
-	for !w.isBusy() {
+	for n := 0; w.known() == untested; n++ {
+		if n > 100*inPlace {
+			t.Fatal("it stays untested")
+		}
 		mustWrite(t, w.conn, "round")
 		receive(t, w, 5)
 	}
-	return w, peer
 }
 
 func newBrittle(c net.Conn) net.Conn { return &brittle{Conn: c} }
 
-// awaitInside returns when w's reader is in the wrapper's Read.
-func awaitInside(w *wrapped) {
-	for inside := false; !inside; {
-		w.mu.Lock()
-		inside = w.inside
-		w.mu.Unlock()
-	}
-}
-
-// A busy wrapper is read by whoever waits, and tested no more; once a Read of it took long it
-// is tested again, and parks.
+// A wrapper that was never quiet is known to be alone, and parks as soon as it is: without
+// another byte.
 func TestBusyWrapper(t *testing.T) {
-	w, peer := wrapBusy(t, newBrittle)
-	pool := newTestPool(t)
-	late := make(chan time.Time, 1)
-	go func() {
-		awaitInside(w)
-		if _, n := pool.held(); n != busySize {
-			t.Errorf("it waits with %d bytes", n)
-		}
-		if why := w.WhyNot(); !strings.Contains(why, "has been busy") {
-			t.Error(why)
-		}
-		time.AfterFunc(2*testWithin, func() {
-			late <- time.Now()
-			mustWrite(t, peer, "x")
-		})
-	}()
-	buf, _, err := w.ReadOnReady(32<<10, pool)
-	if err != nil {
-		t.Fatal(err)
+	t.Parallel()
+	w, peer := wrap(t, newBrittle)
+	rounds(t, w, peer)
+	if got := w.known(); got != alone {
+		t.Fatalf("trust is %d: %s", got, w.WhyNot())
 	}
-	pool.Put(buf)
-	<-late
-	if w.isBusy() {
-		t.Fatal("it was quiet, and is busy still")
+	for range 200 {
+		mustWrite(t, w.conn, "round")
+		receive(t, w, 5)
 	}
-	mustWrite(t, peer, "y")
-	receive(t, w, 1)
 	if !settle(t, w, peer) {
-		t.Error("may not park")
+		t.Error("may not park: " + w.WhyNot())
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.watch != nil || !w.test.IsZero() || w.mine {
+		t.Error("it keeps a timer or a deadline")
 	}
 }
 
-// The other kinds are found out after they were busy, too.
+// The other kinds are found out while they are busy, or once they are quiet after it.
 func TestBusyUntrustedWrappers(t *testing.T) {
 	t.Parallel()
 	for name, f := range map[string]func(net.Conn) net.Conn{
-		"sets deadlines": func(c net.Conn) net.Conn { return &strict{c, time.Hour} },
-		"reads ahead":    newAhead,
+		"sets deadlines":   func(c net.Conn) net.Conn { return &strict{c, time.Hour} },
+		"clears deadlines": func(c net.Conn) net.Conn { return &clears{c} },
+		"reads ahead":      newAhead,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w, peer := wrap(t, f)
-			w.tests = 0
-			go func() {
-				awaitInside(w)
-				mustWrite(t, peer, "abc")
-			}()
-			receive(t, w, 3)
-			w.mu.Lock()
-			w.regrant(testWithin)
-			w.mu.Unlock()
-			mustWrite(t, peer, "def")
-			receive(t, w, 3)
+			rounds(t, w, peer)
 			if settle(t, w, peer) {
 				t.Error("may park")
+			}
+			if why := w.WhyNot(); !strings.Contains(why, "socket") {
+				t.Error(why)
 			}
 		})
 	}
 }
 
-// What is more than a busy wrapper waits with follows in a buffer of full size.
-func TestBusyWrapperFills(t *testing.T) {
-	w, _ := wrapBusy(t, newBrittle)
-	want := bytes.Repeat([]byte("0123456789"), 3000)
-	go w.Write(want)
-	pool := newTestPool(t)
-	var got []byte
-	for filled := false; len(got) < len(want); {
-		busy := w.isBusy() // the machine may make it look quiet
-		buf, n, err := w.ReadOnReady(32<<10, pool)
-		if err != nil {
-			t.Fatal(err)
+// clears lifts the deadline after each read, as those do that bound a read alone.
+type clears struct{ net.Conn }
+
+func (c *clears) Read(p []byte) (int, error) {
+	c.Conn.SetReadDeadline(time.Now().Add(time.Hour))
+	defer c.Conn.SetReadDeadline(time.Time{})
+	return c.Conn.Read(p)
+}
+
+// A Read that waits in the wrapper, and a reader that is elsewhere, don't meet the test's
+// deadline, and it is tested again.
+func TestTestIsLifted(t *testing.T) {
+	t.Parallel()
+	for _, early := range []bool{true, false} {
+		w, peer := wrap(t, func(c net.Conn) net.Conn { return &brittle{Conn: &triples{Conn: c}} })
+		mustWrite(t, peer, "a")
+		if early {
+			mustWrite(t, peer, "bc")
+			receive(t, w, 3)
+			awaitLifted(w)
+		} else {
+			go func() {
+				awaitLifted(w)
+				mustWrite(t, peer, "bc")
+			}()
+			receive(t, w, 3)
 		}
-		if size := len(*buf); busy && (filled != (size == 32<<10) || !filled && size != busySize) {
-			t.Errorf("a buffer of %d bytes, after one that was filled: %t", size, filled)
+		mustWrite(t, peer, "def")
+		receive(t, w, 3)
+		if !settle(t, w, peer) {
+			t.Errorf("early %t: may not park: %s", early, w.WhyNot())
 		}
-		filled = n == len(*buf)
-		got = append(got, (*buf)[:n]...)
-		pool.Put(buf)
-	}
-	if !bytes.Equal(got, want) {
-		t.Error("other bytes arrived than were sent")
 	}
 }
 
-func TestRegrant(t *testing.T) {
-	w := &wrapped{grant: testWaits}
-	w.regrant(testWithin - 1)
-	if w.tests != 0 {
-		t.Errorf("%d tests for one that is not quiet", w.tests)
+// awaitLifted returns when a test has been ended that had begun.
+func awaitLifted(w *wrapped) {
+	for began, over := false, false; !over; time.Sleep(time.Millisecond) {
+		w.mu.Lock()
+		began = began || !w.test.IsZero()
+		over = began && w.test.IsZero()
+		w.mu.Unlock()
 	}
-	for want := 2 * testWaits; want < 4*mostTestWaits; want *= 2 {
-		w.regrant(testWithin)
-		if w.tests != min(want, mostTestWaits) {
-			t.Errorf("%d tests, want %d", w.tests, min(want, mostTestWaits))
-		}
+}
+
+// triples returns three bytes at once.
+type triples struct{ net.Conn }
+
+func (t *triples) Read(p []byte) (int, error) { return io.ReadFull(t.Conn, p[:3]) }
+
+// Who was found alone and is not frees the reader, who would wait for the lock for good.
+func TestFreeReader(t *testing.T) {
+	t.Parallel()
+	w, peer := wrap(t, newBrittle)
+	mustWrite(t, peer, "x")
+	receive(t, w, 1)
+	w.isAlone()
+	b := make([]byte, 1)
+	others := make(chan error, 1)
+	go func() {
+		_, err := w.sock.Read(b)
+		others <- err
+	}()
+	time.Sleep(brisk.quiet)
+	done := make(chan error, 1)
+	go func() {
+		_, _, err := w.ReadOnReady(10, newTestPool(t))
+		done <- err
+	}()
+	var flag atomic.Bool
+	for w.known() != distrusted {
+		time.Sleep(brisk.quiet)
+		w.Interrupt(&flag)
+	}
+	if err := <-others; !isTimeout(err) {
+		t.Error(err)
+	}
+	peer.Close()
+	if err := <-done; err == nil {
+		t.Error("no error")
+	}
+	if flag.Load() {
+		t.Error("interrupted, too")
+	}
+}
+
+// A wrapper that returns more than there is is not believed where the sums agree by chance.
+func TestExceeds(t *testing.T) {
+	w, peer := wrap(t, func(c net.Conn) net.Conn { return &doubles{Conn: c} })
+	mustWrite(t, peer, "abcdef")
+	receive(t, w, 12)
+	if w.isSettled() {
+		t.Error("settled")
+	}
+	mustWrite(t, peer, "ghijkl") // and now the sums agree
+	for count(w.rc, true).received < 12 {
+		time.Sleep(time.Millisecond)
+	}
+	if w.isSettled() {
+		t.Error("settled, by chance")
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -32,11 +31,9 @@ import (
 //     a socket holds while it waits.
 //   - The wrapper leaves the read deadline alone. If it has an idle timeout, say, its
 //     deadline must go on to hold, and would not while nobody waits. So the first reads
-//     run under a deadline of ours; the wait that follows them has to meet it. Where bytes
-//     keep coming before it does, the connection is busy: it is waited for in its Read,
-//     without any of this, until a Read has taken so long that a test may succeed.
+//     run under a deadline of ours, which the first long wait that follows has to meet.
 //
-// The wrapper sees nothing of all this. None of our deadlines ends a Read of it: there
+// See trial.go. The wrapper sees nothing of all this. None of our deadlines ends a Read of it: there
 // are wrappers that fail for good after that.
 type wrapped struct {
 	conn net.Conn // the wrapper
@@ -47,28 +44,30 @@ type wrapped struct {
 	unsettled func(fd uintptr) bool // the wait's condition, for rc
 
 	// Owned by the reader.
-	err    error // came with the last bytes
-	filled bool  // the last bytes filled the buffer: there may be more
+	err   error // came with the last bytes
+	found int   // how often bytes were found in their place: see trial.go
 
 	habit // see known.go
+
+	pace *pace // never changed
 
 	// Written by the reader.
 	returned atomic.Uint64 // bytes that the wrapper returned
 	taken    atomic.Uint64 // and that it has taken for good: see known.go
 
+	exceeds atomic.Bool // more was returned than the socket received
+	locked  atomic.Bool // the wait has the socket's lock
+
 	mu sync.Mutex
 	// Guarded by mu.
-	trust  trust
-	why    string       // distrusted
-	inside bool         // the wrapper's Read runs
-	kicked bool         // the wait, or else the next one, is to end
-	flag   *atomic.Bool // whose that is
-	tests  int          // how many more waits are put to the test
-	grant  int          // what tests began with
-	began  time.Time    // when the Read that is not put to the test began
-	test   time.Time    // the deadline that the test has set; zero: none
-	mine   bool         // the socket's deadline is ours
-	until  time.Time    // what it is to be otherwise
+	trial
+	why     string       // distrusted
+	inside  bool         // the wrapper's Read runs
+	waiting bool         // the reader waits on the socket
+	kicked  bool         // the wait, or else the next one, is to end
+	flag    *atomic.Bool // whose that is
+	mine    bool         // the socket's deadline is ours
+	until   time.Time    // what it is to be otherwise
 }
 
 // WhyNot implements explainer.
@@ -78,8 +77,8 @@ func (w *wrapped) WhyNot() string {
 	switch {
 	case w.trust == distrusted:
 		return w.why
-	case w.trust == untested && w.tests == 0 && w.inside:
-		return fmt.Sprintf("%T has been busy; whether it may be parked is found out when it is quiet after more was read", w.conn)
+	case w.trust == alone && w.vain:
+		return fmt.Sprintf("%T could not be told from one that sets the read deadline of its socket, on a machine this busy; it is looked at again when more was read", w.conn)
 	case !w.isSettled():
 		return fmt.Sprintf("%T has not returned the same number of bytes as its socket received: it holds some, or changes the stream, or is busy", w.conn)
 	}
@@ -99,8 +98,11 @@ func newWrapped(conn net.Conn, out Writer) *wrapped {
 	if rc == nil || !isCounted(rc) {
 		return nil
 	}
-	w := &wrapped{conn: conn, sock: sock, rc: rc, out: out, tests: testWaits, grant: testWaits}
-	w.unsettled = func(fd uintptr) bool { return !w.settled(fd) }
+	w := &wrapped{conn: conn, sock: sock, rc: rc, out: out, pace: &usualPace}
+	w.unsettled = func(fd uintptr) bool {
+		w.locked.Store(true)
+		return !w.settled(fd)
+	}
 	if isTaker(conn) {
 		w.takes()
 	}
@@ -113,8 +115,21 @@ func (w *wrapped) RawConn() syscall.RawConn { return w.rc }
 // settled reports whether all that the socket received was returned, but for what was
 // taken, and it lives on.
 func (w *wrapped) settled(fd uintptr) bool {
+	sum := w.sum() // before what it is compared with, which only grows
 	n, open := received(fd)
-	return open && n == w.returned.Load()+w.taken.Load()
+	return w.even(sum, census{received: n, open: open})
+}
+
+// sum is what was returned and taken.
+func (w *wrapped) sum() uint64 { return w.returned.Load() + w.taken.Load() }
+
+// even reports whether nothing is missing. A wrapper that has ever returned more than its
+// socket received makes bytes of its own, and is not to be believed again.
+func (w *wrapped) even(sum uint64, c census) bool {
+	if c.open && c.received < sum {
+		w.exceeds.Store(true)
+	}
+	return c.open && c.received == sum && !w.exceeds.Load()
 }
 
 // isCounted reports whether the system counts what the socket receives.
@@ -124,19 +139,13 @@ func isCounted(rc syscall.RawConn) (does bool) {
 }
 
 // isSettled is settled without a descriptor in hand.
-func (w *wrapped) isSettled() (is bool) {
-	err := w.rc.Control(func(fd uintptr) { is = w.settled(fd) })
-	return err == nil && is
+func (w *wrapped) isSettled() bool {
+	sum := w.sum()
+	return w.even(sum, count(w.rc, false))
 }
 
 // ReadOnReady implements Reader.
 func (w *wrapped) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, error) {
-	if w.isBusy() {
-		if !w.filled {
-			size = min(size, busySize)
-		}
-		return w.lend(size, pool)
-	}
 	if err := w.wait(); err != nil {
 		return nil, 0, err
 	}
@@ -188,14 +197,15 @@ func (w *wrapped) TryWrite(p []byte) (int, error) {
 	return 0, ErrWouldBlock
 }
 
-// Read implements net.Conn: it waits in the wrapper.
+// Read implements net.Conn.
 func (w *wrapped) Read(p []byte) (int, error) {
-	if w.err != nil {
-		return 0, w.err
+	if len(p) == 0 {
+		return 0, nil
 	}
-	n, err := w.conn.Read(p)
-	w.returned.Add(uint64(max(n, 0)))
-	return n, err
+	if err := w.wait(); err != nil {
+		return 0, err
+	}
+	return w.through(p)
 }
 
 func (w *wrapped) lend(size int, pool mem.BufferPool) (*[]byte, int, error) {
@@ -220,14 +230,13 @@ func (w *wrapped) through(p []byte) (n int, err error) {
 	if w.err != nil {
 		return 0, w.err
 	}
-	stop := w.enter()
+	w.enter()
 	for range emptyReads {
 		if n, err = w.conn.Read(p); n != 0 || err != nil {
 			break
 		}
 	}
-	w.leave(stop)
-	w.filled = n == len(p)
+	w.leave()
 	switch {
 	case n > 0:
 		w.returned.Add(uint64(n))
@@ -254,48 +263,24 @@ func (w *wrapped) calm() {
 
 // enter precedes a read of the wrapper. It takes our deadline off the socket, or, as
 // long as the wrapper is to be tested, sets that of the test.
-func (w *wrapped) enter() (stop *time.Timer) {
+func (w *wrapped) enter() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.inside = true
-	if w.kicked && w.outlives() {
-		w.mine = true
-		w.sock.SetReadDeadline(time.Unix(1, 0))
-		return nil
-	}
-	if w.trust != untested {
+	w.inside, w.waiting = true, false
+	switch {
+	case w.kicked && w.outlives():
+		w.pushOut()
+	case w.trust == untested || w.trust == alone:
+		w.setTest()
+	default:
 		w.lift()
-		return nil
 	}
-	now := time.Now()
-	test := now.Add(testPatience)
-	if w.tests == 0 || !w.isBefore(test) {
-		w.began = now
-		w.lift()
-		return nil
-	}
-	w.test = test
-	w.mine = true
-	w.sock.SetReadDeadline(w.test)
-	return time.AfterFunc(testWithin, w.spare)
 }
 
-// isBefore reports whether a test can end at t without getting in the way of the deadline
-// that there is. mu is held.
-func (w *wrapped) isBefore(t time.Time) bool {
-	return w.until.IsZero() || w.until.After(t.Add(testSlack))
-}
-
-func (w *wrapped) leave(stop *time.Timer) {
-	if stop != nil {
-		stop.Stop()
-	}
+func (w *wrapped) leave() {
 	w.mu.Lock()
-	defer w.mu.Unlock()
 	w.inside = false
-	if w.trust == untested && w.tests == 0 {
-		w.regrant(time.Since(w.began))
-	}
+	w.mu.Unlock()
 }
 
 // lift takes our deadline off the socket. mu is held.
@@ -309,43 +294,43 @@ func (w *wrapped) lift() {
 
 // wait returns when the wrapper is to be read. It waits while that has nothing to give.
 func (w *wrapped) wait() error {
-	if w.err != nil {
-		return nil
-	}
-	switch w.known() {
-	case distrusted:
-		return nil
-	case untested:
-		if !w.isSettled() {
+	for w.err == nil {
+		switch w.known() {
+		case distrusted:
 			return nil
-		}
-		if again, err := w.waitTesting(); !again {
-			return err
+		case untested:
+			if !w.watchInput() {
+				return nil
+			}
+			w.findLock()
+		default:
+			if again, err := w.await(); !again {
+				return err
+			}
 		}
 	}
-	return w.waitTrusting()
+	return nil
 }
 
-func (w *wrapped) waitTrusting() error {
-	w.mu.Lock()
-	if w.kicked {
-		w.kicked = false
-		w.lift()
-		w.mu.Unlock()
-		return opError("read", w.sock, os.ErrDeadlineExceeded)
+// await is a wait on the socket. again says that another has to follow.
+func (w *wrapped) await() (again bool, err error) {
+	if err := w.beginWait(); err != nil {
+		return false, err
 	}
-	w.mu.Unlock()
-	err := w.rc.Read(w.unsettled)
-	if !isTimeout(err) {
-		return renameOp(err, "read")
+	switch err = w.rc.Read(w.unsettled); {
+	case err == nil:
+		return false, nil
+	case isTimeout(err):
+		return w.timedOut(err)
 	}
-	w.calm()
-	return renameOp(err, "read")
+	return false, renameOp(err, "read")
 }
 
 // distrust has the wrapper waited for in its Read from now on. mu is held.
 func (w *wrapped) distrust(why string) {
 	w.trust, w.why = distrusted, fmt.Sprintf("%T %s", w.conn, why)
+	w.lift()
+	w.endTest()
 	if w.kicked {
 		w.kicked = false
 		w.flag.Store(false)
@@ -371,9 +356,10 @@ func (w *wrapped) Interrupt(flag *atomic.Bool) {
 	w.kicked, w.flag = true, flag
 	flag.Store(true)
 	if w.trust == trusted && (!w.inside || w.outlives()) {
-		w.mine = true
-		w.sock.SetReadDeadline(time.Unix(1, 0))
+		w.pushOut()
+		return
 	}
+	w.freeReader()
 }
 
 // SetReadDeadline is the wrapper's, and is to be used instead of it.
@@ -395,4 +381,5 @@ func (w *wrapped) Withdraw() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.lift()
+	w.endTest()
 }
