@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/url"
 	"strings"
 	"time"
 
 	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/internal/connectproxy"
 	"google.golang.org/grpc/internal/ctxkey"
 	"google.golang.org/grpc/internal/resolver/networktype"
 	"google.golang.org/grpc/internal/transport/h2"
@@ -58,7 +60,7 @@ func Connect(ctx context.Context, addr resolver.Address, authority string, p Con
 	if addr.ServerName != "" {
 		authority = addr.ServerName
 	}
-	nc, err := dial(ctx, addr, cfg.Dial)
+	nc, err := dialProxied(ctx, addr, cfg)
 	if err != nil {
 		return nil, &ConnectError{Step: stepDial, Err: err, Permanent: !temporary(err)}
 	}
@@ -90,6 +92,14 @@ func Connect(ctx context.Context, addr resolver.Address, authority string, p Con
 		return nil, &ConnectError{Step: stepPreface, Err: err}
 	}
 	return c, nil
+}
+
+// dialProxied dials through the proxy that stands before the address (A86), if there is one.
+func dialProxied(ctx context.Context, addr resolver.Address, cfg *ClientConfig) (net.Conn, error) {
+	if proxy := connectproxy.Of(addr); proxy != "" {
+		return ProxyDialer(&url.URL{Scheme: "http", Host: proxy}, cfg.UserAgent)(ctx, addr.Addr)
+	}
+	return dial(ctx, addr, cfg.Dial)
 }
 
 // ConnectParams is what is the same for all connections of a channel, and who
