@@ -26,3 +26,18 @@ func Of(a resolver.Address) Labels {
 	l, _ := a.Attributes.Value(labelsKey{}).(Labels)
 	return l
 }
+
+type serviceKey struct{}
+
+// WithService returns the state of a resolver with the name of the service that its endpoints
+// are of, for the metrics of policies (gRFC A89).
+func WithService(s resolver.State, service string) resolver.State {
+	s.Attributes = s.Attributes.WithValue(serviceKey{}, service)
+	return s
+}
+
+// ServiceOf returns the service of a state, "" if it has none.
+func ServiceOf(s resolver.State) string {
+	service, _ := s.Attributes.Value(serviceKey{}).(string)
+	return service
+}

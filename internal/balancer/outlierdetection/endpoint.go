@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package outlierdetection
+
+import (
+	"math"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc/balancer"
+	"google.golang.org/grpc/resolver"
+)
+
+// endpoint is what is known of one.
+type endpoint struct {
+	addresses []string // sorted
+	done      func(balancer.DoneInfo)
+
+	// Of the interval that runs.
+	succeeded, failed atomic.Uint64
+	ejected           atomic.Bool // set with policy.mu held
+
+	// Guarded by policy.mu.
+	ok, all    uint64 // of the interval before
+	since      time.Time
+	multiplier int
+}
+
+func newEndpoint(addrs []resolver.Address) *endpoint {
+	e := &endpoint{addresses: names(addrs)}
+	e.done = e.count
+	return e
+}
+
+func names(addrs []resolver.Address) []string {
+	list := make([]string, len(addrs))
+	for i, a := range addrs {
+		list[i] = a.Addr
+	}
+	slices.Sort(list)
+	return list
+}
+
+func (e *endpoint) has(addrs []resolver.Address) bool {
+	if len(addrs) == 1 && len(e.addresses) == 1 {
+		return addrs[0].Addr == e.addresses[0]
+	}
+	return slices.Equal(e.addresses, names(addrs))
+}
+
+// count counts the end of an RPC.
+func (e *endpoint) count(i balancer.DoneInfo) {
+	if i.Err == nil {
+		e.succeeded.Add(1)
+	} else {
+		e.failed.Add(1)
+	}
+}
+
+// swap begins another interval.
+func (e *endpoint) swap() {
+	e.ok = e.succeeded.Swap(0)
+	e.all = e.ok + e.failed.Swap(0)
+}
+
+// rate is the share of successes.
+func (e *endpoint) rate() float64 { return float64(e.ok) / float64(e.all) }
+
+// over reports whether it has been left out for long enough.
+func (e *endpoint) over(now time.Time, c *Config) bool {
+	most := max(c.BaseEjectionTime, c.MaxEjectionTime)
+	d := most
+	if e.multiplier == 0 || c.BaseEjectionTime <= most/time.Duration(e.multiplier) {
+		d = min(c.BaseEjectionTime*time.Duration(e.multiplier), most)
+	}
+	return now.After(e.since.Add(d))
+}
+
+// busy returns the endpoints with enough RPCs, nil if there are too few of them.
+func busy(all []*endpoint, volume, hosts uint32) []*endpoint {
+	var list []*endpoint
+	for _, e := range all {
+		if e.all >= uint64(volume) && e.all > 0 {
+			list = append(list, e)
+		}
+	}
+	if uint64(len(list)) < uint64(hosts) {
+		return nil
+	}
+	return list
+}
+
+// meanAndDeviation are of the rates of a list that is not empty.
+func meanAndDeviation(list []*endpoint) (mean, deviation float64) {
+	n := float64(len(list))
+	for _, e := range list {
+		mean += e.rate() / n
+	}
+	for _, e := range list {
+		d := e.rate() - mean
+		deviation += d * d / n
+	}
+	return mean, math.Sqrt(deviation)
+}
+
+// outliers calls found for each endpoint that is one, until it returns false.
+func (s *SuccessRate) outliers(all []*endpoint, found func(*endpoint) bool) {
+	list := busy(all, s.RequestVolume, s.MinimumHosts)
+	if len(list) == 0 {
+		return
+	}
+	mean, deviation := meanAndDeviation(list)
+	required := mean - deviation*float64(s.StdevFactor)/1000
+	for _, e := range list {
+		if e.rate() < required && !found(e) {
+			return
+		}
+	}
+}
+
+func (f *FailurePercentage) outliers(all []*endpoint, found func(*endpoint) bool) {
+	for _, e := range busy(all, f.RequestVolume, f.MinimumHosts) {
+		if 100*(1-e.rate()) > float64(f.Threshold) && !found(e) {
+			return
+		}
+	}
+}

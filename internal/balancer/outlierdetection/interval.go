@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package outlierdetection
+
+import "time"
+
+// change is a SubConn whose listener is to be told.
+type change = *subConn
+
+// tell is called without locks.
+func tell(list []change) {
+	for _, sc := range list {
+		sc.review()
+	}
+}
+
+// scheduleLocked has the timer run as the configuration wants it (A50). It returns whom to tell
+// that they are let in again.
+func (p *policy) scheduleLocked() []change {
+	if !p.config.counting() {
+		p.stopLocked()
+		p.begun = time.Time{}
+		for _, e := range p.endpoints {
+			e.multiplier = 0
+			e.ejected.Store(false)
+		}
+		return p.allLocked()
+	}
+	now := time.Now()
+	if p.begun.IsZero() {
+		p.begun = now
+		for _, e := range p.endpoints {
+			e.swap()
+		}
+	}
+	p.stopLocked()
+	p.startLocked(max(p.config.Interval-now.Sub(p.begun), 0))
+	return nil
+}
+
+func (p *policy) allLocked() []change {
+	list := make([]change, 0, len(p.subConns))
+	for sc := range p.subConns {
+		list = append(list, sc)
+	}
+	return list
+}
+
+func (p *policy) stopLocked() {
+	if p.timer != nil {
+		p.timer.Stop()
+		p.timer = nil
+	}
+}
+
+func (p *policy) startLocked(d time.Duration) {
+	var t *time.Timer
+	t = time.AfterFunc(d, func() {
+		p.mu.Lock()
+		var changes []change
+		if p.timer == t && !p.closed {
+			changes = p.intervalLocked(time.Now())
+		}
+		p.mu.Unlock()
+		tell(changes)
+	})
+	p.timer = t
+}
+
+// intervalLocked ends an interval and begins the next one. It returns whom to tell.
+func (p *policy) intervalLocked(now time.Time) []change {
+	p.begun = now
+	p.startLocked(max(p.config.Interval, time.Millisecond))
+	for _, e := range p.endpoints {
+		e.swap()
+	}
+	touched := make(map[*endpoint]bool)
+	if s := p.config.SuccessRate; s != nil {
+		s.outliers(p.endpoints, func(e *endpoint) bool {
+			return p.foundLocked(e, successRate, s.EnforcementPercentage, now, touched)
+		})
+	}
+	if f := p.config.FailurePercentage; f != nil {
+		f.outliers(p.endpoints, func(e *endpoint) bool {
+			return p.foundLocked(e, failurePercentage, f.EnforcementPercentage, now, touched)
+		})
+	}
+	for _, e := range p.endpoints {
+		switch {
+		case !e.ejected.Load():
+			e.multiplier = max(e.multiplier-1, 0)
+		case e.over(now, p.config):
+			e.ejected.Store(false)
+			touched[e] = true
+			logger.Infof("endpoint %v is used again", e.addresses)
+		}
+	}
+	var list []change
+	for sc := range p.subConns {
+		if touched[sc.endpoint.Load()] {
+			list = append(list, sc)
+		}
+	}
+	return list
+}
+
+// foundLocked leaves out an outlier, unless that would be too many. It returns false if no more
+// are to be looked for.
+func (p *policy) foundLocked(e *endpoint, method string, enforcement uint32, now time.Time, touched map[*endpoint]bool) bool {
+	if e.ejected.Load() { // by the other way to find it
+		return true
+	}
+	out := 0
+	for _, o := range p.endpoints {
+		if o.ejected.Load() {
+			out++
+		}
+	}
+	if 100*out >= int(p.config.MaxEjectionPercent)*len(p.endpoints) {
+		p.meter.unenforced(method, "max_ejection_overflow")
+		return false
+	}
+	if p.roll() >= enforcement {
+		p.meter.unenforced(method, "enforcement_percentage")
+		return true
+	}
+	p.meter.enforced(method)
+	e.since = now
+	e.multiplier++
+	e.ejected.Store(true)
+	touched[e] = true
+	logger.Infof("endpoint %v is left out by its %s: %d of %d RPCs succeeded", e.addresses, method, e.ok, e.all)
+	return true
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package outlierdetection
+
+import estats "google.golang.org/grpc/experimental/stats"
+
+// The ways to detect an outlier, as labels have them.
+const (
+	successRate       = "success_rate"
+	failurePercentage = "failure_percentage"
+)
+
+// The metrics of A91.
+var (
+	ejectionsEnforced = estats.RegisterInt64Count(estats.MetricDescriptor{
+		Name:           "grpc.lb.outlier_detection.ejections_enforced",
+		Description:    "EXPERIMENTAL. Endpoints that were left out.",
+		Unit:           "{ejection}",
+		Labels:         []string{"grpc.target", "grpc.lb.outlier_detection.detection_method"},
+		OptionalLabels: []string{"grpc.lb.backend_service"},
+	})
+	ejectionsUnenforced = estats.RegisterInt64Count(estats.MetricDescriptor{
+		Name:           "grpc.lb.outlier_detection.ejections_unenforced",
+		Description:    "EXPERIMENTAL. Endpoints that were found to be outliers, and not left out.",
+		Unit:           "{ejection}",
+		Labels:         []string{"grpc.target", "grpc.lb.outlier_detection.detection_method", "grpc.lb.outlier_detection.unenforced_reason"},
+		OptionalLabels: []string{"grpc.lb.backend_service"},
+	})
+)
+
+// meter counts what becomes of outliers.
+type meter struct {
+	recorder        estats.MetricsRecorder
+	target, service string
+}
+
+func (m *meter) enforced(method string) {
+	ejectionsEnforced.Record(m.recorder, 1, m.target, method, m.service)
+}
+
+func (m *meter) unenforced(method, reason string) {
+	ejectionsUnenforced.Record(m.recorder, 1, m.target, method, reason, m.service)
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package outlierdetection leaves out endpoints that fail more RPCs than others, or too many of
+// them, for a while (gRFC A50, A61, A91): the policies that it has below it see them as unhealthy.
+// It is no policy for pick_first, which does not look at health. Importing the package registers
+// it.
+package outlierdetection
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/balancer"
+	"google.golang.org/grpc/grpclog"
+	"google.golang.org/grpc/internal/backendlabel"
+	"google.golang.org/grpc/internal/balancer/gracefulswitch"
+	"google.golang.org/grpc/resolver"
+)
+
+// Name is the name of the policy.
+const Name = "outlier_detection_experimental"
+
+var logger = grpclog.Component("outlier-detection")
+
+func init() { balancer.Register(builder{}) }
+
+// Builder returns what builds the policy, for those that make its configuration themselves.
+func Builder() balancer.Builder { return builder{} }
+
+type builder struct{}
+
+func (builder) Name() string { return Name }
+
+func (builder) Build(cc balancer.ClientConn, opts balancer.BuildOptions) balancer.Balancer {
+	p := &policy{
+		ClientConn: cc, roll: func() uint32 { return rand.Uint32N(100) },
+		meter:    meter{recorder: cc.MetricsRecorder(), target: opts.Target.String()},
+		subConns: make(map[*subConn]struct{}),
+	}
+	p.child = gracefulswitch.New(p, opts)
+	return p
+}
+
+// policy is the balancer, and the ClientConn of the one below. One lock guards what it knows;
+// it is not held in calls of others, but for UpdateState.
+type policy struct {
+	balancer.ClientConn
+	child *gracefulswitch.Balancer
+	roll  func() uint32 // a random number below 100
+
+	mu        sync.Mutex
+	closed    bool
+	config    *Config
+	meter     meter
+	endpoints []*endpoint
+	byAddress map[string]*endpoint
+	subConns  map[*subConn]struct{}
+	last      balancer.State
+	reported  bool
+
+	timer *time.Timer
+	begun time.Time // of the interval; zero while nothing is counted
+}
+
+// UpdateClientConnState takes the endpoints, and passes them on.
+func (p *policy) UpdateClientConnState(s balancer.ClientConnState) error {
+	c, ok := s.BalancerConfig.(*Config)
+	if !ok {
+		return fmt.Errorf("%w: %s got a configuration of type %T", balancer.ErrBadResolverState, Name, s.BalancerConfig)
+	}
+	p.adopt(c, s.ResolverState)
+	s.BalancerConfig = c.Child
+	return p.child.UpdateClientConnState(s)
+}
+
+func (p *policy) adopt(c *Config, s resolver.State) {
+	p.mu.Lock()
+	before := p.config
+	p.config = c
+	p.meter.service = backendlabel.ServiceOf(s)
+	changes := p.setEndpointsLocked(s.Endpoints)
+	changes = append(changes, p.scheduleLocked()...)
+	if p.reported && before != nil && before.counting() != c.counting() {
+		p.reportLocked()
+	}
+	p.mu.Unlock()
+	tell(changes)
+}
+
+// setEndpointsLocked keeps what is known of endpoints that stay. Endpoints are the same if they
+// have the same addresses. It returns the SubConns whose endpoint is another now.
+func (p *policy) setEndpointsLocked(list []resolver.Endpoint) (changes []change) {
+	old := p.byAddress
+	p.endpoints, p.byAddress = make([]*endpoint, 0, len(list)), make(map[string]*endpoint, len(list))
+	taken := make(map[*endpoint]bool)
+	for _, resolved := range list {
+		if len(resolved.Addresses) == 0 {
+			continue
+		}
+		e := old[resolved.Addresses[0].Addr]
+		if e == nil || taken[e] || !e.has(resolved.Addresses) {
+			e = newEndpoint(resolved.Addresses)
+		}
+		taken[e] = true
+		p.endpoints = append(p.endpoints, e)
+		for _, a := range resolved.Addresses {
+			p.byAddress[a.Addr] = e
+		}
+	}
+	for sc := range p.subConns {
+		if now := p.byAddress[sc.address]; sc.endpoint.Swap(now) != now {
+			changes = append(changes, sc)
+		}
+	}
+	return changes
+}
+
+// ResolverError is the child's.
+func (p *policy) ResolverError(err error) { p.child.ResolverError(err) }
+
+// UpdateSubConnState is never called: every SubConn here has a listener.
+func (p *policy) UpdateSubConnState(balancer.SubConn, balancer.SubConnState) {}
+
+// ExitIdle is the child's.
+func (p *policy) ExitIdle() { p.child.ExitIdle() }
+
+// Close closes the child.
+func (p *policy) Close() {
+	p.mu.Lock()
+	p.closed = true
+	p.stopLocked()
+	p.mu.Unlock()
+	p.child.Close()
+}
+
+// UpdateState implements balancer.ClientConn.
+func (p *policy) UpdateState(s balancer.State) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.last, p.reported = s, true
+	p.reportLocked()
+}
+
+func (p *policy) reportLocked() {
+	s := p.last
+	s.Picker = &picker{child: s.Picker, counts: p.config != nil && p.config.counting()}
+	p.ClientConn.UpdateState(s)
+}
+
+// picker counts for the endpoints it picks. It does not change.
+type picker struct {
+	child  balancer.Picker
+	counts bool
+}
