@@ -30,6 +30,18 @@ func NewRecorders(handlers []stats.Handler, more ...estats.MetricsRecorder) *Rec
 	return r
 }
 
+// ListOf returns the recorders that r stands for: r itself, unless it is Recorders. The list must
+// not be changed. r may be nil.
+func ListOf(r estats.MetricsRecorder) []estats.MetricsRecorder {
+	if all, ok := r.(*Recorders); ok {
+		return all.list
+	}
+	if r == nil {
+		return nil
+	}
+	return []estats.MetricsRecorder{r}
+}
+
 // RecordInt64Count implements MetricsRecorder.
 func (r *Recorders) RecordInt64Count(h *estats.Int64CountHandle, incr int64, labels ...string) {
 	checkLabels(h.Descriptor(), labels)

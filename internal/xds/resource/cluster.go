@@ -48,7 +48,7 @@ type Cluster struct {
 	// MaxRequests is how many RPCs may be under way at a time (A32).
 	MaxRequests uint32
 	// LBPolicy is a list of one policy with its configuration, in the form of a service config
-	// (A52). It goes below xds_cluster_impl.
+	// (A52). It goes below xds_cluster_impl. An Aggregate has none (A75).
 	LBPolicy json.RawMessage
 	// Outlier is nil if there is no outlier detection.
 	Outlier *OutlierDetection

@@ -68,6 +68,9 @@ func knownPolicies(message string) (knownPolicy, bool) {
 }
 
 func (cl *Cluster) readLBPolicy(_ *Context, in *clusterv3.Cluster) error {
+	if cl.Type == Aggregate { // those of its clusters count (A75)
+		return nil
+	}
 	if in.GetLoadBalancingPolicy() != nil { // comes before the older fields
 		policy, err := policyList(in.GetLoadBalancingPolicy(), 1)
 		if err != nil {

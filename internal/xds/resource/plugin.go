@@ -89,7 +89,7 @@ func readRLS(raw []byte) (Plugin, error) {
 	}
 	config, err := json.Marshal(map[string]any{
 		"routeLookupConfig":                json.RawMessage(lookup),
-		"childPolicy":                      []object{{"cds_experimental": object{}}},
+		"childPolicy":                      []object{{"cds_experimental": object{"isDynamic": true}}},
 		"childPolicyConfigTargetFieldName": "cluster",
 	})
 	if err != nil {

@@ -41,5 +41,5 @@ func TestRLSPlugin(t *testing.T) {
 	if len(rc.Plugins) != 1 || rc.VirtualHosts[0].Routes[0].Plugin != "p" {
 		t.Errorf("%+v", rc)
 	}
-	sameJSON(t, rc.Plugins["p"], `[{"rls_experimental":{"routeLookupConfig":{"lookupService":"rls"},"childPolicy":[{"cds_experimental":{}}],"childPolicyConfigTargetFieldName":"cluster"}}]`)
+	sameJSON(t, rc.Plugins["p"], `[{"rls_experimental":{"routeLookupConfig":{"lookupService":"rls"},"childPolicy":[{"cds_experimental":{"isDynamic":true}}],"childPolicyConfigTargetFieldName":"cluster"}}]`)
 }

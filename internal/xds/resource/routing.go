@@ -18,8 +18,22 @@ type Request struct {
 	// Metadata are the headers that the application or a filter has set. Binary ones are not
 	// seen (A28).
 	Metadata metadata.MD
+	// Outgoing, if it is there, stands in for Metadata: what a client's call is to send.
+	Outgoing Headers
 	// Rand returns a random number below n. Nil means that of the process.
 	Rand func(n uint32) uint32
+}
+
+// Headers finds the values of a header by its name in lower case.
+type Headers interface {
+	Values(name string) []string
+}
+
+func (r *Request) values(name string) []string {
+	if r.Outgoing != nil {
+		return r.Outgoing.Values(name)
+	}
+	return r.Metadata[name]
 }
 
 func (r *Request) roll(n uint32) uint32 {
@@ -35,7 +49,7 @@ func (r *Request) Header(name string) (value string, present bool) {
 	if strings.HasSuffix(name, "-bin") {
 		return "", false
 	}
-	switch v := r.Metadata[name]; {
+	switch v := r.values(name); {
 	case name == "content-type":
 		return "application/grpc", true
 	case len(v) == 0:
@@ -117,9 +131,12 @@ func (t *Route) Match(r *Request) bool {
 }
 
 // Cluster chooses one of the route's clusters by weight. There has to be one.
-func (t *Route) Cluster(r *Request) *WeightedCluster {
+func (t *Route) Cluster(r *Request) *WeightedCluster { return &t.Clusters[t.ClusterIndex(r)] }
+
+// ClusterIndex is Cluster that returns the index of the cluster among the route's.
+func (t *Route) ClusterIndex(r *Request) int {
 	if len(t.Clusters) == 1 {
-		return &t.Clusters[0]
+		return 0
 	}
 	roll := r.roll(t.Clusters[len(t.Clusters)-1].upTo)
 	i, _ := slices.BinarySearchFunc(t.Clusters, roll, func(w WeightedCluster, roll uint32) int {
@@ -128,7 +145,7 @@ func (t *Route) Cluster(r *Request) *WeightedCluster {
 		}
 		return 1
 	})
-	return &t.Clusters[i]
+	return i
 }
 
 // RetryOf returns the retry policy for a route of the host, nil if there is none (A44).
