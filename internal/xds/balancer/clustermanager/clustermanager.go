@@ -19,6 +19,7 @@ import (
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/internal/balancer/gracefulswitch"
 	"google.golang.org/grpc/internal/hierarchy"
+	"google.golang.org/grpc/internal/xds/call"
 	"google.golang.org/grpc/serviceconfig"
 	"google.golang.org/grpc/status"
 )
@@ -28,17 +29,17 @@ const Name = "xds_cluster_manager_experimental"
 
 func init() { balancer.Register(builder{}) }
 
-type clusterKey struct{}
-
 // WithCluster returns the context of an RPC for a child of the policy.
 func WithCluster(ctx context.Context, name string) context.Context {
-	return context.WithValue(ctx, clusterKey{}, name)
+	return call.With(ctx, &call.Info{Child: name})
 }
 
 // Cluster returns the child that an RPC is for, "" if none is chosen.
 func Cluster(ctx context.Context) string {
-	name, _ := ctx.Value(clusterKey{}).(string)
-	return name
+	if i := call.From(ctx); i != nil {
+		return i.Child
+	}
+	return ""
 }
 
 type builder struct{}

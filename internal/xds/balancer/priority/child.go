@@ -41,14 +41,14 @@ func newChild(p *policy, name string) *child {
 // update gives the child its configuration and endpoints.
 func (c *child) update() error {
 	p := c.parent
-	config := p.config.children[c.name]
-	c.ignoreReresolution.Store(config.ignoreReresolution)
+	config := p.config.Children[c.name]
+	c.ignoreReresolution.Store(config.IgnoreReresolution)
 	own := p.state
 	own.Endpoints, own.Addresses = p.endpoints[c.name], nil
 	for _, e := range own.Endpoints {
 		own.Addresses = append(own.Addresses, e.Addresses...)
 	}
-	return c.policy.UpdateClientConnState(balancer.ClientConnState{ResolverState: own, BalancerConfig: config.policy})
+	return c.policy.UpdateClientConnState(balancer.ClientConnState{ResolverState: own, BalancerConfig: config.Policy})
 }
 
 // UpdateState implements balancer.ClientConn.

@@ -10,17 +10,20 @@ import (
 	"google.golang.org/grpc/serviceconfig"
 )
 
-// config is the policy's configuration.
-type config struct {
+// Config is the policy's configuration.
+type Config struct {
 	serviceconfig.LoadBalancingConfig
-	children   map[string]childConfig
-	priorities []string // the best first
+	Children   map[string]Child
+	Priorities []string // the names of all Children, the best first
+	// Empty says why there are no Children. Nil: nothing is known of that.
+	Empty error
 }
 
-type childConfig struct {
-	policy *gracefulswitch.Config
-	// ignoreReresolution says that the child's requests to resolve again go nowhere (A37).
-	ignoreReresolution bool
+// Child is one of the policies.
+type Child struct {
+	Policy *gracefulswitch.Config
+	// IgnoreReresolution says that the child's requests to resolve again go nowhere (A37).
+	IgnoreReresolution bool
 }
 
 // ParseConfig reads "children", by name, each with its policy in "config", and "priorities",
@@ -36,17 +39,17 @@ func (builder) ParseConfig(js json.RawMessage) (serviceconfig.LoadBalancingConfi
 	if err := json.Unmarshal(js, &in); err != nil {
 		return nil, fmt.Errorf("%s: %w", Name, err)
 	}
-	c := &config{children: make(map[string]childConfig, len(in.Children)), priorities: in.Priorities}
+	c := &Config{Children: make(map[string]Child, len(in.Children)), Priorities: in.Priorities}
 	for name, child := range in.Children {
 		policy, err := gracefulswitch.ParseConfig(child.Config)
 		if err != nil {
 			return nil, fmt.Errorf("%s: child %q: %w", Name, name, err)
 		}
-		c.children[name] = childConfig{policy, child.IgnoreReresolution}
+		c.Children[name] = Child{policy, child.IgnoreReresolution}
 	}
 	seen := make(map[string]bool)
-	for _, name := range c.priorities {
-		if _, ok := c.children[name]; !ok {
+	for _, name := range c.Priorities {
+		if _, ok := c.Children[name]; !ok {
 			return nil, fmt.Errorf("%s: priorities name %q, which is not in children", Name, name)
 		}
 		if seen[name] {
@@ -54,8 +57,8 @@ func (builder) ParseConfig(js json.RawMessage) (serviceconfig.LoadBalancingConfi
 		}
 		seen[name] = true
 	}
-	if len(seen) != len(c.children) {
-		return nil, fmt.Errorf("%s: %d children, but %d priorities", Name, len(c.children), len(seen))
+	if len(seen) != len(c.Children) {
+		return nil, fmt.Errorf("%s: %d children, but %d priorities", Name, len(c.Children), len(seen))
 	}
 	return c, nil
 }

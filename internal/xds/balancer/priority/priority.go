@@ -29,6 +29,8 @@ const (
 	retention = 15 * time.Minute
 )
 
+var errEmpty = errors.New("there are no priorities, and so no endpoints")
+
 func init() { balancer.Register(builder{}) }
 
 type builder struct{}
@@ -49,7 +51,7 @@ type policy struct {
 	events serializer.Serializer
 
 	closed    bool
-	config    *config
+	config    *Config
 	state     resolver.State
 	endpoints map[string][]resolver.Endpoint
 	children  map[string]*child
@@ -80,7 +82,7 @@ func (p *policy) later(f func()) {
 
 // UpdateClientConnState gives children what is theirs, and chooses among them anew.
 func (p *policy) UpdateClientConnState(s balancer.ClientConnState) (err error) {
-	c, ok := s.BalancerConfig.(*config)
+	c, ok := s.BalancerConfig.(*Config)
 	if !ok {
 		return fmt.Errorf("%w: %s got a configuration of type %T", balancer.ErrBadResolverState, Name, s.BalancerConfig)
 	}
@@ -88,11 +90,11 @@ func (p *policy) UpdateClientConnState(s balancer.ClientConnState) (err error) {
 	return err
 }
 
-func (p *policy) update(c *config, s resolver.State) error {
+func (p *policy) update(c *Config, s resolver.State) error {
 	p.config, p.state, p.endpoints = c, s, hierarchy.Group(s.Endpoints)
 	var errs []error
 	for name, ch := range p.children {
-		if _, ok := c.children[name]; !ok {
+		if _, ok := c.Children[name]; !ok {
 			p.remove(ch) // A115
 			continue
 		}
@@ -110,13 +112,17 @@ func (p *policy) choose() {
 	if p.config == nil {
 		return
 	}
-	if len(p.config.priorities) == 0 {
+	if len(p.config.Priorities) == 0 {
 		p.current = nil
-		err := status.Error(codes.Unavailable, "there are no priorities, and so no endpoints")
+		why := p.config.Empty
+		if why == nil {
+			why = errEmpty
+		}
+		err := status.Error(codes.Unavailable, why.Error())
 		p.cc.UpdateState(balancer.State{ConnectivityState: connectivity.TransientFailure, Picker: base.NewErrPicker(err)})
 		return
 	}
-	for i, name := range p.config.priorities {
+	for i, name := range p.config.Priorities {
 		ch := p.children[name]
 		if ch == nil {
 			ch = p.add(name)
@@ -124,7 +130,7 @@ func (p *policy) choose() {
 		ch.reactivate()
 		switch {
 		case ch.state.ConnectivityState == connectivity.Ready, ch.state.ConnectivityState == connectivity.Idle:
-			for _, lower := range p.config.priorities[i+1:] {
+			for _, lower := range p.config.Priorities[i+1:] {
 				if l := p.children[lower]; l != nil {
 					l.deactivate()
 				}
@@ -136,13 +142,13 @@ func (p *policy) choose() {
 			return
 		}
 	}
-	for _, name := range p.config.priorities {
+	for _, name := range p.config.Priorities {
 		if ch := p.children[name]; ch.state.ConnectivityState == connectivity.Connecting {
 			p.use(ch)
 			return
 		}
 	}
-	p.use(p.children[p.config.priorities[len(p.config.priorities)-1]])
+	p.use(p.children[p.config.Priorities[len(p.config.Priorities)-1]])
 }
 
 // use tells the channel of a child's state.

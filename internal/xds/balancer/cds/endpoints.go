@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cds
+
+import (
+	"google.golang.org/grpc/experimental/balancer/hostname"
+	"google.golang.org/grpc/experimental/balancer/weight"
+	"google.golang.org/grpc/internal/hierarchy"
+	"google.golang.org/grpc/internal/xds/balancer/locality"
+	"google.golang.org/grpc/internal/xds/resource"
+	"google.golang.org/grpc/resolver"
+	"google.golang.org/grpc/resolver/ringhash"
+)
+
+// endpoints returns all endpoints, each with the name of its priority, its locality and its
+// weight (A113). What they have in common they share.
+func endpoints(priorities [][]resource.Locality, names []string) []resolver.Endpoint {
+	n := 0
+	for _, localities := range priorities {
+		for i := range localities {
+			n += len(localities[i].Endpoints)
+		}
+	}
+	out := make([]resolver.Endpoint, 0, n)
+	addresses := make([]resolver.Address, 0, n)
+	for p, localities := range priorities {
+		path := []string{names[p]}
+		for i := range localities {
+			l := &localities[i]
+			common := hierarchy.Set(resolver.Endpoint{}, path)
+			common = locality.Set(common, locality.Info{ID: l.ID, Weight: l.Weight})
+			weights := resource.EndpointWeights(localities, i)
+			where := locality.WithPlace(resolver.Address{}, locality.Place{ID: l.ID})
+			last := weight.Set(common, weight.EndpointInfo{})
+			for j := range l.Endpoints {
+				from := &l.Endpoints[j]
+				if from.Health == resource.Draining { // it gets no new RPCs
+					continue
+				}
+				if weight.FromEndpoint(last).Weight != weights[j] {
+					last = weight.Set(common, weight.EndpointInfo{Weight: weights[j]})
+				}
+				e := last
+				if from.Hostname != "" {
+					e = hostname.Set(e, from.Hostname)
+				}
+				if from.HashKey != "" {
+					e = ringhash.SetHashKey(e, from.HashKey)
+				}
+				at := where
+				if from.Hostname != "" || from.Proxy != "" {
+					at = locality.WithPlace(resolver.Address{}, locality.Place{ID: l.ID, Hostname: from.Hostname, Proxy: from.Proxy})
+				}
+				begin := len(addresses)
+				at.Addr = from.Address
+				addresses = append(addresses, at)
+				for _, more := range from.MoreAddresses {
+					at.Addr = more
+					addresses = append(addresses, at)
+				}
+				e.Addresses = addresses[begin:len(addresses):len(addresses)]
+				out = append(out, e)
+			}
+		}
+	}
+	return out
+}

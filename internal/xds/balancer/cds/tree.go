@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cds
+
+import (
+	"google.golang.org/grpc/balancer"
+	"google.golang.org/grpc/balancer/weightedroundrobin"
+	"google.golang.org/grpc/internal/backendlabel"
+	"google.golang.org/grpc/internal/balancer/gracefulswitch"
+	"google.golang.org/grpc/internal/balancer/outlierdetection"
+	"google.golang.org/grpc/internal/xds/balancer/clusterimpl"
+	"google.golang.org/grpc/internal/xds/balancer/priority"
+	"google.golang.org/grpc/internal/xds/dependency"
+	"google.golang.org/grpc/internal/xds/resource"
+	"google.golang.org/grpc/resolver"
+)
+
+// tree makes the configurations of the policies below, and keeps what lasts from one update to
+// the next.
+type tree struct {
+	resource  *resource.Cluster // that policy is of
+	policy    *gracefulswitch.Config
+	names     names
+	endpoints *resource.Endpoints // that resolved is of
+	resolved  []resolver.Endpoint
+}
+
+func prioritized(c *priority.Config) *gracefulswitch.Config {
+	return &gracefulswitch.Config{Child: balancer.Get(priority.Name), ChildConfig: c}
+}
+
+// aggregate is for an aggregate cluster. The order of the leaves is that of priorities (A75).
+func (t *tree) aggregate(leaves []string) *gracefulswitch.Config {
+	*t = tree{}
+	c := &priority.Config{Children: make(map[string]priority.Child, len(leaves)), Priorities: leaves}
+	for _, name := range leaves {
+		c.Children[name] = priority.Child{
+			Policy: &gracefulswitch.Config{Child: builder{}, ChildConfig: &config{cluster: name}},
+		}
+	}
+	return prioritized(c)
+}
+
+// leaf is for a cluster with endpoints of its own. The state gets them.
+func (t *tree) leaf(name string, c *dependency.Cluster, s resolver.State) (*gracefulswitch.Config, resolver.State, error) {
+	if c.Resource != t.resource {
+		policy, err := gracefulswitch.ParseConfig(c.Resource.LBPolicy)
+		if err != nil {
+			return nil, s, err
+		}
+		t.resource, t.policy = c.Resource, policy
+		t.endpoints = nil // sessions may change what is passed on
+	}
+	if c.Endpoints == nil || c.Endpoints != t.endpoints {
+		var priorities [][]resource.Locality
+		if t.endpoints = c.Endpoints; t.endpoints != nil {
+			priorities = t.endpoints.Priorities()
+		}
+		t.names.assign(priorities)
+		t.resolved = endpoints(priorities, t.names.list)
+	}
+	children := &priority.Config{
+		Children: make(map[string]priority.Child, len(t.names.list)), Priorities: t.names.list, Empty: c.Note,
+	}
+	for _, child := range t.names.list {
+		children.Children[child] = priority.Child{
+			Policy: t.policy, IgnoreReresolution: c.Resource.Type == resource.EDS,
+		}
+	}
+	s.Endpoints, s.Addresses = t.resolved, nil
+	s = weightedroundrobin.SetBackendService(backendlabel.WithService(s, name), name)
+	impl := &clusterimpl.Config{Cluster: name, Child: prioritized(children)}
+	outliers := outlierConfig(c.Resource.Outlier)
+	outliers.Child = &gracefulswitch.Config{Child: clusterimpl.Builder(), ChildConfig: impl}
+	return &gracefulswitch.Config{Child: outlierdetection.Builder(), ChildConfig: outliers}, s, nil
+}
+
+// outlierConfig does nothing for nil (A50).
+func outlierConfig(o *resource.OutlierDetection) *outlierdetection.Config {
+	if o == nil {
+		return &outlierdetection.Config{}
+	}
+	return &outlierdetection.Config{
+		Interval: o.Interval, BaseEjectionTime: o.BaseEjectionTime, MaxEjectionTime: o.MaxEjectionTime,
+		MaxEjectionPercent: o.MaxEjectionPercent,
+		SuccessRate:        (*outlierdetection.SuccessRate)(o.SuccessRate),
+		FailurePercentage:  (*outlierdetection.FailurePercentage)(o.FailurePercentage),
+	}
+}

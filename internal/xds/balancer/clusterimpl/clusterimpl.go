@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package clusterimpl is what a cluster of xDS demands of all RPCs that go there, whichever
+// endpoint gets them: drops (gRFC A27), circuit breaking (A32), load reports (A27, A64, A85), how
+// connections are made (A29, A86), the authority (A81), and labels of metrics (A78, A89). What a
+// cluster says comes with the state of the resolver. Importing the package registers the policy.
+package clusterimpl
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+
+	"google.golang.org/grpc/balancer"
+	"google.golang.org/grpc/grpclog"
+	"google.golang.org/grpc/internal/balancer/gracefulswitch"
+	"google.golang.org/grpc/internal/xds/dependency"
+	"google.golang.org/grpc/internal/xds/handshake"
+	"google.golang.org/grpc/serviceconfig"
+)
+
+// Name is the name of the policy.
+const Name = "xds_cluster_impl_experimental"
+
+var logger = grpclog.Component("xds")
+
+func init() { balancer.Register(builder{}) }
+
+// Builder returns what builds the policy, for those that make its configuration themselves.
+func Builder() balancer.Builder { return builder{} }
+
+type builder struct{}
+
+func (builder) Name() string { return Name }
+
+// Config is the policy's configuration.
+type Config struct {
+	serviceconfig.LoadBalancingConfig
+	// Cluster is the name of the cluster.
+	Cluster string
+	// Child is the policy below.
+	Child *gracefulswitch.Config
+}
+
+// ParseConfig reads "cluster" and "childPolicy".
+func (builder) ParseConfig(js json.RawMessage) (serviceconfig.LoadBalancingConfig, error) {
+	var in struct {
+		Cluster     string          `json:"cluster"`
+		ChildPolicy json.RawMessage `json:"childPolicy"`
+	}
+	if err := json.Unmarshal(js, &in); err != nil {
+		return nil, fmt.Errorf("%s: %w", Name, err)
+	}
+	if in.Cluster == "" {
+		return nil, errors.New(Name + ": cluster is missing")
+	}
+	child, err := gracefulswitch.ParseConfig(in.ChildPolicy)
+	if err != nil {
+		return nil, fmt.Errorf("%s: childPolicy: %w", Name, err)
+	}
+	return &Config{Cluster: in.Cluster, Child: child}, nil
+}
+
+func (builder) Build(cc balancer.ClientConn, opts balancer.BuildOptions) balancer.Balancer {
+	p := &policy{ClientConn: cc, security: &handshake.Client{}}
+	p.child = gracefulswitch.New(p, opts)
+	return p
+}
+
+// policy is the balancer, and the ClientConn of the one below. mu guards what it reports; it is
+// not held in calls of others, but for UpdateState.
+type policy struct {
+	balancer.ClientConn
+	child *gracefulswitch.Balancer
+	// security is told what the cluster says of it; addresses refer to it.
+	security *handshake.Client
+
+	// Used by the policy's own calls alone.
+	current  *dependency.Cluster
+	reports  reports
+	requests *requests
+
+	mu       sync.Mutex
+	settings *settings
+	last     balancer.State
+	reported bool
+}
+
+// UpdateClientConnState takes what is new of the cluster.
+func (p *policy) UpdateClientConnState(s balancer.ClientConnState) error {
+	c, ok := s.BalancerConfig.(*Config)
+	if !ok {
+		return fmt.Errorf("%w: %s got a configuration of type %T", balancer.ErrBadResolverState, Name, s.BalancerConfig)
+	}
+	a := dependency.Of(s.ResolverState)
+	if a == nil || a.Config == nil || a.Config.Clusters[c.Cluster] == nil || a.Config.Clusters[c.Cluster].Resource == nil {
+		return fmt.Errorf("%w: %s knows nothing of cluster %q", balancer.ErrBadResolverState, Name, c.Cluster)
+	}
+	if cluster := a.Config.Clusters[c.Cluster]; cluster != p.current {
+		p.adopt(c.Cluster, cluster, a)
+	}
+	s.BalancerConfig = c.Child
+	return p.child.UpdateClientConnState(s)
+}
+
+func (p *policy) adopt(name string, cluster *dependency.Cluster, a *dependency.Attachment) {
+	p.current = cluster
+	if err := p.security.Set(cluster.Resource.TLS, a.Client.Bootstrap().CertProviders); err != nil {
+		logger.Errorf("cluster %q: the certificates that it asks for: %v", name, err)
+	}
+	loads := p.reports.update(name, cluster.Resource, a.Client)
+	if key := (requestKey{name, cluster.Resource.EDSServiceName}); p.requests == nil || p.requests.key != key {
+		p.requests.release()
+		p.requests = requestsOf(key)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	before := p.settings
+	p.settings = newSettings(cluster, p.requests, loads, before)
+	if p.settings != before && p.reported {
+		p.reportLocked()
+	}
+}
+
+// ResolverError is the child's.
+func (p *policy) ResolverError(err error) { p.child.ResolverError(err) }
+
+// UpdateSubConnState is never called: every SubConn here has a listener.
+func (p *policy) UpdateSubConnState(balancer.SubConn, balancer.SubConnState) {}
+
+// ExitIdle is the child's.
+func (p *policy) ExitIdle() { p.child.ExitIdle() }
+
+// Close closes the child. What RPCs are counted still counts.
+func (p *policy) Close() {
+	p.child.Close()
+	p.reports.stop()
+	p.requests.release()
+	p.security.Close()
+}
+
+// UpdateState implements balancer.ClientConn.
+func (p *policy) UpdateState(s balancer.State) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.last, p.reported = s, true
+	p.reportLocked()
+}

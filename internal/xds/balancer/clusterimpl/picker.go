@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package clusterimpl
+
+import (
+	"math/rand/v2"
+
+	"google.golang.org/grpc/balancer"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/internal/balancer/done"
+	"google.golang.org/grpc/internal/stats"
+	"google.golang.org/grpc/internal/xds/call"
+	"google.golang.org/grpc/internal/xds/match"
+	"google.golang.org/grpc/internal/xds/resource"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+)
+
+// picker does not change.
+type picker struct {
+	child balancer.Picker
+	*settings
+	// drop says that RPCs may be dropped: not while they wait, or each of their picks would be
+	// another chance to be.
+	drop bool
+}
+
+func (p *policy) reportLocked() {
+	s := p.last
+	if p.settings == nil {
+		p.ClientConn.UpdateState(s)
+		return
+	}
+	own := &picker{child: s.Picker, settings: p.settings}
+	own.drop = s.ConnectivityState == connectivity.Ready || p.settings.all
+	if p.settings.all { // RPCs don't depend on there being connections
+		s.ConnectivityState = connectivity.Ready
+	}
+	s.Picker = own
+	p.ClientConn.UpdateState(s)
+}
+
+func mayPass(d resource.Drop) bool { return !d.Share.Match(uint32(match.All) - 1) }
+
+var errBreaker = status.Error(codes.Unavailable, "circuit breaker: the cluster has as many requests as it may have at a time")
+
+// Pick implements balancer.Picker.
+func (p *picker) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
+	if p.drop {
+		for i := range p.drops {
+			if p.drops[i].Share.Match(rand.Uint32N(uint32(match.All))) {
+				return p.dropped(&p.drops[i])
+			}
+		}
+	}
+	limit := int64(p.resource.MaxRequests)
+	if p.requests.Load() >= limit {
+		return p.broken()
+	}
+	r, err := p.child.Pick(info)
+	sc, ok := r.SubConn.(*subConn)
+	if err != nil || !ok {
+		stats.UpdateLabels(info.Ctx, p.labels)
+		return r, err
+	}
+	if p.requests.Add(1) > limit { // others were faster
+		p.requests.Add(-1)
+		if r.Done != nil {
+			r.Done(balancer.DoneInfo{Err: errBreaker})
+		}
+		return p.broken()
+	}
+	at := sc.place(p.settings)
+	if at.load != nil {
+		at.load.Started()
+	}
+	stats.UpdateLabels(info.Ctx, at.labels)
+	r.SubConn = sc.SubConn
+	r.Done = done.Join(at.done, r.Done)
+	if sc.authority != nil && rewrites(info) {
+		r.Metadata = metadata.Join(r.Metadata, sc.authority)
+	}
+	return r, nil
+}
+
+// rewrites reports whether the RPC's authority is to be the endpoint's hostname (A81).
+func rewrites(info balancer.PickInfo) bool {
+	i := call.From(info.Ctx)
+	return i != nil && i.Route != nil && i.Route.AutoHostRewrite
+}
+
+func (p *picker) dropped(d *resource.Drop) (balancer.PickResult, error) {
+	if p.load != nil {
+		p.load.Dropped(d.Category)
+	}
+	return balancer.PickResult{}, status.Errorf(codes.Unavailable, "RPC is dropped: drop category %q", d.Category)
+}
+
+func (p *picker) broken() (balancer.PickResult, error) {
+	if p.load != nil {
+		p.load.Dropped("")
+	}
+	return balancer.PickResult{}, errBreaker
+}

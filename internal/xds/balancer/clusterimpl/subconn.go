@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package clusterimpl
+
+import (
+	"sync/atomic"
+
+	"google.golang.org/grpc/balancer"
+	"google.golang.org/grpc/internal/backendlabel"
+	"google.golang.org/grpc/internal/connectproxy"
+	"google.golang.org/grpc/internal/xds/balancer/locality"
+	"google.golang.org/grpc/internal/xds/handshake"
+	"google.golang.org/grpc/internal/xds/resource"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/resolver"
+)
+
+// subConn is one whose locality is known.
+type subConn struct {
+	balancer.SubConn
+	policy    *policy
+	id        resource.LocalityID
+	authority metadata.MD           // nil: there is no hostname
+	seen      atomic.Pointer[place] // the last one
+}
+
+// place returns what the SubConn has in the settings.
+func (sc *subConn) place(s *settings) *place {
+	if p := sc.seen.Load(); p != nil && p.of == s {
+		return p
+	}
+	p := s.place(sc.id)
+	sc.seen.Store(p)
+	return p
+}
+
+// NewSubConn implements balancer.ClientConn.
+func (p *policy) NewSubConn(addrs []resolver.Address, opts balancer.NewSubConnOptions) (balancer.SubConn, error) {
+	sc := &subConn{policy: p}
+	if len(addrs) > 0 {
+		at := locality.PlaceOf(addrs[0])
+		if sc.id = at.ID; at.Hostname != "" {
+			sc.authority = metadata.MD{":authority": []string{at.Hostname}}
+		}
+	}
+	//lint:ignore SA1019 a policy may still give several addresses
+	inner, err := p.ClientConn.NewSubConn(p.prepare(addrs), opts)
+	if err != nil {
+		return nil, err
+	}
+	sc.SubConn = inner
+	return sc, nil
+}
+
+// prepare returns the addresses with all that making a connection takes.
+func (p *policy) prepare(addrs []resolver.Address) []resolver.Address {
+	p.mu.Lock()
+	s := p.settings
+	p.mu.Unlock()
+	out := make([]resolver.Address, len(addrs))
+	for i, a := range addrs {
+		at := locality.PlaceOf(a)
+		labels := backendlabel.Labels{Locality: at.ID.String()}
+		if s != nil {
+			labels.BackendService = s.resource.Name
+			if at.Proxy != "" && s.resource.HTTPConnect {
+				a = connectproxy.With(a, at.Proxy)
+			}
+		}
+		out[i] = handshake.SetAddress(backendlabel.With(a, labels), p.security, at.Hostname)
+	}
+	return out
+}
+
+// RemoveSubConn implements balancer.ClientConn.
+func (p *policy) RemoveSubConn(sc balancer.SubConn) { sc.Shutdown() }
+
+// UpdateAddresses implements balancer.ClientConn.
+func (p *policy) UpdateAddresses(sc balancer.SubConn, addrs []resolver.Address) {
+	//lint:ignore SA1019 a policy may still use it
+	sc.UpdateAddresses(addrs)
+}
+
+// UpdateAddresses implements balancer.SubConn.
+func (sc *subConn) UpdateAddresses(addrs []resolver.Address) {
+	//lint:ignore SA1019 a policy may still use it
+	sc.SubConn.UpdateAddresses(sc.policy.prepare(addrs))
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dependency
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+
+	"google.golang.org/grpc/internal/resolver/scheme"
+	"google.golang.org/grpc/internal/xds/resource"
+	"google.golang.org/grpc/resolver"
+	"google.golang.org/grpc/serviceconfig"
+)
+
+// nameWatch is what the DNS knows of a name (A37). It is the resolver.ClientConn of a resolver.
+// The manager's mutex guards it.
+type nameWatch struct {
+	manager  *Manager
+	name     string // with the port
+	resolver resolver.Resolver
+	gone     bool
+	round    uint64
+
+	endpoints *resource.Endpoints // nil: there are none
+	err       error               // of the last lookup; nil before it
+}
+
+// known reports whether anything was heard yet.
+func (n *nameWatch) known() bool { return n.endpoints != nil || n.err != nil }
+
+// start builds the resolver, which may call back. The manager's mutex is not held.
+func (n *nameWatch) start() {
+	m := n.manager
+	var r resolver.Resolver
+	b, err := resolver.Get(scheme.DNS), error(nil)
+	if b == nil {
+		err = errors.New("no resolver is registered for dns")
+	} else {
+		opts := m.options.Build
+		opts.DisableServiceConfig = true
+		target := resolver.Target{URL: url.URL{Scheme: scheme.DNS, Path: "/" + n.name}}
+		r, err = b.Build(target, n, opts)
+	}
+	if err != nil {
+		n.ReportError(err)
+		return
+	}
+	m.mu.Lock()
+	n.resolver = r
+	gone := n.gone
+	m.mu.Unlock()
+	if gone {
+		r.Close()
+	}
+}
+
+// stopLocked returns the resolver, which is to be closed when the mutex is not held any more;
+// nil if there is none yet.
+func (n *nameWatch) stopLocked() resolver.Resolver {
+	n.gone = true
+	return n.resolver
+}
+
+// UpdateState implements resolver.ClientConn. All addresses are one endpoint (A61).
+func (n *nameWatch) UpdateState(s resolver.State) error {
+	var addresses []string
+	for _, e := range s.Endpoints {
+		for _, a := range e.Addresses {
+			addresses = append(addresses, a.Addr)
+		}
+	}
+	if len(s.Endpoints) == 0 {
+		for _, a := range s.Addresses {
+			addresses = append(addresses, a.Addr)
+		}
+	}
+	if len(addresses) == 0 {
+		n.change(nil, fmt.Errorf("DNS name %q has no addresses", n.name))
+		return nil
+	}
+	one := resource.Endpoint{Address: addresses[0], MoreAddresses: addresses[1:], Hostname: n.name, Weight: 1}
+	n.change(&resource.Endpoints{
+		Name: n.name, Localities: []resource.Locality{{Weight: 1, Endpoints: []resource.Endpoint{one}}},
+	}, nil)
+	return nil
+}
+
+// ReportError implements resolver.ClientConn. Addresses that are known stay in use.
+func (n *nameWatch) ReportError(err error) { n.change(nil, fmt.Errorf("DNS name %q: %w", n.name, err)) }
+
+func (n *nameWatch) change(e *resource.Endpoints, err error) {
+	m := n.manager
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if n.gone {
+		return
+	}
+	if n.err = err; e != nil {
+		n.endpoints = e
+	}
+	m.touchLocked()
+}
+
+// NewAddress implements resolver.ClientConn.
+func (n *nameWatch) NewAddress(list []resolver.Address) {
+	_ = n.UpdateState(resolver.State{Addresses: list})
+}
+
+// ParseServiceConfig implements resolver.ClientConn. A name's service config is not used.
+func (n *nameWatch) ParseServiceConfig(string) *serviceconfig.ParseResult {
+	return &serviceconfig.ParseResult{Err: errors.New("a cluster's name has no service config")}
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dependency
+
+import "google.golang.org/grpc/internal/xds/client"
+
+// watch is what is known of one resource. The manager's mutex guards it.
+type watch[T any] struct {
+	manager *Manager
+	name    string
+	cancel  func()
+	gone    bool
+	round   uint64 // the last one that needed it
+
+	value T
+	has   bool
+	err   error // why there is no value; nil before anything was heard
+}
+
+// startLocked starts a watch.
+func startLocked[T any](m *Manager, t *client.Type[T], name string) *watch[T] {
+	w := &watch[T]{manager: m, name: name}
+	w.cancel = client.Watch(m.client.Client, t, name, w)
+	return w
+}
+
+// stopLocked ends the watch. w may be nil.
+func (w *watch[T]) stopLocked() {
+	if w != nil {
+		w.gone = true
+		w.cancel()
+	}
+}
+
+// known reports whether anything was heard yet.
+func (w *watch[T]) known() bool { return w.has || w.err != nil }
+
+// Changed implements client.Watcher.
+func (w *watch[T]) Changed(v T, err error) {
+	m := w.manager
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if w.gone {
+		return
+	}
+	if w.err, w.has = err, err == nil; err != nil {
+		var none T
+		v = none
+	}
+	w.value = v
+	m.touchLocked()
+}
+
+// Ambient implements client.Watcher: what is there stays in use (A74).
+func (w *watch[T]) Ambient(error) {}
