@@ -172,9 +172,8 @@ func (s *loadServer) StreamLoadStats(stream lrsv3.LoadReportingService_StreamLoa
 	}
 }
 
-// pool returns one whose clients use the planes in turn.
-func pool(t *testing.T, planes ...*plane) *xdsclient.Pool {
-	t.Helper()
+// bootstrapText is a configuration whose channels use the planes in turn.
+func bootstrapText(planes ...*plane) string {
 	servers := ""
 	for i, p := range planes {
 		if i > 0 {
@@ -182,7 +181,13 @@ func pool(t *testing.T, planes ...*plane) *xdsclient.Pool {
 		}
 		servers += fmt.Sprintf(`{"server_uri":"passthrough:///%s","channel_creds":[{"type":"insecure"}]}`, p.address)
 	}
-	b, err := bootstrap.Parse([]byte(`{"xds_servers":[`+servers+`],"node":{"id":"`+nodeID+`"}}`), bootstrap.Options{})
+	return `{"xds_servers":[` + servers + `],"node":{"id":"` + nodeID + `"}}`
+}
+
+// pool returns one whose clients use the planes in turn.
+func pool(t *testing.T, planes ...*plane) *xdsclient.Pool {
+	t.Helper()
+	b, err := bootstrap.Parse([]byte(bootstrapText(planes...)), bootstrap.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

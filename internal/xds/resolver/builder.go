@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package resolver
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"google.golang.org/grpc/internal/stats"
+	"google.golang.org/grpc/internal/xds/dependency"
+	"google.golang.org/grpc/internal/xds/xdsclient"
+	"google.golang.org/grpc/resolver"
+)
+
+// Scheme is that of targets.
+const Scheme = "xds"
+
+// Builder makes Resolvers.
+type Builder struct {
+	// Pool has the clients. Nil means that of the process.
+	Pool *xdsclient.Pool
+}
+
+// Scheme implements resolver.Builder.
+func (Builder) Scheme() string { return Scheme }
+
+// Build implements resolver.Builder. It fails where there is no bootstrap configuration, or one
+// without the authority of the target.
+func (b Builder) Build(target resolver.Target, cc resolver.ClientConn, opts resolver.BuildOptions) (resolver.Resolver, error) {
+	pool := b.Pool
+	if pool == nil {
+		pool = xdsclient.Default()
+	}
+	c, release, err := pool.Client(target.String(), nil, stats.ListOf(opts.MetricsRecorder)...)
+	if err != nil {
+		return nil, fmt.Errorf("target %q: %w", target, err)
+	}
+	name, err := c.Bootstrap().ClientListener(target.URL.Host, target.Endpoint())
+	if err != nil {
+		release()
+		return nil, err
+	}
+	r := &Resolver{cc: cc, client: c, release: release, channel: rand.Uint64(), clusters: make(map[string]*cluster)}
+	if logger.V(2) {
+		logger.Infof("target %q: watching Listener %q", target, name)
+	}
+	r.manager = dependency.New(c, dependency.Options{Listener: name, Authority: opts.Authority, Watcher: r, Build: opts})
+	r.manager.Start()
+	return r, nil
+}
