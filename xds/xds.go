@@ -61,5 +61,5 @@ func NewXDSResolverWithConfigForTesting(bootstrapConfig []byte) (resolver.Builde
 	if err != nil {
 		return nil, fmt.Errorf("xds: %w", err)
 	}
-	return xdsresolver.Builder{Pool: xdsclient.NewPool(xdsclient.DefaultOptions(b))}, nil
+	return xdsresolver.Builder{Pool: xdsclient.NewPoolOf(b)}, nil
 }

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/internal/serializer"
 	"google.golang.org/grpc/internal/xds/balancer/clustermanager"
 	"google.golang.org/grpc/internal/xds/dependency"
+	"google.golang.org/grpc/internal/xds/httpfilter"
 	"google.golang.org/grpc/internal/xds/xdsclient"
 	"google.golang.org/grpc/resolver"
 	"google.golang.org/grpc/serviceconfig"
@@ -36,6 +37,7 @@ type Resolver struct {
 	clusters      map[string]*cluster // by the names of the cluster manager's children
 	selector      rpcconfig.Selector  // in use
 	serviceConfig *serviceconfig.ParseResult
+	memory        httpfilter.Memory // of the listener's filters
 }
 
 // cluster is a child of the cluster manager.

@@ -14,7 +14,6 @@ import (
 	"google.golang.org/grpc/internal/serviceconfig"
 	"google.golang.org/grpc/internal/xds/call"
 	"google.golang.org/grpc/internal/xds/dependency"
-	"google.golang.org/grpc/internal/xds/httpfilter"
 	"google.golang.org/grpc/internal/xds/resource"
 	"google.golang.org/grpc/status"
 )
@@ -60,6 +59,7 @@ type target struct {
 // newRouting makes the selector for a configuration, with uses of all clusters that its routes
 // name.
 func newRouting(r *Resolver, c *dependency.Config) *routing {
+	r.memory.Renew()
 	s := &routing{resolver: r, config: c, host: c.Host, routes: make([]route, len(c.Host.Routes))}
 	for i := range c.Host.Routes {
 		from := &c.Host.Routes[i]
@@ -70,7 +70,7 @@ func newRouting(r *Resolver, c *dependency.Config) *routing {
 		to.method = methodConfig(c, from)
 		if from.Plugin != "" {
 			t := &target{cluster: r.holdPlugin(c, from.Plugin)}
-			t.interceptor = interceptor(c, from, nil)
+			t.interceptor = r.interceptor(c, from, nil)
 			to.targets = []*target{t}
 			s.uses = append(s.uses, t.cluster)
 			continue
@@ -78,7 +78,7 @@ func newRouting(r *Resolver, c *dependency.Config) *routing {
 		for j := range from.Clusters {
 			w := &from.Clusters[j]
 			t := &target{cluster: r.holdCluster(w.Name), name: w.Name, resource: resourceOf(c, w.Name)}
-			t.interceptor = interceptor(c, from, w)
+			t.interceptor = r.interceptor(c, from, w)
 			to.targets = append(to.targets, t)
 			s.uses = append(s.uses, t.cluster)
 		}
@@ -141,15 +141,11 @@ func methodConfig(c *dependency.Config, t *resource.Route) (m serviceconfig.Meth
 }
 
 // interceptor is what RPCs for a cluster of a route pass through (A39). w is nil for a plugin.
-func interceptor(c *dependency.Config, t *resource.Route, w *resource.WeightedCluster) rpcconfig.Interceptor {
+func (r *Resolver) interceptor(c *dependency.Config, t *resource.Route, w *resource.WeightedCluster) rpcconfig.Interceptor {
 	var list []rpcconfig.Interceptor
 	for i := range c.Listener.API.Filters {
 		f := &c.Listener.API.Filters[i]
-		kind, ok := f.Kind.(httpfilter.ClientKind)
-		if !ok {
-			continue
-		}
-		if in := kind.Interceptor(f.Config, resource.OverrideOf(f, c.Host, t, w)); in != nil {
+		if in := f.Client(resource.OverrideOf(f, c.Host, t, w), &r.memory); in != nil {
 			list = append(list, in)
 		}
 	}
