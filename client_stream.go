@@ -49,6 +49,7 @@ type sentMessage struct {
 func (cs *clientStream) open(config *MethodConfig) (ClientStream, error) {
 	err := cs.begin(config)
 	if err == nil {
+		cs.tellBegun()
 		var cancel context.CancelFunc
 		cs.ctx, cancel = context.WithCancel(cs.ctx)
 		cs.cancel = joinCancel(cs.cancel, cancel)

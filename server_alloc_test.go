@@ -9,6 +9,7 @@ import (
 	"io"
 	"testing"
 
+	"google.golang.org/grpc/internal/handover"
 	"google.golang.org/grpc/internal/transport"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/metadata"
@@ -18,10 +19,12 @@ import (
 
 // quietCall is a call that comes from nowhere.
 type quietCall struct {
+	serverCall
 	message []byte
 	ended   bool
 }
 
+func (*quietCall) Owner() handover.Owner             { return nil }
 func (*quietCall) Method() string                    { return "/test.Echo/Unary" }
 func (*quietCall) SetHeader(metadata.MD) error       { return nil }
 func (*quietCall) SendHeader(metadata.MD) error      { return nil }

@@ -5,6 +5,7 @@ package grpc
 import (
 	"context"
 
+	"google.golang.org/grpc/internal/handover"
 	"google.golang.org/grpc/internal/transport"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
@@ -26,6 +27,13 @@ type serverCall interface {
 	AcceptEncoding() string
 	IncomingHeader() metadata.MD
 	HeaderWireLength() int
+
+	HandOver(handover.Owner) error
+	Owner() handover.Owner
+	Arm(w handover.Waker, input bool) handover.Events
+	ArmRoom(handover.Waker) bool
+	Fate() error
+	Done()
 
 	Recv() (transport.Message, error)
 	Send(transport.Payload) error

@@ -30,6 +30,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	defer s.removeHTTP(st)
 	s.serveCall(st)
+	st.Serve()
 }
 
 func (s *Server) addHTTP(st *transport.HandlerStream) bool {

@@ -21,7 +21,7 @@ func (s *Server) serveCall(st serverCall) {
 		_ = st.Finish(stoppingStatus) // its connection is gone
 		return
 	}
-	defer s.running.leave()
+	defer s.left(st)
 	ctx, err := s.tap(st)
 	if err != nil {
 		_ = st.Finish(status.Convert(err)) // there is nobody else to tell
@@ -39,10 +39,23 @@ func (s *Server) serveCall(st serverCall) {
 		s.channelz.CallStarted()
 	}
 	call, ctx := s.watch(ctx, st, m)
-	err = s.run(ctx, call, m)
-	call.watch.end(err)
+	if err := s.run(ctx, call, m); err != errHandedOver {
+		s.ended(call, m, err)
+	}
+}
+
+// ended tells who watches that the call is over, with err.
+func (s *Server) ended(st servedCall, m *method, err error) {
+	st.watch.end(err)
 	if m != nil {
 		s.channelz.CallEnded(err)
+	}
+}
+
+// left follows the handler of a call.
+func (s *Server) left(st serverCall) {
+	if st.Owner() == nil { // else it is not over
+		s.running.leave()
 	}
 }
 
@@ -58,7 +71,7 @@ func (s *Server) refuse(path string) *status.Status {
 }
 
 // run finds out how to serve the call and does so. It returns the error that the
-// call ended with.
+// call ended with, errHandedOver if it has not ended.
 func (s *Server) run(ctx context.Context, st servedCall, m *method) error {
 	if m == nil {
 		return end(st, s.unknown(st.Method()))

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/encoding"
 	handlercontext "google.golang.org/grpc/internal/context"
 	"google.golang.org/grpc/internal/ctxkey"
+	"google.golang.org/grpc/internal/handover"
 	"google.golang.org/grpc/internal/transport"
 	"google.golang.org/grpc/metadata"
 )
@@ -50,6 +51,9 @@ func (s *Server) serveStream(ctx context.Context, st servedCall, m *method) erro
 		info := &StreamServerInfo{FullMethod: m.full}
 		info.IsClientStream, info.IsServerStream = m.streams()
 		err = s.opts.stream(m.impl, ss, info, m.stream.Handler)
+	}
+	if st.Owner() != nil {
+		return ss.leave(err)
 	}
 	if earlier := ss.call.failure(); earlier != nil {
 		return earlier
@@ -185,6 +189,8 @@ func (ss *serverStream) ContextValue(key any) (value any, ok bool) {
 	switch key.(type) {
 	case ctxkey.ServerTransportStream:
 		return &ss.call, true
+	case handover.Key:
+		return (*handedStream)(ss), true
 	case messageWriterKey:
 		w := ss.server.writer(ss.call.servedCall, ss.codec)
 		return &w, true

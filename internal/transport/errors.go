@@ -14,6 +14,8 @@ var (
 	errHeaderSent = status.Error(codes.Internal, "transport: SendHeader called multiple times")
 	errFinished   = status.Error(codes.Internal, "the call has ended already")
 
+	errHandedOver = status.Error(codes.FailedPrecondition, "the stream was handed over already")
+
 	errConnGone = status.Error(codes.Unavailable, "transport is closing")
 
 	// Without a status: a handler that returns it ends the call with Unknown.

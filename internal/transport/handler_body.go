@@ -11,7 +11,7 @@ import (
 )
 
 // handlerBody reads the messages of a request of net/http. A read there can't be
-// called off, so a goroutine does it: begun by the first Recv, one message ahead at
+// called off, so a goroutine does it: begun by the first Recv, two messages ahead at
 // most, ended by the end of the request's body.
 type handlerBody struct {
 	stream *HandlerStream
@@ -44,11 +44,7 @@ func (b *handlerBody) recv() (grpcwire.Message, error) {
 	if b.err != nil {
 		return grpcwire.Message{}, b.err
 	}
-	if !b.begun {
-		b.begun = true
-		b.messages = make(chan handlerMessage)
-		go b.read()
-	}
+	b.begin()
 	select {
 	case m := <-b.messages:
 		b.err = m.err
@@ -59,6 +55,16 @@ func (b *handlerBody) recv() (grpcwire.Message, error) {
 	}
 }
 
+// begin begins to read, once.
+func (b *handlerBody) begin() {
+	if b.begun {
+		return
+	}
+	b.begun = true
+	b.messages = make(chan handlerMessage, 1)
+	go b.read()
+}
+
 // read hands over messages until the body or the call is over.
 func (b *handlerBody) read() {
 	defer b.asm.Abort()
@@ -66,6 +72,10 @@ func (b *handlerBody) read() {
 		m, err := b.next()
 		select {
 		case b.messages <- handlerMessage{m, err}:
+			b.stream.handed.Load().wake()
+			if b.stream.ctx.Err() != nil {
+				b.drop() // nobody may come for it
+			}
 		case <-b.stream.ctx.Done():
 			if err == nil {
 				m.Data.Free()
@@ -103,4 +113,16 @@ func (b *handlerBody) next() (grpcwire.Message, error) {
 // release makes the goroutine end, after the call's context did.
 func (b *handlerBody) release() {
 	_ = b.stream.r.Body.Close() // a read that is under way returns
+	b.drop()
+}
+
+// drop frees a message that nobody came for.
+func (b *handlerBody) drop() {
+	select {
+	case m := <-b.messages:
+		if m.err == nil {
+			m.Data.Free()
+		}
+	default:
+	}
 }

@@ -54,9 +54,12 @@ func (s *HandlerStream) HeaderSent() bool { return s.look(&s.mu).headers != head
 // Send is as that of ServerStream, but that net/http waits while the windows are
 // full, until the client gives up.
 func (s *HandlerStream) Send(p Payload) error {
-	defer p.Data.Free()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if h := s.handed.Load(); h != nil && !s.finished && s.spoilt == nil {
+		return s.send(h, p)
+	}
+	defer p.Data.Free()
 	if s.finished {
 		return errFinished
 	}
@@ -115,6 +118,9 @@ func (s *HandlerStream) Finish(st *status.Status) error {
 	defer s.mu.Unlock()
 	if s.finished {
 		return errFinished
+	}
+	if h := s.handed.Load(); h != nil {
+		return h.finish(st)
 	}
 	s.finish(st)
 	return nil

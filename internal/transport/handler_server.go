@@ -34,9 +34,10 @@ type HandlerStream struct {
 	cancel context.CancelFunc
 	body   handlerBody
 
-	writing atomic.Bool // a Write is under way
-	gate    sync.Mutex  // held while interrupt uses the response; after mu
-	gone    bool        // the response must not be used; guarded by gate
+	handed  atomic.Pointer[handedResponse] // nil: the handler sees to all
+	writing atomic.Bool                    // a Write is under way
+	gate    sync.Mutex                     // held while interrupt uses the response; after mu
+	gone    bool                           // the response must not be used; guarded by gate
 
 	mu sync.Mutex // guards what follows, and the response
 	reply
@@ -69,6 +70,7 @@ func NewHandlerStream(w http.ResponseWriter, r *http.Request, cfg *ServerConfig)
 // interrupt makes a Write return that waits for the client's windows, as the call
 // is over.
 func (s *HandlerStream) interrupt() {
+	defer s.handed.Load().wake()
 	s.gate.Lock()
 	defer s.gate.Unlock()
 	if s.writing.Load() && !s.gone {

@@ -5,6 +5,7 @@ package transport
 import (
 	"unsafe"
 
+	"google.golang.org/grpc/internal/handover"
 	"google.golang.org/grpc/internal/transport/grpcwire"
 )
 
@@ -151,32 +152,43 @@ const (
 	wakeEnd
 )
 
-// waker wakes the goroutine that receives on a stream; there is one at a time.
-// It is used with the stream's lock held, but for the wait itself. The channel
-// is the stream's own from its first wait on: one from a pool could belong to a
-// synctest bubble that the stream is not in.
+// waker wakes who receives on a stream; there is one at a time: a goroutine that waits, or the
+// owner of a stream that has none. It is used with the stream's lock held, but for the wait
+// itself. The channel is the stream's own from its first wait on: one from a pool could
+// belong to a synctest bubble that the stream is not in.
 type waker struct {
-	ch     chan struct{}
+	who    handover.Waker // the last one; a bell if it was a goroutine
 	reason wakeReason
 }
 
+// bell wakes a goroutine.
+type bell chan struct{}
+
+// Wake implements handover.Waker.
+func (b bell) Wake() { b <- struct{}{} }
+
 // arm returns the channel to wait on for r.
 func (w *waker) arm(r wakeReason) <-chan struct{} {
-	if w.ch == nil {
-		w.ch = make(chan struct{}, 1)
+	b, ok := w.who.(bell)
+	if !ok {
+		b = make(bell, 1)
+		w.who = b
 	}
 	w.reason = r
-	return w.ch
+	return b
 }
 
 // disarm follows each arm, when the wait is over for whatever reason.
 func (w *waker) disarm() {
 	w.reason = wakeNone
 	select {
-	case <-w.ch: // a signal came beside another reason to wake
+	case <-w.who.(bell): // a signal came beside another reason to wake
 	default:
 	}
 }
+
+// call has who woken for r, once, in place of a goroutine.
+func (w *waker) call(who handover.Waker, r wakeReason) { w.who, w.reason = who, r }
 
 // signal wakes who waits for what happened. messages is how many are queued:
 // the end wakes everyone, a second message also who waits for the end.
@@ -186,6 +198,6 @@ func (w *waker) signal(what wakeReason, messages int) {
 	}
 	if what == wakeEnd || what == w.reason || messages > 1 {
 		w.reason = wakeNone
-		w.ch <- struct{}{}
+		w.who.Wake()
 	}
 }

@@ -22,7 +22,7 @@ type ServerHandler interface {
 	// that HandleStream serves. The connection's reader calls it: it must not block.
 	Refuses(*ServerStream) *status.Status
 	// HandleStream serves one call to its end, on a goroutine of its own. It
-	// has to end the stream with Finish or Reply.
+	// has to end the stream with Finish or Reply, unless it was handed over.
 	HandleStream(*ServerStream)
 	// ConnClosed says that the connection is gone. Its streams are told after
 	// that. It must not block.
@@ -209,7 +209,7 @@ func (s *ServerStream) start() {
 
 // Run implements warm.Task: it serves the call.
 func (s *ServerStream) Run() {
-	defer s.h2.Done()
+	defer s.handled()
 	switch {
 	case s.callContext.ended() && !s.fed: // reset before it was started
 		s.release(false)
@@ -220,5 +220,12 @@ func (s *ServerStream) Run() {
 		s.release(true)
 	default:
 		s.server.handler.HandleStream(s)
+	}
+}
+
+// handled follows the handler.
+func (s *ServerStream) handled() {
+	if s.owner == nil { // else Done follows
+		s.h2.Done()
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 	handlercontext "google.golang.org/grpc/internal/context"
+	"google.golang.org/grpc/internal/handover"
 	"google.golang.org/grpc/internal/transport/grpcwire"
 	"google.golang.org/grpc/internal/transport/h2"
 	"google.golang.org/grpc/internal/transport/h2/frame"
@@ -31,6 +32,8 @@ type ServerStream struct {
 	// Owned by the connection's reader.
 	held *ServerStream // the next one in Server.held
 
+	owner handover.Owner // set before the handler returns; nil: the handler sees to all
+
 	callContext
 	handler handlercontext.Handler // callContext as handlers see it
 
@@ -52,7 +55,7 @@ const serverStreamSize = int(unsafe.Sizeof(ServerStream{})) + 64
 // outcome is how a call ends, encoded before the connection's lock is taken.
 type outcome struct {
 	refusal *refusal // nil: a handler has served it
-	status  grpcwire.StatusFields
+	status  *grpcwire.StatusFields
 }
 
 func newServerStream(c *Server, req *request, end bool) *ServerStream {
@@ -307,7 +310,7 @@ func (s *ServerStream) headersDone(tooLarge *h2.ErrHeaderListTooLarge) {
 		ended, s.finished = !s.finished, true
 		s.trailer = nil
 		s.bare, s.out.refusal = true, nil
-		s.out.status, _ = grpcwire.EncodeStatus(headerListError(tooLarge))
+		s.out.status = encodeStatus(headerListError(tooLarge))
 	}
 	s.headers = headersSent
 	if s.headersOut != nil {
@@ -378,16 +381,21 @@ func (s *ServerStream) finish(st *status.Status, f *h2.Frames) bool {
 	}
 	f.Trailers = (*replyTrailers)(s)
 	if st == nil || st.Code() == codes.OK && st.Message() == "" && len(st.Proto().GetDetails()) == 0 {
-		s.out.status = okFields
+		s.out.status = &okFields // most calls need no memory for it
 		return true
 	}
-	// Details that can't be encoded are left out: the code and message that
-	// the handler chose still arrive.
-	s.out.status, _ = grpcwire.EncodeStatus(st)
+	s.out.status = encodeStatus(st)
 	return true
 }
 
 var okFields = grpcwire.StatusFields{Code: "0"}
+
+// encodeStatus leaves out details that can't be encoded: the code and message that the
+// handler chose still arrive.
+func encodeStatus(st *status.Status) *grpcwire.StatusFields {
+	f, _ := grpcwire.EncodeStatus(st)
+	return &f
+}
 
 // release ends the context and frees what was received and not taken. well says that
 // the client is told how the call ended.

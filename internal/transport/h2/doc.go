@@ -71,8 +71,8 @@
 //
 // Conn.mu guards the queue of frames, HPACK encoding, stream ids, windows and
 // states: the order of bytes is that of ids and of HPACK by itself. It is a
-// leaf. Under it only a FieldSource is called, deadlines are set on the
-// net.Conn, and buffers are freed; never a Handler or a Receiver, no read and no
+// leaf. Under it only a FieldSource is called, and who waits for room (CallRoom);
+// deadlines are set on the net.Conn, and buffers are freed; never a Handler or a Receiver, no read and no
 // write. So these may call any method of the connection and its streams, and
 // may hold locks of their own while they do.
 //
@@ -118,7 +118,7 @@
 //
 // Conn.Open, for a place under the peer's limit of streams, in the order of the
 // calls. Everything else returns at once: Stream.Send queues without a bound of
-// its own, and Stream.Room is how a sender learns to wait. Close waits for as
+// its own, and Stream.Room, or CallRoom, is how a sender learns to wait. Close waits for as
 // long as the net.Conn's Close does.
 //
 // # Buffers

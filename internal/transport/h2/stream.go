@@ -44,13 +44,35 @@ func (s *Stream) Queue(f Frames) error {
 func (s *Stream) Room() <-chan struct{} {
 	c := s.conn.lock()
 	defer c.unlock()
-	if s.pending == nil || s.pending.size < sendBuffer {
+	if !s.full() {
 		return nil
 	}
-	if s.space == nil {
-		s.space = make(chan struct{})
+	g, ok := s.space.(gate)
+	if !ok {
+		s.signalSpace() // who is woken in vain asks again
+		g = make(gate)
+		s.space = g
 	}
-	return s.space
+	return g
+}
+
+// CallRoom reports whether the stream takes another message. If not, w is woken when it
+// does, when the stream is over, or for nothing: once, with the connection's lock held, so
+// that it must use neither stream nor connection. nil is nobody; the last one called for
+// counts.
+func (s *Stream) CallRoom(w interface{ Wake() }) bool {
+	c := s.conn.lock()
+	defer c.unlock()
+	if !s.full() {
+		return true
+	}
+	if g, ok := s.space.(gate); ok && w != nil {
+		w = both{g, w}
+	}
+	if w != nil {
+		s.space = w
+	}
+	return false
 }
 
 // Consume says that n bytes of the body were taken, so that the peer may send as many

@@ -18,10 +18,10 @@ type stream struct {
 	counted bool        // stands among the handlers whose stream is gone
 	out     flow.Outflow
 	in      flow.Inflow
-	pending *sendQueue    // what the windows have not let through yet
-	space   chan struct{} // a sender waits for room; closed when there is some
-	held    int           // bytes that the account was charged for it, but for shared
-	shared  *Shared       // what was made of the header block that it began with
+	pending *sendQueue // what the windows have not let through yet
+	space   waiter     // a sender that waits for room; nil: none
+	held    int        // bytes that the account was charged for it, but for shared
+	shared  *Shared    // what was made of the header block that it began with
 
 	// The scheduler's ring.
 	next, prev *stream
@@ -37,10 +37,34 @@ func (s *stream) on(ev streamEvent) bool {
 	return ok
 }
 
+// full reports whether a sender had better wait.
+func (s *stream) full() bool { return s.pending != nil && s.pending.size >= sendBuffer }
+
 // signalSpace tells who waits for it that there is room, or no stream any more.
 func (s *stream) signalSpace() {
 	if s.space != nil {
-		close(s.space)
+		s.space.Wake()
 		s.space = nil
 	}
+}
+
+// waiter waits for room. Wake is called once, with Conn.mu held.
+type waiter interface{ Wake() }
+
+// gate is a goroutine that waits, or several.
+type gate chan struct{}
+
+// Wake implements waiter.
+func (g gate) Wake() { close(g) }
+
+// both is goroutines and another.
+type both struct {
+	gate
+	other waiter
+}
+
+// Wake implements waiter.
+func (b both) Wake() {
+	b.gate.Wake()
+	b.other.Wake()
 }

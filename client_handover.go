@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package grpc
+
+import "google.golang.org/grpc/internal/handover"
+
+// heldOption is an option for streams that package experimental/streams has: it is told of
+// the stream.
+type heldOption interface{ StreamBegun(handover.Client) }
+
+// tellBegun tells who wants the stream that it begins.
+func (cs *clientStream) tellBegun() {
+	for _, o := range cs.opts {
+		if h, ok := o.(heldOption); ok {
+			h.StreamBegun((*heldStream)(cs))
+		}
+	}
+}
+
+// heldStream is a clientStream as the one sees it who receives without a goroutine.
+type heldStream clientStream
+
+var _ handover.Client = (*heldStream)(nil)
+
+// Arm implements handover.Client.
+func (h *heldStream) Arm(w handover.Waker) handover.Events {
+	cs := (*clientStream)(h)
+	for {
+		a := cs.current()
+		if !a.Stream.Arm(w, cs.desc.ServerStreams) {
+			return 0
+		}
+		if !a.Stream.Empty() || a.gotMessage {
+			return handover.Input
+		}
+		if err := a.result().Err(); err == nil || cs.tryAgain(a, err) != nil {
+			return handover.Input // RecvMsg comes to the same end
+		}
+	}
+}
+
+// ArmRoom implements handover.Client.
+func (h *heldStream) ArmRoom(w handover.Waker) bool {
+	return (*clientStream)(h).current().Stream.ArmRoom(w)
+}
+
+// Fail implements handover.Client.
+func (h *heldStream) Fail(err error) { (*clientStream)(h).abort(err) }

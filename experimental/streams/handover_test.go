@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package streams_test
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/experimental/streams"
+	testpb "google.golang.org/grpc/interop/grpc_testing"
+	"google.golang.org/grpc/stats"
+	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/test/bufconn"
+)
+
+var _ = []any{net.Dial, http.NewRequest, httptest.NewServer, bufconn.Listen}
+
+// hub hands over the stream of each watch, and has them.
+type hub struct {
+	mu    sync.Mutex
+	all   []*watcher
+	added chan *watcher
+	calls *streams.ServerCallbacks[streams.None, response]
+	opts  *streams.Options
+}
+
+type watcher = streams.Server[streams.None, response]
+
+func newHub() *hub { return &hub{added: make(chan *watcher, 1000)} }
+
+func (h *hub) watch(_ *request, st downwards) error {
+	w, err := streams.ServerStreaming(st, h.calls, h.opts)
+	if err != nil {
+		return err
+	}
+	h.mu.Lock()
+	h.all = append(h.all, w)
+	h.mu.Unlock()
+	h.added <- w
+	return nil
+}
+
+// 200 streams that were handed over, each with a message sent, hold no goroutine.
+func TestNoGoroutine(t *testing.T) {
+	const n = 200
+	h := newHub()
+	r := newRig(t, &service{down: h.watch})
+	var watches []grpc.ServerStreamingClient[response]
+	for i := range n {
+		st, err := r.client.StreamingOutputCall(r.ctx, &request{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		watches = append(watches, st)
+		if err := await(t, h.added, "a stream").Send(reply(strconv.Itoa(i))); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := st.Recv(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	deadline := time.Now().Add(patience)
+	for runtime.NumGoroutine() > n/4 { // warm ones go by and by
+		if time.Now().After(deadline) {
+			t.Fatalf("%d goroutines for %d streams", runtime.NumGoroutine(), n)
+		}
+		runtime.Gosched()
+	}
+	for _, w := range h.all {
+		if err := w.Finish(status.Error(codes.Aborted, "over")); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, st := range watches {
+		if _, err := st.Recv(); status.Code(err) != codes.Aborted {
+			t.Error(err)
+		}
+	}
+}
+
+// The deadline of a stream that was handed over is kept though nobody waits.
+func TestDeadline(t *testing.T) {
+	done := make(chan error, 1)
+	h := newHub()
+	h.calls = &streams.ServerCallbacks[streams.None, response]{OnDone: func(_ *watcher, err error) { done <- err }}
+	r := newRig(t, &service{down: h.watch})
+	ctx, cancel := context.WithTimeout(r.ctx, 200*time.Millisecond)
+	defer cancel()
+	st, err := r.client.StreamingOutputCall(ctx, &request{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := st.Recv(); status.Code(err) != codes.DeadlineExceeded {
+		t.Error(err)
+	}
+	if err := await(t, done, "OnDone"); status.Code(err) != codes.DeadlineExceeded && status.Code(err) != codes.Canceled {
+		t.Error(err)
+	}
+}
+
+// What interceptors and stats handlers see: the return of the handler at the hand-over, each
+// message, and the end when it comes.
+func TestObserved(t *testing.T) {
+	seen := &record{ch: make(chan string, 100)}
+	var returned int
+	outer := func(srv any, ss grpc.ServerStream, _ *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+		err := handler(srv, &counted{ServerStream: ss, seen: seen})
+		returned++
+		seen.add("interceptor: " + status.Code(err).String())
+		return err
+	}
+	done := make(chan error, 1)
+	r := newRig(t, &service{duplex: handOver(echoing(done), nil)}, grpc.ChainStreamInterceptor(outer), grpc.StatsHandler(seen))
+	st, err := r.client.FullDuplexCall(r.ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen.want(t, "begin", "interceptor: OK")
+	if err := st.Send(ask("x")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := st.Recv(); err != nil {
+		t.Fatal(err)
+	}
+	seen.want(t, "in", "recv", "out", "send")
+	_ = st.CloseSend()
+	if err := await(t, done, "OnDone"); err != nil {
+		t.Error(err)
+	}
+	seen.want(t, "recv", "end <nil>")
+}
+
+// counted is a stream as an interceptor wraps it.
+type counted struct {
+	grpc.ServerStream
+	seen *record
+}
+
+func (c *counted) RecvMsg(m any) error {
+	err := c.ServerStream.RecvMsg(m)
+	c.seen.add("recv")
+	return err
+}
+
+func (c *counted) SendMsg(m any) error {
+	err := c.ServerStream.SendMsg(m)
+	c.seen.add("send")
+	return err
+}
+
+// record is a stats handler that remembers.
+type record struct{ ch chan string }
+
+func (r *record) add(what string) { r.ch <- what }
+
+func (r *record) want(t *testing.T, want ...string) {
+	t.Helper()
+	for _, w := range want {
+		if got := await(t, r.ch, w); got != w {
+			t.Fatalf("%q, want %q", got, w)
+		}
+	}
+}
+
+func (*record) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context   { return ctx }
+func (*record) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
+func (*record) HandleConn(context.Context, stats.ConnStats)                       {}
+func (r *record) HandleRPC(_ context.Context, e stats.RPCStats) {
+	switch e := e.(type) {
+	case *stats.Begin:
+		r.add("begin")
+	case *stats.InPayload:
+		r.add("in")
+	case *stats.OutPayload:
+		r.add("out")
+	case *stats.End:
+		if e.Error == nil {
+			r.add("end <nil>")
+		} else {
+			r.add("end " + status.Code(e.Error).String())
+		}
+	}
+}
+
+// An interceptor's error ends an RPC that its handler has handed over.
+func TestInterceptorFails(t *testing.T) {
+	done := make(chan error, 1)
+	fail := func(srv any, ss grpc.ServerStream, _ *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+		if err := handler(srv, ss); err != nil {
+			return err
+		}
+		return status.Error(codes.DataLoss, "the interceptor's")
+	}
+	r := newRig(t, &service{duplex: handOver(echoing(done), nil)}, grpc.StreamInterceptor(fail))
+	st, err := r.client.FullDuplexCall(r.ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := st.Recv(); status.Code(err) != codes.DataLoss {
+		t.Error(err)
+	}
+	if err := await(t, done, "OnDone"); status.Code(err) != codes.DataLoss {
+		t.Error(err)
+	}
+}
+
+// GracefulStop waits for streams that were handed over.
+func TestGracefulStop(t *testing.T) {
+	h := newHub()
+	r := newRig(t, &service{down: h.watch})
+	st, err := r.client.StreamingOutputCall(r.ctx, &request{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := await(t, h.added, "the stream")
+	stopped := make(chan struct{})
+	go func() { r.server.GracefulStop(); close(stopped) }()
+	if err := w.Send(reply("still")); err != nil {
+		t.Error(err)
+	}
+	if _, err := st.Recv(); err != nil {
+		t.Error(err)
+	}
+	select {
+	case <-stopped:
+		t.Error("GracefulStop did not wait")
+	default:
+	}
+	if err := w.Finish(nil); err != nil {
+		t.Error(err)
+	}
+	await(t, stopped, "the end of GracefulStop")
+}
+
+// A client that does not read leaves no room, and the policy says what becomes of what is sent.
+func TestPolicies(t *testing.T) {
+	big := &response{Payload: &testpb.Payload{Body: make([]byte, 100<<10)}}
+	const queued = 4
+	for _, policy := range []streams.Policy{streams.Fail, streams.DropOldest, streams.End} {
+		t.Run(strconv.Itoa(int(policy)), func(t *testing.T) {
+			done, ready := make(chan error, 1), make(chan struct{}, 1)
+			h := newHub()
+			h.opts = &streams.Options{Queue: queued, Full: policy}
+			h.calls = &streams.ServerCallbacks[streams.None, response]{
+				OnReady: func(*watcher) { ready <- struct{}{} },
+				OnDone:  func(_ *watcher, err error) { done <- err },
+			}
+			r := newRig(t, &service{down: h.watch})
+			st, err := r.client.StreamingOutputCall(r.ctx, &request{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := await(t, h.added, "the stream")
+			sent := 0
+			for w.TrySend(big) == nil {
+				sent++
+			}
+			for range queued {
+				if err := w.Send(big); err != nil {
+					t.Fatal(err)
+				}
+				sent++
+			}
+			err = w.Send(big)
+			switch policy {
+			case streams.Fail, streams.End:
+				if err == nil || status.Code(err) != codes.ResourceExhausted {
+					t.Errorf("Send: %v", err)
+				}
+			case streams.DropOldest:
+				if err != nil {
+					t.Errorf("Send: %v", err)
+				}
+			}
+			if policy == streams.End {
+				if err := await(t, done, "OnDone"); status.Code(err) != codes.ResourceExhausted {
+					t.Errorf("OnDone: %v", err)
+				}
+				return
+			}
+			for range sent {
+				if _, err := st.Recv(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			await(t, ready, "OnReady")
+			if err := w.Finish(nil); err != nil {
+				t.Error(err)
+			}
+			if err := await(t, done, "OnDone"); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}

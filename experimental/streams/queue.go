@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package streams
+
+// queue holds the messages of one stream that wait for room, oldest first. It takes no memory
+// while there are none.
+type queue struct {
+	list []any
+	head int // list[:head] is gone
+}
+
+func (q *queue) len() int { return len(q.list) - q.head }
+
+func (q *queue) push(m any) {
+	if q.head > 0 && len(q.list) == cap(q.list) {
+		n := copy(q.list, q.list[q.head:])
+		clear(q.list[n:])
+		q.list, q.head = q.list[:n], 0
+	}
+	q.list = append(q.list, m)
+}
+
+// pop takes the oldest one. There is one.
+func (q *queue) pop() any {
+	m := q.list[q.head]
+	q.list[q.head] = nil
+	if q.head++; q.len() == 0 {
+		*q = queue{}
+	}
+	return m
+}
+
+func (q *queue) drop() { *q = queue{} }

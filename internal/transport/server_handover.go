@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transport
+
+import "google.golang.org/grpc/internal/handover"
+
+// A call whose handler has handed its stream over has no goroutine. Its owner is the one who
+// receives: it calls Arm where a handler would wait in Recv.
+
+// HandOver makes o the owner: HandleStream may return before the call has ended, and Done
+// has to follow the end. It is for the handler, before that returns. The error has a status.
+func (s *ServerStream) HandOver(o handover.Owner) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.finished:
+		return errFinished
+	case s.owner != nil:
+		return errHandedOver
+	}
+	s.owner = o
+	s.callContext.startTimer()
+	return nil
+}
+
+// Owner is what HandOver was given; nil without. It is for the handler, and who comes after.
+func (s *ServerStream) Owner() handover.Owner { return s.owner }
+
+// Arm implements handover.Server.
+func (s *ServerStream) Arm(w handover.Waker, input bool) handover.Events {
+	expect := 0
+	s.mu.Lock()
+	switch {
+	case s.callContext.ended():
+		s.mu.Unlock()
+		return handover.Over
+	case input && (s.inbox.len() > 0 || s.ended || s.bodyErr != nil):
+		s.mu.Unlock()
+		return handover.Input
+	case input:
+		s.wake.call(w, wakeMessage)
+		expect = s.expect()
+	default:
+		s.wake.call(w, wakeEnd)
+	}
+	s.mu.Unlock()
+	s.h2.Expect(expect)
+	return 0
+}
+
+// ArmRoom implements handover.Server.
+func (s *ServerStream) ArmRoom(w handover.Waker) bool { return s.h2.CallRoom(w) }
+
+// Fate implements handover.Server.
+func (s *ServerStream) Fate() error {
+	err := s.ctxErr()
+	if err == nil {
+		return nil
+	}
+	return s.sendError(err)
+}
+
+// Done follows the end of a call that was handed over.
+func (s *ServerStream) Done() { s.h2.Done() }

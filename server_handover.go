@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package grpc
+
+import (
+	"errors"
+
+	"google.golang.org/grpc/internal/handover"
+	"google.golang.org/grpc/status"
+)
+
+// errHandedOver is what serves a call returns when that goes on without it.
+var errHandedOver = errors.New("the stream was handed over")
+
+// leave follows the return, with err, of a handler that has handed its stream over: from here
+// on the call is its owner's, also if it has failed by now.
+func (ss *serverStream) leave(err error) error {
+	if err != nil {
+		_ = ss.call.fail(err) // the owner finds out
+	}
+	ss.call.Owner().HandlerReturned()
+	return errHandedOver
+}
+
+// handedStream is a serverStream as its owner sees it.
+type handedStream serverStream
+
+var _ handover.Server = (*handedStream)(nil)
+
+// HandOver implements handover.Server.
+func (h *handedStream) HandOver(o handover.Owner) error { return h.call.HandOver(o) }
+
+// Arm implements handover.Server.
+func (h *handedStream) Arm(w handover.Waker, input bool) handover.Events {
+	if h.received && !h.method.stream.ClientStreams {
+		input = false // that was all
+	}
+	return h.call.Arm(w, input)
+}
+
+// ArmRoom implements handover.Server.
+func (h *handedStream) ArmRoom(w handover.Waker) bool { return h.call.ArmRoom(w) }
+
+// Finish implements handover.Server.
+func (h *handedStream) Finish(err error) error {
+	if earlier := h.call.failure(); earlier != nil {
+		return statusError(earlier)
+	}
+	var st *status.Status // of success
+	if err != nil {
+		st = statusOf(err)
+	}
+	if h.call.Finish(st) != nil {
+		return h.Fate()
+	}
+	return nil
+}
+
+// Fate implements handover.Server.
+func (h *handedStream) Fate() error {
+	if err := h.call.failure(); err != nil {
+		return statusError(err)
+	}
+	return h.call.Fate()
+}
+
+// Done implements handover.Server.
+func (h *handedStream) Done(err error) {
+	h.server.ended(h.call.servedCall, h.method, err)
+	h.server.running.leave()
+	h.call.Done()
+}
