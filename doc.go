@@ -30,7 +30,8 @@
 // that it consists of (attempt.go), which package internal/channel carries out and package
 // internal/retry asks for. hedged.go makes several at once as package internal/hedge says,
 // and intercept.go lets the resolver's interceptors in. client_watch.go and
-// client_telemetry.go tell of them.
+// client_telemetry.go tell of them. client_handover.go is for streams that nobody waits for
+// (package experimental/streams), as server_handover.go is on a server.
 //
 // The server: server.go is its beginning and server_stop.go its end,
 // server_options.go what can be set, server_conn.go its connections, with

@@ -4,9 +4,6 @@ package streams_test
 
 import (
 	"context"
-	"net"
-	"net/http"
-	"net/http/httptest"
 	"runtime"
 	"strconv"
 	"sync"
@@ -19,10 +16,7 @@ import (
 	testpb "google.golang.org/grpc/interop/grpc_testing"
 	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
-	"google.golang.org/grpc/test/bufconn"
 )
-
-var _ = []any{net.Dial, http.NewRequest, httptest.NewServer, bufconn.Listen}
 
 // hub hands over the stream of each watch, and has them.
 type hub struct {

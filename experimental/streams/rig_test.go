@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/internal/leakcheck"
 	testpb "google.golang.org/grpc/interop/grpc_testing"
 )
@@ -65,7 +64,7 @@ func newRig(t testing.TB, s *service, opts ...grpc.ServerOption) *rig {
 			t.Error(err)
 		}
 	})
-	r.cc, err = grpc.NewClient("passthrough:///"+lis.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	r.cc, err = grpc.NewClient("passthrough:///"+lis.Addr().String(), grpc.WithTransportCredentials(plain()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,8 +86,4 @@ func await[T any](t testing.TB, ch <-chan T, what string) T {
 		t.Fatalf("%s did not come", what)
 		panic("unreachable")
 	}
-}
-
-func body(n int32, text string) *response {
-	return &response{Payload: &testpb.Payload{Body: []byte(text)}}
 }

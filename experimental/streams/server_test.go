@@ -148,11 +148,6 @@ func TestEnds(t *testing.T) {
 }
 
 func TestHandOverOfNothing(t *testing.T) {
-	type stream struct {
-		grpc.ServerStream
-		duplex
-	}
-	_ = stream{}
 	_, err := streams.HandOver[request, response](foreign{}, nil, nil)
 	if status.Code(err) != codes.Unimplemented {
 		t.Error(err)

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package streams_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"runtime"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/experimental/streams"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+)
+
+type (
+	listener      = streams.Client[streams.None, response]
+	listenerCalls = streams.ClientCallbacks[streams.None, response]
+	talker        = streams.Client[request, response]
+	talkerCalls   = streams.ClientCallbacks[request, response]
+	sender        = streams.Client[upload, summary]
+)
+
+func text(m *response) string { return string(m.GetPayload().GetBody()) }
+
+// Both sides without a goroutine: what one sends comes back in order, and the end, too.
+func TestClientBidi(t *testing.T) {
+	const n = 100
+	done := make(chan error, 1)
+	r := newRig(t, &service{duplex: handOver(echoing(done), nil)})
+	got, over := make(chan string, n), make(chan error, 1)
+	c, err := streams.OpenBidi(&talkerCalls{
+		OnMessage: func(_ *talker, m *response) { got <- text(m) },
+		OnDone:    func(_ *talker, err error) { over <- err },
+	}, nil, func(o grpc.CallOption) (grpc.BidiStreamingClient[request, response], error) {
+		return r.client.FullDuplexCall(r.ctx, o)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		if err := c.Send(ask(strconv.Itoa(i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.CloseSend(); err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		if m := await(t, got, "an answer"); m != strconv.Itoa(i) {
+			t.Fatalf("%s, want %d", m, i)
+		}
+	}
+	if err := await(t, over, "the client's OnDone"); err != nil {
+		t.Error(err)
+	}
+	if err := await(t, done, "the server's OnDone"); err != nil {
+		t.Error(err)
+	}
+	if err := c.Send(ask("late")); err == nil {
+		t.Error("a message was sent after the end")
+	}
+}
+
+// Watches hold no goroutine, on either side.
+func TestClientNoGoroutine(t *testing.T) {
+	const n = 200
+	h := newHub()
+	r := newRig(t, &service{down: h.watch})
+	got, over := make(chan string, n), make(chan error, n)
+	calls := &listenerCalls{
+		OnMessage: func(_ *listener, m *response) { got <- text(m) },
+		OnDone:    func(_ *listener, err error) { over <- err },
+	}
+	ctx, cancel := context.WithCancel(r.ctx)
+	defer cancel()
+	for range n {
+		if _, err := streams.OpenServerStreaming(calls, nil, func(o grpc.CallOption) (grpc.ServerStreamingClient[response], error) {
+			return r.client.StreamingOutputCall(ctx, &request{}, o)
+		}); err != nil {
+			t.Fatal(err)
+		}
+		await(t, h.added, "a stream")
+	}
+	for _, w := range h.all {
+		if err := w.Send(reply("news")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range n {
+		await(t, got, "a message")
+	}
+	deadline := time.Now().Add(patience)
+	for runtime.NumGoroutine() > n/4 {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d goroutines for %d streams", runtime.NumGoroutine(), n)
+		}
+		runtime.Gosched()
+	}
+	cancel()
+	for range n {
+		if err := await(t, over, "OnDone"); status.Code(err) != codes.Canceled {
+			t.Error(err)
+		}
+	}
+}
+
+func TestClientEnds(t *testing.T) {
+	tests := []struct {
+		name string
+		end  func(r *rig, w *watcher)
+		want codes.Code
+	}{
+		{"success", func(_ *rig, w *watcher) { _ = w.Finish(nil) }, codes.OK},
+		{"status", func(_ *rig, w *watcher) { _ = w.Finish(status.Error(codes.DataLoss, "")) }, codes.DataLoss},
+		{"channel closed", func(r *rig, _ *watcher) { r.cc.Close() }, codes.Canceled},
+		{"connection lost", func(r *rig, _ *watcher) { r.server.Stop() }, codes.Unavailable},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			h := newHub()
+			r := newRig(t, &service{down: h.watch})
+			over := make(chan error, 1)
+			if _, err := streams.OpenServerStreaming(&listenerCalls{OnDone: func(_ *listener, err error) { over <- err }}, nil,
+				func(o grpc.CallOption) (grpc.ServerStreamingClient[response], error) {
+					return r.client.StreamingOutputCall(r.ctx, &request{}, o)
+				}); err != nil {
+				t.Fatal(err)
+			}
+			test.end(r, await(t, h.added, "the stream"))
+			if err := await(t, over, "OnDone"); status.Code(err) != test.want {
+				t.Errorf("%v, want %v", err, test.want)
+			}
+		})
+	}
+}
+
+// The one response of a method whose client streams.
+func TestClientStreaming(t *testing.T) {
+	got, over := make(chan int32, 1), make(chan error, 1)
+	var size atomic.Int32
+	r := newRig(t, &service{up: func(st upwards) error {
+		_, err := streams.ClientStreaming(st, &streams.ServerCallbacks[upload, summary]{
+			OnMessage: func(_ *streams.Server[upload, summary], m *upload) { size.Add(int32(len(m.GetPayload().GetBody()))) },
+			OnHalfClose: func(s *streams.Server[upload, summary]) {
+				_ = s.Send(&summary{AggregatedPayloadSize: size.Load()})
+				_ = s.Finish(nil)
+			},
+		}, nil)
+		return err
+	}})
+	c, err := streams.OpenClientStreaming(&streams.ClientCallbacks[upload, summary]{
+		OnMessage: func(_ *sender, m *summary) { got <- m.GetAggregatedPayloadSize() },
+		OnDone:    func(_ *sender, err error) { over <- err },
+	}, nil, func(o grpc.CallOption) (grpc.ClientStreamingClient[upload, summary], error) {
+		return r.client.StreamingInputCall(r.ctx, o)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if err := c.Send(&upload{Payload: ask("four").GetPayload()}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.CloseSend(); err != nil {
+		t.Fatal(err)
+	}
+	if n := await(t, got, "the summary"); n != 12 {
+		t.Errorf("%d bytes, want 12", n)
+	}
+	if err := await(t, over, "OnDone"); err != nil {
+		t.Error(err)
+	}
+}
+
+// An RPC that fails before it has an answer is tried again, with nobody waiting for it.
+func TestClientRetries(t *testing.T) {
+	var calls atomic.Int32
+	h := newHub()
+	r := newRig(t, &service{down: func(req *request, st downwards) error {
+		if calls.Add(1) < 3 {
+			return status.Error(codes.Unavailable, "not yet")
+		}
+		return h.watch(req, st)
+	}})
+	cc, err := grpc.NewClient(r.cc.Target(), grpc.WithTransportCredentials(plain()), grpc.WithDefaultServiceConfig(`{
+		"methodConfig": [{"name": [{}], "retryPolicy": {"maxAttempts": 4, "initialBackoff": "0.01s", "maxBackoff": "0.01s",
+		"backoffMultiplier": 1, "retryableStatusCodes": ["UNAVAILABLE"]}}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cc.Close()
+	got, over := make(chan string, 1), make(chan error, 1)
+	c, err := streams.OpenServerStreaming(&listenerCalls{
+		OnMessage: func(_ *listener, m *response) { got <- text(m) },
+		OnDone:    func(_ *listener, err error) { over <- err },
+	}, nil, func(o grpc.CallOption) (grpc.ServerStreamingClient[response], error) {
+		return clientOf(cc).StreamingOutputCall(r.ctx, &request{}, o)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := await(t, h.added, "the third attempt")
+	w.SetTrailer(metadata.Pairs("k", "v"))
+	_ = w.Send(reply("at last"))
+	_ = w.Finish(nil)
+	if m := await(t, got, "a message"); m != "at last" {
+		t.Error(m)
+	}
+	if err := await(t, over, "OnDone"); err != nil || c.Trailer().Get("k") == nil {
+		t.Error(err, c.Trailer())
+	}
+}
+
+// An interceptor that keeps the option to itself, and a channel of another kind.
+func TestOptionLost(t *testing.T) {
+	_, err := streams.Open[request, response](nil, nil, func(grpc.CallOption) (grpc.ClientStream, error) { return nil, nil })
+	if status.Code(err) != codes.Unimplemented {
+		t.Error(err)
+	}
+	want := errors.New("its own")
+	if _, err = streams.Open[request, response](nil, nil, func(grpc.CallOption) (grpc.ClientStream, error) { return nil, want }); err != want {
+		t.Error(err)
+	}
+}
+
+// A callback that panics ends the RPC, where Options say so, and only it.
+func TestPanics(t *testing.T) {
+	opts := &streams.Options{Recover: func(v any) error { return status.Error(codes.DataLoss, v.(string)) }}
+	done := make(chan error, 1)
+	r := newRig(t, &service{duplex: handOver(&bidiCalls{
+		OnMessage: func(*bidi, *request) { panic("of the test") },
+		OnDone:    func(_ *bidi, err error) { done <- err },
+	}, opts)})
+	st, err := r.client.FullDuplexCall(r.ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := st.Send(ask("x")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := st.Recv(); status.Code(err) != codes.DataLoss {
+		t.Error(err)
+	}
+	if err := await(t, done, "OnDone"); status.Code(err) != codes.DataLoss {
+		t.Error(err)
+	}
+	over := make(chan error, 1)
+	r = newRig(t, &service{duplex: handOver(echoing(done), nil)})
+	c, err := streams.OpenBidi(&talkerCalls{
+		OnMessage: func(*talker, *response) { runtime.Goexit() },
+		OnDone:    func(_ *talker, err error) { over <- err },
+	}, opts, func(o grpc.CallOption) (grpc.BidiStreamingClient[request, response], error) {
+		return r.client.FullDuplexCall(r.ctx, o)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Send(ask("x")); err != nil && !errors.Is(err, io.EOF) {
+		t.Error(err)
+	}
+	if err := await(t, over, "the client's OnDone"); status.Code(err) != codes.Internal {
+		t.Error(err)
+	}
+	if err := await(t, done, "the server's OnDone"); status.Code(err) != codes.Canceled {
+		t.Error(err)
+	}
+}
