@@ -8,7 +8,8 @@
 // uses: a type, function, variable, constant or method, with -fields a field, too. The
 // files are put in the order in which the fewest arrows go upward, from a file to one
 // above it; a package without a circle has none. Reported are the arrows, those that go
-// upward, and how many files lie on a circle; with -v each of them by name.
+// upward, and how many files lie on a circle; with -v each of them by name, and the names
+// that tie a circle.
 package main
 
 import (
@@ -28,6 +29,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
 func main() {
@@ -94,13 +96,14 @@ func list(patterns []string) (pkgs []listed, exports map[string]string, err erro
 type graph struct {
 	files []string
 	refs  []map[int]bool
+	by    map[[2]int][]string // the names that an arrow stands for, without order
 }
 
 // load parses and checks p, and draws its graph.
 func load(p listed, exports map[string]string, fields bool) (*graph, error) {
 	fset := token.NewFileSet()
 	var parsed []*ast.File
-	g := &graph{}
+	g := &graph{by: map[[2]int][]string{}}
 	index := map[string]int{}
 	for i, name := range p.GoFiles {
 		f, err := parser.ParseFile(fset, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
@@ -127,6 +130,9 @@ func load(p listed, exports map[string]string, fields bool) (*graph, error) {
 		from, to := index[fset.Position(id.Pos()).Filename], index[fset.Position(obj.Pos()).Filename]
 		if from != to {
 			g.refs[from][to] = true
+			if a := [2]int{from, to}; !slices.Contains(g.by[a], obj.Name()) {
+				g.by[a] = append(g.by[a], obj.Name())
+			}
 		}
 	}
 	return g, nil
@@ -149,6 +155,7 @@ type report struct {
 	files, arrows int
 	upward        [][2]string
 	circles       [][]string
+	ties          [][]string // for each circle: the arrows on it, with the names they stand for
 }
 
 func (r *report) add(o report) {
@@ -167,8 +174,11 @@ func (r report) print(w io.Writer, name string, verbose bool) {
 	if !verbose {
 		return
 	}
-	for _, c := range r.circles {
+	for i, c := range r.circles {
 		fmt.Fprintf(w, "  circle: %v\n", c)
+		for _, t := range r.ties[i] {
+			fmt.Fprintf(w, "    %s\n", t)
+		}
 	}
 	for _, a := range r.upward {
 		fmt.Fprintf(w, "  upward: %s -> %s\n", a[0], a[1])
@@ -189,7 +199,7 @@ func (g *graph) measure() report {
 	slices.SortFunc(r.upward, func(a, b [2]string) int {
 		return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1]))
 	})
-	r.circles = g.circles()
+	r.circles, r.ties = g.circles()
 	return r
 }
 
@@ -256,20 +266,27 @@ func (g *graph) settle(order []int, f int) bool {
 	return true
 }
 
-// circles are the files that reach each other.
-func (g *graph) circles() (found [][]string) {
+// circles are the files that reach each other, and what ties them.
+func (g *graph) circles() (found, ties [][]string) {
 	for _, group := range g.groups() {
 		if len(group) == 1 {
 			continue
 		}
-		var names []string
-		for _, f := range group {
-			names = append(names, g.files[f])
+		var names, arrows []string
+		for _, from := range group {
+			names = append(names, g.files[from])
+			for _, to := range group {
+				if by := g.by[[2]int{from, to}]; len(by) > 0 {
+					slices.Sort(by)
+					arrows = append(arrows, fmt.Sprintf("%s -> %s: %s", g.files[from], g.files[to], strings.Join(by, " ")))
+				}
+			}
 		}
 		slices.Sort(names)
-		found = append(found, names)
+		slices.Sort(arrows)
+		found, ties = append(found, names), append(ties, arrows)
 	}
-	return found
+	return found, ties
 }
 
 // groups are the strongly connected components (Tarjan), those that are referred to first.
