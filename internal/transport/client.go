@@ -3,17 +3,12 @@
 package transport
 
 import (
-	"context"
 	"errors"
-	"net"
 	"sync/atomic"
 
 	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/internal/tlsconn"
-	"google.golang.org/grpc/internal/transport/grpcwire"
 	"google.golang.org/grpc/internal/transport/h2"
 	"google.golang.org/grpc/internal/transport/h2/frame"
-	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/peer"
 )
 
@@ -74,27 +69,6 @@ type preface struct {
 	spoke   bool          // whether it did; written before
 }
 
-// newClient runs HTTP/2 over nc, whose handshake is done, and waits until the
-// peer has shown that it speaks it too.
-func newClient(ctx context.Context, nc net.Conn, c *Client) error {
-	w := &preface{settled: make(chan struct{})}
-	c.wait.Store(w)
-	c.conn = h2.New(tlsconn.Adopt(nc), h2.Client, &c.cfg.h2, (*clientHandler)(c))
-	opened(c.conn)
-	c.conn.Start()
-	select {
-	case <-w.settled:
-		if !w.spoke {
-			return c.conn.Cause()
-		}
-		return nil // should it be closed again by now, Closed has told
-	case <-ctx.Done():
-		err := context.Cause(ctx)
-		c.conn.Close(err)
-		return err
-	}
-}
-
 // Peer is the other end. Its fields must not be changed.
 func (c *Client) Peer() *peer.Peer { return &c.peer }
 
@@ -119,93 +93,24 @@ func (c *Client) GracefulClose() { c.conn.Retire() }
 // Streams is how many RPCs are open.
 func (c *Client) Streams() int { return c.conn.Streams() }
 
-// Payload is a message to send. Its data belongs to the transport as soon as it
-// is passed to a method, which frees it in every case.
-type Payload struct {
-	Data       mem.BufferSlice
-	Compressed bool
-}
-
-func (p *Payload) frames() (f h2.Frames) {
-	f.HasData = true
-	f.Data = p.Data
-	f.Prefix = grpcwire.Prefix(p.Compressed, uint32(p.Data.Len()))
-	return f
-}
-
-// NewStream starts a call, and sends its first message along if first is not
-// nil; last says that there will be no other. It may wait for a place under the
-// peer's limit of streams, until ctx is done.
-//
-// The error is ErrUnavailable, ctx's error, or an error with a status that says
-// what is wrong with the call. In no case did the peer see anything of it.
-func (c *Client) NewStream(ctx context.Context, call *Call, first *Payload, last bool) (*ClientStream, error) {
-	s := &ClientStream{client: c, ctx: ctx, call: call}
-	s.h2.Init((*clientReceiver)(s), 0)
-	s.body.init(c.cfg.BufferPool, call.MaxRecvMsgSize)
-	if err := s.call.prepare(ctx); err != nil {
-		if first != nil {
-			first.Data.Free()
-		}
-		return nil, err
+// scheme is "https" over any credentials that say they are secure.
+func (c *Client) scheme() string {
+	if c.secure {
+		return "https"
 	}
-	f := h2.Frames{End: last}
-	if first != nil {
-		f = first.frames()
-		f.End = last
-	}
-	f.Headers = (*callFields)(s)
-	s.sentEnd = last
-	if err := c.conn.Open(&s.h2, f, ctx.Done()); err != nil {
-		return nil, openError(ctx, err)
-	}
-	if t := c.traffic(); t != nil {
-		t.streamBegan()
-		if first != nil {
-			t.messageSent()
-		}
-	}
-	return s, nil
+	return "http"
 }
 
-func openError(ctx context.Context, err error) error {
-	var tooLarge *h2.ErrHeaderListTooLarge
-	switch {
-	case errors.As(err, &tooLarge):
-		return headerListError(tooLarge).Err()
-	case errors.Is(err, h2.ErrNoPlace):
-		return ctx.Err()
-	default:
-		return ErrUnavailable
+// watchedClient stands between a connection that is watched and its owner, so that
+// connections that are not watched are no larger for it.
+type watchedClient struct {
+	ClientEvents
+	traffic
+}
+
+func (c *Client) traffic() *traffic {
+	if w, ok := c.events.(*watchedClient); ok {
+		return &w.traffic
 	}
-}
-
-// clientHandler is the Client as its connection's handler.
-type clientHandler Client
-
-func (h *clientHandler) settle(spoke bool) {
-	if w := h.wait.Swap(nil); w != nil {
-		w.spoke = spoke
-		close(w.settled)
-	}
-}
-
-func (h *clientHandler) Accept(*h2.HeaderBlock, bool) (*h2.Stream, error) {
-	return nil, frame.ConnError(frame.ProtocolError, "a server may not open streams")
-}
-func (h *clientHandler) Opened(*h2.Stream, bool)      {}
-func (h *clientHandler) BatchEnd()                    {}
-func (h *clientHandler) Ready()                       { h.settle(true) }
-func (h *clientHandler) PingReceived(int, bool) error { return nil }
-
-func (h *clientHandler) GoAway(code frame.ErrCode, debug string) {
-	why := GoAway{code, debug}
-	h.leave.Store(&why)
-	h.events.Draining(why)
-}
-
-func (h *clientHandler) Closed(err error) {
-	closed(h.conn)
-	h.settle(false)
-	h.events.Closed(err)
+	return nil
 }

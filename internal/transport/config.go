@@ -3,7 +3,9 @@
 package transport
 
 import (
+	"context"
 	"math"
+	"net"
 	"slices"
 	"time"
 
@@ -42,6 +44,11 @@ type Tuning struct {
 	BufferPool        mem.BufferPool
 	StatsHandlers     []stats.Handler
 }
+
+// DialFunc opens a connection to addr, which is as the resolver gave it. A unix
+// socket's address has its scheme in front: "unix:///absolute/path",
+// "unix:relative/path", "unix:@name" for an abstract one.
+type DialFunc func(ctx context.Context, addr string) (net.Conn, error)
 
 // ClientConfig is what all connections of a channel share. It is not changed
 // once the first is made.

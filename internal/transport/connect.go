@@ -20,11 +20,6 @@ import (
 	"google.golang.org/grpc/resolver"
 )
 
-// DialFunc opens a connection to addr, which is as the resolver gave it. A unix
-// socket's address has its scheme in front: "unix:///absolute/path",
-// "unix:relative/path", "unix:@name" for an abstract one.
-type DialFunc func(ctx context.Context, addr string) (net.Conn, error)
-
 // ConnectError says what kept a connection from coming up.
 type ConnectError struct {
 	Step string // what went wrong: one of the texts below

@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/internal/transport/h2"
+	"google.golang.org/grpc/internal/transport/h2/frame"
 	"google.golang.org/grpc/status"
 )
 
@@ -24,4 +25,9 @@ var (
 
 func headerListError(e *h2.ErrHeaderListTooLarge) *status.Status {
 	return status.Newf(codes.Internal, "header list size to send violates the maximum size (%d bytes) set by server", e.Max)
+}
+
+// malformed is the fault of a request or response that RFC 9113 section 8.1.1 calls so.
+func malformed(reason string) error {
+	return frame.Error{Code: frame.ProtocolError, Reason: reason}
 }

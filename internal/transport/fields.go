@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"math/bits"
 	"slices"
-	"unsafe"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/internal/transport/grpcwire"
@@ -15,93 +14,6 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 )
-
-// fieldKind names the header fields that the transport looks at.
-type fieldKind = uint8
-
-const (
-	kindOther fieldKind = iota
-	kindMethod
-	kindScheme
-	kindPath
-	kindAuthority
-	kindStatus
-	kindUnknownPseudo
-	kindHost
-	kindTE
-	kindConnection // fields that are about an HTTP/1 connection
-	kindContentType
-	kindContentLength
-	kindUserAgent
-	kindTimeout
-	kindEncoding
-	kindAcceptEncoding
-	kindGRPCStatus
-	kindGRPCMessage
-	kindStatusDetails
-	kindMalformed // a name that HTTP/2 does not allow
-)
-
-var kinds = hpack.NewKinds(kindOf)
-
-func kindOf(name []byte) fieldKind {
-	switch string(name) {
-	case grpcwire.HeaderMethod:
-		return kindMethod
-	case grpcwire.HeaderScheme:
-		return kindScheme
-	case grpcwire.HeaderPath:
-		return kindPath
-	case grpcwire.HeaderAuthority:
-		return kindAuthority
-	case grpcwire.HeaderStatus:
-		return kindStatus
-	case "host":
-		return kindHost
-	case grpcwire.HeaderTE:
-		return kindTE
-	case "connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade":
-		return kindConnection
-	case grpcwire.HeaderContentType:
-		return kindContentType
-	case "content-length":
-		return kindContentLength
-	case grpcwire.HeaderUserAgent:
-		return kindUserAgent
-	case grpcwire.HeaderTimeout:
-		return kindTimeout
-	case grpcwire.HeaderEncoding:
-		return kindEncoding
-	case grpcwire.HeaderAcceptEncoding:
-		return kindAcceptEncoding
-	case grpcwire.HeaderGRPCStatus:
-		return kindGRPCStatus
-	case grpcwire.HeaderGRPCMessage:
-		return kindGRPCMessage
-	case grpcwire.HeaderStatusDetails:
-		return kindStatusDetails
-	}
-	return kindOfUnnamed(name)
-}
-
-func kindOfUnnamed(name []byte) fieldKind {
-	if len(name) == 0 {
-		return kindMalformed
-	}
-	if name[0] == ':' {
-		return kindUnknownPseudo
-	}
-	for _, b := range name {
-		// RFC 9113 section 8.2.1: "A field name MUST NOT contain characters in
-		// the ranges 0x00-0x20, 0x41-0x5a, or 0x7f-0xff", nor a colon.
-		if b <= ' ' || b >= 0x7f || b == ':' || 'A' <= b && b <= 'Z' {
-			return kindMalformed
-		}
-	}
-	return kindOther
-}
-
-func isPseudo(k fieldKind) bool { return k >= kindMethod && k <= kindUnknownPseudo }
 
 // isBad reports whether the value of field i can't be one. What stands in a table is looked at
 // once, by the connection's reader.
@@ -138,17 +50,6 @@ func padded(v []byte) bool {
 	}
 	first, last := v[0], v[len(v)-1]
 	return first == ' ' || first == '\t' || last == ' ' || last == '\t'
-}
-
-// isFree tells the fields that the applications fill, whose values may be padded: see the
-// package comment.
-func isFree(kind fieldKind) bool {
-	switch kind {
-	case kindOther, kindUserAgent, kindGRPCMessage, kindStatusDetails,
-		kindContentType, kindTimeout, kindEncoding, kindAcceptEncoding: // or that are parsed with care
-		return true
-	}
-	return false
 }
 
 // fields is the part of a field block that applications see, about as small as it was on
@@ -292,9 +193,6 @@ func value(b *h2.HeaderBlock, i int) string {
 	}
 	return string(b.Value(i))
 }
-
-// unsafeString is p as a string, for as long as p does not change.
-func unsafeString(p []byte) string { return unsafe.String(unsafe.SliceData(p), len(p)) }
 
 // md returns the fields as a map that belongs to the caller.
 func (f fields) md() metadata.MD {

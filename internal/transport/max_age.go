@@ -7,12 +7,17 @@ import (
 	"math/rand/v2"
 	"sync"
 	"time"
+
+	"google.golang.org/grpc/internal/transport/h2"
+	"google.golang.org/grpc/internal/transport/h2/frame"
+	"google.golang.org/grpc/keepalive"
 )
 
 // ageTimers end a connection for its age, or for being idle, gRFC A9. Where
 // neither is limited there are none.
 type ageTimers struct {
-	server *Server
+	conn *h2.Conn
+	cfg  *keepalive.ServerParameters
 
 	mu      sync.Mutex
 	stopped bool
@@ -20,13 +25,12 @@ type ageTimers struct {
 	age     *time.Timer
 }
 
-func (s *Server) startAge() {
-	k := &s.cfg.Keepalive
+// startAge starts those of c, as k says.
+func startAge(c *h2.Conn, k *keepalive.ServerParameters) *ageTimers {
 	if k.MaxConnectionAge == infinity && k.MaxConnectionIdle == infinity {
-		return
+		return nil
 	}
-	t := &ageTimers{server: s}
-	s.age = t
+	t := &ageTimers{conn: c, cfg: k}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if k.MaxConnectionAge != infinity {
@@ -35,6 +39,7 @@ func (s *Server) startAge() {
 	if k.MaxConnectionIdle != infinity {
 		t.idle = time.AfterFunc(k.MaxConnectionIdle, t.idled)
 	}
+	return t
 }
 
 // jitter spreads d by up to a tenth to either side, so that connections which
@@ -62,12 +67,12 @@ func (t *ageTimers) stop() {
 }
 
 func (t *ageTimers) aged() {
-	t.server.Drain("max_age")
+	t.conn.Drain(frame.NoError, "max_age")
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if grace := t.server.cfg.Keepalive.MaxConnectionAgeGrace; !t.stopped && grace != infinity {
+	if grace := t.cfg.MaxConnectionAgeGrace; !t.stopped && grace != infinity {
 		t.age = time.AfterFunc(grace, func() {
-			t.server.Close(errors.New("the connection was older than its maximum age and the grace time was over"))
+			t.conn.Close(errors.New("the connection was older than its maximum age and the grace time was over"))
 		})
 	}
 }
@@ -75,13 +80,13 @@ func (t *ageTimers) aged() {
 // idled looks whether the connection has been idle for long enough, and if not
 // comes back when it can have been.
 func (t *ageTimers) idled() {
-	limit := t.server.cfg.Keepalive.MaxConnectionIdle
+	limit := t.cfg.MaxConnectionIdle
 	left := limit
-	if since, idle := t.server.conn.Idle(); idle {
+	if since, idle := t.conn.Idle(); idle {
 		left = limit - since
 	}
 	if left <= 0 {
-		t.server.Drain("max_idle")
+		t.conn.Drain(frame.NoError, "max_idle")
 		return
 	}
 	t.mu.Lock()

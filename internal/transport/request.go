@@ -4,13 +4,15 @@ package transport
 
 import (
 	"bytes"
+	"net/http"
 	"strconv"
 	"time"
 	"unsafe"
 
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/internal/transport/grpcwire"
 	"google.golang.org/grpc/internal/transport/h2"
-	"google.golang.org/grpc/internal/transport/h2/frame"
+	"google.golang.org/grpc/status"
 )
 
 // request is a field block with which a client opens a stream, parsed. It is
@@ -74,10 +76,6 @@ func parseRequest(b *h2.HeaderBlock, laxPath bool) (*request, error) {
 func (r *request) memory() int {
 	return int(unsafe.Sizeof(*r)) + len(r.method) + len(r.subtype) + len(r.encoding) +
 		len(r.acceptEncoding) + r.fields.memory()
-}
-
-func malformed(reason string) error {
-	return frame.Error{Code: frame.ProtocolError, Reason: reason}
 }
 
 func (p *requestParser) field(b *h2.HeaderBlock, i int) error {
@@ -144,12 +142,73 @@ func once(dst *[]byte, v []byte, fault string) error {
 	return nil
 }
 
-// parseLength reads a content-length. A second one must be the same (RFC 9110 section 8.6).
-func parseLength(dst *int64, v []byte) error {
-	n, err := strconv.ParseUint(string(v), 10, 63)
-	if err != nil || *dst >= 0 && *dst != int64(n) {
-		return malformed("malformed content-length")
+// refuse says why a well-formed request is no call for a handler. Where the published
+// module refuses it too, the status and its text are the same.
+func (p *requestParser) refuse(laxPath bool) *refusal {
+	subtype, ok := grpcwire.ParseContentType(p.contentType)
+	if !ok {
+		r := p.unlikeGRPC(http.StatusUnsupportedMediaType, status.Newf(codes.InvalidArgument,
+			"invalid gRPC request content-type %q", p.contentType))
+		r.foreign = true
+		return r
 	}
-	*dst = int64(n)
+	p.subtype = subtype
+	switch {
+	case string(p.httpMethod) != grpcwire.MethodPost:
+		return p.unlikeGRPC(http.StatusMethodNotAllowed, status.Newf(codes.Internal,
+			"Received a HEADERS frame with :method %q which should be POST", p.httpMethod))
+	case p.authority == nil && p.host == nil:
+		return refused(http.StatusBadRequest, status.New(codes.Internal, "no host or :authority header present"))
+	case p.authority != nil && p.host != nil && !sameHost(p.authority, p.host, p.scheme):
+		// "A server SHOULD treat a request as malformed if it contains a Host header field
+		// that identifies an entity that differs from the entity in the :authority
+		// pseudo-header field", RFC 9113 section 8.3.1.
+		return refused(http.StatusBadRequest, status.Newf(codes.Internal,
+			"malformed request: host %q differs from :authority %q", p.host, p.authority))
+	case p.badTimeout != nil:
+		return refused(http.StatusBadRequest, status.Newf(codes.Internal, "malformed grpc-timeout: %v", p.badTimeout))
+	case p.badFields != nil:
+		return refused(http.StatusBadRequest, status.Newf(codes.Internal, "malformed request: %v", p.badFields))
+	}
+	if _, _, ok := grpcwire.SplitPath(p.method); !ok && (!laxPath || p.method[0] == '/') {
+		return refused(http.StatusOK, status.Newf(codes.Unimplemented, "malformed method name: %q", p.method))
+	}
 	return nil
+}
+
+// tooLarge refuses a header list that is larger than announced, of which only the
+// beginning is known: "A server that receives a larger header block than it is willing to
+// handle can send an HTTP 431 status code", RFC 9113 section 10.5.1.
+func (p *requestParser) tooLarge(b *h2.HeaderBlock) *request {
+	st := status.New(codes.ResourceExhausted, "header list larger than announced in SETTINGS_MAX_HEADER_LIST_SIZE")
+	r := &request{size: b.Size(), length: -1} // all else may be large
+	if _, ok := grpcwire.ParseContentType(p.contentType); ok {
+		r.refusal = refused(http.StatusRequestHeaderFieldsTooLarge, st)
+	} else {
+		r.refusal = p.unlikeGRPC(http.StatusRequestHeaderFieldsTooLarge, st)
+		r.refusal.foreign = true
+	}
+	r.held = h2.NewShared(r.memory(), nil)
+	b.SetMemo(r, &r.held)
+	return r
+}
+
+// unlikeGRPC answers something that is no client of gRPC: with a text, too.
+func (p *requestParser) unlikeGRPC(code int, st *status.Status) *refusal {
+	r := refused(code, st)
+	r.contentType = textPlain
+	if string(p.httpMethod) != http.MethodHead {
+		r.text = st.Message() + hint
+	}
+	return r
+}
+
+// sameHost compares a Host field with the :authority, where the default port of the scheme
+// may be left out.
+func sameHost(authority, host, scheme []byte) bool {
+	port := []byte(":80")
+	if bytes.EqualFold(scheme, []byte("https")) {
+		port = []byte(":443")
+	}
+	return bytes.EqualFold(bytes.TrimSuffix(authority, port), bytes.TrimSuffix(host, port))
 }

@@ -117,5 +117,3 @@ func (r *response) verdict(headers *response) *status.Status {
 	}
 	return grpcwire.MissingStatus(headers.httpStatus, headers.contentType, r.status.Message())
 }
-
-func itoa(n int) string { return strconv.Itoa(n) }

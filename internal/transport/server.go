@@ -61,7 +61,7 @@ func NewServer(ctx context.Context, nc net.Conn, p *peer.Peer, cfg *ServerConfig
 
 // Start begins to read. Before it no method of the handler is called.
 func (s *Server) Start() {
-	s.startAge()
+	s.age = startAge(s.conn, &s.cfg.Keepalive)
 	s.conn.Start()
 }
 
@@ -90,6 +90,20 @@ func (s *Server) Drain(debug string) { s.conn.Drain(frame.NoError, debug) }
 
 // Streams is how many calls are open.
 func (s *Server) Streams() int { return s.conn.Streams() }
+
+// watchedServer stands between a connection that is watched and its owner, so that
+// connections that are not watched are no larger for it.
+type watchedServer struct {
+	ServerHandler
+	traffic
+}
+
+func (s *Server) traffic() *traffic {
+	if w, ok := s.handler.(*watchedServer); ok {
+		return &w.traffic
+	}
+	return nil
+}
 
 // sharingServer marks the connections of a port that serves more than gRPC: see package
 // experimental/oneport. A request for others is to come again, on another connection.

@@ -19,33 +19,6 @@ type traffic struct {
 	lastStream, lastSent, lastReceived atomic.Int64
 }
 
-// watchedClient and watchedServer stand between a connection that is watched and its
-// owner, so that connections that are not watched are no larger for it.
-type (
-	watchedClient struct {
-		ClientEvents
-		traffic
-	}
-	watchedServer struct {
-		ServerHandler
-		traffic
-	}
-)
-
-func (c *Client) traffic() *traffic {
-	if w, ok := c.events.(*watchedClient); ok {
-		return &w.traffic
-	}
-	return nil
-}
-
-func (s *Server) traffic() *traffic {
-	if w, ok := s.handler.(*watchedServer); ok {
-		return &w.traffic
-	}
-	return nil
-}
-
 func (t *traffic) streamBegan() {
 	if t != nil {
 		t.started.Add(1)

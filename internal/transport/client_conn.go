@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transport
+
+import (
+	"context"
+	"net"
+
+	"google.golang.org/grpc/internal/tlsconn"
+	"google.golang.org/grpc/internal/transport/h2"
+	"google.golang.org/grpc/internal/transport/h2/frame"
+)
+
+// newClient runs HTTP/2 over nc, whose handshake is done, and waits until the
+// peer has shown that it speaks it too.
+func newClient(ctx context.Context, nc net.Conn, c *Client) error {
+	w := &preface{settled: make(chan struct{})}
+	c.wait.Store(w)
+	c.conn = h2.New(tlsconn.Adopt(nc), h2.Client, &c.cfg.h2, (*clientHandler)(c))
+	opened(c.conn)
+	c.conn.Start()
+	select {
+	case <-w.settled:
+		if !w.spoke {
+			return c.conn.Cause()
+		}
+		return nil // should it be closed again by now, Closed has told
+	case <-ctx.Done():
+		err := context.Cause(ctx)
+		c.conn.Close(err)
+		return err
+	}
+}
+
+// clientHandler is the Client as its connection's handler.
+type clientHandler Client
+
+func (h *clientHandler) settle(spoke bool) {
+	if w := h.wait.Swap(nil); w != nil {
+		w.spoke = spoke
+		close(w.settled)
+	}
+}
+
+func (h *clientHandler) Accept(*h2.HeaderBlock, bool) (*h2.Stream, error) {
+	return nil, frame.ConnError(frame.ProtocolError, "a server may not open streams")
+}
+func (h *clientHandler) Opened(*h2.Stream, bool)      {}
+func (h *clientHandler) BatchEnd()                    {}
+func (h *clientHandler) Ready()                       { h.settle(true) }
+func (h *clientHandler) PingReceived(int, bool) error { return nil }
+
+func (h *clientHandler) GoAway(code frame.ErrCode, debug string) {
+	why := GoAway{code, debug}
+	h.leave.Store(&why)
+	h.events.Draining(why)
+}
+
+func (h *clientHandler) Closed(err error) {
+	closed(h.conn)
+	h.settle(false)
+	h.events.Closed(err)
+}

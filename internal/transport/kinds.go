@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transport
+
+import (
+	"google.golang.org/grpc/internal/transport/grpcwire"
+	"google.golang.org/grpc/internal/transport/h2/hpack"
+)
+
+// fieldKind names the header fields that the transport looks at.
+type fieldKind = uint8
+
+const (
+	kindOther fieldKind = iota
+	kindMethod
+	kindScheme
+	kindPath
+	kindAuthority
+	kindStatus
+	kindUnknownPseudo
+	kindHost
+	kindTE
+	kindConnection // fields that are about an HTTP/1 connection
+	kindContentType
+	kindContentLength
+	kindUserAgent
+	kindTimeout
+	kindEncoding
+	kindAcceptEncoding
+	kindGRPCStatus
+	kindGRPCMessage
+	kindStatusDetails
+	kindMalformed // a name that HTTP/2 does not allow
+)
+
+var kinds = hpack.NewKinds(kindOf)
+
+func kindOf(name []byte) fieldKind {
+	switch string(name) {
+	case grpcwire.HeaderMethod:
+		return kindMethod
+	case grpcwire.HeaderScheme:
+		return kindScheme
+	case grpcwire.HeaderPath:
+		return kindPath
+	case grpcwire.HeaderAuthority:
+		return kindAuthority
+	case grpcwire.HeaderStatus:
+		return kindStatus
+	case "host":
+		return kindHost
+	case grpcwire.HeaderTE:
+		return kindTE
+	case "connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade":
+		return kindConnection
+	case grpcwire.HeaderContentType:
+		return kindContentType
+	case "content-length":
+		return kindContentLength
+	case grpcwire.HeaderUserAgent:
+		return kindUserAgent
+	case grpcwire.HeaderTimeout:
+		return kindTimeout
+	case grpcwire.HeaderEncoding:
+		return kindEncoding
+	case grpcwire.HeaderAcceptEncoding:
+		return kindAcceptEncoding
+	case grpcwire.HeaderGRPCStatus:
+		return kindGRPCStatus
+	case grpcwire.HeaderGRPCMessage:
+		return kindGRPCMessage
+	case grpcwire.HeaderStatusDetails:
+		return kindStatusDetails
+	}
+	return kindOfUnnamed(name)
+}
+
+func kindOfUnnamed(name []byte) fieldKind {
+	if len(name) == 0 {
+		return kindMalformed
+	}
+	if name[0] == ':' {
+		return kindUnknownPseudo
+	}
+	for _, b := range name {
+		// RFC 9113 section 8.2.1: "A field name MUST NOT contain characters in
+		// the ranges 0x00-0x20, 0x41-0x5a, or 0x7f-0xff", nor a colon.
+		if b <= ' ' || b >= 0x7f || b == ':' || 'A' <= b && b <= 'Z' {
+			return kindMalformed
+		}
+	}
+	return kindOther
+}
+
+func isPseudo(k fieldKind) bool { return k >= kindMethod && k <= kindUnknownPseudo }
+
+// isFree tells the fields that the applications fill, whose values may be padded: see the
+// package comment.
+func isFree(kind fieldKind) bool {
+	switch kind {
+	case kindOther, kindUserAgent, kindGRPCMessage, kindStatusDetails,
+		kindContentType, kindTimeout, kindEncoding, kindAcceptEncoding: // or that are parsed with care
+		return true
+	}
+	return false
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transport
+
+import (
+	"google.golang.org/grpc/internal/transport/h2"
+	"google.golang.org/grpc/internal/transport/h2/frame"
+	"google.golang.org/grpc/mem"
+)
+
+// refuse answers a request without a handler. It is for the reader, which sends the
+// answer at the end of its batch.
+func (s *ServerStream) refuse(r *refusal) {
+	if f, ok := s.refusalFrames(r); ok && s.h2.Queue(f) != nil {
+		s.h2.Reset(frame.InternalError) // the client takes no headers, or is gone
+	}
+	s.release(true)
+}
+
+// refusalFrames ends the call with r, and returns what says so.
+func (s *ServerStream) refusalFrames(r *refusal) (f h2.Frames, ok bool) {
+	if !s.finish(r.status, &f) {
+		return f, false
+	}
+	s.out.refusal = r
+	if r.text != "" {
+		f.Headers, f.Trailers, f.End = f.Trailers, nil, true
+		// The body is no message, but to the connection it is five bytes and more like
+		// any other.
+		// It is left out rather than kept for a client that does not let it through.
+		f.HasData, f.Optional = true, true
+		n := copy(f.Prefix[:], r.text)
+		f.Data = mem.BufferSlice{mem.SliceBuffer(r.text[n:])}
+	}
+	return f, true
+}
