@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"net"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc/internal/rpcconfig"
+	"google.golang.org/grpc/internal/xds/handshake"
+)
+
+// conn is an accepted connection that knows its filter chain. It leaves reading and writing to
+// what it embeds, and all who read or write below it, as package readyreader does, are right to.
+type conn struct {
+	net.Conn
+	edition  *edition
+	chain    *chain
+	deadline atomic.Pointer[time.Time] // of the handshake
+
+	// Guarded by the Listener's mu.
+	shaking bool
+	drain   func() // nil until the server serves the connection
+}
+
+// SetDeadline notes the deadline, which bounds the handshake.
+func (c *conn) SetDeadline(t time.Time) error {
+	if t.IsZero() {
+		c.deadline.Store(nil)
+	} else {
+		c.deadline.Store(&t)
+	}
+	return c.Conn.SetDeadline(t)
+}
+
+// Close tells the edition.
+func (c *conn) Close() error {
+	err := c.Conn.Close()
+	c.edition.forget(c)
+	return err
+}
+
+// XDSHandshake implements handshake.Conn.
+func (c *conn) XDSHandshake() (s *handshake.Server, below net.Conn, deadline time.Time) {
+	if t := c.deadline.Load(); t != nil {
+		deadline = *t
+	}
+	return c.chain.tls, c, deadline
+}
+
+// Source is the rpcconfig.Source of a server whose listeners are Listeners.
+type Source struct{}
+
+// Router implements rpcconfig.Source. Connections of other listeners have no Router.
+func (Source) Router(accepted rpcconfig.Conn) (rpcconfig.Router, error) {
+	c, ok := accepted.Accepted.(*conn)
+	if !ok {
+		return nil, nil
+	}
+	l := c.edition.listener
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c.drain = accepted.Drain
+	c.edition.shookLocked(c)
+	if c.edition.retired && !l.closed {
+		go c.drain()
+	}
+	return c.chain.router, nil
+}
