@@ -4,6 +4,7 @@ package server
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -30,6 +31,7 @@ type made struct {
 	of      *routing
 	filters map[*resource.Route]rpcconfig.Filters // routes without filters are not in it
 	headers bool                                  // whether a route looks at headers
+	all     *resource.VirtualHost                 // the only one, which is for all hosts; nil if there is none
 }
 
 // Route implements rpcconfig.Router. An RPC that nothing is configured for ends with UNAVAILABLE
@@ -53,13 +55,15 @@ func (r *router) Route(ctx context.Context, method string) (context.Context, err
 }
 
 func (m *made) route(ctx context.Context, method string) (*resource.Route, error) {
-	authority := metadata.ValueFromIncomingContext(ctx, ":authority")
-	if len(authority) != 1 {
-		return nil, status.Error(codes.Unavailable, "xds: the incoming RPC has no :authority")
-	}
-	vh := m.of.config.VirtualHost(authority[0])
+	vh := m.all
 	if vh == nil {
-		return nil, status.Error(codes.Unavailable, "the incoming RPC did not match a configured Virtual Host")
+		authority := metadata.ValueFromIncomingContext(ctx, ":authority")
+		if len(authority) != 1 {
+			return nil, status.Error(codes.Unavailable, "xds: the incoming RPC has no :authority")
+		}
+		if vh = m.of.config.VirtualHost(authority[0]); vh == nil {
+			return nil, status.Error(codes.Unavailable, "the incoming RPC did not match a configured Virtual Host")
+		}
 	}
 	request := resource.Request{Path: method}
 	if m.headers {
@@ -93,6 +97,9 @@ func (r *router) make(of *routing) *made {
 	m := &made{of: of, filters: make(map[*resource.Route]rpcconfig.Filters)}
 	if of.err != nil {
 		return m
+	}
+	if vhs := of.config.VirtualHosts; len(vhs) == 1 && slices.Contains(vhs[0].Domains, "*") {
+		m.all = &vhs[0]
 	}
 	b := filterMaker{router: r, filters: make(map[filterKey]rpcconfig.Filter)}
 	for i := range of.config.VirtualHosts {

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"errors"
+	"io"
+	"net"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"google.golang.org/grpc/internal/leakcheck"
+	"google.golang.org/grpc/internal/readyreader"
+	"google.golang.org/grpc/internal/rpcconfig"
+	"google.golang.org/grpc/internal/xds/handshake"
+	"google.golang.org/grpc/internal/xds/resource"
+)
+
+func TestMain(m *testing.M) { leakcheck.Main(m) }
+
+// noListener is one below.
+type noListener struct{}
+
+func (noListener) Accept() (net.Conn, error) { return nil, io.EOF }
+func (noListener) Close() error              { return nil }
+func (noListener) Addr() net.Addr            { return &net.TCPAddr{} }
+
+// listener returns one with an edition in force, whose only chain has these routes.
+func listener(rc *resource.RouteConfig, filters ...resource.Filter) *Listener {
+	l := &Listener{Listener: noListener{}, options: Options{DrainGrace: time.Minute}, cancel: func() {}, routes: map[string]*routes{}}
+	config := &resource.ServerListener{Default: &resource.FilterChain{HTTP: &resource.HTTP{Routes: rc, Filters: filters}}}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.next = l.newEditionLocked(config)
+	l.proceedLocked()
+	return l
+}
+
+// accept takes a connection that has a peer.
+func accept(t *testing.T, l *Listener) (c *conn, peer net.Conn) {
+	t.Helper()
+	raw, peer := net.Pipe()
+	if c = l.take(raw); c == nil {
+		t.Fatal("the connection is refused")
+	}
+	return c, peer
+}
+
+// serve has a connection served, and returns how often it was drained.
+func serve(t *testing.T, c *conn) *int {
+	t.Helper()
+	drained := new(int)
+	if r, err := (Source{}).Router(rpcconfig.Conn{Accepted: c, Drain: func() { *drained++ }}); err != nil || r != c.chain.router {
+		t.Fatal(r, err)
+	}
+	return drained
+}
+
+func (l *Listener) replace(e *edition) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.replaceLocked(e)
+}
+
+func TestA36DrainGrace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := listener(&resource.RouteConfig{})
+		e := l.current
+		served, peer := accept(t, l)
+		drained := serve(t, served)
+		shaking, peer2 := accept(t, l)
+		closed, _ := accept(t, l)
+		closed.Close()
+		closed.Close()
+		if len(e.conns) != 2 || e.shaking != 1 {
+			t.Errorf("%d connections, %d in their handshakes", len(e.conns), e.shaking)
+		}
+		l.replace(nil)
+		synctest.Wait()
+		late := serve(t, shaking) // its handshake took that long
+		synctest.Wait()
+		if *drained != 1 || *late != 1 {
+			t.Errorf("drained %d times, and %d", *drained, *late)
+		}
+		raw, _ := net.Pipe()
+		if l.take(raw) != nil {
+			t.Error("a connection is taken with nothing in force")
+		}
+		begin := time.Now()
+		for _, p := range []net.Conn{peer, peer2} {
+			if _, err := p.Read(make([]byte, 1)); err != io.EOF {
+				t.Error(err)
+			}
+		}
+		if d := time.Since(begin); d != time.Minute {
+			t.Errorf("closed after %v", d)
+		}
+		if len(e.conns) != 0 {
+			t.Errorf("%d connections are left", len(e.conns))
+		}
+		l.Close()
+	})
+}
+
+// TestNoGraceTimer: the timer does not outlive the connections.
+func TestNoGraceTimer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := listener(&resource.RouteConfig{})
+		e := l.current
+		c, _ := accept(t, l)
+		serve(t, c)
+		l.replace(nil)
+		c.Close()
+		if e.grace.Stop() {
+			t.Error("the timer runs")
+		}
+		l.Close()
+	})
+}
+
+// TestCertificatesStay: they are given up when an edition's last handshake is over.
+func TestCertificatesStay(t *testing.T) {
+	l := listener(&resource.RouteConfig{})
+	e := l.current
+	tls := handshake.NewServer(&resource.ServerTLS{Identity: resource.CertProvider{Instance: "none"}}, nil)
+	for _, c := range e.chains {
+		c.tls = tls
+	}
+	c, _ := accept(t, l)
+	l.replace(nil)
+	shake := func() error {
+		raw, _ := net.Pipe()
+		_, _, err := tls.Handshake(t.Context(), raw)
+		return err
+	}
+	open := shake()
+	if s, below, deadline := c.XDSHandshake(); s != tls || below != net.Conn(c) || !deadline.IsZero() {
+		t.Errorf("%v, %v, %v", s, below, deadline)
+	}
+	c.Close()
+	if err := shake(); err == nil || errors.Is(err, open) || err.Error() == open.Error() {
+		t.Errorf("%v, and before %v", err, open)
+	}
+	l.Close()
+}
+
+func TestDeadline(t *testing.T) {
+	l := listener(&resource.RouteConfig{})
+	defer l.Close()
+	c, _ := accept(t, l)
+	defer c.Close()
+	at := time.Now().Add(time.Hour)
+	_ = c.SetDeadline(at)
+	if _, _, got := c.XDSHandshake(); !got.Equal(at) {
+		t.Errorf("%v", got)
+	}
+	_ = c.SetDeadline(time.Time{})
+	if _, _, got := c.XDSHandshake(); !got.IsZero() {
+		t.Errorf("%v", got)
+	}
+}
+
+// TestIdleHoldsNone: a connection of the listener's is read on its socket, as any.
+func TestIdleHoldsNone(t *testing.T) {
+	lis, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := listener(&resource.RouteConfig{})
+	l.Listener = lis
+	defer l.Close()
+	client, err := net.Dial("tcp", lis.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	c, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if !readyreader.OverSocket(c) || !readyreader.HoldsNone(c, readyreader.Options{Pooled: true}) {
+		t.Error("an idle connection would hold a buffer")
+	}
+}
+
+func TestOtherListeners(t *testing.T) {
+	raw, _ := net.Pipe()
+	if r, err := (Source{}).Router(rpcconfig.Conn{Accepted: raw}); r != nil || err != nil {
+		t.Error(r, err)
+	}
+}
+
+func TestNoTCP(t *testing.T) {
+	lis, err := net.Listen("unix", t.TempDir()+"/s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lis.Close()
+	if _, err := Listen(lis, Options{}); err == nil {
+		t.Error("a unix socket is accepted")
+	}
+}
