@@ -240,6 +240,7 @@ func TestServeHTTPNoCalls(t *testing.T) {
 		"content type": {func(r *http.Request) { r.Header.Set("Content-Type", "text/plain") }, http.StatusUnsupportedMediaType},
 		"timeout":      {func(r *http.Request) { r.Header.Set("Grpc-Timeout", "soon") }, http.StatusBadRequest},
 		"binary":       {func(r *http.Request) { r.Header.Set("X-Bin", "?") }, http.StatusBadRequest},
+		"joined":       {func(r *http.Request) { r.Header.Set("X-Bin", strings.Repeat(",", 400)) }, http.StatusBadRequest},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := grpcRequest()

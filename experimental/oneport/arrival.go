@@ -151,8 +151,18 @@ func (a *arrival) sniff() error {
 	return nil
 }
 
-// read takes what there is.
+// read takes what there is. While it waits it has no buffer, where the connection can be
+// waited for.
 func (a *arrival) read(pool mem.BufferPool) error {
+	if src, ok := readyreader.NewReader(a.conn); ok {
+		buf, n, err := src.ReadOnReady(bufferSize, pool)
+		if err != nil {
+			return err
+		}
+		defer pool.Put(buf)
+		a.add((*buf)[:n])
+		return nil
+	}
 	buf := pool.Get(bufferSize)
 	defer pool.Put(buf)
 	n, err := a.conn.Read((*buf)[:bufferSize])

@@ -45,6 +45,7 @@ type sniffer struct {
 	stream uint32 // whose fields come
 	dec    hpack.Decoder
 	list   hpack.List
+	listed int    // the size of the fields that were looked at, in bytes as HTTP/2 counts them
 	part   []byte // of a field
 }
 
@@ -165,7 +166,7 @@ func (s *sniffer) next(h frame.Header, p []byte) {
 			s.offend()
 			return
 		}
-		s.step, s.stream = fields, h.StreamID
+		s.step, s.stream, s.listed = fields, h.StreamID, 0
 		s.list.Reset(maxFields)
 		s.fields(f.Fragment, f.EndHeaders)
 	case h.Type == frame.Data, h.Type == frame.Continuation, h.Type == frame.RSTStream:
@@ -188,9 +189,14 @@ func (s *sniffer) fields(p []byte, last bool) {
 			return
 		}
 	}
-	if last || s.list.TooLarge() {
+	s.listed += s.list.Size()
+	if last || s.listed > maxFields {
 		s.decide(forHTTP)
+		return
 	}
+	// They are not looked at again, nor kept: a peer may have many of them for a few bytes.
+	s.list.Release()
+	s.list.Reset(uint32(maxFields - s.listed))
 }
 
 // kindOf tells by the content type whom a request is for.

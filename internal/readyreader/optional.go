@@ -29,6 +29,13 @@ type Holder interface {
 	// Held is the memory, in bytes, of what was read and can't be used yet, and of what
 	// was taken and is not written yet.
 	Held() int
+	// Retained is the memory, in bytes, that the layer holds on to while it waits for
+	// input: as a rule a part of a record. It may be called at any time, and costs no more
+	// than a load.
+	Retained() int
+	// CountIn has what is retained counted in sum, until the connection is closed. It is
+	// called once at most, before the connection is read.
+	CountIn(sum *atomic.Int64)
 }
 
 // Interrupter is a connection whose reads are not to be ended by deadlines as they come.

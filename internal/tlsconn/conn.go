@@ -37,9 +37,10 @@ type Conn struct {
 
 	rmu sync.Mutex
 	// Guarded by rmu, which the reader holds except while it waits.
-	intake intake
-	rerr   error // final
-	closed bool
+	intake   intake
+	rerr     error // final
+	closed   bool
+	retained readyreader.Retained
 
 	out outbox
 }
@@ -192,6 +193,7 @@ func (c *Conn) Close() error {
 	c.rmu.Lock()
 	c.closed = true
 	c.drop()
+	c.retain()
 	c.rmu.Unlock()
 	return err
 }
@@ -208,6 +210,27 @@ func (c *Conn) Held() int {
 	c.out.mu.Lock()
 	defer c.out.mu.Unlock()
 	return n + cap(c.out.b)
+}
+
+// Retained is the memory, in bytes, of a part of a record that the connection waits with for
+// the rest. It may be called at any time.
+func (c *Conn) Retained() int { return c.retained.Load() }
+
+// CountIn has what is retained counted in sum, until the connection is closed. It comes
+// before the first read.
+func (c *Conn) CountIn(sum *atomic.Int64) {
+	c.rmu.Lock()
+	defer c.rmu.Unlock()
+	c.retained.CountIn(sum)
+}
+
+// retain says what is retained. rmu is held.
+func (c *Conn) retain() {
+	n := 0
+	if in := &c.intake; in.buf != nil && in.w > 0 {
+		n = cap(*in.buf)
+	}
+	c.retained.Set(n)
 }
 
 // Underlying returns what TLS runs over if conn is the connection that crypto/tls

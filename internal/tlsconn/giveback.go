@@ -68,6 +68,7 @@ func (c *Conn) Surrender(p []byte) (*tls.Conn, error) {
 	GiveBack(c.tls, p)
 	*b.raw = *bytes.NewBuffer(c.unread())
 	c.intake.put(c.pool)
+	c.retain()
 	if s, ok := c.sock.(interface{ Withdraw() }); ok {
 		s.Withdraw()
 	}

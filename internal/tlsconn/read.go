@@ -48,6 +48,7 @@ func (c *Conn) ReleaseIdle() {
 	c.rmu.Lock()
 	if c.release && c.open.Load() && !c.closed && c.intake.dry {
 		c.stash()
+		c.retain()
 	}
 	c.rmu.Unlock()
 }
@@ -143,6 +144,7 @@ func (c *Conn) fill(wait bool) error {
 	}
 	if c.release {
 		c.stash()
+		c.retain()
 	}
 	in := &c.intake
 	in.lender = lender{pool: c.pool, skip: in.w}
@@ -198,6 +200,7 @@ func (c *Conn) adopt(buf *[]byte, n int) {
 	in.put(c.pool)
 	in.buf = buf
 	c.feed((*buf)[:k+n])
+	c.retain()
 }
 
 // isTemporary reports whether what failed with err can be tried again: it was for

@@ -5,7 +5,6 @@ package transport
 import (
 	"encoding/binary"
 	"math/bits"
-	"slices"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/internal/transport/grpcwire"
@@ -14,23 +13,6 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 )
-
-// isBad reports whether the value of field i can't be one. What stands in a table is looked at
-// once, by the connection's reader.
-func isBad(b *h2.HeaderBlock, i int) bool {
-	ref, whole := b.Ref(i)
-	switch {
-	case !whole:
-		return badValue(b.Value(i))
-	case ref <= hpack.StaticLen:
-		return false
-	}
-	e := b.Entries()[ref-hpack.StaticLen-1]
-	if !e.Sound {
-		e.Sound = !badValue(b.Value(i))
-	}
-	return !e.Sound
-}
 
 // badValue reports whether v can't be the value of any field: NUL, CR and LF by RFC 9113
 // section 8.2.1, and the other control characters but the tab by RFC 9110 section 5.5.
@@ -59,8 +41,8 @@ func padded(v []byte) bool {
 // whole field. A literal name, and then a literal value, follow, each behind its length.
 // Values of "-bin" fields are encoded, but can be decoded.
 type fields struct {
-	text    string
-	entries []*hpack.Entry // what it refers to
+	text  string
+	pages *hpack.Page // what it refers to
 }
 
 // keepFields copies what an application may see of b. The error names a "-bin" field that
@@ -72,7 +54,7 @@ func keepFields(b *h2.HeaderBlock) (f fields, err error) {
 			size += fieldSize(b, i)
 		}
 	}
-	f.entries = slices.Clone(b.Entries())
+	f.pages = b.Pages()
 	if size == 0 {
 		return f, nil
 	}
@@ -138,26 +120,29 @@ func (f fields) with(name, value string) fields {
 	return f
 }
 
-// memory is how many bytes f takes, but for the entries.
-func (f fields) memory() int { return len(f.text) + 8*cap(f.entries) }
+// memory is how many bytes f takes, but for the pages.
+func (f fields) memory() int { return len(f.text) }
 
-// next takes the first field off f. All of it stands in one of the entries, or entry is
-// negative.
-func (f *fields) next() (name, value string, entry int, ok bool) {
+// next takes the first field off f. All of it is what ref refers to, in a page, or ref is 0.
+func (f *fields) next() (name, value string, ref uint32, ok bool) {
 	if f.text == "" {
 		return "", "", 0, false
 	}
 	head := f.number()
-	ref := uint32(head >> 1)
+	ref = uint32(head >> 1)
 	if ref == 0 {
 		name = f.string()
 	} else {
-		name = unsafeString(hpack.Name(ref, f.entries))
+		name = unsafeString(hpack.Name(ref, f.pages))
 	}
-	if head&1 != 0 {
-		return name, unsafeString(hpack.Value(ref, f.entries)), int(ref) - hpack.StaticLen - 1, true
+	if head&1 == 0 {
+		return name, f.string(), 0, true
 	}
-	return name, f.string(), -1, true
+	value = unsafeString(hpack.Value(ref, f.pages))
+	if ref <= hpack.StaticLen {
+		ref = 0
+	}
+	return name, value, ref, true
 }
 
 func (f *fields) number() (n uint64) {
@@ -198,15 +183,12 @@ func value(b *h2.HeaderBlock, i int) string {
 func (f fields) md() metadata.MD {
 	md := make(metadata.MD, 8)
 	var d decoded
-	for name, value, entry, ok := f.next(); ok; name, value, entry, ok = f.next() {
+	for name, value, ref, ok := f.next(); ok; name, value, ref, ok = f.next() {
 		vs := md[name]
-		switch {
-		case !grpcwire.IsBinary(name):
+		if grpcwire.IsBinary(name) {
+			vs = d.append(vs, value, ref)
+		} else {
 			vs = append(vs, value)
-		case entry < 0:
-			vs = appendDecoded(vs, value)
-		default:
-			vs = d.appendEntry(vs, entry, f.entries)
 		}
 		if len(vs) > 0 {
 			md[name] = vs
@@ -220,15 +202,13 @@ func (f fields) values(name string) []string {
 	var vs []string
 	var d decoded
 	binary := grpcwire.IsBinary(name)
-	for n, value, entry, ok := f.next(); ok; n, value, entry, ok = f.next() {
+	for n, value, ref, ok := f.next(); ok; n, value, ref, ok = f.next() {
 		switch {
 		case n != name:
-		case !binary:
-			vs = append(vs, value)
-		case entry < 0:
-			vs = appendDecoded(vs, value)
+		case binary:
+			vs = d.append(vs, value, ref)
 		default:
-			vs = d.appendEntry(vs, entry, f.entries)
+			vs = append(vs, value)
 		}
 	}
 	return vs

@@ -25,37 +25,37 @@ const valueCost = 8
 // joined counts, in a block, the values that the peer did not pay for.
 type joined struct {
 	unpaid int
-	known  []int32 // of each entry: how many values, 0 if it was not seen
+	known  map[uint32]int // by reference: how many values the entries have that were seen
 }
 
 // add checks field i of b, a "-bin" one, and counts its values. Those of an entry are paid for
 // where the block first refers to it.
 func (j *joined) add(b *h2.HeaderBlock, i int) error {
-	var seen *int32
-	if ref, whole := b.Ref(i); whole && ref > hpack.StaticLen {
-		if j.known == nil {
-			j.known = make([]int32, len(b.Entries()))
-		}
-		seen = &j.known[ref-hpack.StaticLen-1]
-	}
-	if seen != nil && *seen > 0 {
-		j.unpaid += int(*seen) - 1
+	ref, whole := b.Ref(i)
+	if n := j.known[ref]; whole && n > 0 {
+		j.unpaid += n - 1
 	} else {
 		v := b.Value(i)
 		n, good := countValues(v)
 		if !good && b.Kind(i) != kindStatusDetails { // without details a status stands all the same
 			return fmt.Errorf("malformed binary metadata %q", b.Name(i))
 		}
-		if seen != nil {
-			*seen = int32(n)
+		if whole && ref > hpack.StaticLen {
+			if j.known == nil {
+				j.known = make(map[uint32]int)
+			}
+			j.known[ref] = n
 		}
-		j.unpaid += max(n-1-len(v)/valueCost, 0)
+		j.split(n, len(v))
 	}
 	if j.tooMany() {
 		return fmt.Errorf("too many values joined in binary metadata %q", b.Name(i))
 	}
 	return nil
 }
+
+// split counts a field of length bytes that has n values.
+func (j *joined) split(n, length int) { j.unpaid += max(n-1-length/valueCost, 0) }
 
 // tooMany reports that nobody is to see the block's fields.
 func (j *joined) tooMany() bool { return j.unpaid > maxJoined }
@@ -74,21 +74,24 @@ func countValues(v []byte) (n int, good bool) {
 	return n, good
 }
 
-// decoded is the values of the "-bin" fields that stand in entries, once decoded.
-type decoded [][]string
+// decoded is the values of the "-bin" fields that stand in pages, by reference, once decoded.
+type decoded map[uint32][]string
 
-// appendEntry appends the values of entries[i], a "-bin" field. They share what they were
+// append appends the values of a "-bin" field. Where ref is not 0 they share what they were
 // decoded to.
-func (d *decoded) appendEntry(vs []string, i int, entries []*hpack.Entry) []string {
-	if *d == nil {
-		*d = make(decoded, len(entries))
+func (d *decoded) append(vs []string, value string, ref uint32) []string {
+	if ref == 0 {
+		return appendDecoded(vs, value)
 	}
-	if before := (*d)[i]; len(before) > 0 {
+	if before := (*d)[ref]; len(before) > 0 {
 		return append(vs, before...)
 	}
+	if *d == nil {
+		*d = make(decoded)
+	}
 	start := len(vs)
-	vs = appendDecoded(vs, unsafeString(hpack.Value(hpack.StaticLen+1+uint32(i), entries)))
-	(*d)[i] = vs[start:]
+	vs = appendDecoded(vs, value)
+	(*d)[ref] = vs[start:]
 	return vs
 }
 

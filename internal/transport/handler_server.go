@@ -114,6 +114,7 @@ func (s *HandlerStream) parseMetadata() (code int, reason string) {
 	if s.r.Host != "" {
 		s.md[grpcwire.HeaderAuthority] = []string{s.r.Host}
 	}
+	var joined joined
 	for name, vs := range s.r.Header {
 		k := strings.ToLower(name)
 		if grpcwire.IsHidden(k) {
@@ -124,6 +125,9 @@ func (s *HandlerStream) parseMetadata() (code int, reason string) {
 			if !grpcwire.IsBinary(k) {
 				s.md[k] = append(s.md[k], v)
 				continue
+			}
+			if joined.split(strings.Count(v, ",")+1, len(v)); joined.tooMany() {
+				return http.StatusBadRequest, "too many values joined in binary metadata " + quote(k)
 			}
 			more, err := grpcwire.AppendBinaryValues(s.md[k], v)
 			if err != nil {

@@ -33,7 +33,7 @@ const (
 	kindMalformed // a name that HTTP/2 does not allow
 )
 
-var kinds = hpack.NewKinds(kindOf)
+var kinds = hpack.NewKinds(kindOf, badValue)
 
 func kindOf(name []byte) fieldKind {
 	switch string(name) {

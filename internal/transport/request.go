@@ -67,7 +67,7 @@ func parseRequest(b *h2.HeaderBlock, laxPath bool) (*request, error) {
 		p.fields = p.fields.with(grpcwire.HeaderAuthority, string(p.host))
 	}
 	p.refusal = p.refuse(laxPath)
-	p.held = h2.NewShared(p.memory(), p.fields.entries)
+	p.held = h2.NewShared(p.memory(), b.Pages())
 	b.SetMemo(p.request, &p.held)
 	return p.request, nil
 }
@@ -81,7 +81,7 @@ func (r *request) memory() int {
 func (p *requestParser) field(b *h2.HeaderBlock, i int) error {
 	v := b.Value(i)
 	kind := b.Kind(i)
-	if isBad(b, i) || padded(v) && !isFree(kind) {
+	if b.Flawed(i) || padded(v) && !isFree(kind) {
 		return malformed("malformed value of header field " + strconv.Quote(string(b.Name(i))))
 	}
 	if isPseudo(kind) && p.regular {

@@ -70,7 +70,7 @@ func parseResponse(b *h2.HeaderBlock) *response {
 				return r
 			}
 		}
-		if isBad(b, i) || padded(v) && !isFree(kind) {
+		if b.Flawed(i) || padded(v) && !isFree(kind) {
 			r.fault = "malformed value of header field " + string(b.Name(i))
 			return r
 		}
@@ -87,7 +87,7 @@ func parseResponse(b *h2.HeaderBlock) *response {
 	if r.fields, err = keepFields(b); err != nil {
 		r.unreadable = status.Newf(codes.Internal, "malformed response: %v", err)
 	}
-	r.held = h2.NewShared(int(unsafe.Sizeof(*r))+len(r.contentType)+len(r.encoding)+r.fields.memory(), r.fields.entries)
+	r.held = h2.NewShared(int(unsafe.Sizeof(*r))+len(r.contentType)+len(r.encoding)+r.fields.memory(), b.Pages())
 	b.SetMemo(r, &r.held)
 	return r
 }

@@ -16,7 +16,7 @@ func checkTrailers(b *h2.HeaderBlock) error {
 	}
 	for i := range b.Len() {
 		kind := b.Kind(i)
-		if isPseudo(kind) || kind == kindMalformed || kind == kindConnection || isBad(b, i) {
+		if isPseudo(kind) || kind == kindMalformed || kind == kindConnection || b.Flawed(i) {
 			return malformed("header field " + strconv.Quote(string(b.Name(i))) + " in trailers")
 		}
 	}

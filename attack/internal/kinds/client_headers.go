@@ -34,6 +34,16 @@ var clientHeaderKinds = []Kind{
 		Attack: serveStreams(amplifiedAnswer(0, wire.Field{Name: "x-bin", Value: strings.Repeat(",", 4000)})),
 	},
 	{
+		Name: "client/headers/amplification-tiny", Work: streams(orders.Deaf, 1000), Short: true,
+		About:  "one-byte references to 30 table entries of a few bytes, all of them new, in the answer to each of 1,000 streams",
+		Attack: serveStreams(freshAnswer("x", 30)),
+	},
+	{
+		Name: "client/headers/amplification-name", Work: streams(orders.Deaf, 1000),
+		About:  "a new table entry under a name of 3 KB that the table has, and a reference to it, in the answer to each of 1,000 streams",
+		Attack: serveStreams(freshAnswer(bytesOf(3000), 1)),
+	},
+	{
 		Name: "client/headers/15-mb", Work: streams(orders.Deaf, 10), Short: true,
 		About:  "15 MB of headers in the answer to each of 10 streams",
 		Attack: serveStreams(largeAnswer(15<<20, 0)),
@@ -155,6 +165,23 @@ func amplifiedAnswer(flags byte, f wire.Field) func(*attacker.Conn, uint32) erro
 			return c.Headers(id, flags, first)
 		}
 		return c.Headers(id, flags, again)
+	}
+}
+
+// freshAnswer enters n entries in the table under a name, which the first answer brings, and
+// refers to each.
+func freshAnswer(name string, n int) func(*attacker.Conn, uint32) error {
+	return func(c *attacker.Conn, id uint32) error {
+		b := wire.Response()
+		for j := range n {
+			value := string([]byte{'0' + byte(id>>7&63), '0' + byte(id>>1&63), '0' + byte(j)})
+			if id == 1 && j == 0 {
+				b = wire.AppendNew(b, name, value)
+			} else {
+				b = wire.AppendNewNamed(b, wire.FirstDynamic, value)
+			}
+		}
+		return c.Headers(id, 0, refer(b, n))
 	}
 }
 

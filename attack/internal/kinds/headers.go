@@ -3,6 +3,7 @@
 package kinds
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -45,6 +46,27 @@ var headerKinds = []Kind{
 		Name: "server/headers/amplification-split", Serve: limited, Short: true,
 		About:  "the same, and the entry is 4,000 commas, each of which makes another value",
 		Attack: hold(1, true, amplifyWith(20, amplifiedBinary(strings.Repeat(",", 4000)))),
+	},
+	{
+		Name: "server/headers/amplification-tiny", Short: true,
+		About:  "one-byte references to 30 table entries of a few bytes, all of them new, on each of 2,000 streams that stay open",
+		Attack: hold(1, true, freshEntries(2000, wire.Field{Name: "x"}, 30)),
+	},
+	{
+		Name: "server/headers/amplification-name", Short: true,
+		About:  "a new table entry under a name of 3 KB that the table has, and a reference to it, on each of 2,000 streams that stay open",
+		Attack: hold(1, true, freshEntries(2000, wire.Field{Name: bytesOf(3000)}, 1)),
+	},
+	{
+		Name:   "server/headers/amplification-each",
+		About:  "one-byte references to 65 table entries of a few bytes, the same on each of 5,000 streams that stay open",
+		Attack: hold(1, true, sameEntries(5000, 65)),
+	},
+	{
+		Name:   "server/headers/amplification-parked",
+		About:  "references to 60 table entries of 30 bytes, a call at a time on each of 200 connections, which park in between",
+		Time:   3 * time.Second,
+		Attack: parkedEntries(200, 60),
 	},
 	{
 		Name: "server/headers/continuation", Short: true,
@@ -150,6 +172,80 @@ func amplifiedBy(b []byte, f wire.Field, first bool) []byte {
 		b = wire.AppendRef(b, wire.FirstDynamic)
 	}
 	return b
+}
+
+// freshEntries opens streams with a block each, of n entries that it enters in the table,
+// and a reference to each of these. The first has the name of f, the others refer to it.
+func freshEntries(streams int, f wire.Field, n int) script {
+	call := wire.Request(orders.Deaf)
+	return func(c *attacker.Conn) error {
+		for i := range streams {
+			b := slices.Clone(call)
+			for j := range n {
+				value := string([]byte{'0' + byte(i>>6&63), '0' + byte(i&63), '0' + byte(j)})
+				if i+j == 0 {
+					b = wire.AppendNew(b, f.Name, value)
+				} else {
+					b = wire.AppendNewNamed(b, wire.FirstDynamic, value)
+				}
+			}
+			for j := range n {
+				b = wire.AppendRef(b, wire.FirstDynamic+uint64(j))
+			}
+			if err := c.Headers(c.Stream(), 0, b); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// enter appends n new entries to a block, and refer references to as many.
+func enter(b []byte, n int, value string) []byte {
+	for i := range n {
+		b = wire.AppendNew(b, "x", value+string(rune('0'+i)))
+	}
+	return b
+}
+
+func refer(b []byte, n int) []byte {
+	for i := range n {
+		b = wire.AppendRef(b, wire.FirstDynamic+uint64(i))
+	}
+	return b
+}
+
+// sameEntries opens streams that refer to the same n entries.
+func sameEntries(streams, n int) script {
+	call := wire.Request(orders.Deaf)
+	first, again := refer(enter(slices.Clone(call), n, ""), n), refer(slices.Clone(call), n)
+	return func(c *attacker.Conn) error {
+		for i := range streams {
+			b := again
+			if i == 0 {
+				b = first
+			}
+			if err := c.Headers(c.Stream(), 0, b); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// parkedEntries is sameEntries on n connections with a pause between the streams.
+func parkedEntries(n, entries int) attack {
+	call := wire.Request(orders.Deaf)
+	first, again := enter(slices.Clone(call), entries, bytesOf(30)), refer(slices.Clone(call), entries)
+	return func(a *attacker.Attacker) error {
+		return a.Conns(n, func(c *attacker.Conn) error {
+			c.Drain(nil)
+			if err := c.Headers(c.Stream(), 0, first); err != nil {
+				return err
+			}
+			return every(c, 250*time.Millisecond, func(c *attacker.Conn) error { return c.Headers(c.Stream(), 0, again) })
+		})
+	}
 }
 
 func amplify(streams int) script { return amplifyWith(streams, amplified) }

@@ -49,7 +49,7 @@ func (k Kind) Over(s orders.Security) bool {
 func All() []Kind {
 	return slices.Concat(
 		settingsKinds, pingKinds, resetKinds, headerKinds, requestKinds, dataKinds, windowKinds,
-		frameKinds, connectionKinds, tlsKinds, tlsRecordKinds, altsKinds, altsRecordKinds,
+		frameKinds, connectionKinds, httpKinds, portKinds, tlsKinds, tlsRecordKinds, altsKinds, altsRecordKinds,
 		clientControlKinds, clientStreamKinds, clientHeaderKinds, clientDataKinds, clientConnectionKinds,
 		clientRecordKinds,
 	)

@@ -56,6 +56,16 @@ var windowKinds = []Kind{
 		Attack: hold(200, false, echoes(900)),
 	},
 	{
+		Name: "server/window/large-unread", Own: 300 * 2 * mib, // the message, and what it is encoded to
+		About:  "300 calls on one connection that are answered with 1 MiB each, windows of 2^31-1, nobody reads",
+		Attack: hold(1, false, larges(300, 1<<31-1-window)),
+	},
+	{
+		Name: "server/window/large-zero", Own: 300 * 2 * mib,
+		About:  "30 calls on each of 10 connections that are answered with 1 MiB each, usual windows, none is widened",
+		Attack: hold(10, true, larges(30, 0)),
+	},
+	{
 		Name:   "server/window/gzip-unread",
 		About:  "4 KB that gzip blows up to 4 MiB, echoed 10 times to each of 10 connections, nobody reads",
 		Own:    2 * 100 * 4 * mib, // the messages, and those they are compressed from or to meanwhile
@@ -124,6 +134,26 @@ func echoes(n int) script {
 				return err
 			}
 			if err := c.Data(id, wire.EndStream, wire.AppendMessage(nil, 0, append([]byte{0x0a, 60}, make([]byte, 60)...))); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// larges wants n answers of 1 MiB, in a window that is wider by more.
+func larges(n int, more uint32) script {
+	return func(c *attacker.Conn) error {
+		if more > 0 {
+			if err := c.Settings(wire.Setting{ID: wire.InitialWindowSize, Value: 1<<31 - 1}); err != nil {
+				return err
+			}
+			if err := c.Window(0, more); err != nil {
+				return err
+			}
+		}
+		for range n {
+			if _, err := c.Call(orders.Large); err != nil {
 				return err
 			}
 		}

@@ -23,6 +23,7 @@ const (
 	Echo    = "/" + Service + "/Echo"  // unary: answers what it got
 	Stuck   = "/" + Service + "/Stuck" // unary: never answers, whatever happens to the call
 	Deaf    = "/" + Service + "/Deaf"  // bidirectional: reads nothing until the call is over
+	Large   = "/" + Service + "/Large" // unary: answers with 1 MiB
 	Asks    = "/" + Service + "/Asks"  // bidirectional: keeps the metadata it got until the call is over
 	Sink    = "/" + Service + "/Sink"  // bidirectional: reads everything
 	Pour    = "/" + Service + "/Pour"  // bidirectional: sends messages of 64 KiB without end
@@ -39,10 +40,23 @@ const (
 	ALTS  Security = "alts"
 )
 
+// Front is what stands in front of a server's handlers.
+type Front string
+
+// What there is.
+const (
+	Itself Front = ""     // grpc.Server.Serve
+	HTTP   Front = "http" // net/http, with grpc.Server.ServeHTTP behind it
+	// Port is a port of package oneport, which serves gRPC and HTTP. The published module
+	// has none: there net/http is what programs take.
+	Port Front = "port"
+)
+
 // Serve is how a server is to be started; the rest is as a program has it that sets
 // nothing.
 type Serve struct {
 	MaxStreams uint32 // 0: no limit
+	Front      Front
 	Security   Security
 	Handshaker string // address of the ALTS handshaker service
 }

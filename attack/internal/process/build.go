@@ -27,7 +27,7 @@ func Build(ctx context.Context, impl string) (string, error) {
 	switch impl {
 	case Ours:
 	case Published:
-		args = append(args, "-modfile=published.mod")
+		args = append(args, "-modfile=published.mod", "-tags=published")
 	default:
 		path, err := filepath.Abs(impl)
 		if err == nil {

@@ -23,6 +23,9 @@ var service = grpc.ServiceDesc{
 	HandlerType: (*any)(nil),
 	Methods: []grpc.MethodDesc{
 		{MethodName: "Echo", Handler: unary(func(_ context.Context, in *message) (*message, error) { return in, nil })},
+		{MethodName: "Large", Handler: unary(func(context.Context, *message) (*message, error) {
+			return &message{Value: make([]byte, 1<<20)}, nil
+		})},
 		{MethodName: "Slow", Handler: unary(slow)},
 		{MethodName: "Stuck", Handler: unary(func(context.Context, *message) (*message, error) { select {} })},
 	},

@@ -7,10 +7,13 @@ package victim
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"fmt"
 	"io"
+	"log"
 	"net"
+	"net/http"
 	"time"
 
 	"google.golang.org/grpc"
@@ -88,7 +91,10 @@ func serve(o orders.Serve) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	options := []grpc.ServerOption{grpc.Creds(creds)}
+	var options []grpc.ServerOption
+	if o.Front == orders.Itself {
+		options = append(options, grpc.Creds(creds))
+	}
 	if o.MaxStreams > 0 {
 		options = append(options, grpc.MaxConcurrentStreams(o.MaxStreams))
 	}
@@ -96,10 +102,49 @@ func serve(o orders.Serve) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := serveOn(lis, o, options); err != nil {
+		return nil, err
+	}
+	return orders.Served{Addr: lis.Addr().String()}, nil
+}
+
+// serveOn serves on lis until the process ends.
+func serveOn(lis net.Listener, o orders.Serve, options []grpc.ServerOption) error {
+	if o.Front == orders.Port && hasPort {
+		return servePort(lis, o, options)
+	}
+	server := newServer(options)
+	if o.Front == orders.Itself {
+		go func() { _ = server.Serve(lis) }()
+		return nil
+	}
+	web := newWeb(server)
+	if o.Security != orders.TLS {
+		go func() { _ = web.Serve(lis) }()
+		return nil
+	}
+	cert, err := newCertificate()
+	if err != nil {
+		return err
+	}
+	web.TLSConfig = &tls.Config{Certificates: []tls.Certificate{cert}}
+	go func() { _ = web.ServeTLS(lis, "", "") }()
+	return nil
+}
+
+func newServer(options []grpc.ServerOption) *grpc.Server {
 	server := grpc.NewServer(options...)
 	server.RegisterService(&service, nil)
-	go func() { _ = server.Serve(lis) }() // it ends with the process
-	return orders.Served{Addr: lis.Addr().String()}, nil
+	return server
+}
+
+// newWeb is a server of HTTP that takes HTTP/2 in plain text, too.
+func newWeb(h http.Handler) *http.Server {
+	web := &http.Server{Handler: h, Protocols: new(http.Protocols), ErrorLog: log.New(io.Discard, "", 0)}
+	web.Protocols.SetHTTP1(true)
+	web.Protocols.SetHTTP2(true)
+	web.Protocols.SetUnencryptedHTTP2(true)
+	return web
 }
 
 func (v *victim) call(o orders.Call) (any, error) {

@@ -45,6 +45,12 @@ func AppendNew(b []byte, name, value string) []byte {
 	return AppendString(AppendString(append(b, 0x40), name), value)
 }
 
+// AppendNewNamed appends a field with the name of the entry at index, and lets it enter the
+// table (RFC 7541, 6.2.1).
+func AppendNewNamed(b []byte, index uint64, value string) []byte {
+	return AppendString(AppendInt(b, 0x40, 6, index), value)
+}
+
 // AppendRef appends a reference to an entry (RFC 7541, 6.1): one byte, for entries to 126.
 func AppendRef(b []byte, index uint64) []byte { return AppendInt(b, 0x80, 7, index) }
 

@@ -19,8 +19,8 @@ type account struct {
 	held   int64
 	shown  int64  // of held, what is in the total of the process
 	earned uint32 // bytes of DATA that arrived, as far as they count
-	// records is what a parked connection holds of a record of its security protocol that has
-	// not arrived whole. While there is a reader it is on its way, and bounded by the protocol.
+	// records is what the layer of a security protocol held on to when the reader last waited:
+	// a part of a record. The total has it from the layer itself.
 	records uint32
 }
 
@@ -68,10 +68,11 @@ func (a *account) hold(s *Shared) {
 		return
 	}
 	a.charge(s.size)
-	for _, e := range s.entries {
-		if e.Holders++; e.Holders == 1 {
-			a.charge(e.Size())
+	for p := s.pages; p != nil; p = p.Prev() {
+		if p.Holders++; p.Holders > 1 {
+			return // who holds it holds those before it
 		}
+		a.charge(p.Size())
 	}
 }
 
@@ -83,10 +84,11 @@ func (a *account) drop(s *Shared) {
 		return
 	}
 	a.refund(s.size)
-	for _, e := range s.entries {
-		if e.Holders--; e.Holders == 0 {
-			a.refund(e.Size())
+	for p := s.pages; p != nil; p = p.Prev() {
+		if p.Holders--; p.Holders > 0 {
+			return
 		}
+		a.refund(p.Size())
 	}
 }
 

@@ -71,9 +71,10 @@ func (r *reader) endBatch() {
 	}
 	r.in.act.batch = false
 	r.handler.BatchEnd()
+	records := r.retained()
 	c := r.lock()
+	c.account.records = uint32(records)
 	r.enter(c)
-	c.account.records = 0
 	c.account.show(c.life.dead())
 	if c.life.mute {
 		c.dropOutput()
@@ -91,6 +92,14 @@ func (r *reader) endBatch() {
 		return
 	}
 	(*writer)(r).flush()
+}
+
+// retained is what a layer of the connection holds on to while it waits for input.
+func (r *reader) retained() int {
+	if !r.in.holds {
+		return 0
+	}
+	return r.wire.holder().Retained()
 }
 
 // enter charges what the reader has taken. It holds c.

@@ -149,8 +149,8 @@
 //   - Who takes a message refunds it with Consume, which takes mu for the window.
 //     When the peer has said all there is no window, and it is told now and then
 //     (Refund).
-//   - What a parked connection holds of a record of TLS or ALTS that is not whole is in its
-//     account; while it is read it is bounded by the protocol.
+//   - What the connection waits with of a record of TLS or ALTS that is not whole is known to
+//     that layer (readyreader.Retained), which says so as soon as it takes the memory.
 //   - What is made of a field block (SetMemo), and the entries of the HPACK table it
 //     refers to, may be held by many streams and a memo. It is charged once, with
 //     the first holder, and refunded with the last.

@@ -44,9 +44,12 @@ func (b *HeaderBlock) Value(i int) []byte { return b.list.Value(i) }
 // Ref is what field i refers to, as hpack.List says.
 func (b *HeaderBlock) Ref(i int) (ref uint32, whole bool) { return b.list.Ref(i) }
 
-// Entries is what the block's references are to, as hpack.List says. Who keeps them
+// Pages is what the block's references are good for, as hpack.List says. Who keeps it
 // says so with SetMemo.
-func (b *HeaderBlock) Entries() []*hpack.Entry { return b.list.Entries() }
+func (b *HeaderBlock) Pages() *hpack.Page { return b.list.Pages() }
+
+// Flawed reports whether Config.Kinds find a flaw in the value of field i.
+func (b *HeaderBlock) Flawed(i int) bool { return b.list.Flawed(i) }
 
 // Kind is what Config.Kinds says of the name of field i.
 func (b *HeaderBlock) Kind(i int) uint8 { return b.list.Kind(i) }

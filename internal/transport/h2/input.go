@@ -19,12 +19,13 @@ import (
 type input struct {
 	act     *active     // what only a connection with input needs
 	reading frozen      // while there is none: the decoder's state
-	kept    *hpack.Kept // and what streams hold of it; mostly nil
+	kept    *hpack.Kept // and the pages that streams hold; mostly nil
 	lasting lasting     // and what else must last
 
 	gotPreface bool // the peer's first SETTINGS arrived
 	parks      bool // the connection can be parked: act's rd is a Pollable
 	swept      bool // the sweeper watches the connection
+	holds      bool // a layer of the connection may hold on to bytes
 }
 
 // active is what a connection needs while there is input: it is taken from a
@@ -71,12 +72,11 @@ func (in *input) activate(nc *wire, cfg *Config) {
 	in.act = a
 }
 
-// freeze keeps of act what must last. streams says that there are some, which may refer to
-// what the decoder has.
-func (in *input) freeze(streams bool) {
+// freeze keeps of act what must last. held says that streams hold pages of the decoder.
+func (in *input) freeze(held bool) {
 	var scratch [512]byte
 	in.reading = freeze(in.act.dec.Freeze(scratch[:0]))
-	if streams {
+	if held {
 		in.kept = in.act.dec.Keep()
 	}
 	in.lasting = in.act.lasting

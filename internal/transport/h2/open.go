@@ -14,6 +14,10 @@ import (
 // Start sends the preface and begins to read, on a goroutine of its own.
 func (c *Conn) Start() {
 	c.initParking()
+	if h := c.wire.holder(); h != nil {
+		c.in.holds = true
+		h.CountIn(c.account.total())
+	}
 	l := c.lock()
 	l.streams.since = clock.Now()
 	if !l.life.start() {

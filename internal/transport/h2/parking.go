@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc/internal/park"
 	"google.golang.org/grpc/internal/readyreader"
 	"google.golang.org/grpc/internal/transport/h2/frame"
+	"google.golang.org/grpc/internal/transport/h2/hpack"
 )
 
 // Parking. A reader that has found nothing to read for one to two periods of
@@ -91,14 +92,14 @@ func (r *reader) activate() {
 
 // slim gives back what a parked connection does not need.
 func (r *reader) slim() {
-	c := r.lock()
-	streams := c.streams.open() > 0
-	c.unlock()
-	r.in.freeze(streams)
 	r.forgetMemos()
+	c := r.lock()
+	held := isHeld(r.in.act.dec.Pages())
+	c.unlock()
+	r.in.freeze(held)
 	r.in.release(r.cfg.Pool)
 	r.wire.releaseIdle()
-	records := r.wire.held()
+	records := r.retained()
 	c = r.lock()
 	defer c.unlock()
 	c.out.slim = true
@@ -107,6 +108,16 @@ func (r *reader) slim() {
 	c.out.freeze()
 	c.windows.Rest()
 	c.streams.trim()
+}
+
+// isHeld reports whether a stream holds p or a page before it.
+func isHeld(p *hpack.Page) bool {
+	for ; p != nil; p = p.Prev() {
+		if p.Holders > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // forgetMemos is for a reader that is about to go.

@@ -9,11 +9,11 @@ import "google.golang.org/grpc/internal/transport/h2/hpack"
 // not change.
 type Shared struct {
 	size    int
-	entries []*hpack.Entry // held with it, and shared in turn
+	pages   *hpack.Page // held with it, and shared in turn; nil: none
 	holders int
 }
 
-// NewShared is size bytes, and the memory of entries, that nobody holds yet.
-func NewShared(size int, entries []*hpack.Entry) Shared {
-	return Shared{size: size, entries: entries}
+// NewShared is size bytes, and the memory of pages and those before, that nobody holds yet.
+func NewShared(size int, pages *hpack.Page) Shared {
+	return Shared{size: size, pages: pages}
 }

@@ -26,14 +26,19 @@ func BytesHeld() int64 {
 }
 
 // show brings the total up to date with a, which lies in a connection's memory; nothing
-// of it counts once that is dead.
+// of it counts once that is dead. Records are counted where they are held.
 func (a *account) show(dead bool) {
-	held := a.held + int64(a.records)
+	held := a.held
 	if dead {
 		held = 0
 	}
 	if d := held - a.shown; d != 0 {
 		a.shown = held
-		total[uintptr(unsafe.Pointer(a))>>9%uintptr(len(total))].bytes.Add(d)
+		a.total().Add(d)
 	}
+}
+
+// total is a's shard of the total.
+func (a *account) total() *atomic.Int64 {
+	return &total[uintptr(unsafe.Pointer(a))>>9%uintptr(len(total))].bytes
 }

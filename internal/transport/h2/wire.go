@@ -28,6 +28,15 @@ func newWire(nc net.Conn) wire {
 	return w
 }
 
+// holder is the layer that may hold on to bytes, nil if there is none.
+func (w *wire) holder() readyreader.Holder {
+	if h, ok := w.nc.(readyreader.Holder); ok {
+		return h
+	}
+	h, _ := w.try.(readyreader.Holder) // the layer is within a wrapper
+	return h
+}
+
 // setReadDeadline bounds the wait for input, or lifts the bound. Conn.mu is held.
 func (w *wire) setReadDeadline(t time.Time) {
 	w.readBy = clock.At(t)
@@ -57,7 +66,7 @@ func (w *wire) interrupt(flag *atomic.Bool) {
 
 // held is the memory, in bytes, that a secure connection holds of records.
 func (w *wire) held() int {
-	if h, ok := w.nc.(readyreader.Holder); ok {
+	if h := w.holder(); h != nil {
 		return h.Held()
 	}
 	return 0

@@ -132,10 +132,22 @@ func (c *conn) Close() error {
 // record. It may be called at any time.
 func (c *conn) Held() int {
 	if !c.rmu.TryLock() {
-		return int(atomic.LoadInt32(&c.in.kept))
+		return c.in.retained.Load()
 	}
 	defer c.unlockRead()
 	return c.in.memory()
+}
+
+// Retained is the memory, in bytes, of a part of a record that the connection waits with for
+// the rest. It may be called at any time.
+func (c *conn) Retained() int { return c.in.retained.Load() }
+
+// CountIn has what is retained counted in sum, until the connection is closed. It comes
+// before the first read.
+func (c *conn) CountIn(sum *atomic.Int64) {
+	c.rmu.Lock()
+	defer c.unlockRead()
+	c.in.retained.CountIn(sum)
 }
 
 // ReleaseIdle is called by the one who reads, before it stops looking at the
@@ -143,6 +155,7 @@ func (c *conn) Held() int {
 func (c *conn) ReleaseIdle() {
 	c.rmu.Lock()
 	c.in.settle()
+	c.in.retained.Set(c.in.memory())
 	c.in.chunk = c.in.floor
 	c.unlockRead()
 }

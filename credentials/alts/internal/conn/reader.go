@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"sync/atomic"
 
 	"google.golang.org/grpc/internal/readyreader"
 	"google.golang.org/grpc/mem"
@@ -59,8 +58,7 @@ type reader struct {
 	place placing // lends the room behind w
 	err   error   // the protocol was broken: final
 
-	// kept is what a wait holds on to, in bytes of memory, for who can't look.
-	kept int32 // atomic
+	retained readyreader.Retained // what a wait holds on to
 }
 
 func (r *reader) init(raw net.Conn, keys *crypter, pool mem.BufferPool) {
@@ -226,13 +224,16 @@ func (r *reader) fetch(wait patience) error {
 		r.settle()
 		if !wait {
 			r.low.set(1)
+			r.retained.Set(r.memory())
 			return err
 		}
 		r.makeRoom(2 * held)
 		r.low.set(r.wanted() - held)
-		atomic.StoreInt32(&r.kept, int32(r.memory()))
+		r.retained.Set(r.memory())
 		_, err = r.readMore(mayWait)
-		atomic.StoreInt32(&r.kept, 0)
+	}
+	if err == nil {
+		r.retained.Set(0)
 	}
 	return r.inputError(err)
 }
@@ -345,6 +346,7 @@ func (r *reader) drop() {
 		r.pool.Put(r.buf)
 	}
 	r.buf, r.r, r.w, r.p0, r.p1 = nil, 0, 0, 0, 0
+	r.retained.Set(0)
 }
 
 func (r *reader) store() []byte {

@@ -7,6 +7,7 @@ package hpack
 type Decoder struct {
 	t       table
 	kinds   *Kinds
+	pages   run
 	allowed uint32 // the most that a size update may ask for
 	owed    uint32 // with owes: what the next block's first size update may not exceed
 	owes    bool
@@ -65,6 +66,9 @@ func (d *Decoder) Decode(block []byte, l *List) error {
 // stand in front of the next part, and is of no use before it has grown to need octets.
 func (d *Decoder) DecodePart(p []byte, l *List, more bool) (n, need int, err error) {
 	d.setup()
+	if !d.inside {
+		d.turnRun()
+	}
 	r := reader{b: p}
 	for !d.inside && (r.off < len(p) || !more) {
 		at := r.off
@@ -78,14 +82,23 @@ func (d *Decoder) DecodePart(p []byte, l *List, more bool) (n, need int, err err
 		at, length := r.off, len(l.buf)
 		if err := d.field(&r, l); err != nil {
 			l.buf = l.buf[:length]
+			d.bind(l)
 			return d.cutOff(&r, at, more, err)
 		}
 	}
+	d.bind(l)
 	d.passed += len(p)
 	if !more {
 		d.passed, d.updated, d.inside = 0, false, false
 	}
 	return len(p), 0, nil
+}
+
+// bind gives l the pages that its fields refer to.
+func (d *Decoder) bind(l *List) {
+	if l.pages > 0 {
+		l.last = d.pages.last.page(l.pages - 1)
+	}
 }
 
 // cutOff follows an error in what begins at octet at: none if p ends there and more follows.
@@ -162,10 +175,24 @@ func (d *Decoder) indexed(r *reader, l *List) error {
 	if err != nil {
 		return err
 	}
-	if l.count(int(e.nameLen), int(e.valueLen)) {
-		l.fields = append(l.fields, listField{
-			ref: d.refer(i, l), whole: true, nameLen: e.nameLen, valueLen: e.valueLen, kind: uint8(e.tag),
-		})
+	if !l.count(int(e.nameLen), int(e.valueLen)) {
+		return nil
+	}
+	f := listField{ref: i, whole: true, nameLen: e.nameLen, valueLen: e.valueLen, kind: uint8(e.tag)}
+	if i > staticLen {
+		in := d.lend(i - staticLen - 1)
+		f.ref, f.off, f.flawed = in.whole, in.at, in.flawed
+		l.reach(in.whole)
+		l.reach(in.name)
+	}
+	l.fields = append(l.fields, f)
+	return d.checkRun()
+}
+
+// checkRun reports that a block refers to more entries than references can tell apart.
+func (d *Decoder) checkRun() error {
+	if p := d.pages.last; p != nil && p.no >= maxPages {
+		return errTooManyPages
 	}
 	return nil
 }
@@ -196,15 +223,17 @@ func (d *Decoder) literal(r *reader, l *List, ix Indexing) error {
 		d.insert(l, &f)
 	}
 	if stored {
+		l.reach(f.ref)
+		f.flawed = d.kinds.isFlawed(l.value(&f))
 		l.fields = append(l.fields, f)
 	} else {
 		l.buf = l.buf[:start]
 	}
-	return nil
+	return d.checkRun()
 }
 
-// name reads the name of a literal field into f: the one at index i, or one that is
-// appended to the list's buffer if i is 0.
+// name reads the name of a literal field into f: a reference to the one at index i, or one
+// that is appended to the list's buffer if i is 0.
 func (d *Decoder) name(r *reader, l *List, i uint32, f *listField, most uint64) error {
 	if i != 0 {
 		e, err := d.lookup(i)
@@ -212,11 +241,7 @@ func (d *Decoder) name(r *reader, l *List, i uint32, f *listField, most uint64) 
 			return err
 		}
 		f.nameLen, f.kind = e.nameLen, uint8(e.tag)
-		if d.copiesName(i, l) {
-			l.buf = append(l.buf, d.t.arena[e.off:][:e.nameLen]...)
-		} else {
-			f.ref = d.refer(i, l)
-		}
+		f.ref = d.lendName(i)
 		return nil
 	}
 	n, err := l.literal(r, most)
@@ -225,14 +250,6 @@ func (d *Decoder) name(r *reader, l *List, i uint32, f *listField, most uint64) 
 	}
 	f.nameLen, f.kind = uint32(n), d.kinds.of(l.buf[f.off:])
 	return nil
-}
-
-// refer gives the reference within l to the entry at index i, which is there.
-func (d *Decoder) refer(i uint32, l *List) uint32 {
-	if i <= staticLen {
-		return i
-	}
-	return l.refer(d.t.share(i - staticLen - 1))
 }
 
 // lookup finds an entry in the one address space of both tables (RFC 7541 section
@@ -268,8 +285,14 @@ func (d *Decoder) insert(l *List, f *listField) {
 		return
 	}
 	place := d.t.push(int(f.nameLen), int(f.valueLen), uint32(f.kind))
-	n := copy(place, l.name(f))
-	copy(place[n:], l.value(f))
+	var name []byte
+	if f.ref == 0 {
+		name = l.buf[f.off:][:f.nameLen]
+	} else {
+		name = Name(f.ref, d.pages.last)
+		d.t.lentOf(0).name = f.ref
+	}
+	copy(place[copy(place, name):], l.value(f))
 }
 
 // literal appends a string literal (RFC 7541 section 5.2) to the buffer and gives

@@ -157,7 +157,7 @@ func TestKinds(t *testing.T) {
 			return 201
 		}
 		return 0
-	})
+	}, nil)
 	for _, tc := range []struct {
 		kinds *Kinds
 		want  []uint8

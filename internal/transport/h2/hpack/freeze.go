@@ -58,7 +58,7 @@ func (d *Decoder) Freeze(dst []byte) []byte {
 func (d *Decoder) Thaw(s string, k *Kinds) {
 	r := ice{s: s}
 	d.owes, d.ready = r.flag(), true
-	d.inside, d.updated, d.passed = false, false, 0
+	d.inside, d.updated, d.passed, d.pages = false, false, 0, run{}
 	d.allowed, d.owed = r.number(), 0
 	if d.owes {
 		d.owed = r.number()
@@ -105,7 +105,7 @@ func (t *table) thaw(r *ice) string {
 		places *= 2
 	}
 	if t.n > 0 && len(t.ring) < places {
-		t.ring = make([]entry, places)
+		t.ring, t.lent = make([]entry, places), nil
 	}
 	off := uint32(0)
 	for i := range t.n {
@@ -121,18 +121,15 @@ func (t *table) thaw(r *ice) string {
 // emptied is a table without entries in the memory of t. Its generation is none
 // that another one ever had: what was remembered by it can't be taken for new.
 func (t *table) emptied() table {
-	return table{arena: t.arena[:0], ring: t.ring, gen: generations.Add(1) << 32} // what was shared is another connection's
+	clear(t.lent) // it is another connection's
+	if len(t.lent) != len(t.ring) {
+		t.lent = nil
+	}
+	return table{arena: t.arena[:0], ring: t.ring, lent: t.lent, gen: generations.Add(1) << 32}
 }
 
 func (t *table) cap() int {
-	n := cap(t.arena) + len(t.ring)*entrySize
-	for _, e := range t.shared {
-		n += 8
-		if e != nil {
-			n += e.Size()
-		}
-	}
-	return n
+	return cap(t.arena) + len(t.ring)*entrySize + len(t.lent)*lentSize
 }
 
 // entrySize is unsafe.Sizeof(entry{}), held by a test.

@@ -13,14 +13,16 @@ import (
 //
 // Slices that it returns stay as they are until the next Reset or Release.
 type List struct {
-	buf     []byte
-	fields  []listField
-	entries []*Entry // each once, that fields refer to
-	size    uint64
-	limit   uint32
+	buf    []byte
+	fields []listField
+	last   *Page  // the youngest that fields refer to; nil: none, or the block is not over
+	pages  uint32 // how many it is the last of
+	size   uint64
+	limit  uint32
 }
 
-// listField is a field. What is literal of it stands in buf from off on, without a gap.
+// listField is a field. What is literal of it stands in buf from off on, without a gap. If
+// it is whole in a page, its value stands there at off.
 type listField struct {
 	off       uint32
 	nameLen   uint32
@@ -29,6 +31,7 @@ type listField struct {
 	kind      uint8
 	whole     bool
 	sensitive bool
+	flawed    bool
 }
 
 // Reset empties the list, keeps its memory, and sets how large the next block may
@@ -36,8 +39,7 @@ type listField struct {
 // name, value and 32 for each field. Zero allows no field; math.MaxUint32 is as good
 // as no limit.
 func (l *List) Reset(maxBytes uint32) {
-	clear(l.entries)
-	l.buf, l.fields, l.entries, l.size, l.limit = l.buf[:0], l.fields[:0], l.entries[:0], 0, maxBytes
+	*l = List{buf: l.buf[:0], fields: l.fields[:0], limit: maxBytes}
 }
 
 // Grow makes room for n more octets of literals at once.
@@ -48,7 +50,7 @@ func (l *List) Release() { *l = List{limit: l.limit} }
 
 // Cap is the memory that the list holds, in octets: for a pool that wants to keep
 // no large one.
-func (l *List) Cap() int { return cap(l.buf) + cap(l.fields)*listFieldSize + cap(l.entries)*8 }
+func (l *List) Cap() int { return cap(l.buf) + cap(l.fields)*listFieldSize }
 
 // Len is the number of fields stored, in the order of the block.
 func (l *List) Len() int { return len(l.fields) }
@@ -66,21 +68,34 @@ func (l *List) Ref(i int) (ref uint32, whole bool) {
 	return f.ref, f.whole
 }
 
-// Entries is what references above the static table's refer to. It changes with the next
-// Reset, the entries themselves never.
-func (l *List) Entries() []*Entry { return l.entries }
+// Pages is what references are good for: the last of the pages that they refer to, which
+// has the others with it. It is nil if they are to the static table alone.
+func (l *List) Pages() *Page { return l.last }
+
+// Flawed reports whether the decoder's [Kinds] find a flaw in the value of field i. Nothing
+// is wrong with those of the static table.
+func (l *List) Flawed(i int) bool { return l.fields[i].flawed }
+
+// reach says that fields refer to what ref points to.
+func (l *List) reach(ref uint32) {
+	if ref > staticLen {
+		l.pages = max(l.pages, pageNo(ref)+1)
+	}
+}
 
 func (l *List) name(f *listField) []byte {
 	if f.ref != 0 {
-		return Name(f.ref, l.entries)
+		return Name(f.ref, l.last)
 	}
 	return l.buf[f.off:][:f.nameLen:f.nameLen]
 }
 
 func (l *List) value(f *listField) []byte {
 	switch {
+	case f.whole && f.ref <= staticLen:
+		return Value(f.ref, nil)
 	case f.whole:
-		return Value(f.ref, l.entries)
+		return l.last.page(pageNo(f.ref)).octets[f.off:][:f.valueLen:f.valueLen]
 	case f.ref != 0:
 		return l.buf[f.off:][:f.valueLen:f.valueLen]
 	}

@@ -30,14 +30,14 @@ func (e entry) size() uint32 { return e.nameLen + e.valueLen + entryOverhead }
 // gaps, from the oldest's off to len(arena); what evicted entries left before that
 // is reclaimed when the arena's end is reached.
 type table struct {
-	arena  []byte
-	ring   []entry
-	shared []*Entry // nil, or of the places of the ring: see Entry
-	gen    uint64
-	head   uint32
-	n      uint32
-	size   uint32 // as section 4.1 counts; never above max
-	max    uint32
+	arena []byte
+	ring  []entry
+	lent  []lent // nil, or of the places of the ring: what pages have of the entries
+	gen   uint64
+	head  uint32
+	n     uint32
+	size  uint32 // as section 4.1 counts; never above max
+	max   uint32
 }
 
 // at gives the entry inserted age entries before the newest one; age < t.n.
@@ -70,7 +70,9 @@ func (t *table) push(nameLen, valueLen int, tag uint32) []byte {
 func (t *table) evict(to uint32) {
 	for t.size > to {
 		t.size -= t.ring[t.head].size()
-		t.unshare(t.head)
+		if t.lent != nil {
+			t.lent[t.head] = lent{}
+		}
 		t.head = (t.head + 1) & uint32(len(t.ring)-1)
 		t.n--
 		t.gen++
@@ -138,24 +140,24 @@ func (t *table) move(dst []byte) {
 // resizeRing moves the entries to a ring of n places, a power of two or zero.
 func (t *table) resizeRing(n int) {
 	ring := make([]entry, n)
-	var shared []*Entry
-	if t.shared != nil {
-		shared = make([]*Entry, n)
+	var known []lent
+	if t.lent != nil {
+		known = make([]lent, n)
 	}
 	for age := range t.n {
 		ring[t.n-1-age] = *t.at(age)
-		if shared != nil {
-			shared[t.n-1-age] = t.shared[t.slot(age)]
+		if known != nil {
+			known[t.n-1-age] = t.lent[t.slot(age)]
 		}
 	}
-	t.ring, t.shared, t.head = ring, shared, 0
+	t.ring, t.lent, t.head = ring, known, 0
 }
 
 // trim gives back the memory that live entries do not need. References to entries
 // stay good, so t.gen does too.
 func (t *table) trim() {
 	if t.n == 0 {
-		t.arena, t.ring, t.shared, t.head = nil, nil, nil, 0
+		t.arena, t.ring, t.lent, t.head = nil, nil, nil, 0
 		return
 	}
 	if live := len(t.arena) - t.start(); cap(t.arena)-live >= arenaStep {
