@@ -23,7 +23,7 @@ const (
 	maxUndecided = 64 << 10
 	// maxOwed bounds how much more a client may say before it acknowledges our SETTINGS.
 	// Bodies stop at the 64 KiB of the default window.
-	maxOwed = 256 << 10
+	maxOwed = 96 << 10
 	// maxFields bounds the fields that are looked at, in bytes as HTTP/2 counts them.
 	maxFields = 64 << 10
 )

@@ -3,6 +3,7 @@
 package victim
 
 import (
+	"bytes"
 	"context"
 	"runtime"
 	"time"
@@ -24,7 +25,7 @@ var service = grpc.ServiceDesc{
 	Methods: []grpc.MethodDesc{
 		{MethodName: "Echo", Handler: unary(func(_ context.Context, in *message) (*message, error) { return in, nil })},
 		{MethodName: "Large", Handler: unary(func(context.Context, *message) (*message, error) {
-			return &message{Value: make([]byte, 1<<20)}, nil
+			return &message{Value: bytes.Repeat([]byte{1}, 1<<20)}, nil
 		})},
 		{MethodName: "Slow", Handler: unary(slow)},
 		{MethodName: "Stuck", Handler: unary(func(context.Context, *message) (*message, error) { select {} })},
