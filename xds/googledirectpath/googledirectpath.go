@@ -23,6 +23,7 @@ import (
 	"google.golang.org/grpc/internal/googlecloud"
 	"google.golang.org/grpc/internal/xds/xdsclient"
 	"google.golang.org/grpc/resolver"
+	_ "google.golang.org/grpc/xds" // registers the resolver of scheme xds
 )
 
 // Schemes of targets.

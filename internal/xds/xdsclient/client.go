@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/internal/envconfig"
 	"google.golang.org/grpc/internal/xds/bootstrap"
 	"google.golang.org/grpc/internal/xds/client"
+	"google.golang.org/grpc/internal/xds/filters"
 	"google.golang.org/grpc/internal/xds/httpfilter"
 	"google.golang.org/grpc/internal/xds/resource"
 )
@@ -50,7 +51,14 @@ func Features() resource.Features {
 
 // Filters returns the HTTP filters that the environment has not switched off.
 func Filters() *httpfilter.Registry {
-	return httpfilter.NewRegistry(httpfilter.Router{}, httpfilter.Fault{}, httpfilter.RBAC{})
+	kinds := []httpfilter.Kind{httpfilter.Router{}, httpfilter.Fault{}, httpfilter.RBAC{}}
+	if envconfig.XDSGCPAuthFilter {
+		kinds = append(kinds, filters.GCPAuthn{})
+	}
+	if envconfig.XDSStatefulSession {
+		kinds = append(kinds, filters.Session{})
+	}
+	return httpfilter.NewRegistry(kinds...)
 }
 
 // types gives a Client its types of resources.

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package filters
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc/grpclog"
+	"google.golang.org/grpc/internal/rpcconfig"
+	"google.golang.org/grpc/internal/xds/call"
+	"google.golang.org/grpc/metadata"
+)
+
+var logger = grpclog.Component("xds")
+
+// clusterPrefix stands before the cluster in a cookie (A60).
+const clusterPrefix = "cluster:"
+
+// affinity is the filter of a route.
+type affinity struct{ config *SessionConfig }
+
+// Begin implements rpcconfig.Interceptor.
+func (a *affinity) Begin(ctx context.Context, rpc rpcconfig.RPC, next func(context.Context) (rpcconfig.Stream, error)) (rpcconfig.Stream, error) {
+	info := call.From(ctx)
+	if info == nil || !inPath(rpc.Method, a.config.Path) {
+		return next(ctx)
+	}
+	md, _ := metadata.FromOutgoingContext(ctx)
+	came := a.read(md)
+	if came != "" {
+		hosts, cluster, _ := strings.Cut(came, ";")
+		info.Hosts = strings.Split(hosts, ",")
+		if name, ok := strings.CutPrefix(cluster, clusterPrefix); ok {
+			info.ChooseCluster(name) // if the route has it no more, another server gets the session
+		}
+	}
+	st, err := next(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &session{Stream: st, config: a.config, info: info, came: came}, nil
+}
+
+// read returns what the first cookie of the name says, "" if there is none that is valid.
+func (a *affinity) read(md metadata.MD) string {
+	for _, line := range md["cookie"] {
+		for part := range strings.SplitSeq(line, ";") {
+			name, value, ok := strings.Cut(strings.TrimSpace(part), "=")
+			if ok && name == a.config.Cookie {
+				return decode(value)
+			}
+		}
+	}
+	return ""
+}
+
+// decode returns "" for what names no addresses.
+func decode(value string) string {
+	text, err := base64.StdEncoding.DecodeString(strings.Trim(value, `"`))
+	if err != nil {
+		logger.Warningf("[xds] stateful session: a cookie's value %q is not base64: %v", value, err)
+		return ""
+	}
+	hosts, _, _ := strings.Cut(string(text), ";")
+	for host := range strings.SplitSeq(hosts, ",") {
+		if _, err := netip.ParseAddrPort(host); err != nil {
+			logger.Warningf("[xds] stateful session: a cookie's value %q names no address: %v", text, err)
+			return ""
+		}
+	}
+	return string(text)
+}
+
+// inPath reports whether a cookie with the path is for a request (RFC 6265, section 5.1.4).
+func inPath(request, path string) bool {
+	rest, ok := strings.CutPrefix(request, path)
+	return ok && (rest == "" || strings.HasSuffix(path, "/") || rest[0] == '/')
+}
+
+// session adds the cookie to the response's headers.
+type session struct {
+	rpcconfig.Stream
+	config *SessionConfig
+	info   *call.Info
+	came   string // what the request's cookie said
+}
+
+// Header returns the headers with a cookie for the server that was picked, if the request's is
+// not for that.
+func (s *session) Header() (metadata.MD, error) {
+	md, err := s.Stream.Header()
+	picked := s.info.Picked()
+	if err != nil || md == nil || len(picked) == 0 {
+		return md, err
+	}
+	text := strings.Join(picked, ",") + ";" + clusterPrefix + s.info.Cluster
+	if text == s.came {
+		return md, nil
+	}
+	md = md.Copy()
+	md.Append("set-cookie", s.cookie(text))
+	return md, nil
+}
+
+func (s *session) cookie(text string) string {
+	c := http.Cookie{
+		Name: s.config.Cookie, Value: base64.StdEncoding.EncodeToString([]byte(text)), Quoted: true,
+		Path: s.config.Path, HttpOnly: true,
+	}
+	out := c.String()
+	if s.config.TTL > 0 {
+		out += fmt.Sprintf("; Max-Age=%d", s.config.TTL/time.Second)
+	}
+	return out
+}
