@@ -45,65 +45,6 @@ type sentMessage struct {
 	msg any
 }
 
-// open begins an RPC that was entered.
-func (cs *clientStream) open(config *MethodConfig) (ClientStream, error) {
-	err := cs.begin(config)
-	if err == nil {
-		cs.tellBegun()
-		var cancel context.CancelFunc
-		cs.ctx, cancel = context.WithCancel(cs.ctx)
-		cs.cancel = joinCancel(cs.cancel, cancel)
-		err = cs.firstAttempt()
-	}
-	if err != nil {
-		cs.clientCall.finish(cs.attempt, err)
-		return nil, err
-	}
-	cs.node.stream = cs
-	if !cs.cc.streams.add(&cs.node) {
-		cs.abort(ErrClientConnClosing)
-		return nil, ErrClientConnClosing
-	}
-	stop := context.AfterFunc(cs.ctx, cs.contextDone)
-	cs.mu.Lock()
-	cs.stopWatch = stop
-	if cs.finished { // it was cancelled already, and nobody has stopped the watch
-		stop()
-	}
-	cs.mu.Unlock()
-	return cs, nil
-}
-
-// joinCancel calls the inner function before the outer, which may be nil.
-func joinCancel(outer, inner context.CancelFunc) context.CancelFunc {
-	if outer == nil {
-		return inner
-	}
-	return func() {
-		inner()
-		outer()
-	}
-}
-
-// firstAttempt makes attempts until one of them is on its way.
-func (cs *clientStream) firstAttempt() error {
-	for {
-		cs.attempt = &attempt{}
-		err := cs.start(cs.attempt, nil, false)
-		if err == nil {
-			return nil
-		}
-		v := cs.judge(cs.attempt, err)
-		cs.end(cs.attempt, err)
-		if !v.Retry {
-			return v.Explain(err)
-		}
-		if err := cs.cc.channel.Pause(cs.ctx, v.Delay); err != nil {
-			return err
-		}
-	}
-}
-
 // contextDone ends the RPC when its context ends.
 func (cs *clientStream) contextDone() {
 	cs.abort(status.FromContextError(cs.ctx.Err()).Err())

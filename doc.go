@@ -15,18 +15,18 @@
 // types that generated code and interceptors see; message.go turns messages
 // into bytes and back, with codec.go and compressor.go for what the application
 // can choose there, and prepared_msg.go for a message that is sent often; observer.go
-// holds what stats handlers are told by. rpc_errors.go is the older way to read errors,
-// version.go the version, siblings.go what modules beside this one reach through package
-// internal.
+// holds what stats handlers are told by. rpc_errors.go is the older way to read errors, and
+// what errors of programs become; log.go the logger, version.go the version,
+// siblings.go what modules beside this one reach through package internal.
 //
 // The client: clientconn.go is a channel as programs see it, newclient.go its beginning and
-// dial.go the older one, dialoptions.go what can be set, with backoff.go, dialoptions_shared.go what
-// channels have of that together, service_config.go the names of service configs. What
-// lies between a target and a connection is package internal/channel, for which
-// channel_owner.go does what needs messages. call.go is a unary RPC, client_stream.go a
-// streaming one, with client_new_stream.go for its beginning, client_context.go for its
-// context and client_streams.go for all that are open, call_options.go what can be set for
-// each. client_call.go is what both have in common: what the RPC goes by, and the attempts
+// dial.go the older one, dialoptions.go what can be set, with backoff.go,
+// dialoptions_shared.go what channels have of that together, service_config.go the names of
+// service configs. What lies between a target and a connection is package
+// internal/channel, for which channel_owner.go does what needs messages. call.go is a unary
+// RPC, client_stream.go a streaming one, with client_new_stream.go and client_open.go for
+// its beginning, client_context.go for its context and client_streams.go for all that are
+// open, call_options.go what can be set for each. client_call.go is what both have in common: what the RPC goes by, and the attempts
 // that it consists of (attempt.go), which package internal/channel carries out and package
 // internal/retry asks for. hedged.go makes several at once as package internal/hedge says,
 // and intercept.go lets the resolver's interceptors in. client_watch.go and
@@ -39,7 +39,7 @@
 // server_router.go for what a listener says of their RPCs, and server_http.go for the calls
 // behind net/http. server_call.go is an RPC as the transport has it, and server_watch.go
 // tells of it. server_rpc.go finds its method and has it served: in server_unary.go, or in
-// server_stream.go, which a streaming handler talks to; server_message.go is what both need
+// server_streaming.go, whose handler talks to server_stream.go; server_message.go is what both need
 // of messages. server_labels.go labels the handler's goroutine, server_handlers.go counts
 // those that run, and server_context.go is what a handler can do through its context.
 //

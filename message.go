@@ -42,10 +42,16 @@ func (m *outMessage) sizes() messageSizes {
 	return messageSizes{length: m.length, wire: m.payload.Data.Len(), plain: m.plain}
 }
 
+// prepared is a *PreparedMsg.
+type prepared interface {
+	// take returns the message for one sending, if that may have so many bytes.
+	take(limit int) (outMessage, error)
+}
+
 // write encodes and compresses msg, or takes what a *PreparedMsg holds. The caller
 // owns the payload.
 func (w *messageWriter) write(msg any) (outMessage, error) {
-	if p, ok := msg.(*PreparedMsg); ok {
+	if p, ok := msg.(prepared); ok {
 		return p.take(w.max)
 	}
 	data, err := encode(w.codec, msg)

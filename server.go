@@ -11,14 +11,11 @@ import (
 	"sync"
 
 	"google.golang.org/grpc/experimental/footprint"
-	"google.golang.org/grpc/grpclog"
 	"google.golang.org/grpc/internal/channelz"
 	"google.golang.org/grpc/internal/rpcconfig"
 	"google.golang.org/grpc/internal/telemetry"
 	"google.golang.org/grpc/internal/transport"
 )
-
-var logger = grpclog.Component("core")
 
 // ErrServerStopped is what Serve returns when the server was stopped before.
 var ErrServerStopped = errors.New("grpc: the server has been stopped")

@@ -3,14 +3,9 @@
 package grpc
 
 import (
-	"errors"
-
 	"google.golang.org/grpc/internal/handover"
 	"google.golang.org/grpc/status"
 )
-
-// errHandedOver is what serves a call returns when that goes on without it.
-var errHandedOver = errors.New("the stream was handed over")
 
 // leave follows the return, with err, of a handler that has handed its stream over: from here
 // on the call is its owner's, also if it has failed by now.

@@ -120,3 +120,14 @@ func end(st servedCall, err error) error {
 	}
 	return err
 }
+
+// ended tells who watches that the call is over, with err.
+func (s *Server) ended(st servedCall, m *method, err error) {
+	st.watch.end(err)
+	if m != nil {
+		s.channelz.CallEnded(err)
+	}
+}
+
+// errHandedOver is what serves a call returns when that goes on without it.
+var errHandedOver = errors.New("the stream was handed over")

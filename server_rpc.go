@@ -44,14 +44,6 @@ func (s *Server) serveCall(st serverCall) {
 	}
 }
 
-// ended tells who watches that the call is over, with err.
-func (s *Server) ended(st servedCall, m *method, err error) {
-	st.watch.end(err)
-	if m != nil {
-		s.channelz.CallEnded(err)
-	}
-}
-
 // left follows the handler of a call.
 func (s *Server) left(st serverCall) {
 	if st.Owner() == nil { // else it is not over

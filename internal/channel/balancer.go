@@ -3,36 +3,10 @@
 package channel
 
 import (
-	"errors"
-	"slices"
-	"sync"
-	"sync/atomic"
-
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/connectivity"
-	estats "google.golang.org/grpc/experimental/stats"
-	"google.golang.org/grpc/internal"
-	"google.golang.org/grpc/internal/balancer/gracefulswitch"
-	"google.golang.org/grpc/internal/serializer"
 	"google.golang.org/grpc/resolver"
 )
-
-// balancerWrapper is the channel as its balancer sees it, from one idle mode to the
-// next. Everything that the balancer is told goes through calls, one at a time.
-type balancerWrapper struct {
-	internal.ClientConnSeal
-
-	// Immutable.
-	ch *Channel
-
-	policy gracefulswitch.Balancer
-	config atomic.Pointer[ServiceConfig] // the last that policy was given; nil before
-
-	calls serializer.Serializer
-
-	mu     sync.Mutex // held while the channel takes a state, so that they keep their order
-	closed bool
-}
 
 func newBalancerWrapper(ch *Channel) *balancerWrapper {
 	b := &balancerWrapper{ch: ch}
@@ -114,60 +88,6 @@ func (b *balancerWrapper) isClosed() bool {
 	defer b.mu.Unlock()
 	return b.closed
 }
-
-// NewSubConn implements balancer.ClientConn.
-func (b *balancerWrapper) NewSubConn(addrs []resolver.Address, opts balancer.NewSubConnOptions) (balancer.SubConn, error) {
-	if len(addrs) == 0 {
-		return nil, errors.New("grpc: cannot create SubConn with empty address list")
-	}
-	sub := newSubchannel(b, slices.Clone(addrs), opts)
-	if !b.ch.addSubConn(b, sub) {
-		sub.node.Close()
-		return nil, ErrClosing
-	}
-	return sub, nil
-}
-
-// RemoveSubConn implements balancer.ClientConn.
-func (b *balancerWrapper) RemoveSubConn(sc balancer.SubConn) {
-	if sc != nil {
-		sc.Shutdown()
-	}
-}
-
-// UpdateAddresses implements balancer.ClientConn.
-func (b *balancerWrapper) UpdateAddresses(sc balancer.SubConn, addrs []resolver.Address) {
-	if sc == nil {
-		return
-	}
-	//lint:ignore SA1019 balancers may still use it
-	sc.UpdateAddresses(addrs)
-}
-
-// UpdateState implements balancer.ClientConn. RPCs see the picker before anybody sees
-// the state.
-func (b *balancerWrapper) UpdateState(s balancer.State) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.closed {
-		return
-	}
-	b.ch.picks.set(s.Picker)
-	b.ch.state.set(s.ConnectivityState)
-}
-
-// ResolveNow implements balancer.ClientConn.
-func (b *balancerWrapper) ResolveNow(resolver.ResolveNowOptions) {
-	if !b.isClosed() {
-		b.ch.resolveNow()
-	}
-}
-
-// Target implements balancer.ClientConn.
-func (b *balancerWrapper) Target() string { return b.ch.Name }
-
-// MetricsRecorder implements balancer.ClientConn.
-func (b *balancerWrapper) MetricsRecorder() estats.MetricsRecorder { return b.ch.opts.Recorders }
 
 // tell reports a subchannel's state to who made it, in its turn.
 func (b *balancerWrapper) tell(sub *Subchannel, s balancer.SubConnState) {

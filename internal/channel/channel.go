@@ -3,59 +3,13 @@
 package channel
 
 import (
+	"context"
 	"fmt"
 	"slices"
-	"sync"
-	"sync/atomic"
 
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
-	"google.golang.org/grpc/grpclog"
 	"google.golang.org/grpc/internal/channelz"
-	"google.golang.org/grpc/internal/transport"
-	"google.golang.org/grpc/status"
 )
-
-// ErrClosing is what RPCs fail with whose channel is closed.
-var ErrClosing = status.Error(codes.Canceled, "grpc: the client connection is closing")
-
-var logger = grpclog.Component("core")
-
-// Channel is the part of a grpc.ClientConn that knows no messages. [Channel.Init] makes
-// one of the zero value; it has to be closed. It is safe for concurrent use.
-//
-// A channel begins idle. The first RPC, or Connect, has its target resolved and
-// connections made.
-//
-// Locks: idle.mu before mu before a Subchannel's mu. None is held while a resolver's or
-// balancer's method runs, but for idle.mu during Build. The balancer may call the
-// channel with locks of its own held, so none of its methods calls back.
-type Channel struct {
-	// Immutable.
-	Target
-	opts  *Options
-	owner Owner
-	node  *channelz.Node
-
-	// transport is what new connections are made with. A server that complains of
-	// pings gets it replaced.
-	transport atomic.Pointer[transport.ClientConfig]
-	config    atomic.Pointer[Config] // nil before the resolver's first answer
-
-	state stateWatch
-	picks pickerGate
-	idle  idleness
-
-	mu       sync.Mutex
-	closed   bool
-	resolver *resolverWrapper // nil in idle mode
-	balancer *balancerWrapper // nil in idle mode
-	subConns []*Subchannel
-	links    []*Link       // every connection that is open, those draining included
-	connErr  error         // why the last attempt to connect failed
-	resolved bool          // the resolver has answered, or Close was called
-	answer   chan struct{} // closed when resolved is set; nil while nobody waits for it
-}
 
 // Init makes ch a channel, in idle mode. It keeps o, which must not change, and asks caller
 // for what RPCs on single connections are to be. parent is its parent in channelz, or nil.
@@ -203,85 +157,12 @@ func (ch *Channel) leaveIdle() error {
 	return nil
 }
 
-// current returns the balancer if r is still the channel's resolver.
-func (ch *Channel) current(r *resolverWrapper) *balancerWrapper {
-	ch.mu.Lock()
-	defer ch.mu.Unlock()
-	if ch.closed || ch.resolver != r {
-		return nil
-	}
-	return ch.balancer
-}
+// State is the channel's connectivity state. To ask for it does not make an idle channel
+// connect.
+func (ch *Channel) State() connectivity.State { return ch.state.get() }
 
-// resolverFailed passes the resolver's error on: what worked goes on working.
-func (ch *Channel) resolverFailed(r *resolverWrapper, err error) {
-	b := ch.current(r)
-	if b == nil {
-		return
-	}
-	ch.ensureConfig(r)
-	b.resolverError(err)
-}
-
-func (ch *Channel) resolveNow() {
-	ch.mu.Lock()
-	r := ch.resolver
-	ch.mu.Unlock()
-	if r != nil {
-		r.resolveNow()
-	}
-}
-
-// addSubConn notes a new subchannel, unless the balancer is not the channel's any more.
-func (ch *Channel) addSubConn(b *balancerWrapper, sub *Subchannel) bool {
-	ch.mu.Lock()
-	defer ch.mu.Unlock()
-	if ch.closed || ch.balancer != b {
-		return false
-	}
-	ch.subConns = append(ch.subConns, sub)
-	return true
-}
-
-func (ch *Channel) removeSubConn(sub *Subchannel) {
-	ch.mu.Lock()
-	defer ch.mu.Unlock()
-	if i := slices.Index(ch.subConns, sub); i >= 0 {
-		ch.subConns = slices.Delete(ch.subConns, i, i+1)
-	}
-}
-
-// addLink notes an open connection, so that Close finds it. It returns false if the
-// channel is closed.
-func (ch *Channel) addLink(l *Link) bool {
-	ch.mu.Lock()
-	defer ch.mu.Unlock()
-	if ch.closed {
-		return false
-	}
-	ch.links = append(ch.links, l)
-	return true
-}
-
-func (ch *Channel) removeLink(l *Link) {
-	ch.mu.Lock()
-	defer ch.mu.Unlock()
-	if i := slices.Index(ch.links, l); i >= 0 {
-		last := len(ch.links) - 1
-		ch.links[i], ch.links[last] = ch.links[last], nil
-		ch.links = ch.links[:last]
-	}
-}
-
-func (ch *Channel) setConnErr(err error) {
-	ch.mu.Lock()
-	defer ch.mu.Unlock()
-	ch.connErr = err
-}
-
-// LastConnErr is why the last attempt to connect failed; nil if none did.
-func (ch *Channel) LastConnErr() error {
-	ch.mu.Lock()
-	defer ch.mu.Unlock()
-	return ch.connErr
+// WaitForStateChange waits until the state is another than s and returns true, or false if
+// ctx ends first.
+func (ch *Channel) WaitForStateChange(ctx context.Context, s connectivity.State) bool {
+	return ch.state.wait(ctx, s)
 }

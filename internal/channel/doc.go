@@ -26,13 +26,28 @@
 //
 // # The files
 //
-// channel.go is the channel's life: idle or not, closed; idle.go decides which. options.go is
-// what it was made with, owner.go who made it. attempt.go is one try of an RPC, and
-// attempt_creds.go what that says of itself. service_config.go parses; config.go and
-// selector.go hold what RPCs go by. subchannel_health.go watches a server's health,
-// subchannel_creds.go is whose credentials count, producer.go what lives on a subchannel
-// beside RPCs, metrics.go what is counted of it. status.go says what an error of the control
-// plane becomes.
+// Each refers only to files further down (`go run ./tools/filegraph` shows it):
+//
+//	channel                  the channel's life: idle or not, closed
+//	choose, attempt,         what an RPC asks for: what to go by; one try of it, which
+//	attempt_creds, pick      connection that goes to, and what the request says of itself
+//	resolver_conn            what a resolver tells
+//	resolution               its answers become service config, Selector, balancer's state
+//	balancer_conn            what a balancer asks for
+//	link_events              what happens to a connection
+//	subchannel_conn          what a balancer says to a subchannel
+//	subchannel               it connects, backs off, loses its connection
+//	subchannel_health,       the watch of its server's health; its state, and who is told;
+//	subchannel_state,        whose credentials count
+//	subchannel_creds
+//	link, metrics, members   a connection that is made, what is counted of it, who is there
+//	balancer, resolver       how they are told and asked
+//	core                     the types that name each other: Channel, Subchannel, Link, Owner
+//	config, selector,        what the channel is made of
+//	picker, state, idle,
+//	producer, options
+//	service_config, target,  words and rules
+//	proxy, status, log
 //
 // # Locks and goroutines
 //

@@ -4,31 +4,12 @@ package channel
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"google.golang.org/grpc/internal/channelz"
 	"google.golang.org/grpc/internal/transport"
-	"google.golang.org/grpc/resolver"
 	"google.golang.org/grpc/stats"
 )
-
-// Link is one connection of a subchannel, from the attempt to make it until it is
-// closed. It may outlive its subchannel while RPCs go on.
-type Link struct {
-	// Immutable once the link is used.
-	sub    *Subchannel
-	addr   *resolver.Address // not changed by anybody
-	client *transport.Client
-
-	mu     sync.Mutex
-	unfit  bool // it takes no new RPCs
-	closed bool
-	listed bool            // it is among the channel's links
-	reason string          // why it was lost, for metrics; the first that is known
-	ctx    context.Context // of the stats handlers; nil without
-	socket *channelz.Socket
-}
 
 // Client is the connection itself.
 func (l *Link) Client() *transport.Client { return l.client }
@@ -71,49 +52,6 @@ func (l *Link) beginLocked() {
 	}
 	if channelz.IsOn() {
 		l.socket = channelz.NewSocket(l.sub.node, channelz.Connection, transport.ConnSocket(l.client, l.client.Authority()))
-	}
-}
-
-// Draining implements transport.ClientEvents.
-func (l *Link) Draining(why transport.GoAway) {
-	if why.TooManyPings() {
-		logger.Errorf("Client received GoAway with error code %v and debug data equal to ASCII %q.", why.Code(), why.Debug())
-		l.sub.ch.pingLess()
-	} else if !why.Expected() {
-		logger.Warningf("%s: %s sent GOAWAY: %v, %q", l.sub.ch.Name, l.addr.Addr, why.Code(), why.Debug())
-	}
-	l.leave("GOAWAY " + why.Code())
-	l.Unusable()
-}
-
-// Closed implements transport.ClientEvents.
-func (l *Link) Closed(err error) {
-	l.leave(reasonOf(err))
-	l.Unusable()
-	l.mu.Lock()
-	l.closed = true
-	listed, ctx, socket := l.listed, l.ctx, l.socket
-	l.mu.Unlock()
-	if listed {
-		l.sub.ch.removeLink(l)
-	}
-	logger.Infof("%s: the connection to %s is closed: %v", l.sub.ch.Name, l.addr.Addr, err)
-	if ctx != nil {
-		for _, h := range l.sub.ch.opts.Transport.StatsHandlers {
-			h.HandleConn(ctx, &stats.ConnEnd{Client: true})
-		}
-	}
-	socket.Close()
-}
-
-// Unusable takes the connection away from its subchannel: no RPC is to begin on it.
-func (l *Link) Unusable() {
-	l.mu.Lock()
-	first := !l.unfit
-	l.unfit = true
-	l.mu.Unlock()
-	if first {
-		l.sub.lost(l)
 	}
 }
 

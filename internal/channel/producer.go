@@ -24,20 +24,19 @@ type producer struct {
 	users   int
 }
 
-// GetOrBuildProducer implements balancer.SubConn.
-func (sub *Subchannel) GetOrBuildProducer(b balancer.ProducerBuilder) (balancer.Producer, func()) {
-	set := &sub.producers
-	set.mu.Lock()
-	defer set.mu.Unlock()
-	p := set.of(b)
+// get returns the producer that b makes, and a function to give it up. client is what a
+// new one calls with.
+func (s *producerSet) get(b balancer.ProducerBuilder, client func() any) (balancer.Producer, func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := s.of(b)
 	if p == nil {
 		p = &producer{builder: b}
-		p.value, p.end = b.Build(sub.ch.owner.ClientOf(sub))
-		set.all = append(set.all, p)
+		p.value, p.end = b.Build(client())
+		s.all = append(s.all, p)
 	}
 	p.users++
-	var once sync.Once
-	return p.value, func() { once.Do(func() { set.release(p) }) }
+	return p.value, sync.OnceFunc(func() { s.release(p) })
 }
 
 // of returns the producer that b made. A builder that can't be compared makes one for

@@ -8,7 +8,6 @@ import (
 	"net/url"
 
 	"golang.org/x/net/http/httpproxy"
-
 	"google.golang.org/grpc/internal/resolver/scheme"
 	"google.golang.org/grpc/internal/resolver/static"
 	"google.golang.org/grpc/internal/transport"

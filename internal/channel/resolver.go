@@ -3,29 +3,9 @@
 package channel
 
 import (
-	"fmt"
-	"sync"
-
-	"google.golang.org/grpc/internal/channelz"
 	"google.golang.org/grpc/internal/resolver/static"
-	"google.golang.org/grpc/internal/serializer"
 	"google.golang.org/grpc/resolver"
-	"google.golang.org/grpc/serviceconfig"
 )
-
-// resolverWrapper is the channel as its resolver sees it, from one idle mode to the
-// next.
-type resolverWrapper struct {
-	ch *Channel // immutable
-	// calls keeps ResolveNow from running on the balancer's goroutine: a resolver
-	// may well call UpdateState from it, which waits for the balancer.
-	calls serializer.Serializer
-
-	mu       sync.Mutex
-	resolver resolver.Resolver // nil before Build returned
-	wanted   bool              // ResolveNow was called before that
-	closed   bool
-}
 
 // start builds the resolver, which may call the methods below meanwhile.
 func (r *resolverWrapper) start() error {
@@ -83,41 +63,12 @@ func (r *resolverWrapper) resolveNow() {
 	r.calls.Go(func() { to.ResolveNow(resolver.ResolveNowOptions{}) })
 }
 
-// UpdateState implements resolver.ClientConn.
-func (r *resolverWrapper) UpdateState(s resolver.State) error {
-	if s.Endpoints == nil {
-		s.Endpoints = endpointsOf(s.Addresses)
+// resolveNow asks the resolver, if there is one, to look again.
+func (ch *Channel) resolveNow() {
+	ch.mu.Lock()
+	r := ch.resolver
+	ch.mu.Unlock()
+	if r != nil {
+		r.resolveNow()
 	}
-	r.ch.node.Trace(channelz.Info, fmt.Sprintf("Resolver state updated: %d endpoints", len(s.Endpoints)), nil)
-	return r.ch.resolverUpdate(r, s)
-}
-
-// ReportError implements resolver.ClientConn.
-func (r *resolverWrapper) ReportError(err error) {
-	logger.Infof("%s: the resolver failed: %v", r.ch.Name, err)
-	r.ch.node.Trace(channelz.Warning, "the resolver failed: "+err.Error(), nil)
-	r.ch.resolverFailed(r, err)
-}
-
-// NewAddress implements resolver.ClientConn.
-func (r *resolverWrapper) NewAddress(addresses []resolver.Address) {
-	_ = r.UpdateState(resolver.State{Addresses: addresses})
-}
-
-// ParseServiceConfig implements resolver.ClientConn.
-func (r *resolverWrapper) ParseServiceConfig(js string) *serviceconfig.ParseResult {
-	return r.ch.owner.ParseServiceConfig(js)
-}
-
-// endpointsOf makes an endpoint of each address, for balancers that look at endpoints
-// only. Attributes meant for the balancer go along.
-func endpointsOf(addrs []resolver.Address) []resolver.Endpoint {
-	endpoints := make([]resolver.Endpoint, len(addrs))
-	for i, a := range addrs {
-		//lint:ignore SA1019 resolvers still set it
-		endpoints[i] = resolver.Endpoint{Addresses: []resolver.Address{a}, Attributes: a.BalancerAttributes}
-		//lint:ignore SA1019 it moved to the endpoint
-		endpoints[i].Addresses[0].BalancerAttributes = nil
-	}
-	return endpoints
 }

@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/internal/retry"
 	"google.golang.org/grpc/internal/rpcconfig"
 	"google.golang.org/grpc/status"
 )
@@ -67,36 +66,4 @@ func selectorError(err error) error {
 		return status.Error(codes.Internal, "config selector returned an error without a code")
 	}
 	return err
-}
-
-// Choice is what an RPC goes by.
-type Choice struct {
-	rpcconfig.Choice
-	Throttle *retry.Throttle
-	Waited   bool // for the resolver's first answer
-}
-
-// Choose returns what an RPC goes by, once there is something to go by. An error is a
-// status.
-func (ch *Channel) Choose(ctx context.Context, method string) (c Choice, err error) {
-	for {
-		config, waited, err := ch.awaitConfig(ctx)
-		c.Waited = c.Waited || waited
-		if err != nil {
-			return c, err
-		}
-		if ch.Closed() {
-			return c, ErrClosing
-		}
-		c.Throttle = config.throttle
-		if config.selector == nil {
-			c.Method = config.method(method)
-			return c, nil
-		}
-		over := false
-		c.Choice, over, err = config.selector.ask(ctx, method)
-		if !over { // else another config has taken its place
-			return c, err
-		}
-	}
 }

@@ -11,7 +11,6 @@ import (
 	"google.golang.org/grpc/internal/balancer/gracefulswitch"
 	"google.golang.org/grpc/internal/balancer/pickfirst"
 	internalserviceconfig "google.golang.org/grpc/internal/serviceconfig"
-	"google.golang.org/grpc/serviceconfig"
 )
 
 // ServiceConfig is a parsed service config.
@@ -76,20 +75,4 @@ func (sc *ServiceConfig) method(path string) internalserviceconfig.MethodConfig 
 		return internalserviceconfig.MethodConfig{}
 	}
 	return internalserviceconfig.Method(sc.Methods, path)
-}
-
-// usableConfig returns the service config that a resolver brought, nil if none.
-func (ch *Channel) usableConfig(r *serviceconfig.ParseResult) (*ServiceConfig, error) {
-	switch {
-	case r == nil:
-		return nil, nil
-	case r.Err != nil:
-		return nil, fmt.Errorf("error parsing service config: %w", r.Err)
-	case r.Config == nil:
-		return nil, nil
-	}
-	if sc := ch.owner.ServiceConfigOf(r.Config); sc != nil {
-		return sc, nil
-	}
-	return nil, fmt.Errorf("illegal service config type: %T", r.Config) // not of ParseServiceConfig
 }

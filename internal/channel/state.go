@@ -60,13 +60,3 @@ func (w *stateWatch) wait(ctx context.Context, s connectivity.State) bool {
 		return false
 	}
 }
-
-// State is the channel's connectivity state. To ask for it does not make an idle channel
-// connect.
-func (ch *Channel) State() connectivity.State { return ch.state.get() }
-
-// WaitForStateChange waits until the state is another than s and returns true, or false if
-// ctx ends first.
-func (ch *Channel) WaitForStateChange(ctx context.Context, s connectivity.State) bool {
-	return ch.state.wait(ctx, s)
-}

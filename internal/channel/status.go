@@ -10,6 +10,9 @@ import (
 	"google.golang.org/grpc/status"
 )
 
+// ErrClosing is what RPCs fail with whose channel is closed.
+var ErrClosing = status.Error(codes.Canceled, "grpc: the client connection is closing")
+
 // AsStatus is err as an RPC may fail with it.
 func AsStatus(err error) error {
 	if err == nil {

@@ -6,53 +6,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/connectivity"
-	"google.golang.org/grpc/internal"
 	"google.golang.org/grpc/internal/channelz"
 	"google.golang.org/grpc/internal/transport"
 	"google.golang.org/grpc/resolver"
 )
-
-// Subchannel is a subchannel: at most one connection, to one of its addresses. It has a
-// goroutine only while it connects.
-//
-// Its states (connectivity-semantics-and-api.md): Idle until Connect; Connecting; Ready,
-// until the connection is lost or takes leave, and then Idle; TransientFailure, for as
-// long as the back-off takes, and then Idle; Shutdown.
-type Subchannel struct {
-	internal.SubConnSeal
-
-	// Immutable.
-	ch       *Channel
-	owner    *balancerWrapper
-	listener func(balancer.SubConnState) // nil: the policy itself is told
-	node     *channelz.Node
-
-	// ready is the connection that RPCs use; nil unless the state is Ready.
-	ready atomic.Pointer[Link]
-
-	creds       *subConnCreds // immutable; nil: the channel's
-	wantsHealth bool          // immutable: the state is to follow the server's health
-	silent      bool          // Shutdown was reported; belongs to owner.calls
-	producers   producerSet
-
-	mu      sync.Mutex
-	addrs   []resolver.Address // replaced as a whole, never changed
-	state   connectivity.State
-	current *Link              // the connection
-	cancel  context.CancelFunc // of the attempt to connect; nil while there is none
-	retries int                // failures since the last success
-	failure error              // the last one
-	pause   *time.Timer        // ends TransientFailure
-	health  healthState
-}
 
 func newSubchannel(b *balancerWrapper, addrs []resolver.Address, opts balancer.NewSubConnOptions) *Subchannel {
 	sub := &Subchannel{ch: b.ch, owner: b, listener: opts.StateListener, wantsHealth: opts.HealthCheckEnabled, addrs: addrs}
@@ -74,43 +36,12 @@ func addressList(addrs []resolver.Address) string {
 	return strings.Join(names, ",")
 }
 
-// Ready is the connection for RPCs, nil while there is none.
-func (sub *Subchannel) Ready() *Link { return sub.ready.Load() }
-
-// Connect implements balancer.SubConn.
-func (sub *Subchannel) Connect() {
-	sub.mu.Lock()
-	defer sub.mu.Unlock()
-	if sub.state == connectivity.Idle {
-		sub.beginLocked()
-	}
-}
-
 // beginLocked starts an attempt to connect.
 func (sub *Subchannel) beginLocked() {
 	ctx, cancel := context.WithCancel(context.Background())
 	sub.cancel = cancel
 	sub.setStateLocked(connectivity.Connecting, nil)
 	go sub.connect(ctx, sub.addrs, sub.retries)
-}
-
-// setStateLocked changes the state and reports it. mu is held, so that reports keep the
-// order of what they tell.
-func (sub *Subchannel) setStateLocked(s connectivity.State, err error) {
-	if sub.state == s {
-		return
-	}
-	if sub.state == connectivity.Ready {
-		sub.owner.calls.Go(sub.producers.close) // before anybody hears of it
-	}
-	sub.state = s
-	if s == connectivity.Ready {
-		sub.ready.Store(sub.current)
-	} else {
-		sub.ready.Store(nil)
-	}
-	sub.node.SetState(s)
-	sub.owner.tell(sub, balancer.SubConnState{ConnectivityState: s, ConnectionError: err})
 }
 
 // connect tries the addresses in turn. connection-backoff.md: the attempt may take as
@@ -271,12 +202,6 @@ func (sub *Subchannel) dropLocked() {
 	sub.stopHealthCheckLocked()
 }
 
-// Shutdown implements balancer.SubConn.
-func (sub *Subchannel) Shutdown() {
-	sub.ch.removeSubConn(sub)
-	sub.tearDown()
-}
-
 // tearDown is Shutdown for who took the subchannel off the channel's list. RPCs on its
 // connection go on.
 func (sub *Subchannel) tearDown() {
@@ -310,51 +235,4 @@ func (sub *Subchannel) abandonLocked() {
 	if sub.pause != nil {
 		sub.pause.Stop()
 	}
-}
-
-// UpdateAddresses implements balancer.SubConn. The connection stays if it is to the first
-// address.
-func (sub *Subchannel) UpdateAddresses(addrs []resolver.Address) {
-	sub.mu.Lock()
-	if sub.state == connectivity.Shutdown || slices.EqualFunc(sub.addrs, addrs, resolver.Address.Equal) {
-		sub.mu.Unlock()
-		return
-	}
-	sub.addrs = slices.Clone(addrs)
-	l := sub.current
-	if l != nil && len(addrs) > 0 && sameServer(addrs[0], *l.addr) {
-		sub.mu.Unlock()
-		return
-	}
-	again := l != nil || sub.state == connectivity.Connecting || sub.state == connectivity.TransientFailure
-	if l != nil {
-		l.leave(shutDown)
-		l.gone(sub.ch)
-		sub.dropLocked()
-	}
-	sub.abandonLocked()
-	if again {
-		sub.retries = 0
-		if sub.state == connectivity.Ready {
-			sub.owner.calls.Go(sub.producers.close)
-		}
-		sub.state = connectivity.Idle // passed through; nobody is told
-		sub.beginLocked()
-	}
-	sub.mu.Unlock()
-	if l != nil {
-		l.client.GracefulClose()
-	}
-}
-
-// sameServer compares what makes a difference to a connection.
-func sameServer(a, b resolver.Address) bool {
-	return a.Addr == b.Addr && a.ServerName == b.ServerName && a.Attributes.Equal(b.Attributes)
-}
-
-// String names the subchannel in logs.
-func (sub *Subchannel) String() string {
-	sub.mu.Lock()
-	defer sub.mu.Unlock()
-	return "SubConn(" + addressList(sub.addrs) + ")"
 }

@@ -4,13 +4,6 @@ package channel
 
 import "google.golang.org/grpc/credentials"
 
-// subConnCreds are the credentials that a balancer gave a subchannel of its own. They
-// stand in for the channel's bundle; what is nil does not.
-type subConnCreds struct {
-	transport credentials.TransportCredentials
-	perRPC    credentials.PerRPCCredentials
-}
-
 // bundled returns the credentials of RPCs that come with the transport's; nil for none.
 func (sub *Subchannel) bundled() credentials.PerRPCCredentials {
 	if sub.creds != nil {

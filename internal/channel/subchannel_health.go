@@ -11,13 +11,6 @@ import (
 	"google.golang.org/grpc/internal/healthcheck"
 )
 
-// healthState is the watch of the health of a subchannel's server (gRFC A17). The lock of
-// the subchannel guards it.
-type healthState struct {
-	cancel context.CancelFunc             // ends the watch; nil while there is none
-	turn   *func(b balancer.SubConnState) // the listener registered for this connection
-}
-
 // healthService is the service whose health is to be watched; watch is nil if none is.
 func (sub *Subchannel) healthService() (service string, watch healthcheck.Func) {
 	c := sub.owner.config.Load()

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package channel
+
+import (
+	"context"
+	"time"
+
+	"google.golang.org/grpc/internal/retry"
+	"google.golang.org/grpc/internal/rpcconfig"
+	"google.golang.org/grpc/status"
+)
+
+// Choice is what an RPC goes by.
+type Choice struct {
+	rpcconfig.Choice
+	Throttle *retry.Throttle
+	Waited   bool // for the resolver's first answer
+}
+
+// Choose returns what an RPC goes by, once there is something to go by. An error is a
+// status.
+func (ch *Channel) Choose(ctx context.Context, method string) (c Choice, err error) {
+	for {
+		config, waited, err := ch.awaitConfig(ctx)
+		c.Waited = c.Waited || waited
+		if err != nil {
+			return c, err
+		}
+		if ch.Closed() {
+			return c, ErrClosing
+		}
+		c.Throttle = config.throttle
+		if config.selector == nil {
+			c.Method = config.method(method)
+			return c, nil
+		}
+		over := false
+		c.Choice, over, err = config.selector.ask(ctx, method)
+		if !over { // else another config has taken its place
+			return c, err
+		}
+	}
+}
+
+// Closed says that RPCs don't get past the picker any more.
+func (ch *Channel) Closed() bool { return ch.picks.turn().closed }
+
+// Pause waits before another attempt. An error is a status: the context ended meanwhile, or
+// the channel was closed.
+func (ch *Channel) Pause(ctx context.Context, d time.Duration) error {
+	if err := ctx.Err(); err != nil {
+		return status.FromContextError(err).Err()
+	}
+	if d <= 0 {
+		return nil
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	for {
+		turn := ch.picks.turn()
+		if turn.closed {
+			return ErrClosing
+		}
+		select {
+		case <-t.C:
+			return nil
+		case <-ctx.Done():
+			return status.FromContextError(ctx.Err()).Err()
+		case <-ch.picks.changed(turn): // it may be that the channel closes
+		}
+	}
+}

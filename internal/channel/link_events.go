@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package channel
+
+import (
+	"google.golang.org/grpc/internal/transport"
+	"google.golang.org/grpc/stats"
+)
+
+// Draining implements transport.ClientEvents.
+func (l *Link) Draining(why transport.GoAway) {
+	if why.TooManyPings() {
+		logger.Errorf("Client received GoAway with error code %v and debug data equal to ASCII %q.", why.Code(), why.Debug())
+		l.sub.ch.pingLess()
+	} else if !why.Expected() {
+		logger.Warningf("%s: %s sent GOAWAY: %v, %q", l.sub.ch.Name, l.addr.Addr, why.Code(), why.Debug())
+	}
+	l.leave("GOAWAY " + why.Code())
+	l.Unusable()
+}
+
+// Closed implements transport.ClientEvents.
+func (l *Link) Closed(err error) {
+	l.leave(reasonOf(err))
+	l.Unusable()
+	l.mu.Lock()
+	l.closed = true
+	listed, ctx, socket := l.listed, l.ctx, l.socket
+	l.mu.Unlock()
+	if listed {
+		l.sub.ch.removeLink(l)
+	}
+	logger.Infof("%s: the connection to %s is closed: %v", l.sub.ch.Name, l.addr.Addr, err)
+	if ctx != nil {
+		for _, h := range l.sub.ch.opts.Transport.StatsHandlers {
+			h.HandleConn(ctx, &stats.ConnEnd{Client: true})
+		}
+	}
+	socket.Close()
+}
+
+// Unusable takes the connection away from its subchannel: no RPC is to begin on it.
+func (l *Link) Unusable() {
+	l.mu.Lock()
+	first := !l.unfit
+	l.unfit = true
+	l.mu.Unlock()
+	if first {
+		l.sub.lost(l)
+	}
+}

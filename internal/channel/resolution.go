@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package channel
+
+import (
+	"context"
+	"fmt"
+
+	"google.golang.org/grpc/balancer"
+	"google.golang.org/grpc/balancer/base"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/internal/rpcconfig"
+	internalserviceconfig "google.golang.org/grpc/internal/serviceconfig"
+	"google.golang.org/grpc/resolver"
+	"google.golang.org/grpc/serviceconfig"
+	"google.golang.org/grpc/status"
+)
+
+// resolverUpdate gives the balancer what the resolver found, with the service config
+// that goes with it (gRFC A21).
+func (ch *Channel) resolverUpdate(r *resolverWrapper, s resolver.State) error {
+	b := ch.current(r)
+	if b == nil {
+		return nil
+	}
+	sc, err := ch.opts.Fallback, error(nil)
+	if !ch.opts.NoServiceConfig {
+		var brought *ServiceConfig
+		if brought, err = ch.usableConfig(s.ServiceConfig); brought != nil {
+			sc = brought
+		}
+	}
+	if err == nil {
+		return ch.apply(r, s, sc)
+	}
+	if c := ch.config.Load(); c != nil {
+		// A21: an invalid config does not replace one that is in use.
+		logger.Warningf("%s: the resolver brought an invalid service config: %v", ch.Name, err)
+		_ = b.update(s, c.ServiceConfig)
+		return balancer.ErrBadResolverState
+	}
+	b.UpdateState(failing(status.Error(codes.Unavailable, err.Error())))
+	ch.answered()
+	return balancer.ErrBadResolverState
+}
+
+// apply gives the balancer a state, and has RPCs go by sc and the state's Selector. "The
+// channel must update the LB Policy before applying the Config Selector" (gRFC A31).
+func (ch *Channel) apply(r *resolverWrapper, s resolver.State, sc *ServiceConfig) error {
+	b := ch.current(r)
+	if b == nil {
+		return nil
+	}
+	var selector rpcconfig.Selector
+	if !ch.opts.NoServiceConfig {
+		selector = rpcconfig.SelectorOf(s)
+	}
+	c := ch.config.Load()
+	if c.holds(sc) {
+		sc = c.ServiceConfig
+	}
+	if selector == nil && (c == nil || c.selector == nil) {
+		ch.useConfig(r, sc, nil) // the first RPCs need not wait for the balancer
+		return b.update(s, sc)
+	}
+	err := b.update(s, sc)
+	ch.useConfig(r, sc, selector)
+	return err
+}
+
+// useConfig makes a service config and a Selector the channel's, if r is still its
+// resolver. Nobody asks the Selector that was before it when it returns.
+func (ch *Channel) useConfig(r *resolverWrapper, sc *ServiceConfig, s rpcconfig.Selector) {
+	ch.mu.Lock()
+	if ch.closed || ch.resolver != r {
+		ch.mu.Unlock()
+		return
+	}
+	old := ch.config.Load()
+	c := old.with(sc, s)
+	ch.config.Store(c)
+	ch.answeredLocked()
+	ch.mu.Unlock()
+	if old != nil && old != c {
+		old.selector.end()
+	}
+}
+
+// dropSelectorLocked gives up the Selector of a resolver that goes. RPCs wait for the next
+// one to answer.
+func (ch *Channel) dropSelectorLocked() *selectorTurn {
+	c := ch.config.Load()
+	if c == nil || c.selector == nil {
+		return nil
+	}
+	ch.config.Store(nil)
+	ch.resolved = ch.closed
+	return c.selector
+}
+
+// answered lets RPCs go on that wait for the resolver's first answer.
+func (ch *Channel) answered() {
+	ch.mu.Lock()
+	defer ch.mu.Unlock()
+	ch.answeredLocked()
+}
+
+func (ch *Channel) answeredLocked() {
+	ch.resolved = true
+	if ch.answer != nil {
+		close(ch.answer)
+		ch.answer = nil
+	}
+}
+
+// firstAnswer returns a channel that is closed with the resolver's first answer, nil if it
+// is there.
+func (ch *Channel) firstAnswer() <-chan struct{} {
+	ch.mu.Lock()
+	defer ch.mu.Unlock()
+	if !ch.resolved && ch.answer == nil {
+		ch.answer = make(chan struct{})
+	}
+	return ch.answer
+}
+
+// ensureConfig makes the fallback the service config where there is none.
+func (ch *Channel) ensureConfig(r *resolverWrapper) {
+	if ch.config.Load() == nil {
+		ch.useConfig(r, ch.opts.Fallback, nil)
+	}
+}
+
+// awaitConfig returns the service config, which RPCs can't begin without, and whether
+// that took a wait for the resolver.
+func (ch *Channel) awaitConfig(ctx context.Context) (c *Config, waited bool, err error) {
+	if c := ch.config.Load(); c != nil {
+		return c, false, nil
+	}
+	if answer := ch.firstAnswer(); answer != nil {
+		waited = true
+		select {
+		case <-answer:
+		case <-ctx.Done():
+			return nil, true, status.FromContextError(ctx.Err()).Err()
+		}
+	}
+	if c := ch.config.Load(); c != nil {
+		return c, waited, nil
+	}
+	// An invalid one came, or Close: no RPC will get past the picker.
+	return emptyConfig, waited, nil
+}
+
+// MethodConfig is what the service config says of a method, "/service/method".
+func (ch *Channel) MethodConfig(method string) internalserviceconfig.MethodConfig {
+	if c := ch.config.Load(); c != nil {
+		return c.method(method)
+	}
+	return internalserviceconfig.MethodConfig{}
+}
+
+// failing is the state of a channel all of whose RPCs fail.
+func failing(err error) balancer.State {
+	return balancer.State{ConnectivityState: connectivity.TransientFailure, Picker: base.NewErrPicker(err)}
+}
+
+// resolverFailed passes the resolver's error on: what worked goes on working.
+func (ch *Channel) resolverFailed(r *resolverWrapper, err error) {
+	b := ch.current(r)
+	if b == nil {
+		return
+	}
+	ch.ensureConfig(r)
+	b.resolverError(err)
+}
+
+// usableConfig returns the service config that a resolver brought, nil if none.
+func (ch *Channel) usableConfig(r *serviceconfig.ParseResult) (*ServiceConfig, error) {
+	switch {
+	case r == nil:
+		return nil, nil
+	case r.Err != nil:
+		return nil, fmt.Errorf("error parsing service config: %w", r.Err)
+	case r.Config == nil:
+		return nil, nil
+	}
+	if sc := ch.owner.ServiceConfigOf(r.Config); sc != nil {
+		return sc, nil
+	}
+	return nil, fmt.Errorf("illegal service config type: %T", r.Config) // not of ParseServiceConfig
+}
