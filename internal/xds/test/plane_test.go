@@ -31,6 +31,7 @@ import (
 	"google.golang.org/grpc/internal/xds/xdsclient"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
+	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 )
 
@@ -307,4 +308,9 @@ func endpoints(name string, ports ...uint32) *endpointv3.ClusterLoadAssignment {
 		}}})
 	}
 	return &endpointv3.ClusterLoadAssignment{ClusterName: name, Endpoints: []*endpointv3.LocalityLbEndpoints{l}}
+}
+
+// mustStruct makes filter metadata of one key with one field.
+func mustStruct(key, field, value string) map[string]*structpb.Struct {
+	return map[string]*structpb.Struct{key: {Fields: map[string]*structpb.Value{field: structpb.NewStringValue(value)}}}
 }
