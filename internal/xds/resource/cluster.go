@@ -48,7 +48,9 @@ type Cluster struct {
 	// MaxRequests is how many RPCs may be under way at a time (A32).
 	MaxRequests uint32
 	// LBPolicy is a list of one policy with its configuration, in the form of a service config
-	// (A52). It goes below xds_cluster_impl. An Aggregate has none (A75).
+	// (A52). It goes below xds_cluster_impl. An Aggregate has none if its lb_policy is
+	// CLUSTER_PROVIDED, as A75 and Envoy want it; one that it has takes the place of those of
+	// its clusters, as in A37.
 	LBPolicy json.RawMessage
 	// Outlier is nil if there is no outlier detection.
 	Outlier *OutlierDetection

@@ -68,9 +68,14 @@ func knownPolicies(message string) (knownPolicy, bool) {
 }
 
 func (cl *Cluster) readLBPolicy(_ *Context, in *clusterv3.Cluster) error {
-	if cl.Type == Aggregate { // those of its clusters count (A75)
+	err := cl.readPolicy(in)
+	if cl.Type == Aggregate { // it need not have one (A75)
 		return nil
 	}
+	return err
+}
+
+func (cl *Cluster) readPolicy(in *clusterv3.Cluster) error {
 	if in.GetLoadBalancingPolicy() != nil { // comes before the older fields
 		policy, err := policyList(in.GetLoadBalancingPolicy(), 1)
 		if err != nil {

@@ -113,16 +113,7 @@ func reported(t *testing.T, p *plane, ok func(*endpointv3.ClusterStats) bool) {
 func TestA27A85LoadReports(t *testing.T) {
 	p := newPlane(t)
 	p.loads.reports = make(chan *lrsv3.LoadStatsRequest, 100)
-	a := newBackend(t, "a")
-	a.server.Stop()
-	lis, err := net.Listen("tcp", a.address())
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := grpc.NewServer(orca.CallMetricsServerOption(nil))
-	testpb.RegisterTestServiceServer(server, a)
-	go server.Serve(lis) //nolint:errcheck // it ends with Stop
-	defer server.Stop()
+	a := newBackend(t, "a", orca.CallMetricsServerOption(nil))
 	a.handle = func(ctx context.Context) error {
 		m := orca.CallMetricsRecorderFromContext(ctx)
 		m.SetCPUUtilization(0.5)

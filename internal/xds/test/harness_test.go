@@ -27,13 +27,14 @@ type backend struct {
 	name string
 	port uint32
 	// handle, if it is there, decides how a call ends.
-	handle func(context.Context) error
-	server *grpc.Server
+	handle  func(context.Context) error
+	options []grpc.ServerOption
+	server  *grpc.Server
 }
 
-func newBackend(t *testing.T, name string) *backend {
+func newBackend(t *testing.T, name string, options ...grpc.ServerOption) *backend {
 	t.Helper()
-	b := &backend{name: name}
+	b := &backend{name: name, options: options}
 	b.start(t, "127.0.0.1:0")
 	return b
 }
@@ -45,7 +46,7 @@ func (b *backend) start(t *testing.T, address string) {
 		t.Fatal(err)
 	}
 	b.port = uint32(lis.Addr().(*net.TCPAddr).Port)
-	b.server = grpc.NewServer()
+	b.server = grpc.NewServer(b.options...)
 	testpb.RegisterTestServiceServer(b.server, b)
 	go b.server.Serve(lis) //nolint:errcheck // it ends with Stop
 	t.Cleanup(b.server.Stop)

@@ -42,6 +42,8 @@ type config struct {
 	cluster string
 	// dynamic says that routes don't name the cluster: the policy has to ask for it (A74).
 	dynamic bool
+	// policy, if it is there, takes the place of the one that the cluster names (A37).
+	policy json.RawMessage
 }
 
 // ParseConfig reads "cluster" and "isDynamic".
@@ -72,6 +74,7 @@ type policy struct {
 	unsubscribe func() // nil unless the cluster is dynamic
 	child       *gracefulswitch.Balancer
 	current     *dependency.Cluster
+	policy      json.RawMessage // of the configuration
 	tree        tree
 }
 
@@ -95,10 +98,10 @@ func (p *policy) UpdateClientConnState(s balancer.ClientConnState) error {
 		return nil // it will be there soon
 	case cluster == nil:
 		cluster = &dependency.Cluster{Err: fmt.Errorf("cluster %q is not there", c.cluster)}
-	case cluster == p.current && cluster.Leaves == nil:
+	case cluster == p.current && cluster.Leaves == nil && string(c.policy) == string(p.policy):
 		return nil
 	}
-	p.current = cluster
+	p.current, p.policy = cluster, c.policy
 	if cluster.Err != nil {
 		p.fail(cluster.Err)
 		return nil
@@ -133,9 +136,9 @@ func (p *policy) fail(err error) {
 func (p *policy) update(c *dependency.Cluster, s resolver.State) (err error) {
 	var below *gracefulswitch.Config
 	if c.Resource.Type == resource.Aggregate {
-		below = p.tree.aggregate(c.Leaves)
+		below = p.tree.aggregate(c)
 		s.Endpoints, s.Addresses = nil, nil
-	} else if below, s, err = p.tree.leaf(p.name, c, s); err != nil {
+	} else if below, s, err = p.tree.leaf(p.name, p.policy, c, s); err != nil {
 		p.fail(fmt.Errorf("cluster %q: %w", p.name, err))
 		return nil
 	}

@@ -3,6 +3,8 @@
 package cds
 
 import (
+	"encoding/json"
+
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/balancer/weightedroundrobin"
 	"google.golang.org/grpc/internal/backendlabel"
@@ -18,7 +20,7 @@ import (
 // tree makes the configurations of the policies below, and keeps what lasts from one update to
 // the next.
 type tree struct {
-	resource  *resource.Cluster // that policy is of
+	text      string // that policy was parsed from
 	policy    *gracefulswitch.Config
 	names     names
 	endpoints *resource.Endpoints // that resolved is of
@@ -30,26 +32,28 @@ func prioritized(c *priority.Config) *gracefulswitch.Config {
 }
 
 // aggregate is for an aggregate cluster. The order of the leaves is that of priorities (A75).
-func (t *tree) aggregate(leaves []string) *gracefulswitch.Config {
+func (t *tree) aggregate(c *dependency.Cluster) *gracefulswitch.Config {
 	*t = tree{}
-	c := &priority.Config{Children: make(map[string]priority.Child, len(leaves)), Priorities: leaves}
-	for _, name := range leaves {
-		c.Children[name] = priority.Child{
-			Policy: &gracefulswitch.Config{Child: builder{}, ChildConfig: &config{cluster: name}},
-		}
+	p := &priority.Config{Children: make(map[string]priority.Child, len(c.Leaves)), Priorities: c.Leaves}
+	for _, name := range c.Leaves {
+		below := &config{cluster: name, policy: c.Resource.LBPolicy}
+		p.Children[name] = priority.Child{Policy: &gracefulswitch.Config{Child: builder{}, ChildConfig: below}}
 	}
-	return prioritized(c)
+	return prioritized(p)
 }
 
-// leaf is for a cluster with endpoints of its own. The state gets them.
-func (t *tree) leaf(name string, c *dependency.Cluster, s resolver.State) (*gracefulswitch.Config, resolver.State, error) {
-	if c.Resource != t.resource {
-		policy, err := gracefulswitch.ParseConfig(c.Resource.LBPolicy)
+// leaf is for a cluster with endpoints of its own. The state gets them. policy stands in for what
+// the cluster names, unless it is empty.
+func (t *tree) leaf(name string, policy json.RawMessage, c *dependency.Cluster, s resolver.State) (*gracefulswitch.Config, resolver.State, error) {
+	if len(policy) == 0 {
+		policy = c.Resource.LBPolicy
+	}
+	if t.policy == nil || string(policy) != t.text {
+		parsed, err := gracefulswitch.ParseConfig(policy)
 		if err != nil {
 			return nil, s, err
 		}
-		t.resource, t.policy = c.Resource, policy
-		t.endpoints = nil // sessions may change what is passed on
+		t.text, t.policy = string(policy), parsed
 	}
 	if c.Endpoints == nil || c.Endpoints != t.endpoints {
 		var priorities [][]resource.Locality

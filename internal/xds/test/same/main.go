@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Command same is a client that is built with this module and with the published one: it makes
+// the RPCs that it is told to, and says where they ended. The bootstrap configuration comes from
+// the environment.
+//
+// Each line of its input is a JSON object, and so is each line of its output.
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"log"
+	"os"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	_ "google.golang.org/grpc/xds"
+	"google.golang.org/protobuf/types/known/emptypb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+)
+
+// rpc is an RPC to make.
+type rpc struct {
+	Target, Method string
+	Headers        []string // names and values in turn
+	Times          int      // how often
+}
+
+// outcome is how RPCs ended: how often by which server, or with which code.
+type outcome map[string]int
+
+func main() {
+	channels := make(map[string]*grpc.ClientConn)
+	in, out := json.NewDecoder(bufio.NewReader(os.Stdin)), json.NewEncoder(os.Stdout)
+	for in.More() {
+		var r rpc
+		if err := in.Decode(&r); err != nil {
+			log.Fatal(err)
+		}
+		cc := channels[r.Target]
+		if cc == nil {
+			var err error
+			if cc, err = grpc.NewClient(r.Target, grpc.WithTransportCredentials(insecure.NewCredentials())); err != nil {
+				log.Fatal(err)
+			}
+			channels[r.Target] = cc
+		}
+		ends := outcome{}
+		for range r.Times {
+			ends[r.do(cc)]++
+		}
+		if err := out.Encode(ends); err != nil {
+			log.Fatal(err)
+		}
+	}
+	for _, cc := range channels {
+		cc.Close()
+	}
+}
+
+func (r *rpc) do(cc *grpc.ClientConn) string {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	ctx = metadata.AppendToOutgoingContext(ctx, r.Headers...)
+	var name wrapperspb.StringValue
+	if err := cc.Invoke(ctx, r.Method, &emptypb.Empty{}, &name, grpc.WaitForReady(true)); err != nil {
+		return status.Code(err).String()
+	}
+	return name.GetValue()
+}
