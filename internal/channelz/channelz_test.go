@@ -12,6 +12,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 	"unsafe"
 
 	"google.golang.org/grpc/connectivity"
@@ -234,6 +235,16 @@ func TestTraceIsBounded(t *testing.T) {
 			if e.Text != fmt.Sprint(first+j) {
 				t.Fatalf("after %d: event %d is %s", i+1, j, e.Text)
 			}
+		}
+	}
+}
+
+func TestTraceTextIsBounded(t *testing.T) {
+	for _, n := range []int{0, 10, maxTraceText, maxTraceText + 1, 1 << 20} {
+		text := strings.Repeat("ä", n/2+1)
+		got := clip(text)
+		if len(got) > maxTraceText+len("...") || len(text) <= maxTraceText && got != text || !utf8.ValidString(got) {
+			t.Errorf("of %d bytes %d are kept", len(text), len(got))
 		}
 	}
 }

@@ -127,7 +127,7 @@ func (n *Node) Trace(severity Severity, text string, subject *Node) {
 	if n == nil {
 		return
 	}
-	e := TraceEvent{Time: time.Now(), Severity: severity, Text: text}
+	e := TraceEvent{Time: time.Now(), Severity: severity, Text: clip(text)}
 	if subject != nil {
 		e.Subject = subject.ref()
 		entries.addEvent(n, e, subject)

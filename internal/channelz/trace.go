@@ -3,12 +3,17 @@
 package channelz
 
 import (
+	"strings"
 	"sync"
 	"time"
 )
 
 // maxTraceEvents is how many events a node keeps; the oldest go first.
 const maxTraceEvents = 30
+
+// maxTraceText is how many bytes of its text an event keeps. Peers can have their part in it:
+// a GOAWAY's debug data, what a proxy answers.
+const maxTraceText = 2 << 10
 
 // Severity says how bad a TraceEvent is. The values are those of the channelz protocol.
 type Severity uint8
@@ -37,6 +42,14 @@ type Trace struct {
 	Logged int64
 	// Events are the last ones, oldest first.
 	Events []TraceEvent
+}
+
+// clip is what an event keeps of text.
+func clip(text string) string {
+	if len(text) <= maxTraceText {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxTraceText], "") + "..."
 }
 
 // trace is a ring of the last events.

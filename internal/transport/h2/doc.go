@@ -151,9 +151,9 @@
 //     (Refund).
 //   - What the connection waits with of a record of TLS or ALTS that is not whole is known to
 //     that layer (readyreader.Retained), which says so as soon as it takes the memory.
-//   - What is made of a field block (SetMemo), and the entries of the HPACK table it
-//     refers to, may be held by many streams and a memo. It is charged once, with
-//     the first holder, and refunded with the last.
+//   - What is made of a field block (SetMemo), and the pages of the HPACK table's entries
+//     that it refers to (hpack.Page), may be held by many streams and a memo. It is
+//     charged once, with the first holder, and refunded with the last.
 //
 // Past the bound (Config.MaxHeld) the peer's new streams are refused with
 // ENHANCE_YOUR_CALM; past twice the bound the connection ends with a GOAWAY that

@@ -8,6 +8,11 @@
 // neither direction allocates. The state of a connection that is idle can be frozen
 // to a string, and its memory serve another one.
 //
+// A [List] does not copy what its block refers to in the dynamic table: that lies in pages
+// (see [Page]), which are written once and shared by all blocks that refer to it. What is
+// kept of any number of blocks, in the form of references and literals, then is at most four
+// times as large as the blocks were, whatever they refer to and however often.
+//
 // Nothing here is safe for concurrent use. An Encoder belongs to whoever writes
 // header blocks in wire order, a Decoder to whoever reads them.
 package hpack

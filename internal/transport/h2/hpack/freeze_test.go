@@ -118,17 +118,24 @@ func FuzzFreeze(f *testing.F) {
 			return
 		}
 		plain.SetAllowedMaxTableSize(uint32(allowed))
-		var cold Decoder
-		cold.Thaw(string(plain.Freeze(nil)), nil)
-		var got, want List
-		got.Reset(1 << 20)
+		frozen, kept := string(plain.Freeze(nil)), plain.Keep()
+		var want List
 		want.Reset(1 << 20)
-		gotErr, wantErr := cold.Decode(second, &got), plain.Decode(second, &want)
-		if fmt.Sprint(gotErr) != fmt.Sprint(wantErr) {
-			t.Fatalf("%v, without freezing %v", gotErr, wantErr)
-		}
-		if gotErr == nil {
-			wantFields(t, fieldsOf(&got), fieldsOf(&want))
+		wantErr := plain.Decode(second, &want)
+		fields := fieldsOf(&want)
+		for _, pages := range []*Kept{nil, kept} { // the last one to use the pages, from here on
+			var cold Decoder
+			cold.Thaw(frozen, nil)
+			cold.Restore(pages)
+			var got List
+			got.Reset(1 << 20)
+			gotErr := cold.Decode(second, &got)
+			if fmt.Sprint(gotErr) != fmt.Sprint(wantErr) {
+				t.Fatalf("%v, without freezing %v", gotErr, wantErr)
+			}
+			if gotErr == nil {
+				wantFields(t, fieldsOf(&got), fields)
+			}
 		}
 	})
 }
