@@ -46,13 +46,14 @@ func NewGRPCServer(opts ...grpc.ServerOption) (*GRPCServer, error) {
 	}
 	gs := grpc.NewServer(append(opts[:len(opts):len(opts)], sourceOption{source: s})...)
 	client, release, err := pool.Client(xdsclient.ServerName, s.handlers, s.recorders...)
-	if err == nil && client.Bootstrap().ServerTemplate == "" {
-		release()
-		err = errors.New("missing server_listener_resource_name_template in the bootstrap configuration")
-	}
 	if err != nil {
 		gs.Stop()
 		return nil, fmt.Errorf("xDS client creation failed: %w", err)
+	}
+	if client.Bootstrap().ServerTemplate == "" {
+		release()
+		gs.Stop()
+		return nil, errors.New("missing server_listener_resource_name_template in the bootstrap configuration")
 	}
 	return &GRPCServer{gs: gs, source: s, client: client, release: release}, nil
 }

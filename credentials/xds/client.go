@@ -28,7 +28,7 @@ func (c *clientCreds) ClientHandshake(ctx context.Context, authority string, raw
 
 // ServerHandshake implements credentials.TransportCredentials. It fails.
 func (*clientCreds) ServerHandshake(net.Conn) (net.Conn, credentials.AuthInfo, error) {
-	return nil, nil, errors.New("server handshake is not supported for client credentials")
+	return nil, nil, errors.New("ServerHandshake is not supported for client credentials")
 }
 
 // Clone implements credentials.TransportCredentials.

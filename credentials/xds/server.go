@@ -35,7 +35,7 @@ func (c *serverCreds) ServerHandshake(rawConn net.Conn) (net.Conn, credentials.A
 
 // ClientHandshake implements credentials.TransportCredentials. It fails.
 func (*serverCreds) ClientHandshake(context.Context, string, net.Conn) (net.Conn, credentials.AuthInfo, error) {
-	return nil, nil, errors.New("client handshake is not supported for server credentials")
+	return nil, nil, errors.New("ClientHandshake() is not supported for server credentials")
 }
 
 // Clone implements credentials.TransportCredentials.

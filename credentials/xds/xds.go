@@ -64,7 +64,7 @@ func (c *creds) Info() credentials.ProtocolInfo {
 // OverrideServerName implements credentials.TransportCredentials. It fails: names are the control
 // plane's business.
 func (c *creds) OverrideServerName(string) error {
-	return errors.New("xds credentials have no server name to override")
+	return errors.New("serverName for peer validation must be configured as a list of acceptable SANs")
 }
 
 // UsesXDS reports that these are xDS credentials, to those that ask any.

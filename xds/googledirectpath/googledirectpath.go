@@ -56,7 +56,7 @@ func SetUniverseDomain(domain string) error {
 		return errors.New("universe domain cannot be empty")
 	}
 	if universe.domain != "" && universe.domain != domain {
-		return fmt.Errorf("universe domain cannot be set to %q, already set to: %q", domain, universe.domain)
+		return fmt.Errorf("universe domain cannot be set to %s, already set to different value: %s", domain, universe.domain)
 	}
 	universe.domain = domain
 	return nil
@@ -84,7 +84,7 @@ func (b *builder) Scheme() string { return b.scheme }
 // Build implements resolver.Builder. A target with an authority is refused.
 func (b *builder) Build(t resolver.Target, cc resolver.ClientConn, opts resolver.BuildOptions) (resolver.Resolver, error) {
 	if t.URL.Host != "" {
-		return nil, fmt.Errorf("google-c2p URI scheme does not support authorities: %q in target %q", t.URL.Host, t.URL.String())
+		return nil, errors.New("google-c2p URI scheme does not support authorities")
 	}
 	if !b.platform.direct() {
 		return b.platform.build("dns", resolver.Target{URL: url.URL{Scheme: "dns", Path: "/" + t.Endpoint()}}, cc, opts)

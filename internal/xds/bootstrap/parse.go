@@ -26,7 +26,7 @@ type Options struct {
 }
 
 // ErrNone means that neither a file nor a text is set.
-var ErrNone = errors.New(`xds: no bootstrap configuration: neither of the environment variables GRPC_XDS_BOOTSTRAP and GRPC_XDS_BOOTSTRAP_CONFIG is set`)
+var ErrNone = errors.New(`bootstrap environment variables ("GRPC_XDS_BOOTSTRAP" or "GRPC_XDS_BOOTSTRAP_CONFIG") not defined and fallback config not set`)
 
 // Read reads the configuration that the options name.
 func Read(o Options) (*Config, error) {

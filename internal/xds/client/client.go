@@ -189,12 +189,12 @@ func (c *Client) authorityLocked(key authorityKey) (*authority, error) {
 // logf is for what operators want to know; format names the thing it is about.
 func (c *Client) logf(format string, args ...any) {
 	if c.config.Logger != nil {
-		c.config.Logger.InfoDepth(1, fmt.Sprintf("[xds] "+format, args...))
+		c.config.Logger.InfoDepth(1, fmt.Sprintf(format, args...))
 	}
 }
 
 func (c *Client) warnf(format string, args ...any) {
 	if c.config.Logger != nil {
-		c.config.Logger.WarningDepth(1, fmt.Sprintf("[xds] "+format, args...))
+		c.config.Logger.WarningDepth(1, fmt.Sprintf(format, args...))
 	}
 }

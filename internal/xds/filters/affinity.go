@@ -64,13 +64,13 @@ func (a *affinity) read(md metadata.MD) string {
 func decode(value string) string {
 	text, err := base64.StdEncoding.DecodeString(strings.Trim(value, `"`))
 	if err != nil {
-		logger.Warningf("[xds] stateful session: a cookie's value %q is not base64: %v", value, err)
+		logger.Warningf("stateful session: a cookie's value %q is not base64: %v", value, err)
 		return ""
 	}
 	hosts, _, _ := strings.Cut(string(text), ";")
 	for host := range strings.SplitSeq(hosts, ",") {
 		if _, err := netip.ParseAddrPort(host); err != nil {
-			logger.Warningf("[xds] stateful session: a cookie's value %q names no address: %v", text, err)
+			logger.Warningf("stateful session: a cookie's value %q names no address: %v", text, err)
 			return ""
 		}
 	}

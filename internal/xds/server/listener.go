@@ -103,7 +103,7 @@ func (l *Listener) take(raw net.Conn) *conn {
 	fc := l.current.config.Match(there, here)
 	if fc == nil {
 		if logger.V(2) {
-			logger.Infof("[xds] listener %v: no filter chain is for a connection from %v to %v", l.Addr(), there, here)
+			logger.Infof("listener %v: no filter chain is for a connection from %v to %v", l.Addr(), there, here)
 		}
 		return nil
 	}
@@ -170,7 +170,7 @@ func (w *listenerWatcher) Changed(v *resource.Listener, err error) {
 // Ambient implements client.Watcher: what there is stays in use.
 func (w *listenerWatcher) Ambient(err error) {
 	if err != nil {
-		logger.Warningf("[xds] listener %v goes on with the Listener that it has: %v", w.Addr(), err)
+		logger.Warningf("listener %v goes on with the Listener that it has: %v", w.Addr(), err)
 	}
 }
 
@@ -229,8 +229,8 @@ func (l *Listener) switchLocked(mode connectivity.ServingMode, err error) {
 
 func logMode(addr net.Addr, mode connectivity.ServingMode, err error) {
 	if err != nil {
-		logger.Warningf("[xds] listener %v enters mode %v: %v", addr, mode, err)
+		logger.Warningf("listener %v enters mode %v: %v", addr, mode, err)
 		return
 	}
-	logger.Warningf("[xds] listener %v enters mode %v", addr, mode)
+	logger.Warningf("listener %v enters mode %v", addr, mode)
 }

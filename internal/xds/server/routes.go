@@ -68,7 +68,7 @@ func (w *routesWatcher) Changed(v *resource.RouteConfig, err error) {
 // Ambient implements client.Watcher: what there is stays in use.
 func (w *routesWatcher) Ambient(err error) {
 	if err != nil {
-		logger.Warningf("[xds] listener %v goes on with the RouteConfiguration %q that it has: %v", w.listener.Addr(), w.routes.name, err)
+		logger.Warningf("listener %v goes on with the RouteConfiguration %q that it has: %v", w.listener.Addr(), w.routes.name, err)
 	}
 }
 
@@ -81,9 +81,9 @@ func (l *Listener) reportLocked() {
 	err := l.current.faults()
 	switch {
 	case err != nil:
-		logger.Warningf("[xds] listener %v: RPCs will fail: %v", l.Addr(), err)
+		logger.Warningf("listener %v: RPCs will fail: %v", l.Addr(), err)
 	case l.broken:
-		logger.Warningf("[xds] listener %v: what made RPCs fail is gone", l.Addr())
+		logger.Warningf("listener %v: what made RPCs fail is gone", l.Addr())
 	}
 	l.broken = err != nil
 }

@@ -231,3 +231,10 @@ func everybody(action rbacconfigv3.RBAC_Action) *rbacv3.RBAC {
 		Principals:  []*rbacconfigv3.Principal{{Identifier: &rbacconfigv3.Principal_Any{Any: true}}},
 	}}}}
 }
+
+func hcmWithoutRouter() *hcmv3.HttpConnectionManager {
+	return &hcmv3.HttpConnectionManager{
+		RouteSpecifier: &hcmv3.HttpConnectionManager_RouteConfig{RouteConfig: takes("", "")},
+		HttpFilters:    []*hcmv3.HttpFilter{filter("rbac", &rbacv3.RBAC{})},
+	}
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package test
+
+import (
+	"net"
+	"testing"
+
+	statusv3 "github.com/envoyproxy/go-control-plane/envoy/service/status/v3"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/admin"
+	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/experimental/stats"
+	"google.golang.org/grpc/internal"
+	"google.golang.org/grpc/internal/xds/resource"
+	gstats "google.golang.org/grpc/stats"
+	"google.golang.org/grpc/xds"
+
+	"context"
+	"sync"
+)
+
+// TestA40Admin: package admin registers the service, which shows what the process's clients have.
+func TestA40Admin(t *testing.T) {
+	gs := grpc.NewServer()
+	cleanup, err := admin.Register(gs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cleanup()
+	lis, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go gs.Serve(lis) //nolint:errcheck // it ends with Stop
+	defer gs.Stop()
+	cc, err := grpc.NewClient("passthrough:///"+lis.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cc.Close()
+	st, err := statusv3.NewClientStatusDiscoveryServiceClient(cc).StreamClientStatus(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := st.Send(&statusv3.ClientStatusRequest{}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := st.Recv(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// recorder counts what is recorded, by metric and target.
+type recorder struct {
+	internal.MetricsRecorderSeal
+	mu     sync.Mutex
+	counts map[string]int64
+}
+
+func (r *recorder) RecordInt64Count(h *stats.Int64CountHandle, n int64, labels ...string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.counts[string(h.Name)+" "+labels[0]] += n
+}
+func (*recorder) RecordFloat64Count(*stats.Float64CountHandle, float64, ...string)       {}
+func (*recorder) RecordInt64Histo(*stats.Int64HistoHandle, int64, ...string)             {}
+func (*recorder) RecordFloat64Histo(*stats.Float64HistoHandle, float64, ...string)       {}
+func (*recorder) RecordInt64Gauge(*stats.Int64GaugeHandle, int64, ...string)             {}
+func (*recorder) RecordInt64UpDownCount(*stats.Int64UpDownCountHandle, int64, ...string) {}
+func (*recorder) RegisterAsyncReporter(stats.AsyncMetricReporter, ...stats.AsyncMetric) func() {
+	return func() {}
+}
+func (*recorder) TagRPC(ctx context.Context, _ *gstats.RPCTagInfo) context.Context   { return ctx }
+func (*recorder) HandleRPC(context.Context, gstats.RPCStats)                         {}
+func (*recorder) TagConn(ctx context.Context, _ *gstats.ConnTagInfo) context.Context { return ctx }
+func (*recorder) HandleConn(context.Context, gstats.ConnStats)                       {}
+
+// TestA78Server: a server's recorders get the metrics of the xDS client that servers share.
+func TestA78Server(t *testing.T) {
+	p := newPlane(t)
+	r := &recorder{counts: map[string]int64{}}
+	pool := serverPool(t, p, "")
+	s := serveXDS(t, pool, "127.0.0.1", grpc.StatsHandler(r))
+	p.set(s.listener(inline(takes("", ""))))
+	s.wantMode(connectivity.ServingModeServing)
+	r.mu.Lock()
+	if n := r.counts["grpc.xds_client.resource_updates_valid #server"]; n != 1 {
+		t.Errorf("%v", r.counts)
+	}
+	r.mu.Unlock()
+	list := pool.Clients()["#server"].Resources()
+	if len(list) != 1 || list[0].TypeURL != resource.ListenerURL || list[0].Name != s.name() {
+		t.Errorf("%+v", list)
+	}
+	_, err := xds.NewGRPCServer(xds.BootstrapContentsForTesting([]byte("{")))
+	if err == nil {
+		t.Error("a bootstrap that is not valid is accepted")
+	}
+	if _, err := xds.NewGRPCServer(xds.BootstrapContentsForTesting([]byte(bootstrapText(p)))); err == nil {
+		t.Error("a bootstrap without a template is accepted")
+	}
+}
