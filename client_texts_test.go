@@ -50,6 +50,7 @@ func TestTextOfReset(t *testing.T) {
 		_, _ = c.Write(make([]byte, 3))
 		_, _ = c.Write([]byte{4, 0, 0, 0, 0, 0}) // with the three before it, SETTINGS
 		<-begun
+		readUntilQuiet(c)
 		_ = c.(*net.TCPConn).SetLinger(0)
 		c.Close()
 	}()
@@ -61,6 +62,23 @@ func TestTextOfReset(t *testing.T) {
 	close(begun)
 	if got, want := status.Convert(st.RecvMsg(new(text))).Message(), "error reading from server: connection reset by peer"; got != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// readUntilQuiet reads frames until the client has acknowledged SETTINGS and begun a stream,
+// and so has nothing else to say: a reset would be its writer's to find.
+func readUntilQuiet(c net.Conn) {
+	const headers, settings, ack = 1, 4, 1
+	acked, begun := false, false
+	for h := make([]byte, 9); !acked || !begun; {
+		if _, err := io.ReadFull(c, h); err != nil {
+			return
+		}
+		acked = acked || h[3] == settings && h[4] == ack
+		begun = begun || h[3] == headers
+		if _, err := io.CopyN(io.Discard, c, int64(h[0])<<16|int64(h[1])<<8|int64(h[2])); err != nil {
+			return
+		}
 	}
 }
 

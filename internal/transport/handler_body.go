@@ -3,9 +3,13 @@
 package transport
 
 import (
+	"context"
 	"errors"
 	"io"
+	"sync/atomic"
+	"time"
 
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/internal/transport/grpcwire"
 	"google.golang.org/grpc/status"
 )
@@ -14,8 +18,10 @@ import (
 // called off, so a goroutine does it: begun by the first Recv, two messages ahead at
 // most, ended by the end of the request's body.
 type handlerBody struct {
-	stream *HandlerStream
-	asm    grpcwire.Assembler // the goroutine's
+	ctx    context.Context // the call's
+	in     io.ReadCloser
+	handed *atomic.Pointer[handedResponse] // the call's
+	asm    grpcwire.Assembler              // the goroutine's
 
 	begun    bool // by the one who receives
 	err      error
@@ -35,8 +41,8 @@ type handlerMessage struct {
 	err error
 }
 
-func (b *handlerBody) init(s *HandlerStream, cfg *ServerConfig) {
-	b.stream = s
+func (b *handlerBody) init(in io.ReadCloser, cfg *ServerConfig) {
+	b.in = in
 	b.asm.Init(cfg.BufferPool, cfg.MaxRecvMsgSize)
 }
 
@@ -49,8 +55,8 @@ func (b *handlerBody) recv() (grpcwire.Message, error) {
 	case m := <-b.messages:
 		b.err = m.err
 		return m.Message, m.err
-	case <-b.stream.ctx.Done():
-		b.err = status.FromContextError(b.stream.ctx.Err()).Err()
+	case <-b.ctx.Done():
+		b.err = status.FromContextError(b.ctx.Err()).Err()
 		return grpcwire.Message{}, b.err
 	}
 }
@@ -72,11 +78,11 @@ func (b *handlerBody) read() {
 		m, err := b.next()
 		select {
 		case b.messages <- handlerMessage{m, err}:
-			b.stream.handed.Load().wake()
-			if b.stream.ctx.Err() != nil {
+			b.handed.Load().wake()
+			if b.ctx.Err() != nil {
 				b.drop() // nobody may come for it
 			}
-		case <-b.stream.ctx.Done():
+		case <-b.ctx.Done():
 			if err == nil {
 				m.Data.Free()
 			}
@@ -91,7 +97,7 @@ func (b *handlerBody) read() {
 // next reads one message.
 func (b *handlerBody) next() (grpcwire.Message, error) {
 	for {
-		n, readErr := b.stream.r.Body.Read(b.asm.Space(maxRead, minReserve))
+		n, readErr := b.in.Read(b.asm.Space(maxRead, minReserve))
 		m, complete, err := b.asm.Filled(n)
 		switch {
 		case err != nil:
@@ -100,7 +106,7 @@ func (b *handlerBody) next() (grpcwire.Message, error) {
 			return m, nil // a read error comes again
 		case readErr == nil:
 		case !errors.Is(readErr, io.EOF):
-			return m, b.stream.handlerError(readErr)
+			return m, handlerError(b.ctx, readErr)
 		default:
 			if err := b.asm.End(); err != nil {
 				return m, status.Convert(err).Err()
@@ -112,7 +118,7 @@ func (b *handlerBody) next() (grpcwire.Message, error) {
 
 // release makes the goroutine end, after the call's context did.
 func (b *handlerBody) release() {
-	_ = b.stream.r.Body.Close() // a read that is under way returns
+	_ = b.in.Close() // a read that is under way returns
 	b.drop()
 }
 
@@ -125,4 +131,15 @@ func (b *handlerBody) drop() {
 		}
 	default:
 	}
+}
+
+// handlerError is the status for a request or response that net/http gave up.
+func handlerError(ctx context.Context, err error) error {
+	if cause := ctx.Err(); cause != nil {
+		return status.FromContextError(cause).Err()
+	}
+	if d, ok := ctx.Deadline(); ok && !time.Now().Before(d) {
+		return status.FromContextError(context.DeadlineExceeded).Err()
+	}
+	return status.Error(codes.Unavailable, err.Error())
 }

@@ -4,15 +4,12 @@ package transport
 
 import (
 	"net/http"
-	"strconv"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/internal/transport/grpcwire"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 )
-
-func quote(s string) string { return strconv.Quote(s) }
 
 // SetHeader is as that of ServerStream.
 func (s *HandlerStream) SetHeader(md metadata.MD) error { return s.setHeader(&s.mu, md) }
@@ -81,11 +78,11 @@ func (s *HandlerStream) write(p Payload) error {
 	}
 	prefix := grpcwire.Prefix(p.Compressed, uint32(p.Data.Len()))
 	if _, err := s.w.Write(prefix[:]); err != nil {
-		return s.handlerError(err)
+		return handlerError(&s.ctx, err)
 	}
 	for _, b := range p.Data {
 		if _, err := s.w.Write(b.ReadOnlyData()); err != nil {
-			return s.handlerError(err)
+			return handlerError(&s.ctx, err)
 		}
 	}
 	s.flush.Flush()
@@ -189,4 +186,16 @@ func addHTTP(h http.Header, prefix string, p pair) {
 		}
 		h.Add(prefix+p.key, v)
 	}
+}
+
+// send is Send for a call that was handed over. mu is held.
+func (s *HandlerStream) send(h *handedResponse, p Payload) error {
+	if err := s.ctx.Err(); err != nil {
+		p.Data.Free()
+		return status.FromContextError(err).Err()
+	}
+	if s.headers == headersUnsent {
+		s.setHeaders()
+	}
+	return h.add(p)
 }

@@ -11,13 +11,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/internal/ctxkey"
 	"google.golang.org/grpc/internal/transport/grpcwire"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
-	"google.golang.org/grpc/status"
 )
 
 // HandlerStream is one call that came in as a request to a server of package
@@ -62,7 +60,8 @@ func NewHandlerStream(w http.ResponseWriter, r *http.Request, cfg *ServerConfig)
 		s.ctx.Context, s.cancel = context.WithCancel(ctx)
 	}
 	s.ctx.stream = s
-	s.body.init(s, cfg)
+	s.body.init(r.Body, cfg)
+	s.body.ctx, s.body.handed = &s.ctx, &s.handed
 	context.AfterFunc(s.ctx.Context, s.interrupt)
 	return s
 }
@@ -231,14 +230,3 @@ func (c *handlerContext) Value(key any) any {
 
 // IncomingMD implements ctxkey.LazyMD.
 func (c *handlerContext) IncomingMD() map[string][]string { return c.stream.md.Copy() }
-
-// handlerError is the status for a request or response that net/http gave up.
-func (s *HandlerStream) handlerError(err error) error {
-	if cause := s.ctx.Err(); cause != nil {
-		return status.FromContextError(cause).Err()
-	}
-	if d, ok := s.ctx.Deadline(); ok && !time.Now().Before(d) {
-		return status.FromContextError(context.DeadlineExceeded).Err()
-	}
-	return status.Error(codes.Unavailable, err.Error())
-}

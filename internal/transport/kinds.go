@@ -104,3 +104,14 @@ func isFree(kind fieldKind) bool {
 	}
 	return false
 }
+
+// badValue reports whether v can't be the value of any field: NUL, CR and LF by RFC 9113
+// section 8.2.1, and the other control characters but the tab by RFC 9110 section 5.5.
+func badValue(v []byte) bool {
+	for _, b := range v {
+		if b < ' ' && b != '\t' || b == 0x7f {
+			return true
+		}
+	}
+	return false
+}

@@ -5,47 +5,13 @@ package transport
 import (
 	"context"
 	"net"
-	"net/http"
 
 	"google.golang.org/grpc/internal/clock"
 	"google.golang.org/grpc/internal/tlsconn"
 	"google.golang.org/grpc/internal/transport/h2"
 	"google.golang.org/grpc/internal/transport/h2/frame"
-	"google.golang.org/grpc/internal/warm"
 	"google.golang.org/grpc/peer"
-	"google.golang.org/grpc/status"
 )
-
-// ServerHandler is what runs the calls of a connection.
-type ServerHandler interface {
-	// Refuses returns what a call ends with that no handler is to see, and nil for one
-	// that HandleStream serves. The connection's reader calls it: it must not block.
-	Refuses(*ServerStream) *status.Status
-	// HandleStream serves one call to its end, on a goroutine of its own. It
-	// has to end the stream with Finish or Reply, unless it was handed over.
-	HandleStream(*ServerStream)
-	// ConnClosed says that the connection is gone. Its streams are told after
-	// that. It must not block.
-	ConnClosed(c *Server, err error)
-}
-
-// Server is one connection that was accepted. It is safe for concurrent use.
-type Server struct {
-	conn    *h2.Conn
-	cfg     *ServerConfig
-	handler ServerHandler
-	ctx     context.Context // of the connection: what stats handlers put there
-	peer    peer.Peer
-	age     *ageTimers
-
-	// Owned by the reader.
-	held     *ServerStream // opened in this batch, not started yet: the last of a ring
-	lastPing int64         // with strikes, a pingCount
-	strikes  int32
-
-	// Place is the handler's own: where it keeps the connection.
-	Place int32
-}
 
 // NewServer serves calls on nc, whose handshake is done and brought p. The
 // values of ctx are those of every call's context; its end means nothing.
@@ -90,20 +56,6 @@ func (s *Server) Drain(debug string) { s.conn.Drain(frame.NoError, debug) }
 
 // Streams is how many calls are open.
 func (s *Server) Streams() int { return s.conn.Streams() }
-
-// watchedServer stands between a connection that is watched and its owner, so that
-// connections that are not watched are no larger for it.
-type watchedServer struct {
-	ServerHandler
-	traffic
-}
-
-func (s *Server) traffic() *traffic {
-	if w, ok := s.handler.(*watchedServer); ok {
-		return &w.traffic
-	}
-	return nil
-}
 
 // sharingServer marks the connections of a port that serves more than gRPC: see package
 // experimental/oneport. A request for others is to come again, on another connection.
@@ -197,49 +149,16 @@ func (h *serverHandler) Closed(err error) {
 	h.handler.ConnClosed((*Server)(h), err)
 }
 
-// start runs the handler, once. A request that has none is answered by the reader:
-// a goroutine for each would be what a flood of them wants.
-func (s *ServerStream) start() {
-	if s.started {
-		return
+func newServerStream(c *Server, req *request, end bool) *ServerStream {
+	s := &ServerStream{server: c, req: req, ended: end}
+	s.h2.Init((*serverReceiver)(s), serverStreamSize)
+	s.body.init(c.cfg.BufferPool, c.cfg.MaxRecvMsgSize)
+	s.body.length = req.length
+	s.callContext.stream = s
+	s.handler.Context = &s.callContext
+	c.traffic().streamBegan()
+	if req.hasTimeout && req.refusal == nil {
+		s.callContext.setDeadline(req.timeout)
 	}
-	s.started = true
-	r := s.req.refusal
-	if r == nil && s.callContext.lateAtOnce() {
-		r = expiredRefusal
-	}
-	if r == nil {
-		if st := s.server.handler.Refuses(s); st != nil {
-			r = refused(http.StatusOK, st)
-		}
-	}
-	if r == nil {
-		warm.Go(s)
-		return
-	}
-	s.refuse(r)
-	s.h2.Done()
-}
-
-// Run implements warm.Task: it serves the call.
-func (s *ServerStream) Run() {
-	defer s.handled()
-	switch {
-	case s.callContext.ended() && !s.fed: // reset before it was started
-		s.release(false)
-	case s.callContext.lateAtOnce():
-		if f, ok := s.refusalFrames(expiredRefusal); ok {
-			_ = s.send(f) // nobody to tell
-		}
-		s.release(true)
-	default:
-		s.server.handler.HandleStream(s)
-	}
-}
-
-// handled follows the handler.
-func (s *ServerStream) handled() {
-	if s.owner == nil { // else Done follows
-		s.h2.Done()
-	}
+	return s
 }

@@ -4,36 +4,10 @@ package transport
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"google.golang.org/grpc/internal/ctxkey"
-)
-
-// callContext is the context of a server's call. It is a part of the stream, so
-// that it costs no allocation, and does only what is asked of it: the channel
-// of Done and the timer of the deadline come into being when somebody wants to
-// wait. A call whose handler waits for something else, and asks for nothing of the
-// stream, is so not reset at its deadline but when it next does, or ends: a timer
-// for each call would cost every one of them two allocations.
-type callContext struct {
-	stream *ServerStream
-
-	ctxMu    sync.Mutex
-	tree     context.Context // what those who wait hang on, see waitable; nil while nobody does
-	fell     func()          // ends tree, once it is over; nil if it began so
-	timer    *time.Timer
-	deadline time.Time // zero: the client set none
-	over     contextEnd
-}
-
-// contextEnd is how a context ended, if it did. The error itself would take more room.
-type contextEnd uint8
-
-const (
-	running contextEnd = iota
-	cancelled
-	expired
+	"google.golang.org/grpc/internal/transport/h2/frame"
 )
 
 func (e contextEnd) err() error {
@@ -217,4 +191,26 @@ func (c *callContext) cancel(end contextEnd) bool {
 // setDeadline is called before anyone else has the context.
 func (c *callContext) setDeadline(timeout time.Duration) {
 	c.deadline = time.Now().Add(timeout)
+}
+
+// contextEnded is called by the context, once, when it ends.
+func (s *ServerStream) contextEnded() {
+	s.mu.Lock()
+	s.wake.signal(wakeEnd, 0)
+	s.mu.Unlock()
+}
+
+// expired is called when the deadline passes before the call is finished. No status that
+// the handler comes up with afterwards may reach the client, for which the call has failed
+// for a reason that only the two ends' clocks tell apart from it.
+func (s *ServerStream) expired() {
+	s.mu.Lock()
+	finished := s.finished
+	if !finished {
+		s.close()
+	}
+	s.mu.Unlock()
+	if !finished {
+		s.h2.Reset(frame.Cancel)
+	}
 }

@@ -5,11 +5,8 @@ package transport
 import (
 	"context"
 	"io"
-	"unsafe"
 
 	"google.golang.org/grpc/codes"
-	handlercontext "google.golang.org/grpc/internal/context"
-	"google.golang.org/grpc/internal/handover"
 	"google.golang.org/grpc/internal/transport/grpcwire"
 	"google.golang.org/grpc/internal/transport/h2"
 	"google.golang.org/grpc/internal/transport/h2/frame"
@@ -17,60 +14,6 @@ import (
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 )
-
-// ServerStream is one call as the server sees it, and the call's context.
-//
-// Recv may be called by one goroutine at a time, Send by one, and both at once;
-// the methods about headers and trailers by any, at any time: the headers always go
-// first, and nothing follows the end. It is never reused, because applications
-// keep contexts.
-type ServerStream struct {
-	h2     h2.Stream
-	server *Server
-	req    *request
-
-	// Owned by the connection's reader.
-	held *ServerStream // the next one in Server.held
-
-	owner handover.Owner // set before the handler returns; nil: the handler sees to all
-
-	callContext
-	handler handlercontext.Handler // callContext as handlers see it
-
-	body                    // its mu guards what follows
-	fed      bool           // something of it has come
-	ended    bool           // the client has said all
-	stranded bool           // the connection is gone
-	started  bool           // by the connection's reader, which alone looks; here it takes no room
-	bodyErr  *status.Status // what was wrong with what it said
-	reply
-	headersOut chan struct{} // closed when headersGoing is over; nil while nobody waits
-	out        outcome
-}
-
-// serverStreamSize is the memory, in bytes, of a call that its handler has not begun to
-// serve, with a place in the table of streams and one among the running handlers.
-const serverStreamSize = int(unsafe.Sizeof(ServerStream{})) + 64
-
-// outcome is how a call ends, encoded before the connection's lock is taken.
-type outcome struct {
-	refusal *refusal // nil: a handler has served it
-	status  *grpcwire.StatusFields
-}
-
-func newServerStream(c *Server, req *request, end bool) *ServerStream {
-	s := &ServerStream{server: c, req: req, ended: end}
-	s.h2.Init((*serverReceiver)(s), serverStreamSize)
-	s.body.init(c.cfg.BufferPool, c.cfg.MaxRecvMsgSize)
-	s.body.length = req.length
-	s.callContext.stream = s
-	s.handler.Context = &s.callContext
-	c.traffic().streamBegan()
-	if req.hasTimeout && req.refusal == nil {
-		s.callContext.setDeadline(req.timeout)
-	}
-	return s
-}
 
 // Method is the full method name, "/package.Service/Method".
 func (s *ServerStream) Method() string { return s.req.method }
@@ -147,28 +90,6 @@ func (s *ServerStream) await() {
 	<-ch
 	s.mu.Lock()
 	s.wake.disarm()
-}
-
-// contextEnded is called by the context, once, when it ends.
-func (s *ServerStream) contextEnded() {
-	s.mu.Lock()
-	s.wake.signal(wakeEnd, 0)
-	s.mu.Unlock()
-}
-
-// expired is called when the deadline passes before the call is finished. No status that
-// the handler comes up with afterwards may reach the client, for which the call has failed
-// for a reason that only the two ends' clocks tell apart from it.
-func (s *ServerStream) expired() {
-	s.mu.Lock()
-	finished := s.finished
-	if !finished {
-		s.close()
-	}
-	s.mu.Unlock()
-	if !finished {
-		s.h2.Reset(frame.Cancel)
-	}
 }
 
 // heedDeadline has the call expire if its deadline has passed: unseen so far, or seen by a

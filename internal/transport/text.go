@@ -11,3 +11,5 @@ import (
 func unsafeString(p []byte) string { return unsafe.String(unsafe.SliceData(p), len(p)) }
 
 func itoa(n int) string { return strconv.Itoa(n) }
+
+func quote(s string) string { return strconv.Quote(s) }

@@ -7,9 +7,16 @@ import (
 	"testing"
 )
 
-// ordered are the packages whose files refer to each other in one direction only: their
-// doc.go has the order, and nothing is to go upward again.
+// ordered are the packages whose files refer to each other in one direction only. Nothing is
+// to go upward again.
 var ordered = []string{
+	"google.golang.org/grpc",
+	"google.golang.org/grpc/internal/channel",
+	"google.golang.org/grpc/internal/hedge",
+	"google.golang.org/grpc/internal/retry",
+	"google.golang.org/grpc/internal/rpcconfig",
+	"google.golang.org/grpc/internal/telemetry",
+	"google.golang.org/grpc/internal/transport",
 	"google.golang.org/grpc/internal/transport/h2",
 	"google.golang.org/grpc/internal/transport/h2/flow",
 	"google.golang.org/grpc/internal/alarm",

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transport
+
+import (
+	"sync"
+
+	"google.golang.org/grpc/internal/handover"
+	"google.golang.org/grpc/status"
+)
+
+// handedResponse is what waits for that goroutine.
+type handedResponse struct {
+	owner handover.Owner
+	work  chan struct{} // there is something to do; holds one
+
+	mu      sync.Mutex // the innermost
+	waiting []Payload
+	size    int            // bytes of these, and of the one that is being written
+	room    handover.Waker // who waits for room; nil: nobody
+	input   handover.Waker // who waits for input, or for the end; nil: nobody
+	end     *status.Status
+	ending  bool // end is known
+}
+
+// handedBuffer is how many bytes may wait before ArmRoom says that there is no room.
+const handedBuffer = 128 << 10
+
+// next takes what is to be written next.
+func (h *handedResponse) next() (Payload, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.waiting) == 0 {
+		h.waiting = nil
+		return Payload{}, false
+	}
+	p := h.waiting[0]
+	h.waiting[0] = Payload{}
+	h.waiting = h.waiting[1:]
+	return p, true
+}
+
+// wrote follows the writing of n bytes.
+func (h *handedResponse) wrote(n int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.size -= n
+	if h.size < handedBuffer && h.room != nil {
+		h.room.Wake()
+		h.room = nil
+	}
+}
+
+// last returns the status that the call ends with, once everything before it is written.
+func (h *handedResponse) last() (*status.Status, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.end, h.ending && len(h.waiting) == 0
+}
+
+// add has p written.
+func (h *handedResponse) add(p Payload) error {
+	h.mu.Lock()
+	if h.ending {
+		h.mu.Unlock()
+		p.Data.Free()
+		return errFinished
+	}
+	h.waiting = append(h.waiting, p)
+	h.size += p.Data.Len()
+	h.mu.Unlock()
+	h.signal()
+	return nil
+}
+
+// finish has the call end with st, once.
+func (h *handedResponse) finish(st *status.Status) error {
+	h.mu.Lock()
+	if h.ending {
+		h.mu.Unlock()
+		return errFinished
+	}
+	h.end, h.ending = st, true
+	h.mu.Unlock()
+	h.signal()
+	return nil
+}
+
+func (h *handedResponse) signal() {
+	select {
+	case h.work <- struct{}{}:
+	default:
+	}
+}
+
+// wake wakes who waits for anything: there is input, or the call's context has ended. nil is
+// a call that was not handed over.
+func (h *handedResponse) wake() {
+	if h == nil {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, w := range []*handover.Waker{&h.input, &h.room} {
+		if *w != nil {
+			(*w).Wake()
+			*w = nil
+		}
+	}
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transport
+
+import (
+	"context"
+	"sync"
+	"time"
+	"unsafe"
+
+	handlercontext "google.golang.org/grpc/internal/context"
+	"google.golang.org/grpc/internal/handover"
+	"google.golang.org/grpc/internal/transport/grpcwire"
+	"google.golang.org/grpc/internal/transport/h2"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+)
+
+// The types of a server that name each other. What each does is in the file of its name and in
+// those that begin with that.
+
+// ServerHandler is what runs the calls of a connection.
+type ServerHandler interface {
+	// Refuses returns what a call ends with that no handler is to see, and nil for one
+	// that HandleStream serves. The connection's reader calls it: it must not block.
+	Refuses(*ServerStream) *status.Status
+	// HandleStream serves one call to its end, on a goroutine of its own. It
+	// has to end the stream with Finish or Reply, unless it was handed over.
+	HandleStream(*ServerStream)
+	// ConnClosed says that the connection is gone. Its streams are told after
+	// that. It must not block.
+	ConnClosed(c *Server, err error)
+}
+
+// Server is one connection that was accepted. It is safe for concurrent use.
+type Server struct {
+	conn    *h2.Conn
+	cfg     *ServerConfig
+	handler ServerHandler
+	ctx     context.Context // of the connection: what stats handlers put there
+	peer    peer.Peer
+	age     *ageTimers
+
+	// Owned by the reader.
+	held     *ServerStream // opened in this batch, not started yet: the last of a ring
+	lastPing int64         // with strikes, a pingCount
+	strikes  int32
+
+	// Place is the handler's own: where it keeps the connection.
+	Place int32
+}
+
+// watchedServer stands between a connection that is watched and its owner, so that
+// connections that are not watched are no larger for it.
+type watchedServer struct {
+	ServerHandler
+	traffic
+}
+
+func (s *Server) traffic() *traffic {
+	if w, ok := s.handler.(*watchedServer); ok {
+		return &w.traffic
+	}
+	return nil
+}
+
+// ServerStream is one call as the server sees it, and the call's context.
+//
+// Recv may be called by one goroutine at a time, Send by one, and both at once;
+// the methods about headers and trailers by any, at any time: the headers always go
+// first, and nothing follows the end. It is never reused, because applications
+// keep contexts.
+type ServerStream struct {
+	h2     h2.Stream
+	server *Server
+	req    *request
+
+	// Owned by the connection's reader.
+	held *ServerStream // the next one in Server.held
+
+	owner handover.Owner // set before the handler returns; nil: the handler sees to all
+
+	callContext
+	handler handlercontext.Handler // callContext as handlers see it
+
+	body                    // its mu guards what follows
+	fed      bool           // something of it has come
+	ended    bool           // the client has said all
+	stranded bool           // the connection is gone
+	started  bool           // by the connection's reader, which alone looks; here it takes no room
+	bodyErr  *status.Status // what was wrong with what it said
+	reply
+	headersOut chan struct{} // closed when headersGoing is over; nil while nobody waits
+	out        outcome
+}
+
+// serverStreamSize is the memory, in bytes, of a call that its handler has not begun to
+// serve, with a place in the table of streams and one among the running handlers.
+const serverStreamSize = int(unsafe.Sizeof(ServerStream{})) + 64
+
+// outcome is how a call ends, encoded before the connection's lock is taken.
+type outcome struct {
+	refusal *refusal // nil: a handler has served it
+	status  *grpcwire.StatusFields
+}
+
+// callContext is the context of a server's call. It is a part of the stream, so
+// that it costs no allocation, and does only what is asked of it: the channel
+// of Done and the timer of the deadline come into being when somebody wants to
+// wait. A call whose handler waits for something else, and asks for nothing of the
+// stream, is so not reset at its deadline but when it next does, or ends: a timer
+// for each call would cost every one of them two allocations.
+type callContext struct {
+	stream *ServerStream
+
+	ctxMu    sync.Mutex
+	tree     context.Context // what those who wait hang on, see waitable; nil while nobody does
+	fell     func()          // ends tree, once it is over; nil if it began so
+	timer    *time.Timer
+	deadline time.Time // zero: the client set none
+	over     contextEnd
+}
+
+// contextEnd is how a context ended, if it did. The error itself would take more room.
+type contextEnd uint8
+
+const (
+	running contextEnd = iota
+	cancelled
+	expired
+)

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transport
+
+import (
+	"net/http"
+
+	"google.golang.org/grpc/internal/warm"
+)
+
+// start runs the handler, once. A request that has none is answered by the reader:
+// a goroutine for each would be what a flood of them wants.
+func (s *ServerStream) start() {
+	if s.started {
+		return
+	}
+	s.started = true
+	r := s.req.refusal
+	if r == nil && s.callContext.lateAtOnce() {
+		r = expiredRefusal
+	}
+	if r == nil {
+		if st := s.server.handler.Refuses(s); st != nil {
+			r = refused(http.StatusOK, st)
+		}
+	}
+	if r == nil {
+		warm.Go(s)
+		return
+	}
+	s.refuse(r)
+	s.h2.Done()
+}
+
+// Run implements warm.Task: it serves the call.
+func (s *ServerStream) Run() {
+	defer s.handled()
+	switch {
+	case s.callContext.ended() && !s.fed: // reset before it was started
+		s.release(false)
+	case s.callContext.lateAtOnce():
+		if f, ok := s.refusalFrames(expiredRefusal); ok {
+			_ = s.send(f) // nobody to tell
+		}
+		s.release(true)
+	default:
+		s.server.handler.HandleStream(s)
+	}
+}
+
+// handled follows the handler.
+func (s *ServerStream) handled() {
+	if s.owner == nil { // else Done follows
+		s.h2.Done()
+	}
+}
