@@ -13,6 +13,7 @@ import (
 
 	"google.golang.org/grpc/attack/internal/attacker"
 	"google.golang.org/grpc/attack/internal/cloud"
+	"google.golang.org/grpc/attack/internal/cpu"
 	"google.golang.org/grpc/attack/internal/kinds"
 	"google.golang.org/grpc/attack/internal/orders"
 	"google.golang.org/grpc/attack/internal/process"
@@ -21,6 +22,9 @@ import (
 const (
 	// rate is how many legitimate calls a second there are beside an attack.
 	rate = 50
+	// patience is how long each of them may take before it counts as lost, on a machine that does
+	// nothing else: elsewhere it is as many times longer as all takes longer there.
+	patience = 5 * time.Second
 	// atLeast is how long an attack is watched, also when it is done at once.
 	atLeast = time.Second
 	// afterwards is how long the legitimate calls are watched when it is over.
@@ -206,7 +210,11 @@ func (s *scene) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.call = orders.Call{Addr: served.Addr, Security: s.kind.Serve.Security, Handshaker: s.kind.Serve.Handshaker, Rate: rate}
+	slowness := cpu.Slowness()
+	s.call = orders.Call{
+		Addr: served.Addr, Security: s.kind.Serve.Security, Handshaker: s.kind.Serve.Handshaker,
+		Rate: rate, Patience: time.Duration(slowness * float64(patience)),
+	}
 	if _, err := process.Ask[any](s.caller, orders.OpCall, s.call); err != nil {
 		return err
 	}
@@ -219,6 +227,7 @@ func (s *scene) prepare(ctx context.Context) error {
 	ctx, s.end = context.WithTimeout(ctx, s.kind.Time)
 	if !s.kind.OnClient() {
 		s.a = attacker.Against(ctx, s.call)
+		s.a.Slowness = slowness
 		return nil
 	}
 	lis, err := net.Listen("tcp", "127.0.0.1:0")
@@ -226,6 +235,7 @@ func (s *scene) prepare(ctx context.Context) error {
 		return err
 	}
 	s.a = attacker.Awaiting(ctx, lis, *s.kind.Work)
+	s.a.Slowness = slowness
 	work := *s.kind.Work
 	work.Addr = lis.Addr().String()
 	_, err = process.Ask[any](s.victim, orders.OpWork, work)

@@ -22,6 +22,7 @@ func TestJudge(t *testing.T) {
 		{"both lost calls", outcome{RSS: 20 * m, Alive: true, Lost: 2}, outcome{RSS: 20 * m, Alive: true, Lost: 1}, ""},
 		{"dead", outcome{RSS: 20 * m, Error: "panic"}, well, "it did not survive: panic"},
 		{"both dead", outcome{RSS: 20 * m}, outcome{RSS: 20 * m}, ""},
+		{"the other is dead", outcome{RSS: 90 * m, Alive: true}, outcome{RSS: 20 * m}, ""},
 		{"holds what it may", outcome{RSS: 20 * m, Alive: true, Heap: 8 * m, Sent: m}, well, ""},
 		{"holds too much", outcome{RSS: 20 * m, Alive: true, Heap: 9 * m, Sent: m}, well, "9 MB held, 8 MB are allowed"},
 		{"many streams", outcome{RSS: 20 * m, Alive: true, Heap: 9 * m, Sent: m, Streams: 2000}, well, ""},

@@ -24,6 +24,9 @@ const (
 
 // Attacker carries out one attack. Its methods may be called by any number of goroutines.
 type Attacker struct {
+	// Slowness is how many times longer than else things take, as the machine does much else.
+	Slowness float64
+
 	ctx      context.Context // ends when the attack has to
 	addr     string          // of the server that is attacked
 	security security

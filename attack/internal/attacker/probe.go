@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc/attack/internal/wire"
 )
 
-// probeTime is how long a probe waits for its answer.
+// probeTime is how long a probe waits for its answer, on a machine that does nothing else.
 const probeTime = time.Second
 
 // Probe asks on a connection that attacks for what it has a right to all the same: that
@@ -85,7 +85,7 @@ func (p *Probe) wait(what string, answer <-chan struct{}) error {
 	select {
 	case <-answer:
 	case <-p.c.a.ctx.Done():
-	case <-time.After(probeTime):
+	case <-time.After(time.Duration(p.c.a.Slowness * float64(probeTime))):
 		p.c.a.Probed(time.Since(began), errors.New("no answer to a "+what+" on the connection that attacks"))
 	}
 	return nil

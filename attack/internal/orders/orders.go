@@ -70,6 +70,7 @@ type Call struct {
 	Security   Security
 	Handshaker string
 	Rate       int
+	Patience   time.Duration // a call that takes longer is lost
 }
 
 // Work is what a client does with a server that attacks it.

@@ -14,12 +14,11 @@ import (
 	"google.golang.org/grpc/attack/internal/orders"
 )
 
-// patience is how long a legitimate call may take before it counts as lost.
-const patience = 5 * time.Second
-
 // caller makes calls at a steady rate, whether those before were answered or not, and
 // remembers how long each took.
 type caller struct {
+	patience time.Duration
+
 	mu    sync.Mutex
 	round int // calls that began before the last reset are of an earlier one
 	took  []time.Duration
@@ -28,10 +27,11 @@ type caller struct {
 	first string // error
 }
 
-// start calls over cc, rate times a second, until the process ends. It returns when the
-// first ten calls in a row went well.
-func (c *caller) start(cc *grpc.ClientConn, rate int) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+// start calls over cc, as o says, until the process ends. It returns when the first ten
+// calls in a row went well.
+func (c *caller) start(cc *grpc.ClientConn, o orders.Call) error {
+	c.patience = o.Patience
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second+o.Patience)
 	defer cancel()
 	for range 10 {
 		if err := cc.Invoke(ctx, orders.Echo, &message{Value: payload()}, &message{}, grpc.WaitForReady(true)); err != nil {
@@ -39,7 +39,7 @@ func (c *caller) start(cc *grpc.ClientConn, rate int) error {
 		}
 	}
 	go func() {
-		for range time.Tick(time.Second / time.Duration(rate)) {
+		for range time.Tick(time.Second / time.Duration(o.Rate)) {
 			go c.call(cc)
 		}
 	}()
@@ -50,7 +50,7 @@ func (c *caller) call(cc *grpc.ClientConn) {
 	c.mu.Lock()
 	round := c.round
 	c.mu.Unlock()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), c.patience)
 	defer cancel()
 	began := time.Now()
 	in, out := payload(), &message{}

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"google.golang.org/grpc/attack/internal/cpu"
 	"google.golang.org/grpc/attack/internal/orders"
 )
 
@@ -24,7 +25,7 @@ func watch() {
 // sample measures what the process holds. It collects twice: what pools keep needs more
 // than one collection to let go.
 func sample() orders.Sample {
-	s := orders.Sample{CPU: cpu(), Goroutines: runtime.NumGoroutine(), MaxGo: int(maxGo.Load())}
+	s := orders.Sample{CPU: cpu.Used(), Goroutines: runtime.NumGoroutine(), MaxGo: int(maxGo.Load())}
 	s.MaxGo = max(s.MaxGo, s.Goroutines)
 	for range 3 {
 		runtime.GC()

@@ -152,7 +152,7 @@ func (v *victim) call(o orders.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return nil, v.caller.start(cc, o.Rate)
+	return nil, v.caller.start(cc, o)
 }
 
 // fresh makes one call on a channel of its own.
@@ -162,7 +162,7 @@ func fresh(o orders.Call) (any, error) {
 		return nil, err
 	}
 	defer cc.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second+patience)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second+o.Patience)
 	defer cancel()
 	return nil, cc.Invoke(ctx, orders.Echo, &message{}, &message{}, grpc.WaitForReady(true))
 }

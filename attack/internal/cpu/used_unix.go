@@ -2,15 +2,15 @@
 
 //go:build unix
 
-package victim
+package cpu
 
 import (
 	"syscall"
 	"time"
 )
 
-// cpu is the time the process ran, in its own code and in the kernel's.
-func cpu() time.Duration {
+// Used is the time the process ran, in its own code and in the kernel's.
+func Used() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
 		return 0
