@@ -3,7 +3,10 @@
 // Package cpu says how much processor time there was, and how much of it one gets.
 package cpu
 
-import "time"
+import (
+	"runtime"
+	"time"
+)
 
 // Slowness is how many times longer a computation takes now than if the machine did nothing
 // else: 1 at least. Nothing else of the process may run meanwhile.
@@ -24,11 +27,10 @@ func Slowness() float64 {
 	}
 }
 
-// sink keeps what burn does.
-var sink uint64
-
 func burn() {
+	n := uint64(0)
 	for i := range uint64(100_000) {
-		sink += i * i
+		n += i * i
 	}
+	runtime.KeepAlive(n)
 }
