@@ -7,8 +7,6 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/connectivity"
-	"google.golang.org/grpc/internal/envconfig"
-	"google.golang.org/grpc/internal/xds/bootstrap"
 	"google.golang.org/grpc/internal/xds/xdsclient"
 )
 
@@ -50,7 +48,7 @@ type ServingModeChangeArgs struct {
 // Experimental: this API may change in a later release.
 func BootstrapContentsForTesting(bootstrapContents []byte) grpc.ServerOption {
 	return &serverOption{set: func(s *source) {
-		b, err := bootstrap.Parse(bootstrapContents, bootstrap.Options{CallCreds: envconfig.XDSCallCreds})
+		b, err := xdsclient.ParseBootstrap(bootstrapContents)
 		if err != nil {
 			s.err = err
 			return

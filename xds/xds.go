@@ -40,11 +40,9 @@ import (
 	_ "google.golang.org/grpc/balancer/weightedroundrobin"          // registers weighted_round_robin
 	_ "google.golang.org/grpc/balancer/weightedtarget"              // registers weighted_target_experimental
 	_ "google.golang.org/grpc/credentials/tls/certprovider/pemfile" // registers file_watcher
-	"google.golang.org/grpc/internal/envconfig"
 	_ "google.golang.org/grpc/internal/xds/balancer/cds"            // registers cds_experimental
 	_ "google.golang.org/grpc/internal/xds/balancer/clustermanager" // registers xds_cluster_manager_experimental
 	_ "google.golang.org/grpc/internal/xds/balancer/wrrlocality"    // registers xds_wrr_locality_experimental
-	"google.golang.org/grpc/internal/xds/bootstrap"
 	xdsresolver "google.golang.org/grpc/internal/xds/resolver"
 	"google.golang.org/grpc/internal/xds/xdsclient"
 	"google.golang.org/grpc/resolver"
@@ -57,7 +55,7 @@ func init() { resolver.Register(xdsresolver.Builder{}) }
 // grpc.WithResolvers. It shares nothing with other channels but those that are made with it. It
 // fails if the configuration is not valid.
 func NewXDSResolverWithConfigForTesting(bootstrapConfig []byte) (resolver.Builder, error) {
-	b, err := bootstrap.Parse(bootstrapConfig, bootstrap.Options{CallCreds: envconfig.XDSCallCreds})
+	b, err := xdsclient.ParseBootstrap(bootstrapConfig)
 	if err != nil {
 		return nil, fmt.Errorf("xds: %w", err)
 	}

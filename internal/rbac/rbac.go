@@ -51,12 +51,18 @@ type Engine struct {
 
 // Authorize decides, and tells the loggers.
 func (e *Engine) Authorize(r *Request) bool {
-	rule := e.find(r)
-	allowed := (rule != nil) == (e.Action == Allow)
+	_, allowed := e.Decide(r)
+	return allowed
+}
+
+// Decide is Authorize that also returns the rule that matched, nil if none did.
+func (e *Engine) Decide(r *Request) (rule *Rule, allowed bool) {
+	rule = e.find(r)
+	allowed = (rule != nil) == (e.Action == Allow)
 	if e.Audit.wants(allowed) {
 		e.Audit.log(r, rule, allowed)
 	}
-	return allowed
+	return rule, allowed
 }
 
 func (e *Engine) find(r *Request) *Rule {

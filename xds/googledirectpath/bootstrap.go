@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"sync"
 
-	"google.golang.org/grpc/internal/envconfig"
 	"google.golang.org/grpc/internal/xds/bootstrap"
 	"google.golang.org/grpc/internal/xds/xdsclient"
 	"google.golang.org/grpc/resolver"
@@ -23,8 +22,9 @@ const (
 
 // platform is the machine, and the configuration for it.
 type platform struct {
-	here      func() bool
+	here      func() bool // whether targets are resolved by xDS
 	metadata  *metadata
+	uri       string // of the control plane, in place of Google's; "" for that
 	resolvers func(scheme string) resolver.Builder
 	pool      func() *xdsclient.Pool
 
@@ -39,11 +39,7 @@ type (
 )
 
 // bootstrapFor returns the configuration for a machine, as a bootstrap file has it.
-func bootstrapFor(m machine, id uint64, universe string) ([]byte, error) {
-	uri := "dns:///directpath-pa." + universe
-	if envconfig.XDSC2PURI != "" {
-		uri = envconfig.XDSC2PURI
-	}
+func bootstrapFor(m machine, id uint64, uri string) ([]byte, error) {
 	servers := list{object{
 		"server_uri":      uri,
 		"channel_creds":   list{object{"type": "google_default"}},
@@ -63,11 +59,15 @@ func bootstrapFor(m machine, id uint64, universe string) ([]byte, error) {
 
 // configure makes the configuration the one of the process.
 func (p *platform) configure(m machine) (*bootstrap.Config, error) {
-	text, err := bootstrapFor(m, rand.Uint64N(1<<63), currentUniverse())
+	uri := p.uri
+	if uri == "" {
+		uri = "dns:///directpath-pa." + currentUniverse()
+	}
+	text, err := bootstrapFor(m, rand.Uint64N(1<<63), uri)
 	if err != nil {
 		return nil, err
 	}
-	config, err := bootstrap.Parse(text, bootstrap.Options{CallCreds: envconfig.XDSCallCreds})
+	config, err := xdsclient.ParseBootstrap(text)
 	if err != nil {
 		return nil, err
 	}

@@ -32,8 +32,15 @@ const (
 	schemeExperimental = "google-c2p-experimental"
 )
 
+// ownBootstrap is whether the program has a bootstrap configuration of its own.
+var ownBootstrap = envconfig.XDSBootstrapFile != "" || envconfig.XDSBootstrapConfig != ""
+
 func init() {
-	p := &platform{here: googlecloud.Here, metadata: newMetadata(), resolvers: resolver.Get, pool: xdsclient.Default}
+	p := &platform{
+		here:     func() bool { return googlecloud.Here() && !ownBootstrap },
+		metadata: newMetadata(envconfig.GCEMetadataHost), uri: envconfig.XDSC2PURI,
+		resolvers: resolver.Get, pool: xdsclient.Default,
+	}
 	resolver.Register(&builder{scheme: scheme, platform: p})
 	resolver.Register(&builder{scheme: schemeExperimental, platform: p})
 }
@@ -86,16 +93,11 @@ func (b *builder) Build(t resolver.Target, cc resolver.ClientConn, opts resolver
 	if t.URL.Host != "" {
 		return nil, errors.New("google-c2p URI scheme does not support authorities")
 	}
-	if !b.platform.direct() {
+	if !b.platform.here() {
 		return b.platform.build("dns", resolver.Target{URL: url.URL{Scheme: "dns", Path: "/" + t.Endpoint()}}, cc, opts)
 	}
 	to := resolver.Target{URL: url.URL{Scheme: "xds", Host: authority, Path: "/" + t.Endpoint()}}
 	return b.platform.handOver(to, cc, opts)
-}
-
-// direct reports whether targets are resolved by xDS.
-func (p *platform) direct() bool {
-	return p.here() && envconfig.XDSBootstrapFile == "" && envconfig.XDSBootstrapConfig == ""
 }
 
 // build makes a resolver of another scheme.

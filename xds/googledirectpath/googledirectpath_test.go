@@ -82,9 +82,7 @@ func metadataServer(t *testing.T, release <-chan struct{}, answers map[string]st
 		_, _ = w.Write([]byte(body))
 	}))
 	t.Cleanup(s.Close)
-	m := newMetadata()
-	m.host = func() string { return strings.TrimPrefix(s.URL, "http://") }
-	return m
+	return newMetadata(func() string { return strings.TrimPrefix(s.URL, "http://") })
 }
 
 func now() <-chan struct{} {
@@ -194,18 +192,17 @@ func TestHandOverFails(t *testing.T) {
 
 func TestBootstrap(t *testing.T) {
 	for _, tt := range []struct {
-		m        machine
-		universe string
-		want     string
+		m         machine
+		uri, want string
 	}{
-		{machine{zone: "z", ipv6: true}, "googleapis.com", `{"id":"C2P-7","locality":{"zone":"z"},"metadata":{"TRAFFICDIRECTOR_DIRECTPATH_C2P_IPV6_CAPABLE":true}}`},
-		{machine{}, "example.org", `{"id":"C2P-7","locality":{"zone":""}}`},
+		{machine{zone: "z", ipv6: true}, "dns:///a", `{"id":"C2P-7","locality":{"zone":"z"},"metadata":{"TRAFFICDIRECTOR_DIRECTPATH_C2P_IPV6_CAPABLE":true}}`},
+		{machine{}, "dns:///b", `{"id":"C2P-7","locality":{"zone":""}}`},
 	} {
-		text, err := bootstrapFor(tt.m, 7, tt.universe)
+		text, err := bootstrapFor(tt.m, 7, tt.uri)
 		if err != nil {
 			t.Fatal(err)
 		}
-		servers := `[{"server_uri":"dns:///directpath-pa.` + tt.universe + `","channel_creds":[{"type":"google_default"}],"server_features":["ignore_resource_deletion"]}]`
+		servers := `[{"server_uri":"` + tt.uri + `","channel_creds":[{"type":"google_default"}],"server_features":["ignore_resource_deletion"]}]`
 		want := `{"xds_servers":` + servers + `,"client_default_listener_resource_name_template":"%s",
 			"authorities":{"traffic-director-c2p.xds.googleapis.com":{"xds_servers":` + servers + `}},"node":` + tt.want + `}`
 		var a, b any
@@ -223,9 +220,7 @@ func TestMachine(t *testing.T) {
 	if got != (machine{zone: "z"}) {
 		t.Errorf("%+v", got)
 	}
-	m := newMetadata()
-	m.host = func() string { return "127.0.0.1:0" }
-	if got := m.machine(); got != (machine{}) {
+	if got := newMetadata(func() string { return "127.0.0.1:0" }).machine(); got != (machine{}) {
 		t.Errorf("%+v", got)
 	}
 }

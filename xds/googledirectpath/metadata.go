@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"google.golang.org/grpc/grpclog"
-	"google.golang.org/grpc/internal/envconfig"
 )
 
 var logger = grpclog.Component("google-c2p")
@@ -38,9 +37,9 @@ type metadata struct {
 
 // newMetadata returns one that uses no proxy: the server is on the machine's own link. It keeps
 // no connection, as it is asked once.
-func newMetadata() *metadata {
+func newMetadata(host func() string) *metadata {
 	return &metadata{
-		host:   envconfig.GCEMetadataHost,
+		host:   host,
 		client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: metadataTimeout},
 	}
 }

@@ -297,8 +297,13 @@ func TestInPath(t *testing.T) {
 		request, path string
 		want          bool
 	}{
-		{"/s/m", "/", true}, {"/s/m", "/s", true}, {"/s/m", "/s/", true}, {"/s/m", "/s/m", true},
-		{"/s/mm", "/s/m", false}, {"/s/m", "/t", false}, {"/s", "/s/m", false},
+		{"/s/m", "/", true},
+		{"/s/m", "/s", true},
+		{"/s/m", "/s/", true},
+		{"/s/m", "/s/m", true},
+		{"/s/mm", "/s/m", false},
+		{"/s/m", "/t", false},
+		{"/s", "/s/m", false},
 	} {
 		if got := inPath(tt.request, tt.path); got != tt.want {
 			t.Errorf("%q, %q: %t", tt.request, tt.path, got)

@@ -26,9 +26,13 @@ func (RBAC) Server(i Instance) rpcconfig.Filter {
 		if err != nil {
 			return nil, status.Errorf(codes.Internal, "rbac: %v", err)
 		}
-		if !engine.Authorize(r) {
-			return nil, status.Error(codes.PermissionDenied, "rbac: this RPC is not allowed")
+		switch rule, allowed := engine.Decide(r); {
+		case allowed:
+			return ctx, nil
+		case rule == nil:
+			return nil, status.Error(codes.PermissionDenied, "incoming RPC did not match an allow policy")
+		default:
+			return nil, status.Errorf(codes.PermissionDenied, "incoming RPC matched a deny policy %q", rule.Name)
 		}
-		return ctx, nil
 	}
 }

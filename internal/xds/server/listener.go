@@ -40,6 +40,7 @@ type Listener struct {
 	options Options
 	address netip.AddrPort
 	name    string // of the resource
+	node    string // stands before errors
 	memory  httpfilter.Memory
 	told    serializer.Serializer
 
@@ -67,7 +68,7 @@ func Listen(lis net.Listener, o Options) (*Listener, error) {
 		o.DrainGrace = DefaultDrainGrace
 	}
 	l := &Listener{
-		Listener: lis, options: o, name: name,
+		Listener: lis, options: o, name: name, node: prefixOf(o.Client.Bootstrap().NodeID()),
 		address: netip.AddrPortFrom(addr.AddrPort().Addr().Unmap(), addr.AddrPort().Port()),
 		routes:  make(map[string]*routes),
 	}
@@ -220,6 +221,9 @@ func (l *Listener) switchLocked(mode connectivity.ServingMode, err error) {
 		return
 	}
 	l.mode = mode
+	if err != nil {
+		err = fmt.Errorf("%s%w", l.node, err)
+	}
 	tell := l.options.ModeChanged
 	if tell == nil {
 		tell = logMode

@@ -4,6 +4,7 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -18,6 +19,7 @@ import (
 
 // router routes the RPCs of a filter chain, and applies filters to them.
 type router struct {
+	node    string // stands before what RPCs fail with
 	routes  *routes
 	filters []resource.Filter
 	memory  *httpfilter.Memory
@@ -39,41 +41,46 @@ type made struct {
 func (r *router) Route(ctx context.Context, method string) (context.Context, error) {
 	m := r.settled()
 	if m.of.err != nil {
-		return nil, status.Errorf(codes.Unavailable, "xds: RouteConfiguration %q: %v", r.routes.name, m.of.err)
+		return nil, r.unavailable(fmt.Sprintf("RouteConfiguration %q: %v", r.routes.name, m.of.err))
 	}
-	route, err := m.route(ctx, method)
+	route, lacks := m.route(ctx, method)
+	if route == nil {
+		return nil, r.unavailable("the incoming RPC did not match a configured " + lacks)
+	}
+	ctx, err := m.filters[route].Route(ctx, method)
+	if err == nil && route.Action != resource.NonForwarding {
+		err = r.unavailable("the incoming RPC matched to a route that was not of action type non forwarding")
+	}
 	if err != nil {
 		return nil, err
-	}
-	if ctx, err = m.filters[route].Route(ctx, method); err != nil {
-		return nil, err
-	}
-	if route.Action != resource.NonForwarding {
-		return nil, status.Error(codes.Unavailable, "the incoming RPC matched to a route that was not of action type non forwarding")
 	}
 	return ctx, nil
 }
 
-func (m *made) route(ctx context.Context, method string) (*resource.Route, error) {
+func (r *router) unavailable(text string) error {
+	return status.Error(codes.Unavailable, r.node+text)
+}
+
+// prefixOf names the node in errors, for those who have to find it among many.
+func prefixOf(node string) string { return "[xDS node id: " + node + "]: " }
+
+// route returns the route of an RPC; without one, what there is none of.
+func (m *made) route(ctx context.Context, method string) (route *resource.Route, lacks string) {
 	vh := m.all
 	if vh == nil {
 		authority := metadata.ValueFromIncomingContext(ctx, ":authority")
-		if len(authority) != 1 {
-			return nil, status.Error(codes.Unavailable, "xds: the incoming RPC has no :authority")
+		if len(authority) == 1 {
+			vh = m.of.config.VirtualHost(authority[0])
 		}
-		if vh = m.of.config.VirtualHost(authority[0]); vh == nil {
-			return nil, status.Error(codes.Unavailable, "the incoming RPC did not match a configured Virtual Host")
+		if vh == nil {
+			return nil, "Virtual Host"
 		}
 	}
 	request := resource.Request{Path: method}
 	if m.headers {
 		request.Metadata, _ = metadata.FromIncomingContext(ctx)
 	}
-	route := vh.Route(&request)
-	if route == nil {
-		return nil, status.Error(codes.Unavailable, "the incoming RPC did not match a configured Route")
-	}
-	return route, nil
+	return vh.Route(&request), "Route"
 }
 
 // settled returns what goes with the routes of the moment, which it makes if they are new.

@@ -67,8 +67,8 @@ func TestA36Routing(t *testing.T) {
 		{"a.test", "/s/other", codes.Unavailable, "Route"},
 		{"c.test", "/s/open", codes.Unavailable, "Virtual Host"},
 		{"a.test", "/s/forwards", codes.Unavailable, "non forwarding"},
-		{"a.test", "/s/overridden", codes.PermissionDenied, "not allowed"},
-		{"b.test", "/s/open", codes.PermissionDenied, "not allowed"},
+		{"a.test", "/s/overridden", codes.PermissionDenied, "matched a deny policy \"p\""},
+		{"b.test", "/s/open", codes.PermissionDenied, "matched a deny policy \"p\""},
 	} {
 		_, err := r.Route(incoming(t.Context(), tt.authority), tt.method)
 		if status.Code(err) != tt.code || err != nil && !strings.Contains(err.Error(), tt.text) {

@@ -48,6 +48,12 @@ func NewPool(o Options) *Pool {
 // Default returns the Pool of the process, which goes by the environment.
 var Default = sync.OnceValue(func() *Pool { return NewPoolOf(nil) })
 
+// ParseBootstrap reads a bootstrap configuration, with the features that the environment has
+// switched on.
+func ParseBootstrap(text []byte) (*bootstrap.Config, error) {
+	return bootstrap.Parse(text, bootstrap.Options{CallCreds: envconfig.XDSCallCreds})
+}
+
 // NewPoolOf returns a Pool with a bootstrap configuration, nil for that of the environment, by
 // which it goes in all else.
 func NewPoolOf(b *bootstrap.Config) *Pool {
