@@ -73,8 +73,10 @@ func (r *reader) endBatch() {
 	r.handler.BatchEnd()
 	records := r.retained()
 	c := r.lock()
-	c.account.records = uint32(records)
 	r.enter(c)
+	if c.account.records = uint32(records); records > 0 {
+		r.audit(c)
+	}
 	c.account.show(c.life.dead())
 	if c.life.mute {
 		c.dropOutput()
@@ -104,7 +106,14 @@ func (r *reader) retained() int {
 
 // enter charges what the reader has taken. It holds c.
 func (r *reader) enter(c *locked) {
-	c.account.enter(&r.in.act.ledger)
+	if a := r.in.act; !a.ledger.empty() {
+		c.account.enter(&a.ledger)
+		r.audit(c)
+	}
+}
+
+// audit follows each charge. It holds c.
+func (r *reader) audit(c *locked) {
 	r.in.act.broke = c.account.standing(c.cfg.maxHeld()) == bankrupt
 }
 

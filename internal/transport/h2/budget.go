@@ -81,7 +81,7 @@ func (r *reader) bankruptcy() error {
 	c := r.lock()
 	defer c.unlock()
 	r.enter(c)
-	if c.account.standing(c.cfg.maxHeld()) != bankrupt {
+	if r.audit(c); !r.in.act.broke {
 		return nil
 	}
 	return errBankrupt(c.account.held, c.cfg.maxHeld())

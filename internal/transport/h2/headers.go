@@ -148,6 +148,7 @@ func (r *reader) accept(b block) error {
 	c.account.charge(s.held)
 	c.account.share(s, a.headers.held)
 	r.enter(c)
+	r.audit(c)
 	c.streamOpened()
 	c.unlock()
 	r.handler.Opened(st, b.end)

@@ -13,6 +13,10 @@ type ledger struct {
 	lost   *Shared
 }
 
+func (l *ledger) empty() bool {
+	return l.stream == nil && l.loose == 0 && l.gained == nil && l.lost == nil
+}
+
 // note writes down what p holds more than when it was noted last, or less.
 func (l *ledger) note(p *pile) {
 	l.loose += p.held - p.charged

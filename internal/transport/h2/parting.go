@@ -34,7 +34,11 @@ func (c *locked) do(d duty) {
 
 // rest ends a connection that is on its way out and has nothing left to do, as soon as all
 // is written: it is called again when the writer stops.
-func (c *locked) rest() { c.do(c.life.rest(c.streams.open(), c.out.unsent())) }
+func (c *locked) rest() {
+	if c.life.exit != staying {
+		c.do(c.life.rest(c.streams.open(), c.out.unsent()))
+	}
+}
 
 // leave makes the connection end when its last stream has, and no other stream
 // of ours begin.
