@@ -39,7 +39,7 @@ type fields struct {
 func keepFields(b *h2.HeaderBlock) (f fields, err error) {
 	size := 0
 	for i := range b.Len() {
-		if visible(b, i) {
+		if isVisible(b.Kind(i)) {
 			size += fieldSize(b, i)
 		}
 	}
@@ -50,11 +50,12 @@ func keepFields(b *h2.HeaderBlock) (f fields, err error) {
 	text := make([]byte, 0, size)
 	var joined joined
 	for i := range b.Len() {
-		if !visible(b, i) {
+		kind := b.Kind(i)
+		if !isVisible(kind) {
 			continue
 		}
 		text = appendField(text, b, i)
-		if err == nil && grpcwire.IsBinary(unsafeString(b.Name(i))) {
+		if err == nil && isBinary(kind) {
 			err = joined.add(b, i)
 		}
 	}
@@ -150,14 +151,6 @@ func (f *fields) string() string {
 	s := f.text[:n]
 	f.text = f.text[n:]
 	return s
-}
-
-func visible(b *h2.HeaderBlock, i int) bool {
-	switch b.Kind(i) {
-	case kindOther, kindAuthority, kindContentType, kindContentLength, kindUserAgent, kindAcceptEncoding, kindStatusDetails:
-		return !grpcwire.IsHidden(unsafeString(b.Name(i)))
-	}
-	return false
 }
 
 // value is the value of field i as a string: what a table has is not copied.

@@ -152,7 +152,7 @@ func TestJoinedBinaryFields(t *testing.T) {
 				})
 				p := rawClient(t, s)
 				var e hpack.Encoder
-				b := e.AppendField(block(requestFields...), "x-bin", tt.value, hpack.Incremental)
+				b := e.AppendField(e.Begin(block(requestFields...)), "x-bin", tt.value, hpack.Incremental)
 				b = append(b, bytes.Repeat([]byte{0x80 | hpack.StaticLen + 1}, tt.refs)...)
 				p.write(fieldBlock(headersParams{StreamID: 1, Block: b, EndStream: true}))
 				reply := p.reply()

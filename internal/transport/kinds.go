@@ -30,6 +30,8 @@ const (
 	kindGRPCStatus
 	kindGRPCMessage
 	kindStatusDetails
+	kindMessageType
+	kindBinary    // any other with the suffix "-bin"
 	kindMalformed // a name that HTTP/2 does not allow
 )
 
@@ -71,6 +73,8 @@ func kindOf(name []byte) fieldKind {
 		return kindGRPCMessage
 	case grpcwire.HeaderStatusDetails:
 		return kindStatusDetails
+	case grpcwire.HeaderMessageType:
+		return kindMessageType
 	}
 	return kindOfUnnamed(name)
 }
@@ -89,16 +93,33 @@ func kindOfUnnamed(name []byte) fieldKind {
 			return kindMalformed
 		}
 	}
+	if grpcwire.IsBinary(unsafeString(name)) {
+		return kindBinary
+	}
 	return kindOther
 }
 
 func isPseudo(k fieldKind) bool { return k >= kindMethod && k <= kindUnknownPseudo }
 
+// isVisible tells the fields that an application sees, as grpcwire.IsHidden does, which
+// goes by their names.
+func isVisible(k fieldKind) bool {
+	switch k {
+	case kindOther, kindBinary, kindAuthority, kindContentType, kindContentLength, kindUserAgent,
+		kindAcceptEncoding, kindStatusDetails:
+		return true
+	}
+	return false
+}
+
+// isBinary tells the fields whose values are base64.
+func isBinary(k fieldKind) bool { return k == kindBinary || k == kindStatusDetails }
+
 // isFree tells the fields that the applications fill, whose values may be padded: see the
 // package comment.
 func isFree(kind fieldKind) bool {
 	switch kind {
-	case kindOther, kindUserAgent, kindGRPCMessage, kindStatusDetails,
+	case kindOther, kindBinary, kindMessageType, kindUserAgent, kindGRPCMessage, kindStatusDetails,
 		kindContentType, kindTimeout, kindEncoding, kindAcceptEncoding: // or that are parsed with care
 		return true
 	}

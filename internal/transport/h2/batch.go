@@ -106,10 +106,14 @@ func (r *reader) retained() int {
 
 // enter charges what the reader has taken. It holds c.
 func (r *reader) enter(c *locked) {
-	if a := r.in.act; !a.ledger.empty() {
-		c.account.enter(&a.ledger)
-		r.audit(c)
+	if !r.in.act.ledger.empty() {
+		r.charge(c)
 	}
+}
+
+func (r *reader) charge(c *locked) {
+	c.account.enter(&r.in.act.ledger)
+	r.audit(c)
 }
 
 // audit follows each charge. It holds c.

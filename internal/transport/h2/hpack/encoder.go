@@ -106,7 +106,6 @@ func (e *Encoder) Begin(dst []byte) []byte {
 // wants them in lower case. Neither string is kept. A field that is too large for
 // the whole table is never entered, whatever ix says.
 func (e *Encoder) AppendField(dst []byte, name, value string, ix Indexing) []byte {
-	e.setup()
 	at, whole := findStatic(name, value)
 	if whole && ix != NeverIndexed {
 		return append(dst, 0x80|byte(at)) // static indices fit the 7-bit prefix

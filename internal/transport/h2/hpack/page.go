@@ -178,7 +178,7 @@ const lentSize = 16
 
 // lentOf is what is known of the entry that was inserted age entries before the newest one.
 func (t *table) lentOf(age uint32) *lent {
-	if len(t.lent) != len(t.ring) {
+	if t.lent == nil {
 		t.lent = make([]lent, len(t.ring))
 	}
 	return &t.lent[t.slot(age)]
@@ -194,9 +194,13 @@ func (t *table) octets(age uint32) (name, value []byte) {
 // lend has the entry in a page.
 func (d *Decoder) lend(age uint32) *lent {
 	e := d.t.lentOf(age)
-	if e.whole != 0 {
-		return e
+	if e.whole == 0 {
+		d.write(e, age)
 	}
+	return e
+}
+
+func (d *Decoder) write(e *lent, age uint32) {
 	d.beginRun()
 	name, value := d.t.octets(age)
 	e.whole, e.at = d.pages.add(e.name, name, value)
@@ -204,7 +208,6 @@ func (d *Decoder) lend(age uint32) *lent {
 		e.name = e.whole
 	}
 	e.flawed = d.kinds.isFlawed(value)
-	return e
 }
 
 // lendName gives a reference to the name of the entry at index i of both tables.
