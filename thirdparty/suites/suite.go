@@ -29,6 +29,13 @@ type suite struct {
 	// that the suite's go.mod names and that the module proxy does not serve are the only
 	// reason.
 	require, drop, remove []string
+	// builds are packages that only have to compile, beside those that are tested; skip are
+	// elements of paths of those that do not.
+	builds, skip []string
+	// script tests pairs of programs; see testPairs. It is a path in the module.
+	script string
+	// run is the pattern for the names of tests; all, if it is empty.
+	run string
 	// long suites run only if asked for.
 	long bool
 }
@@ -123,6 +130,19 @@ var suites = []suite{
 		packages: []string{"./..."},
 	},
 	{
+		name:     "observability",
+		module:   "google.golang.org/grpc/gcp/observability@v1.0.1",
+		packages: []string{"./..."},
+	},
+	{
+		// Its own list of tests is pairs of programs.
+		name:     "examples",
+		module:   "google.golang.org/grpc/examples@v0.0.0-20260825154716-030ee8becb20",
+		packages: []string{"./..."},
+		builds:   []string{"./..."},
+		script:   "examples_test.sh",
+	},
+	{
 		name:     "siblings",
 		module:   "./thirdparty/siblings",
 		packages: []string{"./..."},
@@ -184,7 +204,28 @@ func (w workshop) test(ctx context.Context, s suite) (*outcome, error) {
 	// The copy's go.mod and go.sum follow from the replacement, and so does its version of Go,
 	// with which vet looks for more than the authors had it look for.
 	args := append([]string{"test", "-mod=mod", "-vet=off", "-json", "-count=1", "-timeout=20m"}, w.args...)
-	args = append(args, s.packages...)
+	if s.run != "" {
+		args = append(args, "-run="+s.run)
+	}
+	o, err := w.runTests(ctx, dir, append(args, s.packages...))
+	if err != nil {
+		return nil, err
+	}
+	if len(s.builds) > 0 {
+		if err := buildAll(ctx, dir, s, o); err != nil {
+			return nil, err
+		}
+	}
+	if s.script != "" {
+		if err := testPairs(ctx, dir, s, o); err != nil {
+			return nil, err
+		}
+	}
+	return o, nil
+}
+
+// runTests runs `go test -json` with the arguments.
+func (workshop) runTests(ctx context.Context, dir string, args []string) (*outcome, error) {
 	cmd := goCommand(ctx, dir, args...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
