@@ -11,8 +11,10 @@ import (
 	"google.golang.org/grpc/stats"
 )
 
-// EnableTracing is here because programs set it. RPCs are not recorded for
-// golang.org/x/net/trace, whatever it is: stats handlers see more.
+// EnableTracing has RPCs recorded for the pages of golang.org/x/net/trace, in a program that
+// imports google.golang.org/grpc/experimental/nettrace or is built with the tag grpctrace; in
+// any other it has no effect, so that none pays for what that package links. Set it before
+// the first RPC.
 var EnableTracing bool
 
 // statsHandlers are told what happens. There may be none.

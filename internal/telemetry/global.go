@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"google.golang.org/grpc/stats"
 )
 
 // Plugins are those that channels and servers have without an option for it. They come
@@ -13,6 +15,9 @@ import (
 type Plugins struct {
 	Clients []Client
 	Servers Servers
+
+	// Handlers of channels and of servers are told what others are that options name.
+	ClientHandlers, ServerHandlers []stats.Handler
 }
 
 var (
@@ -41,6 +46,15 @@ func AddGlobal(c Client, s Server) (remove func()) {
 			p.Clients = slices.DeleteFunc(slices.Clone(p.Clients), func(other Client) bool { return other == c })
 			p.Servers = slices.DeleteFunc(slices.Clone(p.Servers), func(other Server) bool { return other == s })
 		})
+	})
+}
+
+// AddHandlers gives every channel that is made from now on the handler client, and every
+// server the handler server.
+func AddHandlers(client, server stats.Handler) {
+	change(func(p *Plugins) {
+		p.ClientHandlers = append(slices.Clone(p.ClientHandlers), client)
+		p.ServerHandlers = append(slices.Clone(p.ServerHandlers), server)
 	})
 }
 
