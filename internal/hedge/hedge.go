@@ -102,3 +102,15 @@ func (r *Race) Committed() (counts bool) {
 	r.over = true
 	return counts
 }
+
+// Close is called when no other attempt can begin: what was sent is not kept any more, or
+// does not fit into where it is. It reports whether the RPC is lost with that, as no attempt
+// is under way.
+func (r *Race) Close() (lost bool) {
+	r.begun = r.policy.Attempts
+	if !r.over && r.open == 0 {
+		r.over = true
+		return true
+	}
+	return false
+}

@@ -17,6 +17,7 @@ import (
 //	10:throttled   as above; it is not
 //	10:ok 10:fatal 10:nonfatal 10:nomore 10:later=5   an attempt ended
 //	10:headers     an attempt has the response's headers
+//	10:close       what was sent is not kept any more
 //
 // It returns what was decided, in words: begin, skip, lost, counts, - for nothing, each with
 // the time of the next attempt where there is one.
@@ -46,6 +47,8 @@ func play(t *testing.T, p Policy, script string) string {
 			say(map[[2]bool]string{{true, false}: "begin", {false, false}: "skip", {false, true}: "lost"}[[2]bool{begin, lost}])
 		case "headers":
 			say(map[bool]string{true: "counts", false: "-"}[r.Committed()])
+		case "close":
+			say(map[bool]string{true: "lost", false: "-"}[r.Close()])
 		default:
 			delay, _ := strconv.Atoi(number)
 			counts := r.Ended(now, outcomes[what], time.Duration(delay)*time.Millisecond)
@@ -101,6 +104,14 @@ func TestTables(t *testing.T) {
 
 		// An RPC is committed when it receives response headers.
 		{"headers", four, "500:due 600:headers 601:headers 602:ok", "begin@1000 counts - -"},
+
+		// "When an RPC is evicted from the buffer, pending hedged requests should be canceled
+		// immediately. [...] ensure that failures are relayed to the client application logic
+		// when no more hedged requests will be possible and all outstanding requests have
+		// returned."
+		{"evicted", four, "500:due 600:close 1000:due 1100:nonfatal 1200:nonfatal", "begin@1000 - skip - counts"},
+		{"evicted, none under way", four, "100:later=900 200:close 300:close", "-@1000 lost -"},
+		{"evicted after the end", four, "100:ok 200:close", "counts -"},
 	} {
 		if got := play(t, tt.policy, tt.script); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
@@ -118,6 +129,10 @@ func TestAnyOrder(t *testing.T) {
 		r := Start(p, now)
 		begun, open, settled := 1, 1, 0
 		for settled == 0 {
+			if rnd.IntN(20) == 0 && r.Close() {
+				settled++
+				break
+			}
 			at, ok := r.Next()
 			if open == 0 && !ok {
 				t.Fatalf("seed %d: nothing is under way, nothing will be, and nothing counts", seed)

@@ -25,6 +25,9 @@ func (r *Replay[M]) Keep(m M, n, limit int) bool {
 	return r.bytes <= limit
 }
 
+// Fits says that a message of n bytes more is not too much to keep.
+func (r *Replay[M]) Fits(n, limit int) bool { return r.bytes+n <= limit }
+
 // KeepEnd notes that the end was sent, after all that is kept.
 func (r *Replay[M]) KeepEnd() { r.ended = true }
 
