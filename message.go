@@ -60,7 +60,8 @@ func (w *messageWriter) write(msg any) (outMessage, error) {
 	}
 	out := outMessage{length: data.Len()}
 	if w.keep {
-		out.plain = data.Materialize()
+		// An empty message that is sent is not nil in the log; one that is received is.
+		out.plain = append([]byte{}, data.Materialize()...)
 	}
 	out.payload, err = compress(w.compressor, data, w.pool)
 	if err != nil {

@@ -59,7 +59,11 @@ const (
 // NewServer returns a server that has no services and accepts nothing yet.
 func NewServer(opt ...ServerOption) *Server {
 	opts := defaultServerOptions()
-	opts.telemetry = slices.Clone(telemetry.Global().Servers)
+	plugins := telemetry.Global()
+	opts.telemetry, opts.stats = slices.Clip(plugins.Servers), slices.Clip(plugins.ServerHandlers)
+	for _, o := range globalServerOptions() {
+		opts.add(o)
+	}
 	for _, o := range opt {
 		opts.add(o)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/internal/binarylog"
 	"google.golang.org/grpc/internal/envconfig"
 	"google.golang.org/grpc/internal/rpcconfig"
 	"google.golang.org/grpc/internal/telemetry"
@@ -44,6 +45,7 @@ type serverOptions struct {
 	stats           []stats.Handler
 	rpcConfig       rpcconfig.Source // nil: connections have no Router
 	telemetry       telemetry.Servers
+	binaryLogger    binarylog.Logger // beside what the environment says; nil for none
 }
 
 func defaultServerOptions() serverOptions {

@@ -55,8 +55,8 @@ func (s *Server) left(st serverCall) {
 // either; nil stands for all others, which serveCall serves.
 func (s *Server) refuse(path string) *status.Status {
 	if s.opts.unknownHandler != nil || s.opts.transport.Tap != nil || len(s.opts.stats) > 0 ||
-		len(s.opts.telemetry) > 0 || s.lookUp(path) != nil ||
-		binarylog.NewCall(binarylog.Server, path) != nil {
+		len(s.opts.telemetry) > 0 || s.lookUp(path) != nil || s.opts.binaryLogger != nil ||
+		binarylog.NewCall(context.Background(), binarylog.Server, path, nil) != nil {
 		return nil
 	}
 	return status.Convert(s.unknown(path))

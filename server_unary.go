@@ -18,6 +18,14 @@ func (s *Server) serveUnary(ctx context.Context, st servedCall, m *method) error
 		return end(st, err)
 	}
 	sizes := out.sizes()
+	if st.watch.keepsPlain() {
+		// In two pieces, so that all is logged by the time the client has all.
+		if err := st.Send(out.payload); err != nil {
+			return err
+		}
+		st.watch.sent(reply, sizes)
+		return end(st, nil)
+	}
 	if err := st.Reply(out.payload); err != nil {
 		return err
 	}

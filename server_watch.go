@@ -61,9 +61,9 @@ func (c servedCall) Reply(p transport.Payload) error {
 
 // Finish ends the call with st; nil stands for OK.
 func (c servedCall) Finish(st *status.Status) error {
-	c.watch.finishing()
+	c.watch.finishing(st)
 	err := c.serverCall.Finish(st)
-	c.watch.finished(st, err)
+	c.watch.finished(err)
 	return err
 }
 
@@ -80,6 +80,8 @@ type serverWatch struct {
 	ctx        handlercontext.Handler
 	begun      time.Time // when Begin was told; zero if it was not
 	headerTold atomic.Bool
+	logHeader  sync.Once // tells the log the headers
+	logTrailer sync.Once // tells the log the end
 	unary      bool
 	halfClosed bool        // told; owned by the one who receives
 	cancelTold atomic.Bool // to the log
@@ -90,7 +92,7 @@ type serverWatch struct {
 // and the context that it returns. Of methods that nobody serves, which are nil, neither
 // Begin nor End is told.
 func (s *Server) watch(ctx context.Context, st serverCall, m *method) (servedCall, context.Context) {
-	log := binarylog.NewCall(binarylog.Server, st.Method())
+	log := binarylog.NewCall(ctx, binarylog.Server, st.Method(), s.opts.binaryLogger)
 	if len(s.opts.stats) == 0 && len(s.opts.telemetry) == 0 && log == nil {
 		return servedCall{st, nil}, ctx
 	}
@@ -103,6 +105,7 @@ func (s *Server) watch(ctx context.Context, st serverCall, m *method) (servedCal
 		ctx = w.handlers.tag(ctx, &stats.RPCTagInfo{FullMethodName: st.Method()})
 	}
 	w.ctx = handlercontext.Handler{Context: ctx, Values: w}
+	log.In(&w.ctx)
 	w.begin(m)
 	return w.call, &w.ctx
 }
@@ -232,7 +235,7 @@ func (w *serverWatch) replied(msg any, n messageSizes) {
 	}
 	w.sentHeader()
 	w.sent(msg, n)
-	w.sentTrailer(nil)
+	w.sentTrailer()
 }
 
 // sentHeader is called when response headers have been sent, or may have.
@@ -241,17 +244,25 @@ func (w *serverWatch) sentHeader() {
 		return
 	}
 	md := w.call.Headers().Copy()
-	w.log.ServerHeader(md, nil)
+	w.logHeader.Do(func() { w.log.ServerHeader(md, nil) })
 	w.handlers.emit(&w.ctx, &stats.OutHeader{Compression: w.call.SendCompress(), Header: md})
 }
 
-func (w *serverWatch) sentTrailer(st *status.Status) {
-	if !w.logged() {
+func (w *serverWatch) sentTrailer() {
+	if len(w.handlers) > 0 {
+		w.handlers.emit(&w.ctx, &stats.OutTrailer{Trailer: w.call.Trailers().Copy()})
+	}
+}
+
+// logEnd logs what the RPC is about to end with, before the client can know.
+func (w *serverWatch) logEnd(st *status.Status) {
+	if w.log == nil {
 		return
 	}
-	md := w.call.Trailers().Copy()
-	w.log.Trailer(st, md, nil)
-	w.handlers.emit(&w.ctx, &stats.OutTrailer{Trailer: md})
+	if md := w.call.Headers(); w.call.HeaderSent() || len(md) > 0 {
+		w.logHeader.Do(func() { w.log.ServerHeader(md.Copy(), nil) })
+	}
+	w.logTrailer.Do(func() { w.log.Trailer(st, w.call.Trailers().Copy(), nil) })
 }
 
 // introduce is called before headers may be sent: the plugins' metadata goes with them.
@@ -271,7 +282,7 @@ func (w *serverWatch) introduceBy(set func(metadata.MD) error) {
 
 // finishing is called before the RPC's status is sent: the plugins' metadata goes with the
 // headers, or with the trailers if there are none.
-func (w *serverWatch) finishing() {
+func (w *serverWatch) finishing(st *status.Status) {
 	if w == nil {
 		return
 	}
@@ -284,17 +295,19 @@ func (w *serverWatch) finishing() {
 	}
 	if errors.Is(w.ctx.Err(), context.Canceled) {
 		w.canceled()
+	} else {
+		w.logEnd(st)
 	}
 	w.cancelTold.Store(true) // a receive that is still under way is cut off by the end, not by the client
 }
 
 // finished is called when the RPC's status has been sent, or could not be, which err says.
-func (w *serverWatch) finished(st *status.Status, err error) {
+func (w *serverWatch) finished(err error) {
 	if w == nil {
 		return
 	}
 	w.sentHeader()
 	if err == nil {
-		w.sentTrailer(st)
+		w.sentTrailer()
 	}
 }

@@ -2,18 +2,99 @@
 
 package grpc
 
-import "google.golang.org/grpc/internal"
+import (
+	"slices"
+	"sync"
+
+	"google.golang.org/grpc/internal"
+	"google.golang.org/grpc/internal/binarylog"
+)
+
+// What is here is for modules beside this one alone; see internal/siblings.go.
 
 func init() {
 	internal.JoinDialOptions = joinDialOptions
+	internal.AddGlobalDialOptions = func(opts ...DialOption) { globalOptions.addDial(opts) }
+	internal.ClearGlobalDialOptions = func() { globalOptions.clearDial() }
+	internal.DisableGlobalDialOptions = func() DialOption { return noGlobalOptions{} }
+	internal.AddGlobalServerOptions = func(opts ...ServerOption) { globalOptions.addServer(opts) }
+	internal.ClearGlobalServerOptions = func() { globalOptions.clearServer() }
+	internal.WithBinaryLogger = withBinaryLogger
+	internal.BinaryLogger = binaryLogger
 }
 
-// joinDialOptions returns options as one. It is for modules beside this one; see
-// internal/siblings.go.
+// joinDialOptions returns options as one.
 func joinDialOptions(opts ...DialOption) DialOption {
 	return dialOption(func(o *dialOptions) {
 		for _, opt := range opts {
 			o.take(opt)
 		}
 	})
+}
+
+// withBinaryLogger has l log the channel's RPCs beside what the environment says.
+func withBinaryLogger(l binarylog.Logger) DialOption {
+	return dialOption(func(o *dialOptions) { o.binaryLogger = l })
+}
+
+// binaryLogger is withBinaryLogger for a server.
+func binaryLogger(l binarylog.Logger) ServerOption {
+	return serverOption(func(o *serverOptions) { o.binaryLogger = l })
+}
+
+// globalOptions come before those of every channel and server that is made from now on.
+var globalOptions optionLists
+
+type optionLists struct {
+	mu     sync.Mutex
+	dial   []DialOption
+	server []ServerOption
+}
+
+func (l *optionLists) addDial(opts []DialOption) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.dial = append(slices.Clip(l.dial), opts...)
+}
+
+func (l *optionLists) clearDial() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.dial = nil
+}
+
+func (l *optionLists) addServer(opts []ServerOption) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.server = append(slices.Clip(l.server), opts...)
+}
+
+func (l *optionLists) clearServer() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.server = nil
+}
+
+// noGlobalOptions keeps a channel from having global options.
+type noGlobalOptions struct{ EmptyDialOption }
+
+// withGlobalOptions puts them in front of the options of a channel.
+func withGlobalOptions(opts []DialOption) []DialOption {
+	for _, opt := range opts {
+		if _, none := opt.(noGlobalOptions); none {
+			return opts
+		}
+	}
+	globalOptions.mu.Lock()
+	defer globalOptions.mu.Unlock()
+	if len(globalOptions.dial) == 0 {
+		return opts
+	}
+	return slices.Concat(globalOptions.dial, opts)
+}
+
+func globalServerOptions() []ServerOption {
+	globalOptions.mu.Lock()
+	defer globalOptions.mu.Unlock()
+	return globalOptions.server
 }

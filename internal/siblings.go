@@ -13,8 +13,8 @@ import (
 // module's internal packages, and those that are released already can't be changed. What
 // is there for them alone is in this file and in package internal/grpcsync, and for their
 // tests, which `go mod tidy` of a program looks at too, in packages internal/grpctest,
-// internal/stubserver and internal/testutils. `make thirdparty` runs these tests.
-// gcp/observability needs more, and does not build with this module.
+// internal/stubserver and internal/testutils; gcp/observability's loggers of RPCs are in
+// internal/binarylog/logger.go. `make thirdparty` runs these tests.
 
 // CanonicalString is a func(codes.Code) string: a code's name as JSON and metrics spell it.
 // It is an any because its users assert its type.
@@ -23,6 +23,26 @@ var CanonicalString any = canonicalString
 // JoinDialOptions is a func(...grpc.DialOption) grpc.DialOption: several options as one.
 // Package grpc sets it.
 var JoinDialOptions any
+
+// What gcp/observability sets for a whole program. Package grpc sets all of them.
+var (
+	// AddGlobalDialOptions is a func(...grpc.DialOption): options that come before those
+	// of every channel made from now on.
+	AddGlobalDialOptions any
+	// ClearGlobalDialOptions takes them back, for channels made from now on.
+	ClearGlobalDialOptions func()
+	// DisableGlobalDialOptions is a func() grpc.DialOption, for a channel without them.
+	DisableGlobalDialOptions any
+	// AddGlobalServerOptions is a func(...grpc.ServerOption), the same for servers.
+	AddGlobalServerOptions any
+	// ClearGlobalServerOptions takes them back, for servers made from now on.
+	ClearGlobalServerOptions func()
+	// WithBinaryLogger is a func(binarylog.Logger) grpc.DialOption, of package
+	// internal/binarylog: RPCs of the channel are logged as the Logger says too.
+	WithBinaryLogger any
+	// BinaryLogger is a func(binarylog.Logger) grpc.ServerOption, the same for a server.
+	BinaryLogger any
+)
 
 func canonicalString(c codes.Code) string {
 	switch c {

@@ -8,10 +8,10 @@
 package binarylog
 
 import (
+	"context"
 	"net"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	pb "google.golang.org/grpc/binarylog/grpc_binarylog_v1"
@@ -20,7 +20,6 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
-	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
 // Side is who logs.
@@ -34,39 +33,50 @@ const (
 
 var logger = grpclog.Component("binarylog")
 
-var lastCall atomic.Uint64
-
 // Call is the log of one RPC. Its methods are safe for concurrent use, and may be called
 // on nil. What they are given is copied where it is needed later.
 type Call struct {
-	side   Side
-	id     uint64
-	limits Limits
-	sink   Sink
+	side    Side
+	loggers []MethodLogger
+	ctx     context.Context // that the loggers are given
 
 	mu       sync.Mutex // orders the entries, and guards what follows
-	sequence uint64
-	peerDone bool // the peer's address was logged
+	peerDone bool       // the peer's address was logged
 }
 
-// NewCall begins the log of an RPC, whose method is "/package.Service/Method".
-func NewCall(side Side, method string) *Call {
-	if filter := fromEnvironment(); filter != nil { // hardly ever
-		return newCall(side, method, filter)
+// NewCall begins the log of an RPC, whose method is "/package.Service/Method". The
+// environment's filter and more, if it is not nil, both say whether there is one.
+func NewCall(ctx context.Context, side Side, method string, more Logger) *Call {
+	filter := fromEnvironment()
+	if filter == nil && more == nil { // hardly ever anything else
+		return nil
 	}
-	return nil
+	return newCall(ctx, side, method, filter, more)
 }
 
-func newCall(side Side, method string, filter *Filter) *Call {
-	to := sink()
-	if to == nil {
+func newCall(ctx context.Context, side Side, method string, filter *Filter, more Logger) *Call {
+	var loggers []MethodLogger
+	if to := sink(); to != nil {
+		if limits, ok := filter.Method(method); ok {
+			loggers = append(loggers, newMethodLogger(limits, to))
+		}
+	}
+	if more != nil {
+		if l := more.GetMethodLogger(method); l != nil {
+			loggers = append(loggers, l)
+		}
+	}
+	if len(loggers) == 0 {
 		return nil
 	}
-	limits, ok := filter.Method(method)
-	if !ok {
-		return nil
+	return &Call{side: side, loggers: loggers, ctx: ctx}
+}
+
+// In has the loggers given ctx, before the first entry, in place of NewCall's.
+func (c *Call) In(ctx context.Context) {
+	if c != nil {
+		c.ctx = ctx
 	}
-	return &Call{side: side, id: lastCall.Add(1), limits: limits, sink: to}
 }
 
 // ClientHeader is what an RPC begins with.
@@ -93,7 +103,7 @@ func (c *Call) ClientHeader(h ClientHeader) {
 		Type:    pb.GrpcLogEntry_EVENT_TYPE_CLIENT_HEADER,
 		Payload: &pb.GrpcLogEntry_ClientHeader{ClientHeader: out},
 	}
-	out.Metadata, e.PayloadTruncated = c.metadata(h.Metadata)
+	out.Metadata = entriesOf(h.Metadata)
 	c.write(e, h.Peer)
 }
 
@@ -108,7 +118,7 @@ func (c *Call) ServerHeader(md metadata.MD, peer net.Addr) {
 		Type:    pb.GrpcLogEntry_EVENT_TYPE_SERVER_HEADER,
 		Payload: &pb.GrpcLogEntry_ServerHeader{ServerHeader: out},
 	}
-	out.Metadata, e.PayloadTruncated = c.metadata(md)
+	out.Metadata = entriesOf(md)
 	c.write(e, peer)
 }
 
@@ -117,15 +127,9 @@ func (c *Call) Message(from Side, message []byte) {
 	if c == nil {
 		return
 	}
-	out := &pb.Message{Length: uint32(len(message))}
-	kept := min(uint64(len(message)), c.limits.Message)
-	if kept > 0 {
-		out.Data = append([]byte(nil), message[:kept]...)
-	}
 	e := &pb.GrpcLogEntry{
-		Type:             pb.GrpcLogEntry_EVENT_TYPE_CLIENT_MESSAGE,
-		Payload:          &pb.GrpcLogEntry_Message{Message: out},
-		PayloadTruncated: kept < uint64(len(message)),
+		Type:    pb.GrpcLogEntry_EVENT_TYPE_CLIENT_MESSAGE,
+		Payload: &pb.GrpcLogEntry_Message{Message: &pb.Message{Length: uint32(len(message)), Data: message}},
 	}
 	if from == Server {
 		e.Type = pb.GrpcLogEntry_EVENT_TYPE_SERVER_MESSAGE
@@ -165,58 +169,44 @@ func (c *Call) Trailer(s *status.Status, md metadata.MD, peer net.Addr) {
 		Type:    pb.GrpcLogEntry_EVENT_TYPE_SERVER_TRAILER,
 		Payload: &pb.GrpcLogEntry_Trailer{Trailer: out},
 	}
-	out.Metadata, e.PayloadTruncated = c.metadata(md)
+	out.Metadata = entriesOf(md)
 	c.write(e, peer)
 }
 
 // write completes an entry and passes it on. On a server the peer is logged once; a client
 // tells it with the header and with the trailer.
 func (c *Call) write(e *pb.GrpcLogEntry, peer net.Addr) {
-	e.CallId = c.id
 	e.Logger = pb.GrpcLogEntry_LOGGER_CLIENT
 	if c.side == Server {
 		e.Logger = pb.GrpcLogEntry_LOGGER_SERVER
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.sequence++
-	e.SequenceIdWithinCall = c.sequence
-	e.Timestamp = timestamppb.Now()
 	if peer != nil && (c.side == Client || !c.peerDone) {
 		c.peerDone = true
 		e.Peer = addressOf(peer)
 	}
-	if err := c.sink.Write(e); err != nil {
-		logger.Warningf("an entry is lost: %v", err)
+	for _, l := range c.loggers {
+		l.Log(c.ctx, wholeEntry{e})
 	}
 }
 
-// traceKey is logged always, and does not count.
-const traceKey = "grpc-trace-bin"
-
-// metadata returns what the application sent, up to the limit of the call.
-func (c *Call) metadata(md metadata.MD) (out *pb.Metadata, truncated bool) {
-	out = &pb.Metadata{}
-	left := c.limits.Header
+// entriesOf is the metadata that the application sent.
+func entriesOf(md metadata.MD) *pb.Metadata {
+	out := &pb.Metadata{}
 	for _, key := range sortedKeys(md) {
 		if omitted(key) {
 			continue
 		}
 		for _, value := range md[key] {
-			size := uint64(len(key) + len(value))
-			switch {
-			case key == traceKey:
-			case size > left:
-				truncated = true
-				continue
-			default:
-				left -= size
-			}
 			out.Entry = append(out.Entry, &pb.MetadataEntry{Key: key, Value: []byte(value)})
 		}
 	}
-	return out, truncated
+	return out
 }
+
+// traceKey is logged always, and does not count.
+const traceKey = "grpc-trace-bin"
 
 // omitted says whether a header is one of gRPC's or HTTP's own.
 func omitted(key string) bool {

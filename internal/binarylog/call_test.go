@@ -3,6 +3,7 @@
 package binarylog
 
 import (
+	"context"
 	"errors"
 	"net"
 	"testing"
@@ -43,7 +44,7 @@ func begin(t *testing.T, side Side, filter string) (*Call, *memory) {
 	m := &memory{}
 	SetSink(m)
 	t.Cleanup(func() { SetSink(nil) })
-	return newCall(side, "/a.S/M", f), m
+	return newCall(context.Background(), side, "/a.S/M", f, nil), m
 }
 
 // want compares the entries, without times and the number of the call, with those in text
@@ -154,17 +155,17 @@ func TestNotLogged(t *testing.T) {
 	c, _ := begin(t, Client, "*")
 	SetSink(nil)
 	filter := &Filter{all: &Limits{}}
-	if newCall(Client, "/a.S/M", filter) != nil {
+	if newCall(context.Background(), Client, "/a.S/M", filter, nil) != nil {
 		t.Error("no sink")
 	}
 	if c == nil {
 		t.Error("no log")
 	}
-	if NewCall(Client, "/a.S/M") != nil {
+	if NewCall(context.Background(), Client, "/a.S/M", nil) != nil {
 		t.Error("no filter in the environment")
 	}
 	allocs := testing.AllocsPerRun(100, func() {
-		c := NewCall(Client, "/a.S/M")
+		c := NewCall(context.Background(), Client, "/a.S/M", nil)
 		c.ClientHeader(ClientHeader{})
 		c.ServerHeader(nil, nil)
 		c.Message(Client, nil)
@@ -201,5 +202,76 @@ func TestAddresses(t *testing.T) {
 		if got := addressOf(a); !proto.Equal(got, expected) {
 			t.Errorf("%v, want %v", got, want)
 		}
+	}
+}
+
+// one is a Logger of the method /a.S/M, with two entries' contexts.
+type one struct {
+	*TruncatingMethodLogger
+	entries  []*pb.GrpcLogEntry
+	contexts []context.Context
+}
+
+func (o *one) GetMethodLogger(method string) MethodLogger {
+	if method != "/a.S/M" {
+		return nil
+	}
+	o.TruncatingMethodLogger = NewTruncatingMethodLogger(3, 4)
+	return o
+}
+
+func (o *one) Log(ctx context.Context, c LogEntryConfig) {
+	o.entries = append(o.entries, o.Build(c))
+	o.contexts = append(o.contexts, ctx)
+}
+
+// TestLogger: a Logger gets all entries with the RPC's context, cut by its own limits,
+// beside the sink's, which has its own.
+func TestLogger(t *testing.T) {
+	f, err := ParseFilter("*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &memory{}
+	SetSink(m)
+	defer SetSink(nil)
+	o := &one{}
+	type key struct{}
+	ctx := context.WithValue(context.Background(), key{}, "v")
+	c := newCall(context.Background(), Client, "/a.S/M", f, o)
+	c.In(ctx)
+	md := metadata.MD{"a": {"1"}, "b": {"22"}}
+	message := []byte("12345")
+	c.ClientHeader(ClientHeader{Method: "/a.S/M", Metadata: md})
+	c.Message(Client, message)
+	c.ServerHeader(md, nil)
+	c.Trailer(nil, md, nil)
+	clear(message)
+	cut := `metadata { entry { key: "a" value: "1" } } }`
+	want(
+		t, &memory{entries: o.entries},
+		`type: EVENT_TYPE_CLIENT_HEADER logger: LOGGER_CLIENT payload_truncated: true client_header { method_name: "/a.S/M" `+cut,
+		`type: EVENT_TYPE_CLIENT_MESSAGE logger: LOGGER_CLIENT payload_truncated: true message { length: 5 data: "1234" }`,
+		`type: EVENT_TYPE_SERVER_HEADER logger: LOGGER_CLIENT payload_truncated: true server_header { `+cut,
+		`type: EVENT_TYPE_SERVER_TRAILER logger: LOGGER_CLIENT payload_truncated: true trailer { `+cut,
+	)
+	for i, e := range m.entries {
+		if e.PayloadTruncated || e.CallId == o.entries[i].CallId || e.SequenceIdWithinCall != uint64(i+1) {
+			t.Errorf("to the sink: %v", e)
+		}
+	}
+	for _, got := range o.contexts {
+		if got != ctx {
+			t.Errorf("context %v", got)
+		}
+	}
+	if newCall(ctx, Server, "/a.S/Other", nil, o) != nil {
+		t.Error("a method is logged that neither wants")
+	}
+	NewTruncatingMethodLogger(0, 0).Log(ctx, wholeEntry{&pb.GrpcLogEntry{}}) // there is a sink
+	SetSink(nil)
+	NewTruncatingMethodLogger(0, 0).Log(ctx, wholeEntry{&pb.GrpcLogEntry{}}) // goes nowhere
+	if len(m.entries) != 5 {
+		t.Errorf("%d entries in the sink, want 5", len(m.entries))
 	}
 }

@@ -17,14 +17,23 @@ import (
 type StubServer struct {
 	testpb.UnimplementedTestServiceServer
 
+	EmptyCallF      func(context.Context, *testpb.Empty) (*testpb.Empty, error)
 	UnaryCallF      func(context.Context, *testpb.SimpleRequest) (*testpb.SimpleResponse, error)
 	FullDuplexCallF func(testpb.TestService_FullDuplexCallServer) error
 
+	// Address is where it listens: a port of the loopback interface, unless it is set before
+	// Start, which puts the port into it.
+	Address string
 	// Client calls the service. Start sets it.
 	Client testpb.TestServiceClient
 
 	server *grpc.Server
 	cc     *grpc.ClientConn
+}
+
+// EmptyCall calls EmptyCallF.
+func (s *StubServer) EmptyCall(ctx context.Context, in *testpb.Empty) (*testpb.Empty, error) {
+	return s.EmptyCallF(ctx, in)
 }
 
 // UnaryCall calls UnaryCallF.
@@ -37,12 +46,16 @@ func (s *StubServer) FullDuplexCall(stream testpb.TestService_FullDuplexCallServ
 	return s.FullDuplexCallF(stream)
 }
 
-// Start serves on a port of the loopback interface.
+// Start serves at Address.
 func (s *StubServer) Start(server []grpc.ServerOption, client ...grpc.DialOption) error {
-	lis, err := net.Listen("tcp", "127.0.0.1:0")
+	if s.Address == "" {
+		s.Address = "127.0.0.1:0"
+	}
+	lis, err := net.Listen("tcp", s.Address)
 	if err != nil {
 		return err
 	}
+	s.Address = lis.Addr().String()
 	s.server = grpc.NewServer(server...)
 	testpb.RegisterTestServiceServer(s.server, s)
 	go s.server.Serve(lis) //nolint:errcheck // it ends with Stop

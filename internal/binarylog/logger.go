@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package binarylog
+
+import (
+	"context"
+	"sync/atomic"
+
+	pb "google.golang.org/grpc/binarylog/grpc_binarylog_v1"
+	"google.golang.org/protobuf/types/known/timestamppb"
+)
+
+// Logger says how RPCs are logged. A channel or server may have one beside what the
+// environment says, if a module beside this one gives it one: these names are its, see
+// internal/siblings.go.
+type Logger interface {
+	// GetMethodLogger is called with "/package.Service/Method" when an RPC begins. It
+	// returns what logs that RPC, nil for nothing.
+	GetMethodLogger(methodName string) MethodLogger
+}
+
+// MethodLogger logs an RPC.
+type MethodLogger interface {
+	// Log is given one entry after the other, with the context of the RPC. It must not
+	// keep the entry; what Build makes of it may be kept.
+	Log(context.Context, LogEntryConfig)
+}
+
+// LogEntryConfig is an entry that is not cut yet. Build makes a message of it.
+type LogEntryConfig interface {
+	whole() *pb.GrpcLogEntry
+}
+
+type wholeEntry struct{ entry *pb.GrpcLogEntry }
+
+func (w wholeEntry) whole() *pb.GrpcLogEntry { return w.entry }
+
+// TruncatingMethodLogger is a MethodLogger that cuts metadata and messages. It is safe for
+// concurrent use.
+type TruncatingMethodLogger struct {
+	// Immutable.
+	limits Limits
+	id     uint64
+	sink   Sink // nil: nothing is written
+
+	sequence atomic.Uint64
+}
+
+var lastCall atomic.Uint64
+
+// NewTruncatingMethodLogger returns one for an RPC that begins, with a number of its own.
+// It keeps h bytes of the metadata, and m bytes of each message.
+func NewTruncatingMethodLogger(h, m uint64) *TruncatingMethodLogger {
+	return newMethodLogger(Limits{Header: h, Message: m}, sink())
+}
+
+func newMethodLogger(l Limits, to Sink) *TruncatingMethodLogger {
+	return &TruncatingMethodLogger{limits: l, id: lastCall.Add(1), sink: to}
+}
+
+// Log implements MethodLogger: the entry goes to the sink that was set when the RPC began.
+func (t *TruncatingMethodLogger) Log(_ context.Context, c LogEntryConfig) {
+	if t.sink == nil {
+		return
+	}
+	if err := t.sink.Write(t.Build(c)); err != nil {
+		logger.Warningf("an entry is lost: %v", err)
+	}
+}
+
+// Build returns the entry, cut, and with a number and the time. The caller may keep it.
+func (t *TruncatingMethodLogger) Build(c LogEntryConfig) *pb.GrpcLogEntry {
+	whole := c.whole()
+	e := &pb.GrpcLogEntry{
+		Timestamp:            timestamppb.Now(),
+		CallId:               t.id,
+		SequenceIdWithinCall: t.sequence.Add(1),
+		Type:                 whole.Type,
+		Logger:               whole.Logger,
+		Payload:              whole.Payload,
+		Peer:                 whole.Peer,
+	}
+	switch p := whole.Payload.(type) {
+	case *pb.GrpcLogEntry_ClientHeader:
+		h := &pb.ClientHeader{MethodName: p.ClientHeader.MethodName, Authority: p.ClientHeader.Authority, Timeout: p.ClientHeader.Timeout}
+		h.Metadata, e.PayloadTruncated = t.limits.metadata(p.ClientHeader.Metadata)
+		e.Payload = &pb.GrpcLogEntry_ClientHeader{ClientHeader: h}
+	case *pb.GrpcLogEntry_ServerHeader:
+		h := &pb.ServerHeader{}
+		h.Metadata, e.PayloadTruncated = t.limits.metadata(p.ServerHeader.Metadata)
+		e.Payload = &pb.GrpcLogEntry_ServerHeader{ServerHeader: h}
+	case *pb.GrpcLogEntry_Trailer:
+		out := &pb.Trailer{StatusCode: p.Trailer.StatusCode, StatusMessage: p.Trailer.StatusMessage, StatusDetails: p.Trailer.StatusDetails}
+		out.Metadata, e.PayloadTruncated = t.limits.metadata(p.Trailer.Metadata)
+		e.Payload = &pb.GrpcLogEntry_Trailer{Trailer: out}
+	case *pb.GrpcLogEntry_Message:
+		out := &pb.Message{Length: p.Message.Length}
+		out.Data, e.PayloadTruncated = t.limits.message(p.Message.Data)
+		e.Payload = &pb.GrpcLogEntry_Message{Message: out}
+	}
+	return e
+}
+
+// message returns a copy of what is kept of a message: nil for nil alone.
+func (l Limits) message(b []byte) (kept []byte, truncated bool) {
+	if b == nil {
+		return nil, false
+	}
+	n := min(uint64(len(b)), l.Message)
+	return append([]byte{}, b[:n]...), n < uint64(len(b))
+}
+
+// metadata returns what is kept of metadata. What does not fit is left out, and what comes
+// after it may fit again.
+func (l Limits) metadata(md *pb.Metadata) (kept *pb.Metadata, truncated bool) {
+	kept = &pb.Metadata{}
+	left := l.Header
+	for _, e := range md.GetEntry() {
+		size := uint64(len(e.Key) + len(e.Value))
+		switch {
+		case e.Key == traceKey:
+		case size > left:
+			truncated = true
+			continue
+		default:
+			left -= size
+		}
+		kept.Entry = append(kept.Entry, e)
+	}
+	return kept, truncated
+}
