@@ -114,6 +114,7 @@ type clientEvents struct {
 }
 
 func (e *clientEvents) Draining(why transport.GoAway) { e.draining <- why.Debug() }
+func (e *clientEvents) Places(uint32)                 {}
 func (e *clientEvents) Closed(err error)              { e.closed <- err }
 
 // testClient is one connection to a server.

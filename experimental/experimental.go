@@ -76,6 +76,28 @@ type (
 func (o serverMaxHeld) ServerMaxBytesHeld() int64 { return o.held }
 func (o dialMaxHeld) ChannelMaxBytesHeld() int64  { return o.held }
 
+// WithMaxConnectionsPerSubchannel bounds what a service config's
+//
+//	"connectionScaling": {"maxConnectionsPerSubchannel": 4}
+//
+// can set for the channel (gRFC A105): how many connections it makes to one address, each
+// when RPCs wait because there are as many on those before it as the server's
+// SETTINGS_MAX_CONCURRENT_STREAMS lets. n <= 0 stands for the default, 10. Without that in the
+// service config there is one connection to an address, and RPCs wait for it. The field is
+// read only where the environment variable
+// GRPC_EXPERIMENTAL_MAX_CONCURRENT_STREAMS_CONNECTION_SCALING is true.
+func WithMaxConnectionsPerSubchannel(n int) grpc.DialOption {
+	return dialMaxConnections{connections: max(n, 0)}
+}
+
+// dialMaxConnections is known to package grpc by its method.
+type dialMaxConnections struct {
+	grpc.EmptyDialOption
+	connections int
+}
+
+func (o dialMaxConnections) ChannelMaxConnections() int { return o.connections }
+
 // SetDefaultBufferPool replaces what mem.DefaultBufferPool returns, for all channels and
 // servers that are made later. It has to be called before gRPC is used, in an init
 // function or at the beginning of main: buffers of the old pool may else end up in the new one.

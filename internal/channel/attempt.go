@@ -62,6 +62,7 @@ func (a *Attempt) Use(ctx context.Context, l *Link) error {
 		return status.FromContextError(err).Err()
 	}
 	a.Link = l
+	l.hold()
 	a.count()
 	return nil
 }
@@ -102,6 +103,9 @@ func (a *Attempt) Ended() bool { return a.ended }
 // End ends an attempt that failed with err, or was a success. It is called once.
 func (a *Attempt) End(err error) {
 	a.ended = true
+	if a.Link != nil {
+		a.Link.release()
+	}
 	if a.counted {
 		a.Link.Node().CallEnded(err)
 	}

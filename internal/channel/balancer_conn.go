@@ -21,6 +21,7 @@ func (b *balancerWrapper) NewSubConn(addrs []resolver.Address, opts balancer.New
 		sub.node.Close()
 		return nil, ErrClosing
 	}
+	sub.followScale()
 	return sub, nil
 }
 

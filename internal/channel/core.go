@@ -44,6 +44,7 @@ type Channel struct {
 	// pings gets it replaced.
 	transport atomic.Pointer[transport.ClientConfig]
 	config    atomic.Pointer[Config] // nil before the resolver's first answer
+	scale     atomic.Int32           // how many connections a subchannel may have; see scaling.go
 
 	state stateWatch
 	picks pickerGate
@@ -68,6 +69,10 @@ type Link struct {
 	addr   *resolver.Address // not changed by anybody
 	client *transport.Client
 
+	// Of a subchannel that may have several connections. The subchannel's lock guards rpcs.
+	rpcs   int          // under way
+	places atomic.Int64 // 1 more than the server takes at a time; 0: any number
+
 	mu     sync.Mutex
 	unfit  bool // it takes no new RPCs
 	closed bool
@@ -77,8 +82,8 @@ type Link struct {
 	socket *channelz.Socket
 }
 
-// Subchannel is a subchannel: at most one connection, to one of its addresses. It has a
-// goroutine only while it connects.
+// Subchannel is a subchannel: at most one connection, to one of its addresses, or some where
+// scaling.go says so. It has a goroutine only while it connects.
 //
 // Its states (connectivity-semantics-and-api.md): Idle until Connect; Connecting; Ready,
 // until the connection is lost or takes leave, and then Idle; TransientFailure, for as
@@ -94,9 +99,12 @@ type Subchannel struct {
 
 	// ready is the connection that RPCs use; nil unless the state is Ready.
 	ready atomic.Pointer[Link]
+	// scale is there once it may have more than one connection.
+	scale atomic.Pointer[scale]
 
 	creds       *subConnCreds // immutable; nil: the channel's
 	wantsHealth bool          // immutable: the state is to follow the server's health
+	unscale     func()        // ends the watch of a limit of its own; nil: it has the channel's; settled before use
 	silent      bool          // Shutdown was reported; belongs to owner.calls
 	producers   producerSet
 
@@ -110,6 +118,24 @@ type Subchannel struct {
 	pause   *time.Timer        // ends TransientFailure
 	health  healthState
 }
+
+// scale is what a subchannel has in addition that may have more than one connection (gRFC
+// A105): RPCs take the oldest connection that has a place for them under the server's
+// SETTINGS_MAX_CONCURRENT_STREAMS. Where none has they wait in order, and another
+// connection is made.
+//
+// Connections that have been made are not closed for a lower limit. The lock of the
+// subchannel guards all of it.
+type scale struct {
+	limit      int     // how many connections there may be
+	more       []*Link // beside the subchannel's current one, which is the oldest; in order
+	queue      []*place
+	pausing    bool   // back-off while the subchannel is Ready
+	dialLocked func() // begins to make another; immutable
+}
+
+// place is an RPC that waits for a connection. It is given nil if the last one is lost.
+type place struct{ given chan *Link }
 
 // healthState is the watch of the health of a subchannel's server (gRFC A17). The lock of
 // the subchannel guards it.

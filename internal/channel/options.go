@@ -27,6 +27,8 @@ type Options struct {
 	Backoff           backoff.Strategy
 	MinConnectTimeout time.Duration
 	IdleTimeout       time.Duration // 0: never
+	Scale             bool          // service configs may ask for several connections of a subchannel
+	MaxScale          int           // of connections of a subchannel (gRFC A105); 0: the default
 	NoServiceConfig   bool          // what the resolver brings is ignored
 	NoHealthCheck     bool
 
@@ -41,6 +43,8 @@ func (o *Options) SameAs(p *Options) bool {
 		o.Fallback == p.Fallback &&
 		o.MinConnectTimeout == p.MinConnectTimeout &&
 		o.IdleTimeout == p.IdleTimeout &&
+		o.Scale == p.Scale &&
+		o.MaxScale == p.MaxScale &&
 		o.NoServiceConfig == p.NoServiceConfig &&
 		o.NoHealthCheck == p.NoHealthCheck &&
 		same.Value(o.Creds, p.Creds) &&

@@ -33,7 +33,12 @@ func (g *pickerGate) pick(info balancer.PickInfo, wait bool) (p picked, err erro
 			result, err := turn.picker.Pick(info)
 			switch {
 			case err == nil:
-				if l := readyLink(result); l != nil {
+				l, waited, err := readyLink(info.Ctx, result)
+				p.delayed = p.delayed || waited
+				if err != nil {
+					return p, pickTimeout(info.Ctx, last)
+				}
+				if l != nil {
 					p.link, p.result = l, result
 					return p, nil
 				}
@@ -57,18 +62,22 @@ func (g *pickerGate) pick(info balancer.PickInfo, wait bool) (p picked, err erro
 }
 
 // readyLink returns the connection that was picked, nil if it is not there any more, or
-// never was: the RPC then waits for the next picker.
-func readyLink(r balancer.PickResult) *Link {
+// never was: the RPC then waits for the next picker. Where the subchannel may have several
+// it may wait for a place on one of them, until ctx is done: the error is ctx's.
+func readyLink(ctx context.Context, r balancer.PickResult) (l *Link, waited bool, err error) {
 	sub, ok := r.SubConn.(*Subchannel)
 	if !ok {
 		logger.Errorf("the balancer picked a %T, which is not a SubConn of this channel", r.SubConn)
-		return nil
+		return nil, false, nil
 	}
-	l := sub.ready.Load()
+	l = sub.ready.Load()
+	if s := sub.scale.Load(); s != nil && l != nil {
+		l, waited, err = sub.reserve(ctx, s)
+	}
 	if l == nil && r.Done != nil {
-		r.Done(balancer.DoneInfo{})
+		r.Done(balancer.DoneInfo{Err: err})
 	}
-	return l
+	return l, waited, err
 }
 
 // pickError returns what the RPC is to fail with, nil if it waits for the next picker. An

@@ -85,6 +85,9 @@ func (ch *Channel) useConfig(r *resolverWrapper, sc *ServiceConfig, s rpcconfig.
 	if old != nil && old != c {
 		old.selector.end()
 	}
+	if ch.opts.Scale {
+		ch.useScale(sc.scale)
+	}
 }
 
 // dropSelectorLocked gives up the Selector of a resolver that goes. RPCs wait for the next

@@ -22,6 +22,7 @@ type ServiceConfig struct {
 	balancer   *gracefulswitch.Config
 	throttling *internalserviceconfig.RetryThrottling
 	healthName *string // the service whose health is watched; nil for none
+	scale      int     // how many connections a subchannel may have; 0: not said
 	json       string
 }
 
@@ -39,6 +40,7 @@ func ParseServiceConfig(js string) (*ServiceConfig, error) {
 		Methods:    parsed.Methods,
 		throttling: parsed.Throttling,
 		healthName: parsed.HealthCheckService,
+		scale:      parsed.MaxConnectionsPerSubchannel,
 		json:       js,
 	}
 	list := parsed.LoadBalancingConfig

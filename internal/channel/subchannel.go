@@ -38,9 +38,14 @@ func addressList(addrs []resolver.Address) string {
 
 // beginLocked starts an attempt to connect.
 func (sub *Subchannel) beginLocked() {
+	sub.setStateLocked(connectivity.Connecting, nil)
+	sub.dialLocked()
+}
+
+// dialLocked is beginLocked for a subchannel whose state stays.
+func (sub *Subchannel) dialLocked() {
 	ctx, cancel := context.WithCancel(context.Background())
 	sub.cancel = cancel
-	sub.setStateLocked(connectivity.Connecting, nil)
 	go sub.connect(ctx, sub.addrs, sub.retries)
 }
 
@@ -69,11 +74,15 @@ func (sub *Subchannel) connect(ctx context.Context, addrs []resolver.Address, re
 	case l.isUnfit(): // it was lost before it could be used
 		l.opened()
 		l.gone(sub.ch)
-		sub.setStateLocked(connectivity.Idle, nil)
+		sub.idleLocked()
 	default:
 		l.opened()
 		sub.retries = 0
-		sub.useLocked(l)
+		if sub.current == nil {
+			sub.useLocked(l)
+		} else {
+			sub.addLocked(l)
+		}
 	}
 	sub.mu.Unlock()
 	switch {
@@ -141,7 +150,11 @@ func (sub *Subchannel) dial(ctx context.Context, addr *resolver.Address) (*Link,
 func (sub *Subchannel) failLocked(err error, pause time.Duration) {
 	sub.retries++
 	sub.failure = err
-	sub.setStateLocked(connectivity.TransientFailure, err)
+	if sub.current == nil {
+		sub.setStateLocked(connectivity.TransientFailure, err)
+	} else {
+		sub.scale.Load().pausing = true
+	}
 	if sub.pause == nil {
 		sub.pause = time.AfterFunc(max(pause, 0), sub.pauseOver)
 	} else {
@@ -157,6 +170,7 @@ func (sub *Subchannel) pauseOver() {
 	if sub.state == connectivity.TransientFailure && sub.current == nil {
 		sub.setStateLocked(connectivity.Idle, sub.failure)
 	}
+	sub.resumeLocked()
 }
 
 func (sub *Subchannel) resetBackoff() {
@@ -175,18 +189,30 @@ func (sub *Subchannel) useLocked(l *Link) {
 	if !sub.startHealthCheckLocked(l) {
 		sub.setStateLocked(connectivity.Ready, nil)
 	}
+	sub.dispatchLocked()
+}
+
+// idleLocked follows a connection that was lost before it could be used.
+func (sub *Subchannel) idleLocked() {
+	if sub.current == nil {
+		sub.setStateLocked(connectivity.Idle, nil)
+	} else {
+		sub.dispatchLocked()
+	}
 }
 
 // lost is told that l can't be used any more. The channel knows it before the first RPC
 // fails for it.
 func (sub *Subchannel) lost(l *Link) {
 	sub.mu.Lock()
-	was := sub.current == l
+	was := sub.owns(l)
 	if was {
 		l.gone(sub.ch)
+	}
+	if was && !sub.promoteLocked(l) {
 		sub.dropLocked()
 		if sub.state != connectivity.Shutdown {
-			sub.setStateLocked(connectivity.Idle, nil)
+			sub.setStateLocked(sub.stateWithoutLocked())
 		}
 	}
 	sub.mu.Unlock()
@@ -196,10 +222,12 @@ func (sub *Subchannel) lost(l *Link) {
 }
 
 // dropLocked takes the connection away, and what lives on it.
-func (sub *Subchannel) dropLocked() {
+// It returns those that the subchannel had beside it.
+func (sub *Subchannel) dropLocked() (more []*Link) {
 	sub.current = nil
 	sub.ready.Store(nil)
 	sub.stopHealthCheckLocked()
+	return sub.disbandLocked()
 }
 
 // tearDown is Shutdown for who took the subchannel off the channel's list. RPCs on its
@@ -210,20 +238,34 @@ func (sub *Subchannel) tearDown() {
 		sub.mu.Unlock()
 		return
 	}
-	l := sub.current
-	if l != nil {
-		l.leave(shutDown)
-		l.gone(sub.ch)
-	}
-	sub.dropLocked()
+	links := sub.resignLocked()
 	sub.abandonLocked()
 	sub.setStateLocked(connectivity.Shutdown, nil)
 	sub.mu.Unlock()
-	if l != nil {
+	for _, l := range links {
 		l.client.GracefulClose()
+	}
+	if sub.unscale != nil {
+		sub.unscale()
 	}
 	sub.producers.close()
 	sub.node.Close()
+}
+
+// resignLocked takes all connections away, which end when the RPCs on them do, and returns
+// them.
+func (sub *Subchannel) resignLocked() []*Link {
+	l := sub.current
+	if l == nil {
+		sub.dropLocked()
+		return nil
+	}
+	links := append(sub.dropLocked(), l)
+	for _, l := range links {
+		l.leave(shutDown)
+		l.gone(sub.ch)
+	}
+	return links
 }
 
 // abandonLocked ends an attempt to connect, and a pause.

@@ -45,11 +45,7 @@ func (sub *Subchannel) UpdateAddresses(addrs []resolver.Address) {
 		return
 	}
 	again := l != nil || sub.state == connectivity.Connecting || sub.state == connectivity.TransientFailure
-	if l != nil {
-		l.leave(shutDown)
-		l.gone(sub.ch)
-		sub.dropLocked()
-	}
+	links := sub.resignLocked()
 	sub.abandonLocked()
 	if again {
 		sub.retries = 0
@@ -60,7 +56,7 @@ func (sub *Subchannel) UpdateAddresses(addrs []resolver.Address) {
 		sub.beginLocked()
 	}
 	sub.mu.Unlock()
-	if l != nil {
+	for _, l := range links {
 		l.client.GracefulClose()
 	}
 }

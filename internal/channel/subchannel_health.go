@@ -96,11 +96,29 @@ func (sub *Subchannel) RegisterHealthListener(listener func(balancer.SubConnStat
 		return
 	}
 	sub.tellHealthLocked(turn, connectivity.Connecting, nil)
+	sub.watchForLocked(turn, watch, service)
+}
+
+// watchForLocked has the listener follow the server's health on the current connection.
+func (sub *Subchannel) watchForLocked(turn *func(balancer.SubConnState), watch healthcheck.Func, service string) {
 	sub.watchLocked(sub.current, watch, service, func(s connectivity.State, reason error) {
 		sub.mu.Lock()
 		defer sub.mu.Unlock()
 		sub.tellHealthLocked(turn, s, reason)
 	})
+}
+
+// moveHealthCheckLocked goes on with another connection, which has become the current one.
+func (sub *Subchannel) moveHealthCheckLocked() {
+	if sub.health.cancel == nil {
+		return
+	}
+	turn := sub.health.turn
+	if turn == nil {
+		sub.startHealthCheckLocked(sub.current)
+	} else if service, watch := sub.healthService(); watch != nil {
+		sub.watchForLocked(turn, watch, service)
+	}
 }
 
 // tellHealthLocked reports to the listener in its turn, unless another has taken its

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 )
 
@@ -24,6 +25,8 @@ type Parsed struct {
 	// if the config has none.
 	LoadBalancingConfig json.RawMessage
 	LoadBalancingPolicy string
+	// MaxConnectionsPerSubchannel is that of gRFC A105, 0 if the config does not say.
+	MaxConnectionsPerSubchannel int
 }
 
 // RetryThrottling is that of gRFC A6.
@@ -42,6 +45,7 @@ func Parse(js []byte) (*Parsed, error) {
 		MethodConfig        []methodJSON
 		RetryThrottling     *RetryThrottling
 		HealthCheckConfig   *struct{ ServiceName *string }
+		ConnectionScaling   *struct{ MaxConnectionsPerSubchannel uint32 }
 	}
 	if err := json.Unmarshal(js, &in); err != nil {
 		return nil, err
@@ -57,6 +61,9 @@ func Parse(js []byte) (*Parsed, error) {
 	}
 	if in.HealthCheckConfig != nil {
 		out.HealthCheckService = in.HealthCheckConfig.ServiceName
+	}
+	if in.ConnectionScaling != nil {
+		out.MaxConnectionsPerSubchannel = int(min(in.ConnectionScaling.MaxConnectionsPerSubchannel, math.MaxInt32))
 	}
 	if in.MethodConfig == nil {
 		out.Throttling = nil // there is nothing to retry, so what it says is of no interest

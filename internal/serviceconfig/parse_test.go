@@ -40,6 +40,7 @@ const full = `{
 	],
 	"retryThrottling": {"maxTokens": 10, "tokenRatio": 0.1},
 	"healthCheckConfig": {"serviceName": ""},
+	"connectionScaling": {"maxConnectionsPerSubchannel": 7},
 	"ofALaterVersion": {"x": 1}
 }`
 
@@ -69,6 +70,8 @@ func TestParse(t *testing.T) {
 		HealthCheckService:  new(""),
 		LoadBalancingConfig: json.RawMessage(`[{"unknown": {}}, {"round_robin": {}}]`),
 		LoadBalancingPolicy: "round_robin",
+
+		MaxConnectionsPerSubchannel: 7,
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)

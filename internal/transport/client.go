@@ -18,6 +18,9 @@ type ClientEvents interface {
 	// Draining says that the connection takes no new streams, before any
 	// stream fails for it.
 	Draining(GoAway)
+	// Places says how many streams the peer lets be open at a time, where it says so,
+	// whenever it does.
+	Places(n uint32)
 	// Closed says that the connection is gone, before its streams are told. It
 	// is called exactly once for a connection that Connect returned, and may
 	// come before Connect does.

@@ -48,6 +48,7 @@ func (h *clientHandler) Accept(*h2.HeaderBlock, bool) (*h2.Stream, error) {
 func (h *clientHandler) Opened(*h2.Stream, bool)      {}
 func (h *clientHandler) BatchEnd()                    {}
 func (h *clientHandler) Ready()                       { h.settle(true) }
+func (h *clientHandler) Places(n uint32)              { h.events.Places(n) }
 func (h *clientHandler) PingReceived(int, bool) error { return nil }
 
 func (h *clientHandler) GoAway(code frame.ErrCode, debug string) {

@@ -130,6 +130,7 @@ type noted struct {
 	closed   chan error
 }
 
+func (n *noted) Places(uint32)       {}
 func (n *noted) Draining(why GoAway) { n.draining <- why.Debug() }
 func (n *noted) Closed(err error)    { n.closed <- err }
 

@@ -311,7 +311,7 @@ func (b *pickFirst) subChanged(s *sub, now balancer.SubConnState) {
 		b.selectSub(s)
 		return
 	case s == b.selected:
-		b.lose()
+		b.lose(now.ConnectionError)
 		return
 	case s.state == connectivity.TransientFailure:
 		s.err, b.lastErr = now.ConnectionError, now.ConnectionError
@@ -379,11 +379,20 @@ func (b *pickFirst) healthChanged(s *sub, h balancer.SubConnState) {
 	}
 }
 
-// lose gives up the connection in use.
-func (b *pickFirst) lose() {
+// lose gives up the connection in use. A subchannel that may have several (gRFC A105) can be
+// connecting then, or in back-off: "pick_first will go back into CONNECTING state. It will
+// start the happy eyeballs pass across all subchannels".
+func (b *pickFirst) lose(err error) {
 	s := b.selected
 	b.selected = nil
-	if s.state != connectivity.Idle {
+	switch s.state {
+	case connectivity.Connecting, connectivity.TransientFailure:
+		s.err = err
+		b.connecting()
+		b.startPass()
+		return
+	case connectivity.Idle:
+	default:
 		b.drop(s)
 	}
 	b.goIdle()

@@ -223,6 +223,34 @@ func TestLostConnection(t *testing.T) {
 	})
 }
 
+// A subchannel that may have several connections (gRFC A105) can be connecting, or in
+// back-off, when it has lost the last one: all addresses are tried then.
+func TestLostWhileConnecting(t *testing.T) {
+	run(t, func(f *fixture) {
+		f.resolve("a:1", "b:1")
+		f.report("a:1", connecting)
+		f.report("a:1", ready)
+		f.report("a:1", connecting)
+		f.state(connecting)
+		time.Sleep(attemptDelay)
+		f.tried("a:1", "b:1")
+		f.report("b:1", connecting)
+		f.report("b:1", ready)
+		f.state(ready)
+	})
+	run(t, func(f *fixture) {
+		f.resolve("a:1", "b:1")
+		f.report("a:1", connecting)
+		f.report("a:1", ready)
+		f.report("a:1", failure)
+		f.state(connecting)
+		f.tried("a:1", "b:1")
+		f.report("b:1", connecting)
+		f.report("b:1", failure)
+		f.fails("refused")
+	})
+}
+
 func TestNewAddresses(t *testing.T) {
 	run(t, func(f *fixture) {
 		f.resolve("a:1", "b:1")

@@ -66,6 +66,7 @@ func (r *reader) onSettings(h frame.Header, p []byte) error {
 	}
 	c.out.settingsAck()
 	c.unlock()
+	r.tellPlaces(list)
 	r.in.act.caused = true
 	if !r.in.gotPreface {
 		r.in.gotPreface = true
@@ -73,6 +74,22 @@ func (r *reader) onSettings(h frame.Header, p []byte) error {
 		r.handler.Ready()
 	}
 	return nil
+}
+
+// placesWatcher is a Handler that wants to know how many streams the peer lets be open.
+type placesWatcher interface{ Places(n uint32) }
+
+// tellPlaces tells it, with no lock held, and before Ready of the first SETTINGS.
+func (r *reader) tellPlaces(list frame.SettingsView) {
+	w, ok := r.handler.(placesWatcher)
+	if !ok {
+		return
+	}
+	for i := range list.Len() {
+		if s := list.At(i); s.ID == frame.MaxConcurrentStreams {
+			w.Places(s.Value)
+		}
+	}
 }
 
 // prefaceArrived ends the time limit on the preface.

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package channel
+
+import (
+	"slices"
+
+	"google.golang.org/grpc/internal/scaling"
+)
+
+// maxScale bounds what a service config or a control plane may set, unless the program says
+// otherwise.
+const maxScale = 10
+
+// followScale has the subchannel obey the limit that is attached to its address, or else the
+// service config's.
+func (sub *Subchannel) followScale() {
+	if len(sub.addrs) > 0 {
+		if l := scaling.Of(sub.addrs[0]); l != nil {
+			sub.unscale = l.Watch(sub.scaleTo)
+			return
+		}
+	}
+	sub.scaleTo(int(sub.ch.scale.Load()))
+}
+
+// useScale takes over what the service config says.
+func (ch *Channel) useScale(n int) {
+	if ch.scale.Swap(int32(n)) == int32(n) {
+		return
+	}
+	ch.mu.Lock()
+	list := slices.Clone(ch.subConns)
+	ch.mu.Unlock()
+	for _, sub := range list {
+		if sub.unscale == nil {
+			sub.scaleTo(n)
+		}
+	}
+}
+
+// scaleTo changes the limit.
+func (sub *Subchannel) scaleTo(n int) {
+	most := sub.ch.opts.MaxScale
+	if most <= 0 {
+		most = maxScale
+	}
+	n = min(max(n, scaling.Default), most)
+	sub.mu.Lock()
+	defer sub.mu.Unlock()
+	s := sub.scale.Load()
+	if s == nil {
+		if n == scaling.Default {
+			return
+		}
+		s = &scale{dialLocked: sub.dialLocked}
+		if l := sub.current; l != nil {
+			l.rpcs = l.client.Streams()
+		}
+		sub.scale.Store(s)
+	}
+	s.limit = n
+	sub.dispatchLocked()
+}
