@@ -32,7 +32,7 @@ type clientCall struct {
 	info   callInfo
 	writer messageWriter
 	retry  retry.State
-	// hedging is how a unary RPC may be sent several times at once; nil for others.
+	// hedging is how the RPC may be sent several times at once; nil: not at all.
 	hedging *serviceconfig.HedgingPolicy
 	clientWatch
 
@@ -40,6 +40,7 @@ type clientCall struct {
 	onCommit func()         // the Selector's, who has yet to hear; nil for none
 	waited   bool           // for the resolver's first answer
 	began    bool           // it keeps the channel from going idle
+	beside   bool           // it runs beside attempts that began before (gRFC A6)
 	again    retry.Verdict  // why there is another attempt; zero in the first
 }
 
@@ -106,7 +107,7 @@ func (r *clientCall) begin(config *serviceconfig.MethodConfig) error {
 
 // beginLog begins the binary log of the RPC, if its method is logged.
 func (r *clientCall) beginLog() {
-	r.log = binarylog.NewCall(binarylog.Client, r.call.Method)
+	r.log = binarylog.NewCall(r.ctx, binarylog.Client, r.call.Method, r.cc.opts.binaryLogger)
 	if r.log == nil {
 		return
 	}
@@ -234,6 +235,7 @@ func (r *clientCall) attemptInfo() attemptInfo {
 			Method:      r.call.Method,
 			Previous:    r.retry.Made(),
 			Transparent: r.again.Transparent,
+			Hedge:       r.beside,
 			Resolved:    r.waited && !r.again.Retry,
 		},
 		plugins:  r.cc.opts.telemetry,

@@ -9,12 +9,12 @@ import (
 	"google.golang.org/grpc/peer"
 )
 
-// clientContext is the context of a stream that is committed. Through it PreparedMsg finds
+// clientContext is the context of a stream that is committed, or hedged. Through it PreparedMsg finds
 // how the stream's messages are written, and package peer the server.
 type clientContext struct {
 	context.Context
 	writer *messageWriter
-	peer   *peer.Peer
+	peer   *peer.Peer // nil while it is open which server answers
 }
 
 // Value implements context.Context.
@@ -23,7 +23,9 @@ func (c *clientContext) Value(key any) any {
 	case messageWriterKey:
 		return c.writer
 	case ctxkey.Peer:
-		return c.peer
+		if c.peer != nil {
+			return c.peer
+		}
 	}
 	return c.Context.Value(key)
 }

@@ -2,7 +2,11 @@
 
 package grpc
 
-import "google.golang.org/grpc/internal/handover"
+import (
+	"slices"
+
+	"google.golang.org/grpc/internal/handover"
+)
 
 // heldOption is an option for streams that package experimental/streams has: it is told of
 // the stream.
@@ -15,6 +19,14 @@ func (cs *clientStream) tellBegun() {
 			h.StreamBegun((*heldStream)(cs))
 		}
 	}
+}
+
+// isHeld says that somebody receives without a goroutine.
+func (cs *clientStream) isHeld() bool {
+	return slices.ContainsFunc(cs.opts, func(o CallOption) bool {
+		_, held := o.(heldOption)
+		return held
+	})
 }
 
 // heldStream is a clientStream as the one sees it who receives without a goroutine.

@@ -12,7 +12,7 @@ func (cs *clientStream) open(config *MethodConfig) (ClientStream, error) {
 		var cancel context.CancelFunc
 		cs.ctx, cancel = context.WithCancel(cs.ctx)
 		cs.cancel = joinCancel(cs.cancel, cancel)
-		err = cs.firstAttempt()
+		err = cs.beginAttempts()
 	}
 	if err != nil {
 		cs.clientCall.finish(cs.attempt, err)
@@ -42,6 +42,14 @@ func joinCancel(outer, inner context.CancelFunc) context.CancelFunc {
 		inner()
 		outer()
 	}
+}
+
+// beginAttempts returns when an attempt is on its way.
+func (cs *clientStream) beginAttempts() error {
+	if cs.hedging != nil && !cs.isHeld() {
+		return hedgeStream(cs)
+	}
+	return cs.firstAttempt()
 }
 
 // firstAttempt makes attempts until one of them is on its way.

@@ -25,7 +25,8 @@ type clientStream struct {
 	// Owned by the sender.
 	sentLast bool
 
-	stopWatch func() bool // ends the watch of ctx
+	stopWatch func() bool  // ends the watch of ctx
+	hedges    streamHedges // immutable; nil: attempts are made in turn
 
 	mu       sync.Mutex
 	attempt  *attempt
@@ -37,6 +38,19 @@ type clientStream struct {
 	context *clientContext
 
 	node streamNode // in the channel's list
+}
+
+// streamHedges are the attempts of a stream that is hedged, until one counts: hedged_stream.go.
+type streamHedges interface {
+	// await returns when there is an attempt that counts, or with the error that the RPC ended
+	// with.
+	await() error
+	// send and closeSend send to all attempts. They return false, and take nothing, if there
+	// is an attempt that counts.
+	send(msg any, out outMessage) bool
+	closeSend() bool
+	// endLocked ends the race, and waits for its goroutines. mu is free while it waits.
+	endLocked()
 }
 
 // sentMessage is a message kept for another attempt. It holds a reference of its own.
@@ -92,6 +106,9 @@ func (cs *clientStream) finish(err error) {
 		return
 	}
 	cs.finished, cs.failed = true, err
+	if cs.hedges != nil {
+		cs.hedges.endLocked()
+	}
 	cs.commitLocked()
 	a, stop := cs.attempt, cs.stopWatch
 	cs.mu.Unlock()
@@ -222,10 +239,18 @@ func (cs *clientStream) SendMsg(m any) error {
 // send owns out.
 func (cs *clientStream) send(msg any, out outMessage) error {
 	size := out.sizes()
+	if cs.hedges != nil && cs.hedges.send(msg, out) {
+		cs.logSent(size, cs.sentLast)
+		return nil
+	}
 	for {
 		cs.mu.Lock()
 		a, keep := cs.attempt, !cs.replay.Committed()
 		cs.mu.Unlock()
+		if a.Stream == nil { // of those that were hedged, none came that far
+			out.payload.Data.Free()
+			return io.EOF
+		}
 		if keep {
 			out.payload.Data.Ref()
 		}
@@ -277,10 +302,16 @@ func (cs *clientStream) CloseSend() error {
 	}
 	cs.sentLast = true
 	cs.log.HalfClose()
+	if cs.hedges != nil && cs.hedges.closeSend() {
+		return nil
+	}
 	for {
 		cs.mu.Lock()
 		a, keep := cs.attempt, !cs.replay.Committed()
 		cs.mu.Unlock()
+		if a.Stream == nil {
+			return nil
+		}
 		_ = a.Stream.CloseSend() // whoever receives finds out
 		if !keep || cs.keepEnd(a) {
 			return nil
@@ -304,6 +335,10 @@ func (cs *clientStream) RecvMsg(m any) error {
 	if err := cs.cancelled(); err != nil {
 		return err
 	}
+	if err := cs.awaitHedges(); err != nil {
+		cs.finish(err)
+		return err
+	}
 	for {
 		a := cs.current()
 		err := cs.receiveFrom(a, m)
@@ -322,6 +357,15 @@ func (cs *clientStream) RecvMsg(m any) error {
 		cs.finish(err)
 		return err
 	}
+}
+
+// awaitHedges returns when there is an attempt that counts, or with the error that the RPC
+// ended with.
+func (cs *clientStream) awaitHedges() error {
+	if cs.hedges == nil {
+		return nil
+	}
+	return cs.hedges.await()
 }
 
 // receiveFrom takes the next message of an attempt. io.EOF is its end with success.
@@ -348,6 +392,10 @@ func (cs *clientStream) receiveFrom(a *attempt, m any) error {
 
 // Header implements ClientStream.
 func (cs *clientStream) Header() (metadata.MD, error) {
+	if err := cs.awaitHedges(); err != nil {
+		cs.finish(err)
+		return nil, nil
+	}
 	for {
 		a := cs.current()
 		md := a.Stream.Header()
@@ -368,12 +416,20 @@ func (cs *clientStream) Header() (metadata.MD, error) {
 }
 
 // Trailer implements ClientStream.
-func (cs *clientStream) Trailer() metadata.MD { return cs.current().Stream.Trailer() }
+func (cs *clientStream) Trailer() metadata.MD {
+	if s := cs.current().Stream; s != nil {
+		return s.Trailer()
+	}
+	return metadata.MD{} // of those that were hedged, none came that far
+}
 
 // Context implements ClientStream.
 func (cs *clientStream) Context() context.Context {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
+	if cs.hedges != nil && (!cs.replay.Committed() || cs.attempt.Stream == nil) {
+		return &clientContext{Context: cs.ctx, writer: &cs.writer} // which server it will be is open
+	}
 	if !cs.replay.Committed() {
 		cs.commitLocked()
 	}

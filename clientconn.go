@@ -7,6 +7,7 @@ import (
 	"errors"
 
 	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/internal/binarylog"
 	"google.golang.org/grpc/internal/channel"
 	"google.golang.org/grpc/internal/telemetry"
 )
@@ -58,6 +59,8 @@ type channelOptions struct {
 	noRetry      bool
 
 	telemetry telemetry.Channels
+	// binaryLogger logs RPCs beside what the environment says; nil for none.
+	binaryLogger binarylog.Logger
 	// The interceptors, a UnaryInvoker and a Streamer; nil without.
 	invoker  func(ctx context.Context, method string, req, reply any, cc *ClientConn, opts ...CallOption) error
 	streamer func(ctx context.Context, desc *StreamDesc, cc *ClientConn, method string, opts ...CallOption) (ClientStream, error)

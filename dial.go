@@ -26,7 +26,7 @@ func Dial(target string, opts ...DialOption) (*ClientConn, error) {
 //
 // Deprecated: use NewClient. DialContext stays supported throughout 1.x.
 func DialContext(ctx context.Context, target string, opts ...DialOption) (conn *ClientConn, err error) {
-	o := newDialOptions(opts)
+	o := newDialOptions(withGlobalOptions(opts))
 	cc, err := newChannel(target, scheme.Passthrough, &o)
 	if err != nil {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 	"context"
 	"net"
 	"net/url"
+	"slices"
 	"time"
 
 	"google.golang.org/grpc/backoff"
@@ -68,14 +69,17 @@ func newDialOptions(opts []DialOption) dialOptions {
 				MinConnectTimeout: defaultMinConnectTimeout,
 				IdleTimeout:       defaultIdleTimeout,
 				Fallback:          channel.NoServiceConfig,
+				Scale:             envconfig.ConnectionScaling,
 			},
 			maxAttempts: defaultMaxCallAttempts,
 		},
 		proxyDefaultPort: envconfig.DefaultPortForProxyTarget,
 	}
-	for _, p := range telemetry.Global().Clients {
+	plugins := telemetry.Global()
+	for _, p := range plugins.Clients {
 		o.addTelemetry(p)
 	}
+	o.Transport.StatsHandlers = slices.Clip(plugins.ClientHandlers)
 	for _, opt := range opts {
 		o.take(opt)
 	}
@@ -90,6 +94,9 @@ func (o *dialOptions) take(opt DialOption) {
 	}
 	if p, ok := opt.(interface{ ChannelBufferPool() mem.BufferPool }); ok {
 		o.Transport.BufferPool = p.ChannelBufferPool()
+	}
+	if p, ok := opt.(interface{ ChannelMaxConnections() int }); ok {
+		o.MaxScale = p.ChannelMaxConnections()
 	}
 	if p, ok := opt.(interface{ ChannelMaxBytesHeld() int64 }); ok {
 		o.Transport.MaxBytesHeld = p.ChannelMaxBytesHeld()

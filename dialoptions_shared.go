@@ -112,6 +112,7 @@ func (o *channelOptions) sameAs(p *channelOptions) bool {
 		o.noRetry == p.noRetry &&
 		same.Value(o.compressor, p.compressor) &&
 		same.Value(o.decompressor, p.decompressor) &&
+		same.Value(o.binaryLogger, p.binaryLogger) &&
 		slices.EqualFunc(o.callOptions, p.callOptions, same.Value)
 }
 

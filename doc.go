@@ -15,7 +15,8 @@
 // types that generated code and interceptors see; message.go turns messages
 // into bytes and back, with codec.go and compressor.go for what the application
 // can choose there, and prepared_msg.go for a message that is sent often; observer.go
-// holds what stats handlers are told by. rpc_errors.go is the older way to read errors, and
+// holds what stats handlers are told by, observer_trace.go what a build tag adds.
+// rpc_errors.go is the older way to read errors, and
 // what errors of programs become; log.go the logger, version.go the version,
 // siblings.go what modules beside this one reach through package internal.
 //
@@ -28,7 +29,8 @@
 // its beginning, client_context.go for its context and client_streams.go for all that are
 // open, call_options.go what can be set for each. client_call.go is what both have in common: what the RPC goes by, and the attempts
 // that it consists of (attempt.go), which package internal/channel carries out and package
-// internal/retry asks for. hedged.go makes several at once as package internal/hedge says,
+// internal/retry asks for. hedged.go makes several at once as package internal/hedge says, hedged_stream.go of a
+// stream,
 // and intercept.go lets the resolver's interceptors in. client_watch.go and
 // client_telemetry.go tell of them. client_handover.go is for streams that nobody waits for
 // (package experimental/streams), as server_handover.go is on a server.

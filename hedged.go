@@ -8,7 +8,6 @@ import (
 
 	"google.golang.org/grpc/internal/hedge"
 	"google.golang.org/grpc/internal/retry"
-	"google.golang.org/grpc/internal/serviceconfig"
 	"google.golang.org/grpc/status"
 )
 
@@ -17,9 +16,8 @@ import (
 // a goroutine of its own for as long as it is under way, and tells of it in events.
 type hedgedCall struct {
 	*clientCall
-	out    outMessage
-	req    any
-	policy *serviceconfig.HedgingPolicy
+	out outMessage
+	req any
 
 	race   hedge.Race
 	legs   []*leg
@@ -35,6 +33,8 @@ type leg struct {
 	attempt    *attempt
 	out        outMessage // with a reference of its own to the message
 	stop       context.CancelFunc
+	throttle   *retry.Throttle
+	onWay      bool // of a stream: messages can be sent
 	over       bool
 	err        error // once it is over
 }
@@ -49,12 +49,8 @@ type legEvent struct {
 // runHedged makes the attempts of an RPC whose message is out. It returns how the RPC ended,
 // and the attempt that counts.
 func runHedged(r *clientCall, out outMessage, req, reply any) (*attempt, error) {
-	p := hedge.Policy{Attempts: min(r.hedging.MaxAttempts, r.cc.opts.maxAttempts), Delay: r.hedging.HedgingDelay}
-	h := &hedgedCall{
-		clientCall: r, out: out, req: req, policy: r.hedging,
-		race:   hedge.Start(p, time.Now()),
-		events: make(chan legEvent, 2*p.Attempts),
-	}
+	race, p := newRace(r)
+	h := &hedgedCall{clientCall: r, out: out, req: req, race: race, events: make(chan legEvent, 2*p.Attempts)}
 	h.send(0)
 	r.logSent(out.sizes(), false)
 	var err error
@@ -120,14 +116,28 @@ func (h *hedgedCall) due() {
 
 // send begins the attempt that n came before.
 func (h *hedgedCall) send(n int) {
-	l := &leg{clientCall: *h.clientCall, out: h.out}
-	l.retry, l.onCommit = retry.Nth(n), nil
-	l.call.Auth, l.call.Picked = nil, nil
-	l.ctx, l.stop = context.WithCancel(h.ctx)
+	l := newLeg(h.clientCall, n)
+	l.out = h.out
 	l.out.payload.Data.Ref()
 	h.legs = append(h.legs, l)
 	h.open++
 	go l.run(h.req, h.events)
+}
+
+// newLeg returns the attempt of r that n came before.
+func newLeg(r *clientCall, n int) *leg {
+	l := &leg{clientCall: *r, attempt: &attempt{}}
+	l.retry, l.throttle, l.onCommit = retry.Nth(n), r.retry.Throttle, nil
+	l.waited, l.beside = r.waited && n == 0, n > 0
+	l.call.Auth, l.call.Picked = nil, nil
+	l.ctx, l.stop = context.WithCancel(r.ctx)
+	return l
+}
+
+// newRace begins the race of an RPC that is hedged.
+func newRace(r *clientCall) (hedge.Race, hedge.Policy) {
+	p := hedge.Policy{Attempts: min(r.hedging.MaxAttempts, r.cc.opts.maxAttempts), Delay: r.hedging.HedgingDelay}
+	return hedge.Start(p, time.Now()), p
 }
 
 // take hears of a leg.
@@ -142,7 +152,7 @@ func (h *hedgedCall) take(e legEvent) {
 	h.open--
 	l.over, l.err = true, e.err
 	if h.winner == nil {
-		outcome, delay := h.outcome(l)
+		outcome, delay := l.outcome(h.ctx, l.err)
 		if h.race.Ended(time.Now(), outcome, delay) {
 			h.winner = l
 		}
@@ -154,20 +164,20 @@ func (h *hedgedCall) take(e legEvent) {
 	}
 }
 
-// outcome is what the policy makes of a leg's end. It counts failures in the channel's
-// throttle: those with "a non-fatal status code, or that receive a pushback response
-// indicating not to retry".
-func (h *hedgedCall) outcome(l *leg) (hedge.Outcome, time.Duration) {
-	if l.err == nil {
+// outcome is what the policy makes of a leg's end, of an RPC whose context is ctx. It counts
+// failures in the channel's throttle: those with "a non-fatal status code, or that receive a
+// pushback response indicating not to retry".
+func (l *leg) outcome(ctx context.Context, err error) (hedge.Outcome, time.Duration) {
+	if err == nil {
 		return hedge.Success, 0
 	}
 	var push retry.Pushback
 	if s := l.attempt.Stream; s != nil {
 		push = retry.PushbackIn(s.Trailer())
 	}
-	nonFatal := h.policy.NonFatalStatusCodes[status.Code(l.err)] && !l.attempt.Dropped() && h.ctx.Err() == nil
+	nonFatal := l.hedging.NonFatalStatusCodes[status.Code(err)] && !l.attempt.Dropped() && ctx.Err() == nil
 	if nonFatal || push.Never {
-		h.retry.Throttle.Failed()
+		l.throttle.Failed()
 	}
 	switch {
 	case !nonFatal:

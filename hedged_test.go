@@ -39,23 +39,37 @@ type answers struct {
 
 	mu        sync.Mutex
 	seen      []string // grpc-previous-rpc-attempts, in order of arrival
+	came      sync.Cond
 	arrived   chan int // which attempts have come
 	cancelled chan int // which of them were cancelled while they hung
 }
 
 func newAnswers(script string) *answers {
-	return &answers{words: strings.Fields(script), release: make(chan struct{}), arrived: make(chan int, 16), cancelled: make(chan int, 16)}
+	a := &answers{words: strings.Fields(script), release: make(chan struct{}), arrived: make(chan int, 16), cancelled: make(chan int, 16)}
+	a.came.L = &a.mu
+	return a
+}
+
+// arrive notes an attempt, and returns its number and what it is to do, once those that
+// began before have come too: they may overtake each other.
+func (s *answers) arrive(ctx context.Context) (n int, previous, word, arg string) {
+	md, _ := metadata.FromIncomingContext(ctx)
+	previous = strings.Join(md["grpc-previous-rpc-attempts"], ",")
+	n, _ = strconv.Atoi(previous)
+	s.mu.Lock()
+	s.seen = append(s.seen, previous)
+	s.came.Broadcast()
+	for len(s.seen) <= n {
+		s.came.Wait()
+	}
+	s.mu.Unlock()
+	s.arrived <- n
+	word, arg, _ = strings.Cut(s.words[min(n, len(s.words)-1)], "=")
+	return n, previous, word, arg
 }
 
 func (s *answers) unary(ctx context.Context, m *text) (*text, error) {
-	md, _ := metadata.FromIncomingContext(ctx)
-	previous := strings.Join(md["grpc-previous-rpc-attempts"], ",")
-	n, _ := strconv.Atoi(previous)
-	s.mu.Lock()
-	s.seen = append(s.seen, previous)
-	s.mu.Unlock()
-	s.arrived <- n
-	word, arg, _ := strings.Cut(s.words[min(n, len(s.words)-1)], "=")
+	n, previous, word, arg := s.arrive(ctx)
 	switch word {
 	case "ok":
 		return m, nil
@@ -75,11 +89,16 @@ func (s *answers) unary(ctx context.Context, m *text) (*text, error) {
 		}
 		return nil, status.Error(codes.Unavailable, "pushback")
 	}
+	return nil, errorOf(word)
+}
+
+// errorOf is an error with a code.
+func errorOf(word string) error {
 	var code codes.Code
 	if err := code.UnmarshalJSON([]byte(strconv.Quote(word))); err != nil {
-		return nil, err
+		return err
 	}
-	return nil, status.Error(code, word)
+	return status.Error(code, word)
 }
 
 func (s *answers) attempts() []string {
@@ -266,21 +285,6 @@ func TestHedgingStats(t *testing.T) {
 	slices.Sort(c.ends)
 	if want := []codes.Code{codes.OK, codes.Canceled, codes.Canceled}; c.began != 3 || c.sent != 3 || c.parsed != 1 || !slices.Equal(c.ends, want) {
 		t.Errorf("%d began, %d sent, %d responses, ends %v; want 3, 3, 1, %v", c.began, c.sent, c.parsed, c.ends, want)
-	}
-}
-
-// Streams are sent once, whatever the policy.
-func TestStreamsAreNotHedged(t *testing.T) {
-	e, seen := flaky(1, status.Error(codes.Unavailable, ""))
-	cc := newTestClient(t, serve(t, e).addr, WithDefaultServiceConfig(hedging(3, "0s", `"UNAVAILABLE"`, "")))
-	st, err := cc.NewStream(testContext(t), bidiStream, bidiMethod)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = st.CloseSend()
-	wantCode(t, "stream", st.RecvMsg(new(text)), codes.Unavailable)
-	if n := seen.Load(); n != 1 {
-		t.Errorf("%d attempts, want 1", n)
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 //
 // An error says that the target or the options are of no use.
 func NewClient(target string, opts ...DialOption) (conn *ClientConn, err error) {
-	o := newDialOptions(opts)
+	o := newDialOptions(withGlobalOptions(opts))
 	return newChannel(target, scheme.DNS, &o)
 }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
@@ -176,6 +177,25 @@ func TestRetryMetrics(t *testing.T) {
 	p.mustCall("no retries, so it is not measured")
 	const labels = "{grpc.method=test.Echo/Unary,grpc.target=dns:///ADDR} "
 	m.want(p, "grpc.client.call.retries"+labels+"1, 2", "grpc.client.call.retry_delay"+labels+"1")
+}
+
+const hedgingConfig = `{"methodConfig": [{"name": [{}], "hedgingPolicy": {"maxAttempts": 3, "hedgingDelay": "0.001s"}}]}`
+
+// TestHedgeMetrics: gRFC A96 counts attempts beside the first.
+func TestHedgeMetrics(t *testing.T) {
+	m := newMeters(t)
+	o := m.options()
+	o.MetricsOptions.Metrics = estats.NewMetrics("grpc.client.call.retries", "grpc.client.call.transparent_retries", "grpc.client.call.hedges")
+	var calls atomic.Int64
+	service := &echo{unary: func(ctx context.Context, _ string) error {
+		if calls.Add(1) < 3 { // the third answers
+			<-ctx.Done()
+		}
+		return nil
+	}}
+	p := newPair(t, service, nil, opentelemetry.DialOption(o), grpc.WithDefaultServiceConfig(hedgingConfig))
+	p.mustCall("x")
+	m.want(p, "grpc.client.call.hedges{grpc.method=test.Echo/Unary,grpc.target=dns:///ADDR} 1, 2")
 }
 
 func TestMethodAttributeFilter(t *testing.T) {
