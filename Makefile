@@ -45,6 +45,10 @@ help: ## print this list
 demo: ## show what idle connections cost, with pooling on and off and beside the published module
 	go -C benchmark run ./cmd/demo $(ARGS)
 
+.PHONY: demo-xds
+demo-xds: ## show a client that a control plane leads: traffic shifted, a zone that fails
+	go -C internal/xds/test run ./demo $(ARGS)
+
 test: ## run all tests, and those of the transport again with the plain reader
 	tools/test.sh $(TESTFLAGS) ./...
 	$(UNPOOL) tools/test.sh $(TESTFLAGS) $(POOLED)
