@@ -6,6 +6,7 @@
 //	go run ./cmd/bench [flags]        rates, costs and latencies of calls and streams
 //	go run ./cmd/bench idle [flags]   what connections cost while nothing happens
 //	go run ./cmd/bench soak [flags]   whether anything stays behind after a bad day
+//	go run ./cmd/bench xds [flags]    a client that a control plane leads
 //
 // It prints ratios of the medians' pairs with the interval that holds them, and writes
 // every measurement to out/benchmark in the form that benchstat reads.
@@ -33,6 +34,8 @@ func main() {
 			args, run = args[1:], runIdle
 		case "soak":
 			args, run = args[1:], runSoak
+		case "xds":
+			args, run = args[1:], runXDS
 		}
 	}
 	if err := run(ctx, args); err != nil {
