@@ -13,14 +13,25 @@ import (
 // that was another priority (A56).
 type names struct {
 	list []string // by priority
-	by   map[resource.LocalityID]string
+	by   []named // the first of a locality counts; maps are larger
 	next int
+}
+
+// named is a locality and the child it was in.
+type named struct {
+	id   resource.LocalityID
+	name string
 }
 
 // assign makes names for the priorities. list is another one then.
 func (n *names) assign(priorities [][]resource.Locality) {
-	before := n.by
-	n.by, n.list = make(map[resource.LocalityID]string), make([]string, 0, len(priorities))
+	before := make(map[resource.LocalityID]string, len(n.by))
+	for _, b := range n.by {
+		if _, twice := before[b.id]; !twice {
+			before[b.id] = b.name
+		}
+	}
+	n.by, n.list = nil, make([]string, 0, len(priorities))
 	taken := make(map[string]bool, len(priorities))
 	for _, localities := range priorities {
 		name := ""
@@ -37,9 +48,7 @@ func (n *names) assign(priorities [][]resource.Locality) {
 		taken[name] = true
 		n.list = append(n.list, name)
 		for i := range localities {
-			if _, ok := n.by[localities[i].ID]; !ok {
-				n.by[localities[i].ID] = name
-			}
+			n.by = append(n.by, named{localities[i].ID, name})
 		}
 	}
 }
