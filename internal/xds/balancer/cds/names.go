@@ -13,7 +13,7 @@ import (
 // that was another priority (A56).
 type names struct {
 	list []string // by priority
-	by   []named // the first of a locality counts; maps are larger
+	by   []named  // the first of a locality counts; maps are larger
 	next int
 }
 

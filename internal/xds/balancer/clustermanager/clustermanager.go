@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"maps"
 	"sync"
+	"sync/atomic"
 
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/balancer/base"
@@ -28,6 +29,9 @@ import (
 const Name = "xds_cluster_manager_experimental"
 
 func init() { balancer.Register(builder{}) }
+
+// waiting is the picker of a child that has reported nothing yet.
+var waiting = base.NewErrPicker(balancer.ErrNoSubConnAvailable)
 
 // WithCluster returns the context of an RPC for a child of the policy.
 func WithCluster(ctx context.Context, name string) context.Context {
@@ -87,7 +91,9 @@ type manager struct {
 	children map[string]*child
 
 	mu     sync.Mutex
-	paused bool // an update is under way, and reports when it is done
+	paused bool   // an update is under way, and reports when it is done
+	view   picker // of the children; nil if they have changed
+	count  [connectivity.Shutdown + 1]int
 	closed bool
 }
 
@@ -96,21 +102,28 @@ type child struct {
 	balancer.ClientConn
 	manager *manager
 	policy  *gracefulswitch.Balancer
+	gone    bool // guarded by manager.mu
 
-	// Guarded by manager.mu. The state of one that failed stays so until it is ready, or idle.
+	// state is guarded by manager.mu. That of one that failed stays so until it is ready, or idle.
 	state  connectivity.State
-	picker balancer.Picker
+	picker atomic.Pointer[balancer.Picker]
 }
 
 // UpdateState implements balancer.ClientConn.
 func (c *child) UpdateState(s balancer.State) {
-	c.manager.mu.Lock()
-	defer c.manager.mu.Unlock()
-	c.picker = s.Picker
-	if c.state != connectivity.TransientFailure || s.ConnectivityState != connectivity.Connecting {
-		c.state = s.ConnectivityState
+	m := c.manager
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	c.picker.Store(&s.Picker)
+	if c.gone {
+		return
 	}
-	c.manager.reportLocked()
+	if c.state != connectivity.TransientFailure || s.ConnectivityState != connectivity.Connecting {
+		m.count[c.state]--
+		c.state = s.ConnectivityState
+		m.count[c.state]++
+	}
+	m.reportLocked()
 }
 
 // UpdateClientConnState makes and removes children. When it returns the picker knows them (A31).
@@ -132,7 +145,8 @@ func (m *manager) UpdateClientConnState(s balancer.ClientConnState) error {
 	for name, policy := range c.children {
 		ch := m.children[name]
 		if ch == nil {
-			ch = &child{ClientConn: m.cc, manager: m, state: connectivity.Connecting, picker: base.NewErrPicker(balancer.ErrNoSubConnAvailable)}
+			ch = &child{ClientConn: m.cc, manager: m, state: connectivity.Connecting}
+			ch.picker.Store(&waiting)
 			ch.policy = gracefulswitch.New(ch, m.opts)
 			m.put(name, ch)
 		}
@@ -149,10 +163,15 @@ func (m *manager) UpdateClientConnState(s balancer.ClientConnState) error {
 func (m *manager) put(name string, ch *child) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.view = nil
 	if ch == nil {
+		before := m.children[name]
+		before.gone = true
+		m.count[before.state]--
 		delete(m.children, name)
 		return
 	}
+	m.count[ch.state]++
 	m.children[name] = ch
 }
 
@@ -170,20 +189,17 @@ func (m *manager) reportLocked() {
 	if m.paused || m.closed {
 		return
 	}
-	pickers := make(picker, len(m.children))
-	var count [connectivity.Shutdown + 1]int
-	for name, ch := range m.children {
-		pickers[name] = ch.picker
-		count[ch.state]++
+	if m.view == nil {
+		m.view = maps.Clone(m.children)
 	}
 	state := connectivity.TransientFailure
 	for _, s := range []connectivity.State{connectivity.Ready, connectivity.Connecting, connectivity.Idle} {
-		if count[s] > 0 {
+		if m.count[s] > 0 {
 			state = s
 			break
 		}
 	}
-	m.cc.UpdateState(balancer.State{ConnectivityState: state, Picker: pickers})
+	m.cc.UpdateState(balancer.State{ConnectivityState: state, Picker: m.view})
 }
 
 // ResolverError tells all children.
@@ -218,14 +234,15 @@ func (m *manager) Close() {
 	}
 }
 
-// picker has the pickers of the children. It does not change.
-type picker map[string]balancer.Picker
+// picker has the children, which pick with what they have reported last. A report makes no other
+// one, so that its cost does not depend on how many there are.
+type picker map[string]*child
 
 // Pick implements balancer.Picker.
 func (p picker) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
 	name := Cluster(info.Ctx)
 	if child, ok := p[name]; ok {
-		return child.Pick(info)
+		return (*child.picker.Load()).Pick(info)
 	}
 	// A selector chooses what the policy knows: it has come by then, and is not yet gone (A31).
 	return balancer.PickResult{}, status.Errorf(codes.Internal, "the channel has no cluster %q, which is chosen for the RPC", name)
