@@ -15,7 +15,8 @@ import (
 )
 
 // Session sends the RPCs of a session to the server that had its first one, which a cookie names
-// (A55, A60).
+// (A55, A60). It takes a policy that heeds call.Info.Hosts and stores what it picked: without one
+// the filter would be accepted and do nothing, so it is not among those of the environment.
 type Session struct{}
 
 // SessionConfig is that of the filter. The zero value does nothing.

@@ -28,7 +28,11 @@ func (noListener) Addr() net.Addr            { return &net.TCPAddr{} }
 
 // listener returns one with an edition in force, whose only chain has these routes.
 func listener(rc *resource.RouteConfig, filters ...resource.Filter) *Listener {
-	l := &Listener{Listener: noListener{}, options: Options{DrainGrace: time.Minute}, cancel: func() {}, routes: map[string]*routes{}}
+	return listenerOn(noListener{}, rc, filters...)
+}
+
+func listenerOn(lis net.Listener, rc *resource.RouteConfig, filters ...resource.Filter) *Listener {
+	l := &Listener{Listener: lis, options: Options{DrainGrace: time.Minute}, cancel: func() {}, routes: map[string]*routes{}}
 	config := &resource.ServerListener{Default: &resource.FilterChain{HTTP: &resource.HTTP{Routes: rc, Filters: filters}}}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -63,6 +67,15 @@ func (l *Listener) replace(e *edition) {
 	l.replaceLocked(e)
 }
 
+func wantConns(t *testing.T, e *edition, conns, shaking int) {
+	t.Helper()
+	e.listener.mu.Lock()
+	defer e.listener.mu.Unlock()
+	if len(e.conns) != conns || e.shaking != shaking {
+		t.Errorf("%d connections, %d in their handshakes; want %d and %d", len(e.conns), e.shaking, conns, shaking)
+	}
+}
+
 func TestA36DrainGrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := listener(&resource.RouteConfig{})
@@ -73,9 +86,7 @@ func TestA36DrainGrace(t *testing.T) {
 		closed, _ := accept(t, l)
 		closed.Close()
 		closed.Close()
-		if len(e.conns) != 2 || e.shaking != 1 {
-			t.Errorf("%d connections, %d in their handshakes", len(e.conns), e.shaking)
-		}
+		wantConns(t, e, 2, 1)
 		l.replace(nil)
 		synctest.Wait()
 		late := serve(t, shaking) // its handshake took that long
@@ -96,9 +107,8 @@ func TestA36DrainGrace(t *testing.T) {
 		if d := time.Since(begin); d != time.Minute {
 			t.Errorf("closed after %v", d)
 		}
-		if len(e.conns) != 0 {
-			t.Errorf("%d connections are left", len(e.conns))
-		}
+		synctest.Wait()
+		wantConns(t, e, 0, 0)
 		l.Close()
 	})
 }
@@ -167,8 +177,7 @@ func TestIdleHoldsNone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := listener(&resource.RouteConfig{})
-	l.Listener = lis
+	l := listenerOn(lis, &resource.RouteConfig{})
 	defer l.Close()
 	client, err := net.Dial("tcp", lis.Addr().String())
 	if err != nil {

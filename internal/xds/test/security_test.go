@@ -5,6 +5,7 @@ package test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
@@ -18,6 +19,7 @@ import (
 	xdsresolver "google.golang.org/grpc/internal/xds/resolver"
 	"google.golang.org/grpc/interop/testcerts"
 	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
 )
 
 // withTLS secures connections to a cluster; the server's certificate is to have a name.
@@ -68,12 +70,24 @@ func TestA29Mesh(t *testing.T) {
 		{"other name", withTLS(cluster("c"), "other"), true, codes.Unavailable, ""},
 		{"server in plaintext", withTLS(cluster("c"), testcerts.ServerName), false, codes.Unavailable, ""},
 	} {
-		chain := inline(takes(tt.name, ""))
-		if tt.secure {
-			chain = secured(inline(takes(tt.name, "")), false)
-		}
-		p.set(s.listener(chain), listener("service.test", "r"), routes(to("c")), tt.c, assignment("c", local("z", 0, 1, b)))
-		wantCode(t, cc, tt.want)
+		// Connections stay when the cluster's security changes; a Listener that changes, too, has
+		// them made anew. Either may be heard of first, so it changes more than once.
+		n := 0
+		until(t, func() bool {
+			n++
+			chain := inline(takes(fmt.Sprint(tt.name, n), ""))
+			if tt.secure {
+				chain = secured(chain, false)
+			}
+			p.set(s.listener(chain), listener("service.test", "r"), routes(to("c")), tt.c, assignment("c", local("z", 0, 1, b)))
+			for end := time.Now().Add(time.Second); time.Now().Before(end); {
+				if status.Code(empty(t, cc)) == tt.want {
+					return true
+				}
+				cc.ResetConnectBackoff()
+			}
+			return false
+		})
 		if tt.want != codes.OK {
 			continue
 		}

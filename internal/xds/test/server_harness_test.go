@@ -21,7 +21,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/grpc/internal/xds/bootstrap"
 	"google.golang.org/grpc/internal/xds/xdsclient"
 	testgrpc "google.golang.org/grpc/interop/grpc_testing"
 	"google.golang.org/grpc/interop/testcerts"
@@ -49,22 +48,21 @@ type xdsServer struct {
 	modes chan mode
 }
 
-// serverPool is a pool whose bootstrap has what servers need. providers are in JSON.
-func serverPool(t *testing.T, p *plane, providers string) *xdsclient.Pool {
-	t.Helper()
+// serverText is a bootstrap configuration with what servers need. providers are in JSON.
+func serverText(p *plane, providers string) string {
 	if providers == "" {
 		providers = "{}"
 	}
-	b, err := bootstrap.Parse(fmt.Appendf(nil,
-		`{"xds_servers":[{"server_uri":"passthrough:///%s","channel_creds":[{"type":"insecure"}]}],"node":{"id":%q},
-		"server_listener_resource_name_template":%q,"certificate_providers":%s}`, p.address, nodeID, template, providers), bootstrap.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	o := xdsclient.Options{Bootstrap: b, Features: xdsclient.Features(), Filters: xdsclient.Filters()}
-	o.Client.ResourceTimeout = time.Second
-	o.Client.Backoff = func(int) time.Duration { return 20 * time.Millisecond }
-	return xdsclient.NewPool(o)
+	return fmt.Sprintf(`{"xds_servers":[{"server_uri":"passthrough:///%s","channel_creds":[{"type":"insecure"}]}],"node":{"id":%q},
+		"server_listener_resource_name_template":%q,"certificate_providers":%s}`, p.address, nodeID, template, providers)
+}
+
+// serverPool is a pool with such a configuration.
+func serverPool(t *testing.T, p *plane, providers string) *xdsclient.Pool {
+	t.Helper()
+	return poolWith(t, serverText(p, providers), func(o *xdsclient.Options) {
+		o.Client.Backoff = func(int) time.Duration { return 20 * time.Millisecond }
+	})
 }
 
 type testService struct {

@@ -55,9 +55,6 @@ func Filters() *httpfilter.Registry {
 	if envconfig.XDSGCPAuthFilter {
 		kinds = append(kinds, filters.GCPAuthn{})
 	}
-	if envconfig.XDSStatefulSession {
-		kinds = append(kinds, filters.Session{})
-	}
 	return httpfilter.NewRegistry(kinds...)
 }
 
