@@ -3,7 +3,6 @@
 package tlsconn
 
 import (
-	"errors"
 	"io"
 	"net"
 
@@ -175,7 +174,7 @@ func (c *Conn) fill(wait bool) error {
 func (c *Conn) filled(err error) error {
 	switch {
 	case err == nil:
-	case isTemporary(err):
+	case readyreader.Again(err):
 		return err
 	default:
 		c.intake.end = err
@@ -201,13 +200,4 @@ func (c *Conn) adopt(buf *[]byte, n int) {
 	in.buf = buf
 	c.feed((*buf)[:k+n])
 	c.retain()
-}
-
-// isTemporary reports whether what failed with err can be tried again: it was for
-// want of input or room, or a deadline.
-func isTemporary(err error) bool { return err == readyreader.ErrWouldBlock || isTimeout(err) }
-
-func isTimeout(err error) bool {
-	var ne net.Error
-	return errors.As(err, &ne) && ne.Timeout()
 }

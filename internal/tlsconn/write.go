@@ -62,7 +62,7 @@ func (c *Conn) flush(write func([]byte) (int, error)) error {
 		c.pool.Put(p)
 		return nil
 	}
-	if isTemporary(err) {
+	if readyreader.Again(err) {
 		o.putBack(b[n:], p, c.pool)
 		return err
 	}

@@ -11,9 +11,6 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// SetHeader is as that of ServerStream.
-func (s *HandlerStream) SetHeader(md metadata.MD) error { return s.setHeader(&s.mu, md) }
-
 // SendHeader is as that of ServerStream.
 func (s *HandlerStream) SendHeader(md metadata.MD) error {
 	if err := s.SetHeader(md); err != nil {
@@ -29,24 +26,6 @@ func (s *HandlerStream) SendHeader(md metadata.MD) error {
 	s.flush.Flush()
 	return nil
 }
-
-// SetTrailer is as that of ServerStream.
-func (s *HandlerStream) SetTrailer(md metadata.MD) error { return s.setTrailer(&s.mu, md) }
-
-// SetSendCompress is as that of ServerStream.
-func (s *HandlerStream) SetSendCompress(name string) error { return s.setSendCompress(&s.mu, name) }
-
-// SendCompress is the encoding of the messages that are sent, "" for none.
-func (s *HandlerStream) SendCompress() string { return s.look(&s.mu).sendCompress }
-
-// Headers returns the metadata set so far, which belongs to the stream.
-func (s *HandlerStream) Headers() metadata.MD { return s.look(&s.mu).header }
-
-// Trailers returns the trailers set so far, which belong to the stream.
-func (s *HandlerStream) Trailers() metadata.MD { return s.look(&s.mu).trailer }
-
-// HeaderSent reports whether response headers have been sent.
-func (s *HandlerStream) HeaderSent() bool { return s.look(&s.mu).headers != headersUnsent }
 
 // Send is as that of ServerStream, but that net/http waits while the windows are
 // full, until the client gives up.

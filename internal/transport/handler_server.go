@@ -45,6 +45,7 @@ type HandlerStream struct {
 // been given to w and the result is nil.
 func NewHandlerStream(w http.ResponseWriter, r *http.Request, cfg *ServerConfig) *HandlerStream {
 	s := &HandlerStream{w: w, r: r}
+	s.reply.lock = &s.mu
 	if code, reason := s.parse(); reason != "" {
 		if code == http.StatusMethodNotAllowed {
 			w.Header().Set("Allow", http.MethodPost)

@@ -179,11 +179,11 @@ func echoStream(s *ServerStream) {
 			return
 		}
 		if err != nil {
-			s.Abort(frame.Cancel)
+			abort(s, frame.Cancel)
 			return
 		}
 		if s.Send(Payload{Data: mem.BufferSlice{m.Data}}) != nil {
-			s.Abort(frame.Cancel)
+			abort(s, frame.Cancel)
 			return
 		}
 	}
@@ -206,4 +206,10 @@ func unary(ctx context.Context, c *Client, msg []byte) ([]byte, error) {
 		return nil, errors.New("more than one reply")
 	}
 	return out, st.Status().Err()
+}
+
+// abort ends a call without a status: the client sees code.
+func abort(s *ServerStream, code frame.ErrCode) {
+	s.h2.Reset(code)
+	s.release(false)
 }

@@ -9,9 +9,11 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// reply is what a handler says beside its messages, on a server of either kind. It is
-// guarded by a mutex of the stream that embeds it, which its methods take.
+// reply is what a handler says beside its messages, on a server of either kind: a stream
+// embeds it, and has its exported methods, which any goroutine may call at any time.
 type reply struct {
+	lock *sync.Mutex // the stream's, which guards the rest
+
 	header       metadata.MD
 	trailer      metadata.MD
 	spoilt       *status.Status // what the call ends with in any case; nil: the handler says
@@ -30,12 +32,13 @@ const (
 	headersSent
 )
 
-func (r *reply) setHeader(mu *sync.Mutex, md metadata.MD) error {
+// SetHeader adds to the metadata that the response headers will carry.
+func (r *reply) SetHeader(md metadata.MD) error {
 	if len(md) == 0 {
 		return nil
 	}
-	mu.Lock()
-	defer mu.Unlock()
+	r.lock.Lock()
+	defer r.lock.Unlock()
 	if err := CheckReply(md); err != nil {
 		return r.spoil(err)
 	}
@@ -46,12 +49,13 @@ func (r *reply) setHeader(mu *sync.Mutex, md metadata.MD) error {
 	return nil
 }
 
-func (r *reply) setTrailer(mu *sync.Mutex, md metadata.MD) error {
+// SetTrailer adds to the metadata that the trailers will carry.
+func (r *reply) SetTrailer(md metadata.MD) error {
 	if len(md) == 0 {
 		return nil
 	}
-	mu.Lock()
-	defer mu.Unlock()
+	r.lock.Lock()
+	defer r.lock.Unlock()
 	if err := CheckReply(md); err != nil {
 		return r.spoil(err)
 	}
@@ -70,9 +74,11 @@ func (r *reply) spoil(err error) error {
 	return err
 }
 
-func (r *reply) setSendCompress(mu *sync.Mutex, name string) error {
-	mu.Lock()
-	defer mu.Unlock()
+// SetSendCompress names the encoding of the messages to send. It fails once the
+// response headers are sent.
+func (r *reply) SetSendCompress(name string) error {
+	r.lock.Lock()
+	defer r.lock.Unlock()
 	if r.headers != headersUnsent || r.finished {
 		return errCompressLate
 	}
@@ -80,9 +86,21 @@ func (r *reply) setSendCompress(mu *sync.Mutex, name string) error {
 	return nil
 }
 
+// SendCompress is the encoding of the messages that are sent, "" for none.
+func (r *reply) SendCompress() string { return r.look().sendCompress }
+
+// Headers returns the metadata set so far, which belongs to the stream.
+func (r *reply) Headers() metadata.MD { return r.look().header }
+
+// Trailers returns the trailers set so far, which belong to the stream.
+func (r *reply) Trailers() metadata.MD { return r.look().trailer }
+
+// HeaderSent reports whether response headers have been sent.
+func (r *reply) HeaderSent() bool { return r.look().headers != headersUnsent }
+
 // look returns what is said so far.
-func (r *reply) look(mu *sync.Mutex) reply {
-	mu.Lock()
-	defer mu.Unlock()
+func (r *reply) look() reply {
+	r.lock.Lock()
+	defer r.lock.Unlock()
 	return *r
 }

@@ -155,6 +155,7 @@ func newServerStream(c *Server, req *request, end bool) *ServerStream {
 	s.body.init(c.cfg.BufferPool, c.cfg.MaxRecvMsgSize)
 	s.body.length = req.length
 	s.callContext.stream = s
+	s.reply.lock = &s.mu
 	s.handler.Context = &s.callContext
 	c.traffic().streamBegan()
 	if req.hasTimeout && req.refusal == nil {

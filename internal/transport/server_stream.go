@@ -9,7 +9,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/internal/transport/grpcwire"
 	"google.golang.org/grpc/internal/transport/h2"
-	"google.golang.org/grpc/internal/transport/h2/frame"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
@@ -100,9 +99,6 @@ func (s *ServerStream) heedDeadline() {
 	}
 }
 
-// SetHeader adds to the metadata that the response headers will carry.
-func (s *ServerStream) SetHeader(md metadata.MD) error { return s.setHeader(&s.mu, md) }
-
 // SendHeader sends the response headers, with md added to what was set.
 func (s *ServerStream) SendHeader(md metadata.MD) error {
 	if err := s.SetHeader(md); err != nil {
@@ -118,25 +114,6 @@ func (s *ServerStream) SendHeader(md metadata.MD) error {
 	s.mu.Unlock()
 	return s.send(f)
 }
-
-// SetTrailer adds to the metadata that the trailers will carry.
-func (s *ServerStream) SetTrailer(md metadata.MD) error { return s.setTrailer(&s.mu, md) }
-
-// SetSendCompress names the encoding of the messages to send. It fails once the
-// response headers are sent.
-func (s *ServerStream) SetSendCompress(name string) error { return s.setSendCompress(&s.mu, name) }
-
-// SendCompress is the encoding of the messages that are sent, "" for none.
-func (s *ServerStream) SendCompress() string { return s.look(&s.mu).sendCompress }
-
-// Headers returns the metadata set so far, which belongs to the stream.
-func (s *ServerStream) Headers() metadata.MD { return s.look(&s.mu).header }
-
-// Trailers returns the trailers set so far, which belong to the stream.
-func (s *ServerStream) Trailers() metadata.MD { return s.look(&s.mu).trailer }
-
-// HeaderSent reports whether response headers have been sent.
-func (s *ServerStream) HeaderSent() bool { return s.look(&s.mu).headers != headersUnsent }
 
 // Send sends a message, and the headers before the first. It waits while more
 // than a window's worth of earlier ones is queued.
@@ -328,10 +305,4 @@ func (s *ServerStream) release(well bool) {
 	s.close()
 	s.mu.Unlock()
 	// Done follows, and refunds all.
-}
-
-// Abort ends the call without a status: the client sees code.
-func (s *ServerStream) Abort(code frame.ErrCode) {
-	s.h2.Reset(code)
-	s.release(false)
 }

@@ -117,7 +117,7 @@ func TestReservedBytes(t *testing.T) {
 // What waits for the peer's window is held.
 func TestHeldBytes(t *testing.T) {
 	wait := make(chan struct{})
-	s := startServer(t, "tcp", ServerConfig{}, func(s *ServerStream) { <-wait; s.Abort(0) })
+	s := startServer(t, "tcp", ServerConfig{}, func(s *ServerStream) { <-wait; abort(s, 0) })
 	defer close(wait)
 	c, _ := s.dial(nil)
 	own := 0 // a buffer that it keeps

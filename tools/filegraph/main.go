@@ -3,6 +3,7 @@
 // Command filegraph shows how the files of a package refer to each other:
 //
 //	go run ./tools/filegraph [-v] [-fields] PACKAGE...
+//	go run ./tools/filegraph -walk
 //
 // An arrow goes from a file to each other file of the package that declares a name it
 // uses: a type, function, variable, constant or method, with -fields a field, too. The
@@ -10,6 +11,10 @@
 // above it; a package without a circle has none. Reported are the arrows, those that go
 // upward, and how many files lie on a circle; with -v each of them by name, and the names
 // that tie a circle.
+//
+// With -walk it shows the way of a DATA frame from the socket to RecvMsg, function by
+// function, and where that comes back into a file that it left. It has to be run in the
+// module's root.
 package main
 
 import (
@@ -36,7 +41,17 @@ func main() {
 	log.SetFlags(0)
 	verbose := flag.Bool("v", false, "name the arrows that go upward, and the files on circles")
 	fields := flag.Bool("fields", false, "count uses of fields, too")
+	walking := flag.Bool("walk", false, "show the way of a DATA frame through the files")
 	flag.Parse()
+	if *walking {
+		for _, w := range walks {
+			if err := w.check("."); err != nil {
+				log.Fatal(err)
+			}
+			w.print(os.Stdout)
+		}
+		return
+	}
 	pkgs, exports, err := list(flag.Args())
 	if err != nil {
 		log.Fatal(err)

@@ -3,7 +3,6 @@
 package conn
 
 import (
-	"errors"
 	"io"
 	"net"
 
@@ -364,16 +363,11 @@ func (r *reader) inputError(err error) error {
 		return nil
 	case err == io.EOF && r.w > r.r:
 		err = io.ErrUnexpectedEOF
-	case isPassing(err):
+	case readyreader.Again(err):
 		return err
 	}
 	r.drop()
 	return err
-}
-
-func isPassing(err error) bool {
-	var ne net.Error
-	return err == readyreader.ErrWouldBlock || errors.As(err, &ne) && ne.Timeout()
 }
 
 // blocking reads a connection that can't be waited for. The buffer is held

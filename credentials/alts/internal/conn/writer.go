@@ -94,7 +94,7 @@ func (w *writer) flush(write func([]byte) (int, error)) error {
 	}
 	// Even with all of it taken some may be held back by a layer below: then the
 	// next flush, of nothing, goes on with that.
-	if !isPassing(err) {
+	if !readyreader.Again(err) {
 		w.err = err // part of a record is out, and nothing can follow it
 		w.drop()
 	}

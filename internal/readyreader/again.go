@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package readyreader
+
+import (
+	"errors"
+	"net"
+)
+
+// Again reports whether what failed with err can be tried again: it was for want of input or
+// room, or a deadline. What is in hand then stays in hand.
+func Again(err error) bool { return err == ErrWouldBlock || err != nil && timedOut(err) }
+
+func timedOut(err error) bool {
+	ne, ok := errors.AsType[net.Error](err)
+	return ok && ne.Timeout()
+}
