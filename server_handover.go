@@ -9,12 +9,11 @@ import (
 
 // leave follows the return, with err, of a handler that has handed its stream over: from here
 // on the call is its owner's, also if it has failed by now.
-func (ss *serverStream) leave(err error) error {
+func (ss *serverStream) leave(err error) {
 	if err != nil {
 		_ = ss.call.fail(err) // the owner finds out
 	}
 	ss.call.Owner().HandlerReturned()
-	return errHandedOver
 }
 
 // handedStream is a serverStream as its owner sees it.

@@ -22,13 +22,29 @@ func (s *Server) serveCall(st serverCall) {
 		return
 	}
 	defer s.left(st)
+	ss := s.begin(st)
+	if ss == nil {
+		return
+	}
+	// The handler of a stream may wait for long. What it stands on is no more than this, so
+	// that a stack of 4 KB has room for it, for interceptors and for generated code.
+	m := ss.method
+	if intercept := s.opts.stream; intercept == nil {
+		ss.handled(m.stream.Handler(m.impl, ss))
+	} else {
+		ss.handled(intercept(m.impl, ss, m.streamInfo(), m.stream.Handler))
+	}
+}
+
+// begin does for a call what comes before its handler, and returns the stream of one that
+// streams. Other calls it serves to their end, as it does those that come to no handler.
+func (s *Server) begin(st serverCall) *serverStream {
 	ctx, err := s.tap(st)
 	if err != nil {
 		_ = st.Finish(status.Convert(err)) // there is nobody else to tell
-		return
+		return nil
 	}
 	if s.opts.labelGoroutines {
-		defer pprof.SetGoroutineLabels(ctx)
 		ctx = labelGoroutine(ctx, st.Method())
 	}
 	m := s.lookUp(st.Method())
@@ -39,13 +55,24 @@ func (s *Server) serveCall(st serverCall) {
 		s.channelz.CallStarted()
 	}
 	call, ctx := s.watch(ctx, st, m)
-	if err := s.run(ctx, call, m); err != errHandedOver {
-		s.ended(call, m, err)
+	ctx, err = s.settle(ctx, call, m)
+	switch {
+	case err != nil:
+		err = end(call, err)
+	case m.stream != nil:
+		return s.newServerStream(ctx, call, m)
+	default:
+		err = s.serveUnary(ctx, call, m)
 	}
+	s.ended(call, m, err)
+	return nil
 }
 
 // left follows the handler of a call.
 func (s *Server) left(st serverCall) {
+	if s.opts.labelGoroutines {
+		pprof.SetGoroutineLabels(st.Context())
+	}
 	if st.Owner() == nil { // else it is not over
 		s.running.leave()
 	}
@@ -62,23 +89,16 @@ func (s *Server) refuse(path string) *status.Status {
 	return status.Convert(s.unknown(path))
 }
 
-// run finds out how to serve the call and does so. It returns the error that the
-// call ended with, errHandedOver if it has not ended.
-func (s *Server) run(ctx context.Context, st servedCall, m *method) error {
+// settle finds out how to serve a call, or why it can't be served.
+func (s *Server) settle(ctx context.Context, st servedCall, m *method) (context.Context, error) {
 	if m == nil {
-		return end(st, s.unknown(st.Method()))
+		return ctx, s.unknown(st.Method())
 	}
 	ctx, err := s.route(ctx, m)
-	if err != nil {
-		return end(st, err)
+	if err == nil {
+		err = s.settleCompression(st)
 	}
-	if err := s.settleCompression(st); err != nil {
-		return end(st, err)
-	}
-	if m.unary != nil {
-		return s.serveUnary(ctx, st, m)
-	}
-	return s.serveStream(ctx, st, m)
+	return ctx, err
 }
 
 var stoppingStatus = status.New(codes.Unavailable, "the server is stopping")

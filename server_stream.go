@@ -136,15 +136,21 @@ func (ss *serverStream) receive(msg any) error {
 		}
 		return err
 	}
+	return ss.accept(m, msg)
+}
+
+// accept decodes m into msg. It is not in receive, as that may wait for long, on a stack that
+// is to be small.
+func (ss *serverStream) accept(m transport.Message, msg any) error {
 	r := ss.server.reader(ss.call.servedCall, ss.codec)
 	r.decompressor = ss.decompressor
-	err = decodeOne(ss.call.servedCall, &r, m, msg)
+	err := decodeOne(ss.call.servedCall, &r, m, msg)
 	ss.decompressor = r.decompressor
 	if err != nil {
 		return err
 	}
 	ss.received = true
-	if single {
+	if !ss.method.stream.ClientStreams {
 		return noMore(ss.call.servedCall)
 	}
 	return nil

@@ -10,8 +10,7 @@ import (
 	"google.golang.org/grpc/internal/handover"
 )
 
-// serveStream serves a call of which at least one side streams.
-func (s *Server) serveStream(ctx context.Context, st servedCall, m *method) error {
+func (s *Server) newServerStream(ctx context.Context, st servedCall, m *method) *serverStream {
 	ss := &serverStream{
 		call:         streamCall{servedCall: st},
 		server:       s,
@@ -21,24 +20,23 @@ func (s *Server) serveStream(ctx context.Context, st servedCall, m *method) erro
 		compressor:   s.compressorFor(st.SendCompress()),
 	}
 	ss.ctx = handlercontext.Handler{Context: ctx, Values: ss}
-	var err error
-	if s.opts.stream == nil {
-		err = m.stream.Handler(m.impl, ss)
-	} else {
-		info := &StreamServerInfo{FullMethod: m.full}
-		info.IsClientStream, info.IsServerStream = m.streams()
-		err = s.opts.stream(m.impl, ss, info, m.stream.Handler)
-	}
-	if st.Owner() != nil {
-		return ss.leave(err)
+	return ss
+}
+
+// handled follows the return, with err, of the handler.
+func (ss *serverStream) handled(err error) {
+	if ss.call.Owner() != nil {
+		ss.leave(err)
+		return
 	}
 	if earlier := ss.call.failure(); earlier != nil {
-		return earlier
+		err = earlier
+	} else if err != nil {
+		err = end(ss.call.servedCall, err)
+	} else {
+		err = ss.call.Finish(nil)
 	}
-	if err != nil {
-		return end(st, err)
-	}
-	return st.Finish(nil)
+	ss.server.ended(ss.call.servedCall, ss.method, err)
 }
 
 // ContextValue implements context.Valuer. It knows how the call's messages are encoded, for

@@ -64,6 +64,12 @@ type method struct {
 	stream *StreamDesc
 }
 
+// streamInfo is what interceptors are told.
+func (m *method) streamInfo() *StreamServerInfo {
+	client, server := m.streams()
+	return &StreamServerInfo{FullMethod: m.full, IsClientStream: client, IsServerStream: server}
+}
+
 // streams says which sides of the method may send more than one message.
 func (m *method) streams() (client, server bool) {
 	if m.stream == nil {

@@ -35,6 +35,13 @@ func (s *ServerStream) start() {
 // Run implements warm.Task: it serves the call.
 func (s *ServerStream) Run() {
 	defer s.handled()
+	if !s.isLate() { // which does its own on a stack of its own: handlers wait on top of this
+		s.server.handler.HandleStream(s)
+	}
+}
+
+// isLate ends a call that comes too late for its handler, and reports whether it did.
+func (s *ServerStream) isLate() bool {
 	switch {
 	case s.callContext.ended() && !s.fed: // reset before it was started
 		s.release(false)
@@ -44,8 +51,9 @@ func (s *ServerStream) Run() {
 		}
 		s.release(true)
 	default:
-		s.server.handler.HandleStream(s)
+		return false
 	}
+	return true
 }
 
 // handled follows the handler.

@@ -12,6 +12,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/benchmark/benchpb"
+	"google.golang.org/grpc/benchmark/internal/handed"
 )
 
 const maxPayload = 16 << 20
@@ -29,14 +30,19 @@ type Bench struct {
 	state    *benchpb.State
 	changed  chan struct{} // closed when state is replaced
 	watchers uint64
+	hub      *handed.Hub // nil: a watcher's handler waits
 }
 
 // New returns a service whose state is at version 1.
 func New() *Bench {
-	return &Bench{
+	b := &Bench{
 		state:   &benchpb.State{Version: 1, Text: "started"},
 		changed: make(chan struct{}),
 	}
+	if handed.On() {
+		b.hub = handed.NewHub()
+	}
+	return b
 }
 
 // Served is how many calls and messages were answered.
@@ -101,6 +107,10 @@ func (b *Bench) Push(stream grpc.ClientStreamingServer[benchpb.Message, benchpb.
 
 // Watch sends the state, and again whenever it changed.
 func (b *Bench) Watch(_ *benchpb.WatchRequest, stream grpc.ServerStreamingServer[benchpb.State]) error {
+	if b.hub != nil {
+		state, _ := b.watch(0)
+		return b.hub.Watch(state, stream)
+	}
 	state, changed := b.watch(1)
 	defer b.watch(-1)
 	for {
@@ -123,6 +133,9 @@ func (b *Bench) Publish(_ context.Context, next *benchpb.State) (*benchpb.Publis
 	b.state = &benchpb.State{Version: b.state.GetVersion() + 1, Text: next.GetText()}
 	close(b.changed)
 	b.changed = make(chan struct{})
+	if b.hub != nil {
+		b.watchers = b.hub.Publish(b.state)
+	}
 	return &benchpb.PublishSummary{Watchers: b.watchers}, nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/benchmark/benchpb"
 	"google.golang.org/grpc/benchmark/internal/control"
+	"google.golang.org/grpc/benchmark/internal/handed"
 	"google.golang.org/grpc/benchmark/internal/hist"
 	"google.golang.org/grpc/benchmark/internal/link"
 	"google.golang.org/grpc/benchmark/internal/load"
@@ -32,6 +33,36 @@ type channels struct {
 	raws   []net.Conn
 	// watches has a stream for each connection of conns that was opened with one.
 	watches []benchpb.Bench_WatchClient
+	// listeners is what those see that have no goroutine, which has no place in watches.
+	listeners listeners
+}
+
+// listeners count the states that come.
+type listeners struct {
+	mu   sync.Mutex
+	all  int
+	seen map[string]int // of each text, how often
+	news sync.Cond
+}
+
+func (l *listeners) see(m *benchpb.State) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.seen == nil {
+		l.seen = make(map[string]int)
+	}
+	l.seen[m.GetText()]++
+	l.news.Broadcast()
+}
+
+// await waits until all have seen text, and returns how many there are.
+func (l *listeners) await(text string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for l.seen[text] < l.all {
+		l.news.Wait()
+	}
+	return l.all
 }
 
 // targets are the connections in the form that load needs.
@@ -83,6 +114,15 @@ func (c *channels) openOne(ctx context.Context, args ops.Open, i int) error {
 	if !args.Watch {
 		return nil
 	}
+	if handed.On() {
+		if err := handed.Listen(ctx, client, c.listeners.see); err != nil {
+			return err
+		}
+		c.listeners.mu.Lock()
+		c.listeners.all++
+		c.listeners.mu.Unlock()
+		return nil
+	}
 	if c.watches[i], err = client.Watch(ctx, &benchpb.WatchRequest{}); err != nil {
 		return err
 	}
@@ -120,7 +160,7 @@ func (c *channels) publish(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	seen := 0
+	seen := c.listeners.await(text)
 	for i, watch := range c.watches {
 		if watch == nil {
 			continue

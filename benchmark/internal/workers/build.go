@@ -34,6 +34,8 @@ func Label(impl string) string {
 		return "this module"
 	case Ours + NoPool:
 		return "this module, pooling off"
+	case Ours + Handed:
+		return "this module, handed over"
 	case Published:
 		return "grpc-go v1.85.0"
 	case Published + NoPool:
@@ -41,6 +43,13 @@ func Label(impl string) string {
 	}
 	return filepath.Base(impl)
 }
+
+// Handed, behind the name of an implementation, has watchers' streams hold no goroutine on
+// either side: see package experimental/streams.
+const Handed = "+handed"
+
+// handedEnv is how that is told.
+const handedEnv = "GRPC_BENCH_HANDED=1"
 
 // noPoolEnv is how that is told.
 const noPoolEnv = "GRPC_GO_EXPERIMENTAL_HTTP_FRAMER_READ_BUFFER_POOLING=false"
@@ -77,16 +86,20 @@ func Build(ctx context.Context, name string) (Impl, error) {
 }
 
 func build(ctx context.Context, name string) (Impl, error) {
-	base, noPool := strings.CutSuffix(name, NoPool)
+	base, isHanded := strings.CutSuffix(name, Handed)
+	base, noPool := strings.CutSuffix(base, NoPool)
 	impl := Impl{Name: name}
+	if isHanded {
+		impl.Env = append(impl.Env, handedEnv)
+	}
 	if noPool {
-		impl.Env = []string{noPoolEnv}
+		impl.Env = append(impl.Env, noPoolEnv)
 	}
 	var args []string
 	switch base {
 	case Ours:
 	case Published:
-		args = append(args, "-modfile=published.mod")
+		args = append(args, "-modfile=published.mod", "-tags=published")
 	default:
 		path, err := filepath.Abs(base)
 		if err == nil {
