@@ -4,6 +4,8 @@ package grpc
 
 import (
 	"context"
+	"sync"
+	"time"
 
 	"google.golang.org/grpc/internal/ctxkey"
 	"google.golang.org/grpc/peer"
@@ -29,3 +31,78 @@ func (c *clientContext) Value(key any) any {
 	}
 	return c.Context.Value(key)
 }
+
+// streamContext is the context of a streaming RPC, which ends with its parent or with the
+// RPC. What waits for that, or derives from it, hangs on a context of the standard library's,
+// which there is only once somebody does: most streams have nobody.
+type streamContext struct {
+	parent  context.Context
+	release context.CancelFunc // of parent; nil: there is none
+
+	mu   sync.Mutex
+	tree context.Context // nil: nobody waits
+	fell context.CancelFunc
+	over error // nil: it has not ended by cancel
+}
+
+// waitable returns what ends with the context.
+func (c *streamContext) waitable() context.Context {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.tree == nil {
+		c.tree, c.fell = context.WithCancel(c.parent)
+		if c.over != nil {
+			c.fell()
+		}
+	}
+	return c.tree
+}
+
+// cancel ends the context.
+func (c *streamContext) cancel() {
+	c.mu.Lock()
+	if c.over == nil {
+		if c.over = c.parent.Err(); c.over == nil {
+			c.over = context.Canceled
+		}
+	}
+	fell := c.fell
+	c.mu.Unlock()
+	if fell != nil {
+		fell()
+	}
+	if c.release != nil {
+		c.release()
+	}
+}
+
+// Deadline implements context.Context.
+func (c *streamContext) Deadline() (time.Time, bool) { return c.parent.Deadline() }
+
+// Done implements context.Context.
+func (c *streamContext) Done() <-chan struct{} { return c.waitable().Done() }
+
+// Err implements context.Context.
+func (c *streamContext) Err() error {
+	c.mu.Lock()
+	err := c.over
+	c.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return c.parent.Err()
+}
+
+// Value implements context.Context. Package context finds the tree by a key of its own.
+func (c *streamContext) Value(key any) any {
+	c.mu.Lock()
+	tree := c.tree
+	c.mu.Unlock()
+	if tree != nil {
+		return tree.Value(key)
+	}
+	return c.parent.Value(key)
+}
+
+// String keeps fmt from walking through what mu guards.
+func (c *streamContext) String() string { return "context of a gRPC stream" }

@@ -9,9 +9,8 @@ func (cs *clientStream) open(config *MethodConfig) (ClientStream, error) {
 	err := cs.begin(config)
 	if err == nil {
 		cs.tellBegun()
-		var cancel context.CancelFunc
-		cs.ctx, cancel = context.WithCancel(cs.ctx)
-		cs.cancel = joinCancel(cs.cancel, cancel)
+		cs.own = streamContext{parent: cs.ctx, release: cs.cancel}
+		cs.ctx, cs.cancel = &cs.own, cs.own.cancel
 		err = cs.beginAttempts()
 	}
 	if err != nil {
@@ -23,7 +22,10 @@ func (cs *clientStream) open(config *MethodConfig) (ClientStream, error) {
 		cs.abort(ErrClientConnClosing)
 		return nil, ErrClientConnClosing
 	}
-	stop := context.AfterFunc(cs.ctx, cs.contextDone)
+	if cs.own.parent.Done() == nil {
+		return cs, nil
+	}
+	stop := context.AfterFunc(cs.own.parent, cs.contextDone)
 	cs.mu.Lock()
 	cs.stopWatch = stop
 	if cs.finished { // it was cancelled already, and nobody has stopped the watch
@@ -31,17 +33,6 @@ func (cs *clientStream) open(config *MethodConfig) (ClientStream, error) {
 	}
 	cs.mu.Unlock()
 	return cs, nil
-}
-
-// joinCancel calls the inner function before the outer, which may be nil.
-func joinCancel(outer, inner context.CancelFunc) context.CancelFunc {
-	if outer == nil {
-		return inner
-	}
-	return func() {
-		inner()
-		outer()
-	}
 }
 
 // beginAttempts returns when an attempt is on its way.

@@ -25,8 +25,9 @@ type clientStream struct {
 	// Owned by the sender.
 	sentLast bool
 
-	stopWatch func() bool  // ends the watch of ctx
-	hedges    streamHedges // immutable; nil: attempts are made in turn
+	own       streamContext // what clientCall.ctx is
+	stopWatch func() bool   // ends the watch of own.parent; nil if that never ends
+	hedges    streamHedges  // immutable; nil: attempts are made in turn
 
 	mu       sync.Mutex
 	attempt  *attempt

@@ -32,7 +32,7 @@ func (c *Client) NewStream(ctx context.Context, call *Call, first *Payload, last
 	}
 	f.Headers = (*callFields)(s)
 	s.sentEnd = last
-	if err := c.conn.Open(&s.h2, f, ctx.Done()); err != nil {
+	if err := c.conn.Open(&s.h2, f, ctx); err != nil {
 		return nil, openError(ctx, err)
 	}
 	if t := c.traffic(); t != nil {

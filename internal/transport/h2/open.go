@@ -52,16 +52,16 @@ func (p *parkedConn) Wake() { warm.Go((*reader)(p)) }
 
 // Open gives s the next stream id and sends f, which has Headers, as its
 // beginning, in one piece. It may wait for a place under the peer's limit of
-// streams, first come first served; done ends the wait. If Open fails with
+// streams, first come first served; the end of while, which may be nil, ends the wait. If Open fails with
 // another error than for trailers, the peer has seen nothing of s. f's data is
 // freed in every case.
-func (c *Conn) Open(s *Stream, f Frames, done <-chan struct{}) error {
+func (c *Conn) Open(s *Stream, f Frames, while Waiting) error {
 	if f.Headers == nil {
 		f.Data.Free()
 		return ErrStreamDone // nothing else opens a stream
 	}
 	l := c.lock()
-	if err := l.awaitPlace(done); err != nil {
+	if err := l.awaitPlace(while); err != nil {
 		l.unlockAndFlush()
 		f.Data.Free()
 		return err
@@ -80,15 +80,23 @@ func (c *Conn) Open(s *Stream, f Frames, done <-chan struct{}) error {
 	return err
 }
 
+// Waiting is what a wait goes with, such as a context.Context. It is asked only where there is
+// a wait.
+type Waiting interface{ Done() <-chan struct{} }
+
 // awaitPlace waits until another stream of ours may be opened. mu is released for the
 // wait itself.
-func (c *locked) awaitPlace(done <-chan struct{}) error {
+func (c *locked) awaitPlace(while Waiting) error {
 	for may := c.streams.canOpen(); ; {
 		if err := c.mayOpen(); err != nil || may {
 			return err
 		}
 		w := c.streams.wait()
 		c.mu.Unlock()
+		var done <-chan struct{}
+		if while != nil {
+			done = while.Done()
+		}
 		select {
 		case <-w.ready:
 			c.mu.Lock()

@@ -157,6 +157,11 @@ func TestReset(t *testing.T) {
 	})
 }
 
+// doneOf is a Waiting.
+type doneOf chan struct{}
+
+func (d doneOf) Done() <-chan struct{} { return d }
+
 // TestPlaces: the peer's limit of streams holds calls up, in their order.
 func TestPlaces(t *testing.T) {
 	bubble(t, func(t *testing.T) {
@@ -166,7 +171,7 @@ func TestPlaces(t *testing.T) {
 		start := func(name string, done chan struct{}) {
 			go func() {
 				s := newTestStream(p.role)
-				err := p.conn.Open(&s.Stream, Frames{Headers: request, End: true}, done)
+				err := p.conn.Open(&s.Stream, Frames{Headers: request, End: true}, doneOf(done))
 				log.add("%s %d %v", name, s.ID(), err)
 			}()
 			synctest.Wait()
