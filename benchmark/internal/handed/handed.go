@@ -66,29 +66,25 @@ func (h *Hub) Publish(state *benchpb.State) uint64 {
 	return uint64(len(h.all))
 }
 
-// Listen begins a watch, and has seen called with each state that comes. It returns when the
-// first one has.
-func Listen(ctx context.Context, client benchpb.BenchClient, seen func(*benchpb.State)) error {
-	first := make(chan error, 1)
-	tell := func(err error) {
-		select {
-		case first <- err:
-		default:
-		}
-	}
-	_, err := streams.OpenServerStreaming(&streams.ClientCallbacks[streams.None, benchpb.State]{
-		OnMessage: func(_ *listener, m *benchpb.State) {
-			seen(m)
-			tell(nil)
-		},
-		OnDone: func(_ *listener, err error) { tell(err) },
-	}, nil, func(o grpc.CallOption) (grpc.ServerStreamingClient[benchpb.State], error) {
-		return client.Watch(ctx, &benchpb.WatchRequest{}, o)
-	})
-	if err != nil {
-		return err
-	}
-	return <-first
+// listener is a client's end of a watch.
+type listener = streams.Client[streams.None, benchpb.State]
+
+// Listeners is who hears on a client's ends: one value for all.
+type Listeners struct {
+	calls streams.ClientCallbacks[streams.None, benchpb.State]
 }
 
-type listener = streams.Client[streams.None, benchpb.State]
+// NewListeners returns Listeners that have seen called with each state that comes.
+func NewListeners(seen func(*benchpb.State)) *Listeners {
+	l := &Listeners{}
+	l.calls.OnMessage = func(_ *listener, m *benchpb.State) { seen(m) }
+	return l
+}
+
+// Listen begins a watch.
+func (l *Listeners) Listen(ctx context.Context, client benchpb.BenchClient) error {
+	_, err := streams.OpenServerStreaming(&l.calls, nil, func(o grpc.CallOption) (grpc.ServerStreamingClient[benchpb.State], error) {
+		return client.Watch(ctx, &benchpb.WatchRequest{}, o)
+	})
+	return err
+}

@@ -32,5 +32,11 @@ func (*Hub) Watch(*benchpb.State, grpc.ServerStreamingServer[benchpb.State]) err
 // Publish reaches nobody.
 func (*Hub) Publish(*benchpb.State) uint64 { return 0 }
 
+// Listeners hear nothing.
+type Listeners struct{}
+
+// NewListeners returns Listeners.
+func NewListeners(func(*benchpb.State)) *Listeners { return nil }
+
 // Listen fails.
-func Listen(context.Context, benchpb.BenchClient, func(*benchpb.State)) error { return errUnsupported }
+func (*Listeners) Listen(context.Context, benchpb.BenchClient) error { return errUnsupported }

@@ -43,6 +43,12 @@ type listeners struct {
 	all  int
 	seen map[string]int // of each text, how often
 	news sync.Cond
+	ears *handed.Listeners
+}
+
+func (l *listeners) init() {
+	l.news.L = &l.mu
+	l.ears = handed.NewListeners(l.see)
 }
 
 func (l *listeners) see(m *benchpb.State) {
@@ -115,7 +121,7 @@ func (c *channels) openOne(ctx context.Context, args ops.Open, i int) error {
 		return nil
 	}
 	if handed.On() {
-		if err := handed.Listen(ctx, client, c.listeners.see); err != nil {
+		if err := c.listeners.ears.Listen(ctx, client); err != nil {
 			return err
 		}
 		c.listeners.mu.Lock()

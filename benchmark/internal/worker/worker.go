@@ -60,7 +60,7 @@ func (w *Worker) open(ctx context.Context, args ops.Open, progress control.Progr
 			return ops.Opened{}, err
 		}
 		w.channels = &channels{dialer: dialer, raw: args.Protocol == ops.Raw}
-		w.channels.listeners.news.L = &w.channels.listeners.mu
+		w.channels.listeners.init()
 	}
 	return w.channels.open(ctx, args, progress)
 }

@@ -35,7 +35,7 @@ func (c *locked) kill(err error) (was stage) {
 	}
 	c.ending().cause = err
 	c.account.show(true)
-	for _, s := range c.streams.byID {
+	for s := range c.streams.byID.all() {
 		c.streams.stop(s)
 	}
 	c.streams.wakeAll()
@@ -74,7 +74,7 @@ func (c *Conn) tellAll() {
 	err, lost := l.end.cause, l.streams.lose()
 	l.unlock()
 	c.handler.Closed(err)
-	for _, s := range lost {
+	for s := range lost.all() {
 		s.recv.OnAbort(&StreamError{Code: frame.InternalError, Cause: err})
 	}
 }

@@ -96,7 +96,7 @@
 //	input, output, streams,        the organs
 //	life, account, heartbeat,
 //	wire, ending
-//	stream_table, scheduler,       what they are made of
+//	stream_table, stream_set, scheduler,       what they are made of
 //	stream_core, send_queue,
 //	ledger, fragments, memos,
 //	header_block, part_decoder,

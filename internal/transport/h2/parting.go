@@ -114,8 +114,8 @@ func (c *locked) peerLeaves(f frame.GoAwayFrame) (lost []*stream, err error) {
 		c.end.goAwayCause = &ConnError{Code: f.Code, Reason: string(f.Debug), Remote: true}
 	}
 	c.do(c.life.peerLeaves(c.side))
-	for id, s := range c.streams.byID {
-		if c.side.opens(id) && id > f.LastStreamID {
+	for s := range c.streams.byID.all() {
+		if c.side.opens(s.id) && s.id > f.LastStreamID {
 			lost = append(lost, s)
 		}
 	}

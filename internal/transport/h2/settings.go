@@ -115,7 +115,7 @@ func (r *reader) onSettingsAck() error {
 		return r.in.act.useless()
 	}
 	if delta < 0 {
-		for _, s := range c.streams.byID {
+		for s := range c.streams.byID.all() {
 			_ = s.in.AdjustInitial(delta) // it fails only for growth
 			c.out.windowUpdate(s.id, s.in.Consume(0))
 		}
@@ -174,7 +174,7 @@ func (c *locked) moveOutflows(delta int64) error {
 	if delta == 0 {
 		return nil
 	}
-	for _, s := range c.streams.byID {
+	for s := range c.streams.byID.all() {
 		if err := s.out.AdjustInitial(delta); err != nil {
 			return frame.ConnError(frame.FlowControlError, err.Error())
 		}

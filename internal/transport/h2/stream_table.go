@@ -11,7 +11,7 @@ import (
 // streamTable is the one place that knows which streams exist, which ids are
 // used up, and who may open more. It is guarded by Conn.mu and does no I/O.
 type streamTable struct {
-	byID map[uint32]*stream // nil while there is none
+	byID *streamSet // nil while there is none
 
 	nextLocal uint32  // the id of the next stream we open
 	lastPeer  uint32  // the highest id the peer has opened
@@ -59,20 +59,20 @@ func newStreamTable(side Side, maxPeer uint32) streamTable {
 
 // trim drops the memory of a table that once was larger.
 func (t *streamTable) trim() {
-	if len(t.byID) == 0 {
+	if t.byID.len() == 0 {
 		t.byID = nil
 	}
 }
 
-func (t *streamTable) open() int { return len(t.byID) }
+func (t *streamTable) open() int { return t.byID.len() }
 
-func (t *streamTable) get(id uint32) *stream { return t.byID[id] }
+func (t *streamTable) get(id uint32) *stream { return t.byID.get(id) }
 
 func (t *streamTable) insert(s *stream) {
 	if t.byID == nil {
-		t.byID = make(map[uint32]*stream, 4)
+		t.byID = new(streamSet)
 	}
-	t.byID[s.id] = s
+	t.byID.add(s)
 	if s.opener == t.side {
 		t.local++
 	} else {
@@ -83,10 +83,10 @@ func (t *streamTable) insert(s *stream) {
 // remove forgets s and wakes whoever waits for its place. It reports whether
 // s was there.
 func (t *streamTable) remove(s *stream) bool {
-	if t.byID[s.id] != s {
+	if t.byID.get(s.id) != s {
 		return false
 	}
-	delete(t.byID, s.id)
+	t.byID.remove(s)
 	if s.opener == t.side {
 		t.local--
 		t.grant()

@@ -48,9 +48,9 @@ func (t *streams) stop(s *stream) {
 }
 
 // lose is the end of all streams with their connection. It returns them.
-func (t *streams) lose() map[uint32]*stream {
+func (t *streams) lose() *streamSet {
 	lost := t.byID
-	for _, s := range lost {
+	for s := range lost.all() {
 		s.on(lose)
 	}
 	t.clear()
@@ -65,7 +65,7 @@ func (t *streams) isCrowded() bool {
 // receiveWindows are those of all streams.
 func (t *streams) receiveWindows() iter.Seq[*flow.Inflow] {
 	return func(yield func(*flow.Inflow) bool) {
-		for _, s := range t.byID {
+		for s := range t.byID.all() {
 			if !yield(&s.in) {
 				return
 			}
@@ -75,7 +75,7 @@ func (t *streams) receiveWindows() iter.Seq[*flow.Inflow] {
 
 // queued is how many bytes of DATA wait on all streams.
 func (t *streams) queued() (n int) {
-	for _, s := range t.byID {
+	for s := range t.byID.all() {
 		if s.pending != nil {
 			n += s.pending.size
 		}
