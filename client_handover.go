@@ -56,5 +56,13 @@ func (h *heldStream) ArmRoom(w handover.Waker) bool {
 	return (*clientStream)(h).current().Stream.ArmRoom(w)
 }
 
+// Kind implements handover.Encoder.
+func (h *heldStream) Kind() handover.Kind {
+	return kindOf(h.writer.codec, h.writer.compressor, h.writer.keep)
+}
+
+// Prepare implements handover.Encoder.
+func (h *heldStream) Prepare(msg any) (any, error) { return prepare(&h.writer, msg) }
+
 // Fail implements handover.Client.
 func (h *heldStream) Fail(err error) { (*clientStream)(h).abort(err) }

@@ -3,15 +3,18 @@
 package grpc
 
 import (
-	"slices"
+	"reflect"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/internal/handover"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
 )
 
 // PreparedMsg is a message that was encoded and compressed once, to be given to
-// SendMsg of any number of streams that have the same codec and compressor. The
+// SendMsg of any number of streams that have the same codec and compressor. They
+// share its memory, which is the garbage collector's, and sending it allocates nothing. The
 // zero value holds nothing until Encode. It is not for several goroutines while
 // Encode runs; afterwards they may all send it.
 //
@@ -30,6 +33,11 @@ func (p *PreparedMsg) Encode(s Stream, msg any) error {
 	if !ok {
 		return status.Error(codes.Internal, "grpc: PreparedMsg.Encode needs the context of an RPC's stream")
 	}
+	return p.encodeBy(w, msg)
+}
+
+// encodeBy is Encode for the streams whose messages w writes.
+func (p *PreparedMsg) encodeBy(w *messageWriter, msg any) error {
 	data, err := encode(w.codec, msg)
 	if err != nil {
 		return err
@@ -55,11 +63,32 @@ func (p *PreparedMsg) take(limit int) (outMessage, error) {
 	if !p.ready {
 		return outMessage{}, status.Error(codes.Internal, "grpc: a PreparedMsg was sent without Encode")
 	}
-	m := p.message
-	m.payload.Data = slices.Clone(m.payload.Data) // each sending owns its list
-	return m, checkSendSize(m.payload.Data, limit)
+	// Who sends it reads the list, and counts references, of which this memory has none.
+	return p.message, checkSendSize(p.message.payload.Data, limit)
 }
 
 // messageWriterKey finds, in the context of a stream of either side, the
 // *messageWriter of its RPC.
 type messageWriterKey struct{}
+
+// prepare returns msg as a *PreparedMsg for the streams whose messages w writes.
+func prepare(w *messageWriter, msg any) (any, error) {
+	p := new(PreparedMsg)
+	if err := p.encodeBy(w, msg); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// kindOf tells the streams apart that can't send the same PreparedMsg. Those with a codec or
+// a compressor that can't be compared share with nobody.
+func kindOf(codec encoding.CodecV2, compressor encoding.Compressor, plain bool) handover.Kind {
+	k := handover.Kind{Codec: codec, Plain: plain}
+	if compressor != nil {
+		k.Compressor = compressor
+	}
+	if !reflect.ValueOf(codec).Comparable() || compressor != nil && !reflect.ValueOf(compressor).Comparable() {
+		k = handover.Kind{Codec: new(byte)}
+	}
+	return k
+}

@@ -31,7 +31,9 @@ type serverCall interface {
 	HandOver(handover.Owner) error
 	Owner() handover.Owner
 	Arm(w handover.Waker, input bool) handover.Events
-	ArmRoom(handover.Waker) bool
+	ArmRoom(w handover.Waker, lazy bool) bool
+	Flush()
+	Conn() any
 	Fate() error
 	Done()
 

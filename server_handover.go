@@ -33,7 +33,27 @@ func (h *handedStream) Arm(w handover.Waker, input bool) handover.Events {
 }
 
 // ArmRoom implements handover.Server.
-func (h *handedStream) ArmRoom(w handover.Waker) bool { return h.call.ArmRoom(w) }
+func (h *handedStream) ArmRoom(w handover.Waker, lazy bool) bool { return h.call.ArmRoom(w, lazy) }
+
+// Flush implements handover.Server.
+func (h *handedStream) Flush() { h.call.Flush() }
+
+// Conn implements handover.Server.
+func (h *handedStream) Conn() any { return h.call.Conn() }
+
+// Kind implements handover.Encoder.
+func (h *handedStream) Kind() handover.Kind {
+	if name := h.call.SendCompress(); h.compressor == nil || h.compressor.Name() != name {
+		h.compressor = h.server.compressorFor(name)
+	}
+	return kindOf(h.codec, h.compressor, h.call.watch.keepsPlain())
+}
+
+// Prepare implements handover.Encoder.
+func (h *handedStream) Prepare(msg any) (any, error) {
+	w := h.server.writer(h.call.servedCall, h.codec)
+	return prepare(&w, msg)
+}
 
 // Finish implements handover.Server.
 func (h *handedStream) Finish(err error) error {

@@ -110,11 +110,14 @@ func (c *Client[Req, Res]) Trailer() metadata.MD { return c.stream.Trailer() }
 // when that is full. It never waits, unless the RPC has to be tried again. m must not be
 // changed afterwards. The error is ErrNoRoom, ErrEnding, or io.EOF if the RPC is over: OnDone
 // tells how. Any other error is a status, which the RPC has ended with.
-func (c *Client[Req, Res]) Send(m *Req) error { return c.core.send(m, true) }
+func (c *Client[Req, Res]) Send(m *Req) error { return c.core.send(m, queued) }
 
 // TrySend sends m if there is room, and nothing waits in the queue. Else the error is
 // ErrNoRoom, and m was not sent.
-func (c *Client[Req, Res]) TrySend(m *Req) error { return c.core.send(m, false) }
+func (c *Client[Req, Res]) TrySend(m *Req) error { return c.core.send(m, atOnce) }
+
+// SendShared is Send for a message that many streams send.
+func (c *Client[Req, Res]) SendShared(m *Shared[Req]) error { return c.core.send(m, queued) }
 
 // CloseSend says that no message follows those that were sent or wait.
 func (c *Client[Req, Res]) CloseSend() error { return c.core.finish(nil) }
@@ -160,9 +163,18 @@ func (c *clientSide[Req, Res]) over(err error) {
 	}
 }
 
-func (c *clientSide[Req, Res]) room() bool { return c.current().ArmRoom(&c.core) }
+func (c *clientSide[Req, Res]) room(bool) bool { return c.current().ArmRoom(&c.core) }
 
-func (c *clientSide[Req, Res]) transmit(m any) error { return c.stream.SendMsg(m) }
+func (c *clientSide[Req, Res]) transmit(m any) error {
+	if shared, ok := m.(*Shared[Req]); ok {
+		prepared, err := shared.forStream(c.current())
+		if err != nil {
+			return err
+		}
+		m = prepared
+	}
+	return c.stream.SendMsg(m)
+}
 
 func (c *clientSide[Req, Res]) end(err error) error {
 	switch {

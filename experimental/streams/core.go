@@ -43,7 +43,8 @@ type side interface {
 
 	// room reports whether transmit may be called; if not, the core is woken when it may.
 	// It is called with mu held, as are transmit, end and fate.
-	room() bool
+	// What is sent lazily after it waits for the connection's next flush.
+	room(lazy bool) bool
 	transmit(m any) error
 	// end ends the sending side as the application wants it, with err. It returns what it
 	// has ended with if that is something else.
@@ -115,11 +116,11 @@ func (c *core) step() (more bool) {
 // flush sends what waits, as far as there is room, and reports whether it has done anything.
 func (c *core) flush() bool {
 	c.mu.Lock()
-	if c.queue.len() == 0 && !c.wanting || c.stage == ended || !c.side.room() {
+	if c.queue.len() == 0 && !c.wanting || c.stage == ended || !c.side.room(false) {
 		c.mu.Unlock()
 		return false
 	}
-	for c.queue.len() > 0 && c.side.room() && c.transmit(c.queue.pop()) == nil {
+	for c.queue.len() > 0 && c.side.room(false) && c.transmit(c.queue.pop()) == nil {
 	}
 	if c.queue.len() > 0 || c.stage == ended {
 		c.mu.Unlock()
@@ -137,14 +138,24 @@ func (c *core) flush() bool {
 	return true
 }
 
+// manner is how a message is sent.
+type manner uint8
+
+const (
+	atOnce manner = iota // or not at all
+	queued               // it may wait
+	lazily               // the same, and it need not be written at once
+)
+
 // send sends m, or has it wait if it may.
-func (c *core) send(m any, mayWait bool) error {
+func (c *core) send(m any, how manner) error {
+	mayWait := how != atOnce
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
 	case c.stage != open:
 		return c.closed()
-	case c.queue.len() == 0 && c.side.room():
+	case c.queue.len() == 0 && c.side.room(how == lazily):
 		return c.transmit(m)
 	case mayWait && c.queue.len() < c.opts.Queue:
 		c.queue.push(m)

@@ -110,11 +110,14 @@ func (s *Server[Req, Res]) SetTrailer(md metadata.MD) { s.stream.SetTrailer(md) 
 // Send sends m, or has it wait in the queue if there is no room; see Options for what happens
 // when that is full. It never waits. m must not be changed afterwards. The error is ErrNoRoom,
 // ErrEnding, or a status that has ended the RPC.
-func (s *Server[Req, Res]) Send(m *Res) error { return s.core.send(m, true) }
+func (s *Server[Req, Res]) Send(m *Res) error { return s.core.send(m, queued) }
 
 // TrySend sends m if there is room, and nothing waits in the queue. Else the error is ErrNoRoom,
 // and m was not sent.
-func (s *Server[Req, Res]) TrySend(m *Res) error { return s.core.send(m, false) }
+func (s *Server[Req, Res]) TrySend(m *Res) error { return s.core.send(m, atOnce) }
+
+// SendShared is Send for a message that many streams send.
+func (s *Server[Req, Res]) SendShared(m *Shared[Res]) error { return s.core.send(m, queued) }
 
 // Finish ends the RPC as a handler does that returns err, behind all messages that were sent
 // or wait. The error is ErrEnding, or what the RPC has ended with otherwise.
@@ -167,9 +170,18 @@ func (s *serverSide[Req, Res]) over(err error) {
 	}
 }
 
-func (s *serverSide[Req, Res]) room() bool { return s.base.ArmRoom(&s.core) }
+func (s *serverSide[Req, Res]) room(lazy bool) bool { return s.base.ArmRoom(&s.core, lazy) }
 
-func (s *serverSide[Req, Res]) transmit(m any) error { return s.stream.SendMsg(m) }
+func (s *serverSide[Req, Res]) transmit(m any) error {
+	if shared, ok := m.(*Shared[Res]); ok {
+		prepared, err := shared.forStream(s.base)
+		if err != nil {
+			return err
+		}
+		m = prepared
+	}
+	return s.stream.SendMsg(m)
+}
 
 func (s *serverSide[Req, Res]) end(err error) error { return s.base.Finish(err) }
 

@@ -50,8 +50,11 @@ type Server interface {
 	// nothing, w is woken when there is.
 	Arm(w Waker, input bool) Events
 	// ArmRoom reports whether SendMsg would not wait. If it would, w is woken when it
-	// would not any more; nil stands for nobody.
-	ArmRoom(w Waker) bool
+	// would not any more; nil stands for nobody. What a lazy sender then sends is left for
+	// Flush, of any stream of the same Conn.
+	ArmRoom(w Waker, lazy bool) bool
+	Flush()
+	Conn() any
 	// Finish ends the RPC as a handler that returns err does. If it has ended otherwise
 	// the error is what it has ended with.
 	Finish(err error) error
@@ -59,6 +62,21 @@ type Server interface {
 	Fate() error
 	// Done says that the owner has no more to do with the RPC, which ended with err.
 	Done(err error)
+	Encoder
+}
+
+// Encoder is how the messages of a stream are encoded. It is for who sends.
+type Encoder interface {
+	// Kind tells which streams can send the same prepared message.
+	Kind() Kind
+	// Prepare returns msg in a form that SendMsg of all streams of the same Kind takes.
+	Prepare(msg any) (any, error)
+}
+
+// Kind is comparable.
+type Kind struct {
+	Codec, Compressor any
+	Plain             bool // the message is kept as it is, too, for the binary log
 }
 
 // Client is the stream of a client's RPC as package grpc has it, below what interceptors have
@@ -70,6 +88,7 @@ type Client interface {
 	Arm(w Waker) Events
 	// ArmRoom is as that of Server.
 	ArmRoom(w Waker) bool
+	Encoder
 	// Fail ends the RPC with err, which has a status.
 	Fail(err error)
 }

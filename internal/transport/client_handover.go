@@ -34,4 +34,4 @@ func (s *ClientStream) Empty() bool {
 
 // ArmRoom reports whether Send would not wait. If it would, w is woken when it would not any
 // more.
-func (s *ClientStream) ArmRoom(w handover.Waker) bool { return s.h2.CallRoom(w) }
+func (s *ClientStream) ArmRoom(w handover.Waker) bool { return s.h2.CallRoom(w, false) }

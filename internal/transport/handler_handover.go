@@ -77,7 +77,7 @@ func (s *HandlerStream) Arm(w handover.Waker, input bool) handover.Events {
 }
 
 // ArmRoom is as that of ServerStream.
-func (s *HandlerStream) ArmRoom(w handover.Waker) bool {
+func (s *HandlerStream) ArmRoom(w handover.Waker, _ bool) bool {
 	h := s.handed.Load()
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -89,6 +89,12 @@ func (s *HandlerStream) ArmRoom(w handover.Waker) bool {
 	}
 	return false
 }
+
+// Flush is as that of ServerStream.
+func (s *HandlerStream) Flush() {}
+
+// Conn is as that of ServerStream.
+func (s *HandlerStream) Conn() any { return s }
 
 // Fate is as that of ServerStream.
 func (s *HandlerStream) Fate() error { return status.FromContextError(s.ctx.Err()).Err() }

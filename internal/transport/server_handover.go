@@ -49,7 +49,13 @@ func (s *ServerStream) Arm(w handover.Waker, input bool) handover.Events {
 }
 
 // ArmRoom implements handover.Server.
-func (s *ServerStream) ArmRoom(w handover.Waker) bool { return s.h2.CallRoom(w) }
+func (s *ServerStream) ArmRoom(w handover.Waker, lazy bool) bool { return s.h2.CallRoom(w, lazy) }
+
+// Flush implements handover.Server.
+func (s *ServerStream) Flush() { s.h2.Flush() }
+
+// Conn implements handover.Server.
+func (s *ServerStream) Conn() any { return s.server }
 
 // Fate implements handover.Server.
 func (s *ServerStream) Fate() error {

@@ -27,6 +27,11 @@ func (s *Stream) Receiver() Receiver { return s.recv }
 func (s *Stream) Send(f Frames) error {
 	c := s.conn.lock()
 	err := c.queue(&s.stream, &f)
+	if s.lazy {
+		s.lazy = false
+		c.unlock()
+		return err
+	}
 	c.unlockAndFlush()
 	return err
 }
@@ -43,10 +48,11 @@ func (s *Stream) Queue(f Frames) error {
 // closed when it does or when the stream is over.
 func (s *Stream) Room() <-chan struct{} {
 	c := s.conn.lock()
-	defer c.unlock()
 	if !s.full() {
+		c.unlock()
 		return nil
 	}
+	defer c.unlockAndFlush() // nobody else may be about to
 	g, ok := s.space.(gate)
 	if !ok {
 		s.signalSpace() // who is woken in vain asks again
@@ -59,11 +65,13 @@ func (s *Stream) Room() <-chan struct{} {
 // CallRoom reports whether the stream takes another message. If not, w is woken when it
 // does, when the stream is over, or for nothing: once, with the connection's lock held, so
 // that it must use neither stream nor connection. nil is nobody; the last one called for
-// counts.
-func (s *Stream) CallRoom(w interface{ Wake() }) bool {
+// counts. If there is room, and the sender is lazy, the next Send leaves what it queues to
+// whoever sends next on the connection, or to Flush.
+func (s *Stream) CallRoom(w interface{ Wake() }, lazy bool) bool {
 	c := s.conn.lock()
 	defer c.unlock()
 	if !s.full() {
+		s.lazy = lazy
 		return true
 	}
 	if g, ok := s.space.(gate); ok && w != nil {
@@ -138,3 +146,6 @@ func (s *Stream) Done() {
 	}
 	c.unlock()
 }
+
+// Flush writes what lazy senders have left.
+func (s *Stream) Flush() { s.conn.lock().unlockAndFlush() }

@@ -16,6 +16,7 @@ type stream struct {
 	handled bool        // Done was called
 	settled bool        // nothing is charged for it any more
 	counted bool        // stands among the handlers whose stream is gone
+	lazy    bool        // what is sent next is flushed by somebody else
 	out     flow.Outflow
 	in      flow.Inflow
 	pending *sendQueue // what the windows have not let through yet

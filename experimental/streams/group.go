@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package streams
+
+import "sync"
+
+// Group is streams of a server that are sent the same messages, such as the watchers of one
+// topic. The zero value has none. Its methods may be called by any goroutine, but not by
+// interceptors and stats handlers that a Send calls.
+type Group[Req, Res any] struct {
+	mu    sync.RWMutex
+	conns map[any][]*Server[Req, Res] // by connection
+	n     int
+}
+
+// Add makes s a member; it must not be one already.
+func (g *Group[Req, Res]) Add(s *Server[Req, Res]) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.conns == nil {
+		g.conns = make(map[any][]*Server[Req, Res])
+	}
+	conn := s.base.Conn()
+	g.conns[conn] = append(g.conns[conn], s)
+	g.n++
+}
+
+// Remove takes s out, if it is a member. OnDone is the place to call it at the latest: a
+// member whose RPC has ended is kept otherwise.
+func (g *Group[Req, Res]) Remove(s *Server[Req, Res]) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	conn := s.base.Conn()
+	list := g.conns[conn]
+	for i := range list {
+		if list[i] != s {
+			continue
+		}
+		last := len(list) - 1
+		list[i], list[last] = list[last], nil
+		g.n--
+		if last == 0 {
+			delete(g.conns, conn)
+		} else {
+			g.conns[conn] = list[:last]
+		}
+		return
+	}
+}
+
+// Len is how many members there are.
+func (g *Group[Req, Res]) Len() int {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	return g.n
+}
+
+// flushEach is after how many streams of one connection what was sent is written.
+const flushEach = 128
+
+// Send sends m to all members, as SendShared does, but that what goes out on one connection is
+// written together. It returns how many have taken m, to be sent or to wait; the others have no
+// room, or have ended, of which OnReady and OnDone tell.
+func (g *Group[Req, Res]) Send(m *Res) (taken int) {
+	shared := Share(m)
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	for _, list := range g.conns {
+		how := lazily
+		if len(list) == 1 {
+			how = queued
+		}
+		for i, s := range list {
+			if s.core.send(shared, how) == nil {
+				taken++
+			}
+			if how == lazily && (i+1 == len(list) || (i+1)%flushEach == 0) {
+				s.base.Flush()
+			}
+		}
+	}
+	return taken
+}

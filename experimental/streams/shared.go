@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package streams
+
+import (
+	"sync"
+
+	"google.golang.org/grpc/internal/handover"
+)
+
+// Shared is a message for many streams, of either side. It is encoded, and compressed, when the
+// first of them sends it, once for all that do it alike: with the same codec and compressor.
+// They then share the memory, which the garbage collector frees after the last. It may be sent
+// by any number of goroutines. Interceptors and stats handlers see a *grpc.PreparedMsg.
+type Shared[M any] struct {
+	message *M
+
+	mu    sync.Mutex
+	kinds []sharedKind
+}
+
+// sharedKind is the message as some streams send it.
+type sharedKind struct {
+	handover.Kind
+	prepared any
+	err      error
+}
+
+// Share makes m a message for many streams. It must not be changed afterwards.
+func Share[M any](m *M) *Shared[M] { return &Shared[M]{message: m} }
+
+// forStream returns the message in the form that e's stream sends.
+func (s *Shared[M]) forStream(e handover.Encoder) (any, error) {
+	kind := e.Kind()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range s.kinds {
+		if k := &s.kinds[i]; k.Kind == kind {
+			return k.prepared, k.err
+		}
+	}
+	prepared, err := e.Prepare(s.message)
+	s.kinds = append(s.kinds, sharedKind{kind, prepared, err})
+	return prepared, err
+}
