@@ -128,6 +128,3 @@ func (s *Server) ended(st servedCall, m *method, err error) {
 		s.channelz.CallEnded(err)
 	}
 }
-
-// errHandedOver is what serves a call returns when that goes on without it.
-var errHandedOver = errors.New("the stream was handed over")
