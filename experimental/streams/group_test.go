@@ -102,7 +102,9 @@ func TestClientShares(t *testing.T) {
 	m := streams.Share(ask("shared"))
 	for range 2 {
 		c, err := streams.OpenBidi(&talkerCalls{OnMessage: func(_ *talker, m *response) { got <- text(m) }}, nil,
-			func(o grpc.CallOption) (grpc.BidiStreamingClient[request, response], error) { return r.client.FullDuplexCall(r.ctx, o) })
+			func(o grpc.CallOption) (grpc.BidiStreamingClient[request, response], error) {
+				return r.client.FullDuplexCall(r.ctx, o)
+			})
 		if err != nil {
 			t.Fatal(err)
 		}
