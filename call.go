@@ -141,7 +141,7 @@ func (u *unaryCall) try(req, reply any) error {
 	}
 	u.tellSent(a, req, size)
 	if !u.again.Retry {
-		u.logSent(size, false) // that it was the last goes without saying
+		u.logSent(size)
 	}
 	a.Stream.AwaitEnd()
 	return u.receive(a, reply)

@@ -241,7 +241,7 @@ func (cs *clientStream) SendMsg(m any) error {
 func (cs *clientStream) send(msg any, out outMessage) error {
 	size := out.sizes()
 	if cs.hedges != nil && cs.hedges.send(msg, out) {
-		cs.logSent(size, cs.sentLast)
+		cs.logSent(size)
 		return nil
 	}
 	for {
@@ -259,7 +259,7 @@ func (cs *clientStream) send(msg any, out outMessage) error {
 		switch {
 		case err == nil && (!keep || cs.keep(a, sentMessage{out, msg})):
 			cs.tellSent(a, msg, size)
-			cs.logSent(size, cs.sentLast)
+			cs.logSent(size)
 			return nil
 		case err == nil:
 			continue // there is another attempt by now, which needs the message too

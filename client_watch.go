@@ -168,15 +168,11 @@ func (w *clientWatch) logBegin(ctx context.Context, h binarylog.ClientHeader) {
 	w.log.ClientHeader(h)
 }
 
-// logSent logs a message when it is sent for the first time, and the end of what is sent
-// if that was the last.
-func (w *clientWatch) logSent(n messageSizes, last bool) {
-	if w.log == nil {
-		return
-	}
-	w.log.Message(binarylog.Client, n.plain)
-	if last {
-		w.log.HalfClose()
+// logSent logs a message when it is sent for the first time. That a client that does not
+// stream ends with its message goes without saying.
+func (w *clientWatch) logSent(n messageSizes) {
+	if w.log != nil {
+		w.log.Message(binarylog.Client, n.plain)
 	}
 }
 

@@ -52,7 +52,7 @@ func runHedged(r *clientCall, out outMessage, req, reply any) (*attempt, error) 
 	race, p := newRace(r)
 	h := &hedgedCall{clientCall: r, out: out, req: req, race: race, events: make(chan legEvent, 2*p.Attempts)}
 	h.send(0)
-	r.logSent(out.sizes(), false)
+	r.logSent(out.sizes())
 	var err error
 	for h.winner == nil && err == nil {
 		err = h.step()

@@ -4,13 +4,11 @@ package grpc
 
 import (
 	"bytes"
-	"errors"
 	"io"
 	"math"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/encoding"
-	"google.golang.org/grpc/internal/compressornames"
 	"google.golang.org/grpc/internal/transport"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
@@ -179,7 +177,7 @@ func (r *messageReader) decompress(m transport.Message) (mem.BufferSlice, error)
 	defer func() { _ = in.Close() }() // it never fails
 	from, err := r.decompressor.Decompress(in)
 	if err != nil {
-		return nil, decompressError(err)
+		return nil, status.Errorf(codes.Internal, "grpc: failed to decompress the message: %v", err)
 	}
 	return r.readLimited(from)
 }
@@ -194,7 +192,7 @@ func (r *messageReader) readLimited(from io.Reader) (mem.BufferSlice, error) {
 	out, err := mem.ReadAll(io.LimitReader(from, limit), r.pool)
 	if err != nil {
 		out.Free()
-		return nil, decompressError(err)
+		return nil, status.Errorf(codes.Internal, "grpc: failed to read decompressed data: %v", err)
 	}
 	if out.Len() > r.max {
 		out.Free()
@@ -215,14 +213,7 @@ func (r *messageReader) findDecompressor() error {
 	if r.server {
 		code = codes.Unimplemented
 	}
-	return transport.UnknownEncoding(code, r.encoding, compressornames.AcceptEncoding())
-}
-
-func decompressError(err error) error {
-	if errors.Is(err, io.EOF) {
-		err = io.ErrUnexpectedEOF // io.EOF would be read as the end of the stream
-	}
-	return status.Errorf(codes.Internal, "grpc: failed to decompress the message: %v", err)
+	return transport.UnknownEncoding(code, r.encoding)
 }
 
 func tooLarge(n, limit int) error {

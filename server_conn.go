@@ -139,7 +139,7 @@ func (s *Server) handshake(h *handshake) {
 		_ = nc.Close()
 		return
 	}
-	ctx := s.beginConn(p)
+	ctx := s.beginConn(context.Background(), p)
 	if router != nil {
 		ctx = rpcconfig.NewConnContext(ctx, router)
 	}
@@ -216,11 +216,12 @@ func (s *Server) started(c *transport.Server) {
 }
 
 // beginConn tells the stats handlers of a connection, and returns the context that
-// its RPCs derive theirs from.
-func (s *Server) beginConn(p *peer.Peer) context.Context {
-	ctx := context.Background()
+// its RPCs derive theirs from. All of them have tagged it before the first is told.
+func (s *Server) beginConn(ctx context.Context, p *peer.Peer) context.Context {
 	for _, h := range s.opts.stats {
 		ctx = h.TagConn(ctx, &stats.ConnTagInfo{RemoteAddr: p.Addr, LocalAddr: p.LocalAddr})
+	}
+	for _, h := range s.opts.stats {
 		h.HandleConn(ctx, &stats.ConnBegin{})
 	}
 	return ctx

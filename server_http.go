@@ -3,6 +3,7 @@
 package grpc
 
 import (
+	"context"
 	"net/http"
 
 	"google.golang.org/grpc/internal/transport"
@@ -11,7 +12,7 @@ import (
 // ServeHTTP serves the RPC that the request r is, so that a server of package
 // net/http can serve gRPC beside other things on one port. r must have come over
 // HTTP/2. It is slower than Serve, and what a server can be told about its
-// connections (keepalive, windows, limits of streams, stats of connections) is
+// connections (keepalive, windows, limits of streams) is
 // then the business of net/http; so is the authority of TLS.
 //
 // GracefulStop waits for such calls, and Stop cancels their contexts; the
@@ -29,6 +30,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.removeHTTP(st)
+	if len(s.opts.stats) > 0 {
+		// As far as they are concerned each call has a connection of its own.
+		st.Derive(func(ctx context.Context) context.Context { return s.beginConn(ctx, st.Peer()) })
+		defer s.endConn(st.Context())
+	}
 	s.serveCall(st)
 	st.Serve()
 }

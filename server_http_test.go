@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -20,6 +21,7 @@ import (
 	"google.golang.org/grpc/internal/transport"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
 )
 
@@ -205,7 +207,7 @@ func TestServeHTTPStopWhileSending(t *testing.T) {
 
 func TestServeHTTPStats(t *testing.T) {
 	rec := newRecorder()
-	ctx := context.WithValue(context.Background(), connKey{}, true) // nobody tags connections here
+	ctx := context.WithValue(context.Background(), http.LocalAddrContextKey, &net.TCPAddr{})
 	s := NewServer(StatsHandler(rec))
 	s.RegisterService(&echoDesc, newEcho())
 	w := httptest.NewRecorder()
@@ -216,6 +218,11 @@ func TestServeHTTPStats(t *testing.T) {
 	events := within(t, rec.ended, "End")
 	if got, want := names(events), "InHeader Begin InPayload OutHeader OutPayload OutTrailer End"; got != want {
 		t.Errorf("events = %s, want %s", got, want)
+	}
+	for _, want := range []stats.ConnStats{&stats.ConnBegin{}, &stats.ConnEnd{}} { // each call is a connection
+		if got := within(t, rec.conns, "the connection"); reflect.TypeOf(got) != reflect.TypeOf(want) {
+			t.Errorf("%T, want %T", got, want)
+		}
 	}
 	for _, w := range rec.wrongly {
 		t.Error(w)

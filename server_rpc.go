@@ -8,7 +8,6 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/encoding"
-	"google.golang.org/grpc/internal/binarylog"
 	"google.golang.org/grpc/internal/compressornames"
 	"google.golang.org/grpc/internal/transport"
 	"google.golang.org/grpc/status"
@@ -82,8 +81,7 @@ func (s *Server) left(st serverCall) {
 // either; nil stands for all others, which serveCall serves.
 func (s *Server) refuse(path string) *status.Status {
 	if s.opts.unknownHandler != nil || s.opts.transport.Tap != nil || len(s.opts.stats) > 0 ||
-		len(s.opts.telemetry) > 0 || s.lookUp(path) != nil || s.opts.binaryLogger != nil ||
-		binarylog.NewCall(context.Background(), binarylog.Server, path, nil) != nil {
+		len(s.opts.telemetry) > 0 || s.lookUp(path) != nil {
 		return nil
 	}
 	return status.Convert(s.unknown(path))

@@ -80,9 +80,9 @@ type serverWatch struct {
 	ctx        handlercontext.Handler
 	begun      time.Time // when Begin was told; zero if it was not
 	headerTold atomic.Bool
-	logHeader  sync.Once // tells the log the headers
-	logTrailer sync.Once // tells the log the end
-	unary      bool
+	logHeader  sync.Once   // tells the log the headers
+	logTrailer sync.Once   // tells the log the end
+	streams    bool        // the client's side does
 	halfClosed bool        // told; owned by the one who receives
 	cancelTold atomic.Bool // to the log
 	introduced sync.Once   // the plugins' metadata is set
@@ -90,13 +90,19 @@ type serverWatch struct {
 
 // watch begins to tell of an RPC, if anybody wants to know. The RPC goes on with the call
 // and the context that it returns. Of methods that nobody serves, which are nil, neither
-// Begin nor End is told.
+// Begin nor End is told, and nothing is logged.
 func (s *Server) watch(ctx context.Context, st serverCall, m *method) (servedCall, context.Context) {
-	log := binarylog.NewCall(ctx, binarylog.Server, st.Method(), s.opts.binaryLogger)
+	var log *binarylog.Call
+	if m != nil {
+		log = binarylog.NewCall(ctx, binarylog.Server, st.Method(), s.opts.binaryLogger)
+	}
 	if len(s.opts.stats) == 0 && len(s.opts.telemetry) == 0 && log == nil {
 		return servedCall{st, nil}, ctx
 	}
-	w := &serverWatch{handlers: s.opts.stats, log: log, unary: m != nil && m.unary != nil}
+	w := &serverWatch{handlers: s.opts.stats, log: log}
+	if m != nil {
+		w.streams, _ = m.streams()
+	}
 	w.call = servedCall{st, w}
 	if len(s.opts.telemetry) > 0 {
 		ctx, w.seen = s.opts.telemetry.BeginServed(ctx, telemetry.ServedInfo{Method: st.Method(), Registered: s.lookUp(st.Method()) != nil})
@@ -179,7 +185,7 @@ func (w *serverWatch) noMessage(err error) {
 	switch {
 	case w == nil:
 	case errors.Is(err, io.EOF):
-		if !w.halfClosed && !w.unary { // that a unary RPC has one message goes without saying
+		if !w.halfClosed && w.streams { // that others have one message goes without saying
 			w.halfClosed = true
 			w.log.HalfClose()
 		}

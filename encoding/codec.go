@@ -43,7 +43,7 @@ func RegisterCodecV2(codec CodecV2) {
 	if codec == nil {
 		panic("cannot register a nil CodecV2")
 	}
-	registerCodec(codec.Name(), codec)
+	registerCodec(codec.Name(), "CodecV2", codec)
 }
 
 // RegisterCodec is RegisterCodecV2 for the older form.
@@ -51,7 +51,7 @@ func RegisterCodec(codec Codec) {
 	if codec == nil {
 		panic("cannot register a nil Codec")
 	}
-	registerCodec(codec.Name(), codec)
+	registerCodec(codec.Name(), "Codec", codec)
 }
 
 // GetCodecV2 returns the codec that was registered for a content-subtype, which must
@@ -68,9 +68,9 @@ func GetCodec(contentSubtype string) Codec {
 	return c
 }
 
-func registerCodec(name string, codec any) {
+func registerCodec(name, kind string, codec any) {
 	if name == "" {
-		panic("cannot register Codec with empty string result for Name()")
+		panic("cannot register " + kind + " with empty string result for Name()")
 	}
 	codecs.set(strings.ToLower(name), codec)
 }

@@ -4,7 +4,6 @@ package health
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -41,7 +40,7 @@ func (c client) watch(ctx context.Context, p healthcheck.Params) error {
 			return err
 		}
 		// The text alone: the status is the watch's, not that of RPCs that fail for it.
-		p.Report(connectivity.TransientFailure, fmt.Errorf("health check of service %q: %s", p.Service, err.Error()))
+		p.Report(connectivity.TransientFailure, fmt.Errorf("connection active but received health check RPC error: %s", err.Error()))
 		if answered {
 			// "When the client receives a message from the server on a given call, the
 			// backoff state is reset, so the next attempt will occur immediately, but
@@ -74,9 +73,6 @@ func attempt(ctx context.Context, p healthcheck.Params) (answered bool, err erro
 	for {
 		var resp healthpb.HealthCheckResponse
 		if err := stream.RecvMsg(&resp); err != nil {
-			if err == io.EOF {
-				err = errors.New("the server ended the watch")
-			}
 			return answered, err
 		}
 		answered = true

@@ -30,17 +30,18 @@ func init() {
 	loadreport.Register(reportFromTrailer)
 }
 
-// reportFromTrailer returns the *OrcaLoadReport in the trailers, nil without one that can
-// be read.
+// reportFromTrailer returns the report in the trailers. It is a nil *OrcaLoadReport, not
+// nil itself, where there is not just one that can be read: programs assert the type.
 func reportFromTrailer(md metadata.MD) any {
+	var none *orcapb.OrcaLoadReport
 	values := md[trailerKey]
-	if len(values) == 0 {
-		return nil
+	if len(values) != 1 {
+		return none
 	}
 	report := new(orcapb.OrcaLoadReport)
-	if err := proto.Unmarshal([]byte(values[len(values)-1]), report); err != nil {
+	if err := proto.Unmarshal([]byte(values[0]), report); err != nil {
 		logger.Warningf("a load report in trailers can't be read: %v", err)
-		return nil
+		return none
 	}
 	return report
 }

@@ -38,7 +38,7 @@ type ServiceOptions struct {
 // NewService returns a service, an error if the options have no ServerMetricsProvider.
 func NewService(opts ServiceOptions) (*Service, error) {
 	if opts.ServerMetricsProvider == nil {
-		return nil, errors.New("orca: a service needs a ServerMetricsProvider")
+		return nil, errors.New("ServerMetricsProvider not specified")
 	}
 	return &Service{
 		provider: opts.ServerMetricsProvider,

@@ -13,7 +13,7 @@ import (
 
 const (
 	defaultMinSize = 1024
-	defaultMaxSize = 8 << 20
+	defaultMaxSize = 4096
 	// largest is what a configuration may say.
 	largest = 8 << 20
 )

@@ -4,6 +4,7 @@ package ringhash
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"strings"
 
@@ -25,7 +26,10 @@ type picker struct {
 }
 
 func (p *picker) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
-	hash, known := p.hash(info.Ctx)
+	hash, known, err := p.hash(info.Ctx)
+	if err != nil {
+		return balancer.PickResult{}, err
+	}
 	first := p.ring.find(hash)
 	if known {
 		return p.pickHashed(first, info)
@@ -33,17 +37,24 @@ func (p *picker) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
 	return p.pickRandom(first, info)
 }
 
-// hash returns the RPC's hash, or a random one that nobody depends on.
-func (p *picker) hash(ctx context.Context) (hash uint64, known bool) {
+var errNoHash = errors.New("ringhash: expected xDS config selector to set the request hash")
+
+// hash returns the RPC's hash, or a random one that nobody depends on. It fails if the hash
+// is to come from xDS, and there is none.
+func (p *picker) hash(ctx context.Context) (hash uint64, known bool, err error) {
 	if p.header == "" {
-		hash, known = iringhash.Hash(ctx)
-	} else if value := strings.Join(ctxkey.OutgoingFrom(ctx).Values(p.header), ","); value != "" {
+		if hash, known = iringhash.Hash(ctx); !known {
+			err = errNoHash
+		}
+		return hash, known, err
+	}
+	if value := strings.Join(ctxkey.OutgoingFrom(ctx).Values(p.header), ","); value != "" {
 		hash, known = xxh64.Sum([]byte(value)), true
 	}
 	if !known {
 		hash = rand.Uint64()
 	}
-	return hash, known
+	return hash, known, nil
 }
 
 // pickHashed takes the first place whose member has not failed, and has that connect if

@@ -121,17 +121,20 @@ func TestHash(t *testing.T) {
 		{outgoing("user", ""), ""},
 		{t.Context(), ""},
 	} {
-		hash, known := p.hash(tt.ctx)
-		if known != (tt.want != "") || known && hash != xxh64.Sum([]byte(tt.want)) {
+		hash, known, err := p.hash(tt.ctx)
+		if err != nil || known != (tt.want != "") || known && hash != xxh64.Sum([]byte(tt.want)) {
 			t.Errorf("want the hash of %q: %d, %t", tt.want, hash, known)
 		}
-		if other, _ := p.hash(tt.ctx); !known && hash == other {
+		if other, _, _ := p.hash(tt.ctx); !known && hash == other {
 			t.Errorf("the same random hash twice: %d", hash)
 		}
 	}
 	p.header = ""
-	if hash, known := p.hash(outgoing("user", "a")); !known || hash != 7 {
-		t.Errorf("without a header: %d, %t", hash, known)
+	if hash, known, err := p.hash(outgoing("user", "a")); err != nil || !known || hash != 7 {
+		t.Errorf("without a header: %d, %t, %v", hash, known, err)
+	}
+	if _, _, err := p.hash(t.Context()); err != errNoHash {
+		t.Errorf("without header and hash: %v", err)
 	}
 }
 

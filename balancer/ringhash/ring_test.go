@@ -55,8 +55,9 @@ func TestSizeCap(t *testing.T) {
 		{`{}`, 1, 1, 1},
 		{`{}`, 2000, 1024, 2000},
 		{`{"minRingSize": 10, "maxRingSize": 20}`, 4096, 10, 20},
-		{`{"minRingSize": 5000}`, 6000, 5000, 6000},
-		{`{"minRingSize": 5000}`, 8 << 20, 5000, 8 << 20},
+		{`{"minRingSize": 4000}`, 6000, 4000, 4096},
+		{`{"minRingSize": 5000, "maxRingSize": 9000}`, 6000, 5000, 6000},
+		{`{"minRingSize": 5000, "maxRingSize": 8388608}`, 8 << 20, 5000, 8 << 20},
 	} {
 		c, err := parseConfig([]byte(tt.js))
 		if err != nil {

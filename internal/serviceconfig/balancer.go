@@ -4,7 +4,6 @@ package serviceconfig
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"google.golang.org/grpc/serviceconfig"
@@ -34,7 +33,7 @@ func SelectBalancer(list json.RawMessage, lookup Lookup) (BalancerConfig, error)
 	var names []string
 	for i, entry := range entries {
 		if len(entry) != 1 {
-			return BalancerConfig{}, fmt.Errorf("loadBalancingConfig[%d]: has %d names, must have one", i, len(entry))
+			return BalancerConfig{}, fmt.Errorf("expected a JSON struct with one entry; received entry %v at index %d", entry, i)
 		}
 		for name, js := range entry {
 			parse, known := lookup(name)
@@ -45,10 +44,7 @@ func SelectBalancer(list json.RawMessage, lookup Lookup) (BalancerConfig, error)
 			return parseBalancer(name, parse, js)
 		}
 	}
-	if len(names) == 0 {
-		return BalancerConfig{}, errors.New("loadBalancingConfig: the list is empty")
-	}
-	return BalancerConfig{}, fmt.Errorf("loadBalancingConfig: none of the balancers %q is known", names)
+	return BalancerConfig{}, fmt.Errorf("invalid loadBalancingConfig: no supported policies found in %v", names)
 }
 
 func parseBalancer(name string, parse ParseBalancer, js json.RawMessage) (BalancerConfig, error) {

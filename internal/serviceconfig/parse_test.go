@@ -212,10 +212,10 @@ func TestSelectBalancer(t *testing.T) {
 		{`[{"plain": {}}]`, BalancerConfig{Name: "plain"}, ""},
 		{`[{"unknown": 1}, {"parses": {"a": 1}}, {"rejects": {}}]`, BalancerConfig{Name: "parses", Config: lbConfig{JS: `{"a": 1}`}}, ""},
 		{`[{"rejects": {}}, {"plain": {}}]`, BalancerConfig{}, "rejected"},
-		{`[{"u1": {}}, {"u2": {}}]`, BalancerConfig{}, `"u1" "u2"`},
-		{`[]`, BalancerConfig{}, "empty"},
-		{`[{}]`, BalancerConfig{}, "[0]"},
-		{`[{"plain": {}, "parses": {}}]`, BalancerConfig{}, "2 names"},
+		{`[{"u1": {}}, {"u2": {}}]`, BalancerConfig{}, "no supported policies found in [u1 u2]"},
+		{`[]`, BalancerConfig{}, "no supported policies found in []"},
+		{`[{}]`, BalancerConfig{}, "index 0"},
+		{`[{"plain": {}, "parses": {}}]`, BalancerConfig{}, "a JSON struct with one entry"},
 		{`{}`, BalancerConfig{}, "loadBalancingConfig"},
 	} {
 		got, err := SelectBalancer(json.RawMessage(tt.list), lookup)

@@ -24,6 +24,8 @@ func (c *Client) lostText(cause error) string {
 		text = "error reading from server: " + c.plainly(below.Err).Error()
 	} else if rule, ok := errors.AsType[*h2.ConnError](cause); ok && rule.Remote {
 		text = "error reading from server: EOF" // what it said is said below
+	} else if ok && rule.Code == frame.NoError {
+		text = rule.Reason // nobody broke a rule: keepalive
 	} else if ok {
 		text = "error reading from server: " + fmt.Sprintf("connection error: %v: %s", rule.Code, rule.Reason)
 	}

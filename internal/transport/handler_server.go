@@ -140,7 +140,7 @@ func (s *HandlerStream) parseMetadata() (code int, reason string) {
 }
 
 func (s *HandlerStream) setPeer() {
-	s.peer.Addr = httpAddr(s.r.RemoteAddr)
+	s.peer.Addr = strAddr(s.r.RemoteAddr)
 	if local, ok := s.r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
 		s.peer.LocalAddr = local
 	}
@@ -152,16 +152,22 @@ func (s *HandlerStream) setPeer() {
 	}
 }
 
-// httpAddr is an address as net/http tells it.
-type httpAddr string
+// strAddr is an address as net/http tells it.
+type strAddr string
 
-func (a httpAddr) String() string { return string(a) }
+func (a strAddr) String() string { return string(a) }
 
-func (a httpAddr) Network() string {
+func (a strAddr) Network() string {
 	if strings.Contains(string(a), ":") {
 		return "tcp"
 	}
 	return "unix"
+}
+
+// Derive has the call's context be what f makes of it. It is called before the call is
+// served.
+func (s *HandlerStream) Derive(f func(context.Context) context.Context) {
+	s.ctx.Context = f(s.ctx.Context)
 }
 
 // Method is the full method name, "/package.Service/Method".

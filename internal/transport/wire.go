@@ -81,19 +81,18 @@ func (c *Call) Sent(ctx context.Context, userAgent string) metadata.MD {
 // CheckCompressed refuses a compressed message of a stream whose encoding is none.
 func CheckCompressed(encoding string) error { return grpcwire.CheckCompressed(true, encoding) }
 
-// UnknownEncoding is the error for messages in an encoding that nobody here can read;
-// accepted lists those that could be.
-func UnknownEncoding(code codes.Code, encoding, accepted string) error {
-	return grpcwire.UnsupportedEncoding(code, encoding, accepted).Err()
+// UnknownEncoding is the error for messages in an encoding that nobody here can read.
+func UnknownEncoding(code codes.Code, encoding string) error {
+	return grpcwire.UnsupportedEncoding(code, encoding).Err()
 }
 
 // RefuseEncoding is UnknownEncoding for a call of a server, whose client is told in the
-// trailers what it can use.
+// trailers what it can use (compression.md): accepted lists that.
 func RefuseEncoding(st interface{ SetTrailer(metadata.MD) error }, encoding, accepted string) error {
 	if accepted != "" {
 		_ = st.SetTrailer(metadata.Pairs(grpcwire.HeaderAcceptEncoding, accepted)) // nothing is sent yet
 	}
-	return UnknownEncoding(codes.Unimplemented, encoding, accepted)
+	return UnknownEncoding(codes.Unimplemented, encoding)
 }
 
 // AcceptsEncoding looks for a name in a client's list of encodings.

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -82,10 +83,13 @@ func javaTarget(t target) []string {
 }
 
 // javaClient runs grpc-java's client, once for each case.
-func javaClient(more ...string) func(context.Context, *workshop, target) ([]result, error) {
-	return func(ctx context.Context, w *workshop, t target) ([]result, error) {
+func javaClient(more ...string) func(context.Context, *workshop, target, []string) ([]result, error) {
+	return func(ctx context.Context, w *workshop, t target, only []string) ([]result, error) {
 		var results []result
 		for _, name := range javaCases {
+			if len(only) > 0 && !slices.Contains(only, name) {
+				continue
+			}
 			args := append(javaTarget(t), "--test_case="+name, "--soak_per_iteration_max_acceptable_latency_ms=20000", "--soak_overall_timeout_seconds=60")
 			if strings.HasPrefix(name, "orca_") {
 				args = append(args, javaLoadPolicy)

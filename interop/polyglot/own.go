@@ -31,9 +31,9 @@ func clientArgs(t target) []string {
 	return args
 }
 
-// ourClient runs the cases of package interop but those without.
-func (w *workshop) ourClient(ctx context.Context, t target, without map[string]string) ([]result, error) {
-	list, log, err := output(ctx, exec.CommandContext(ctx, w.ours.Client, "-list"))
+// ourClient runs the cases of package interop but those without, or only some.
+func (w *workshop) ourClient(ctx context.Context, program string, t target, without map[string]string, only []string) ([]result, error) {
+	list, log, err := output(ctx, exec.CommandContext(ctx, program, "-list"))
 	if err != nil {
 		return nil, fmt.Errorf("%w\n%s", err, log)
 	}
@@ -44,7 +44,10 @@ func (w *workshop) ourClient(ctx context.Context, t target, without map[string]s
 			names = append(names, name)
 		}
 	}
-	return readCases(ctx, exec.CommandContext(ctx, w.ours.Client, append(clientArgs(t), "-case", strings.Join(names, ","))...))
+	if len(only) > 0 {
+		names = only
+	}
+	return readCases(ctx, exec.CommandContext(ctx, program, append(clientArgs(t), "-case", strings.Join(names, ","))...))
 }
 
 // ourLoad makes calls for some seconds with a client of package interop.

@@ -4,9 +4,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os/exec"
 	"strconv"
 
+	"google.golang.org/grpc/interop/internal/programs"
 	"google.golang.org/grpc/interop/testcerts"
 )
 
@@ -18,8 +20,8 @@ type peer struct {
 	build func(context.Context, *workshop) error
 	// server makes the command of a server at the target.
 	server func(context.Context, *workshop, target) *exec.Cmd
-	// client runs cases against a server, all if there are none, and returns how they went.
-	client func(context.Context, *workshop, target) ([]result, error)
+	// client runs cases against a server, all if none are named, and returns how they went.
+	client func(ctx context.Context, w *workshop, t target, only []string) ([]result, error)
 	// load makes calls for some seconds, and returns how often which outcome was; nil if
 	// the peer has nothing for it.
 	load func(context.Context, *workshop, target, float64) (outcomes, error)
@@ -105,30 +107,32 @@ func (l leg) target(w *workshop) (target, error) {
 
 // theirClient runs the peer's cases against our server.
 func theirClient(ctx context.Context, w *workshop, l leg) row {
-	out := row{name: l.name}
-	t, err := l.target(w)
-	if err != nil {
-		return out.failedWith(err)
-	}
-	s, err := startServer(ctx, w.ourServer(ctx, w.ours.Server, t), t)
-	if err != nil {
-		return out.failedWith(err)
-	}
-	out.results, err = l.peer.client(ctx, w, t)
-	return out.failedWith(err, s.stop())
+	return w.twice(row{name: l.name}, func(p programs.Programs, only []string) ([]result, error) {
+		return l.serving(ctx, w, func(t target) *exec.Cmd { return w.ourServer(ctx, p.Server, t) }, func(t target) ([]result, error) {
+			return l.peer.client(ctx, w, t, only)
+		})
+	})
 }
 
 // theirServer runs our cases against the peer's server.
 func theirServer(ctx context.Context, w *workshop, l leg) row {
-	out := row{name: l.name, without: l.peer.without}
+	return w.twice(row{name: l.name, without: l.peer.without}, func(p programs.Programs, only []string) ([]result, error) {
+		return l.serving(ctx, w, func(t target) *exec.Cmd { return l.peer.server(ctx, w, t) }, func(t target) ([]result, error) {
+			return w.ourClient(ctx, p.Client, t, l.peer.without, only)
+		})
+	})
+}
+
+// serving starts a server, and runs a client against it.
+func (l leg) serving(ctx context.Context, w *workshop, server func(target) *exec.Cmd, client func(target) ([]result, error)) ([]result, error) {
 	t, err := l.target(w)
 	if err != nil {
-		return out.failedWith(err)
+		return nil, err
 	}
-	s, err := startServer(ctx, l.peer.server(ctx, w, t), t)
+	s, err := startServer(ctx, server(t), t)
 	if err != nil {
-		return out.failedWith(err)
+		return nil, err
 	}
-	out.results, err = w.ourClient(ctx, t, l.peer.without)
-	return out.failedWith(err, s.stop())
+	results, err := client(t)
+	return results, errors.Join(err, s.stop())
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc/interop/internal/programs"
 )
 
 func TestOutcomesAreByCode(t *testing.T) {
@@ -99,5 +100,35 @@ func TestLegs(t *testing.T) {
 		if p.server != nil && n < 6 {
 			t.Errorf("%s has %d legs, want 6 or more", p.name, n)
 		}
+	}
+}
+
+// TestTwice: a case fails only if it fails twice, and not with the published module.
+func TestTwice(t *testing.T) {
+	w := &workshop{ours: programs.Programs{Server: "ours"}, published: programs.Programs{Server: "published"}}
+	outcomes := map[string][]bool{ // of ours, of ours again, of the published module
+		"good":      {true},
+		"starved":   {false, true},
+		"not ours":  {false, false, false},
+		"our fault": {false, false, true},
+	}
+	runs := 0
+	r := w.twice(row{name: "leg"}, func(p programs.Programs, only []string) (results []result, err error) {
+		if want := [...]string{"ours", "ours", "published"}[runs]; p.Server != want {
+			t.Errorf("run %d is with %s, want %s", runs, p.Server, want)
+		}
+		for _, name := range sorted(outcomes) {
+			if only == nil || slices.Contains(only, name) {
+				results = append(results, result{name: name, ok: outcomes[name][runs]})
+			}
+		}
+		runs++
+		return results, nil
+	})
+	if got, want := failedCases(r.results), []string{"our fault"}; !slices.Equal(got, want) {
+		t.Errorf("failed: %q, want %q", got, want)
+	}
+	if want := "starved passes the second time; not ours fails with the published module too; "; r.note != want {
+		t.Errorf("note %q, want %q", r.note, want)
 	}
 }

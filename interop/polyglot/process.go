@@ -20,7 +20,7 @@ import (
 
 const (
 	// startLimit bounds the wait for a server to listen, stopLimit that for its end.
-	startLimit = 60 * time.Second
+	startLimit = 3 * time.Minute
 	stopLimit  = 15 * time.Second
 	// clientLimit bounds a client's whole run, buildLimit what is fetched and built.
 	clientLimit = 3 * time.Minute

@@ -76,7 +76,7 @@ func (w *workshop) throughProxy(ctx context.Context, p *proxy, l leg) row {
 	if err != nil {
 		return out.failedWith(err, s.stop())
 	}
-	out.results, err = w.ourClient(ctx, front, p.without)
+	out.results, err = w.ourClient(ctx, w.ours.Client, front, p.without, nil)
 	return out.failedWith(err, between.stop(), s.stop())
 }
 

@@ -3,11 +3,13 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 )
 
 // scripted is a peer whose programs are beside this file and take the same flags.
@@ -39,8 +41,12 @@ func (s scripted) call(w *workshop, t target) []string {
 	return args
 }
 
-func (s scripted) cases(ctx context.Context, w *workshop, t target) ([]result, error) {
-	return readCases(ctx, s.command(ctx, w, s.call(w, t)))
+func (s scripted) cases(ctx context.Context, w *workshop, t target, only []string) ([]result, error) {
+	args := s.call(w, t)
+	if len(only) > 0 {
+		args = append(args, "--case", strings.Join(only, ","))
+	}
+	return readCases(ctx, s.command(ctx, w, args))
 }
 
 func (s scripted) load(ctx context.Context, w *workshop, t target, seconds float64) (outcomes, error) {
@@ -160,7 +166,8 @@ func (w *workshop) path(parts ...string) string {
 
 func (w *workshop) protos() string { return filepath.Join(w.root, "proto") }
 
-// copySource copies a folder that is beside this file to where packages are.
+// copySource copies a folder that is beside this file to where packages are, but for files
+// that are there.
 func (w *workshop) copySource(name string) error {
 	from := filepath.Join(w.source, name)
 	return filepath.WalkDir(from, func(path string, d os.DirEntry, err error) error {
@@ -178,6 +185,9 @@ func (w *workshop) copySource(name string) error {
 		data, err := os.ReadFile(path)
 		if err != nil {
 			return err
+		}
+		if old, err := os.ReadFile(to); err == nil && bytes.Equal(old, data) {
+			return nil // what is built of it is up to date
 		}
 		return os.WriteFile(to, data, 0o644)
 	})

@@ -145,6 +145,18 @@ func dialOptionProbes() []probe.Probe {
 				someCalls(p, s)
 			}
 		}})
+		out = append(out, probe.Probe{Name: "dial/Dial, " + c.name, Run: func(p *probe.P) {
+			s := rig.Pair{TCP: true}.Serve(p)
+			ctx, cancel := context.WithTimeout(p.Context(), time.Second)
+			defer cancel()
+			cc, err := grpc.DialContext(ctx, s.Listener.Addr().String(), grpc.WithInsecure(), c.option())
+			if err != nil {
+				p.Printf("Dial: %s", rig.Err(err))
+				return
+			}
+			defer cc.Close()
+			p.Printf("%s", call(p.Context(), cc))
+		}})
 	}
 	for _, c := range []struct {
 		name string

@@ -19,7 +19,7 @@ import (
 	"google.golang.org/grpc/internal/wrr"
 )
 
-var errEmpty = errors.New("weighted_target: there are no targets")
+var errEmpty = errors.New("weighted-target: no targets to pick from")
 
 // Aggregator takes the states of policies, each with an id, and reports theirs as a
 // whole: the best one of Ready, Connecting, Idle and TransientFailure. An RPC goes to one

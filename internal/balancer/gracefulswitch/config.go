@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/serviceconfig"
@@ -31,22 +30,20 @@ func ParseConfig(list json.RawMessage) (*Config, error) {
 	if err := json.Unmarshal(list, &policies); err != nil {
 		return nil, fmt.Errorf("the list of balancer configurations: %w", err)
 	}
-	var unknown []string
 	for i, policy := range policies {
 		if len(policy) != 1 {
-			return nil, fmt.Errorf("entry %d of the list of balancer configurations has %d names, not one", i, len(policy))
+			return nil, fmt.Errorf("expected a JSON struct with one entry; received entry %v at index %d", policy, i)
 		}
 		for name, config := range policy {
 			if b := balancer.Get(name); b != nil {
 				return parseChild(b, config)
 			}
-			unknown = append(unknown, name)
 		}
 	}
-	if len(unknown) == 0 {
+	if len(policies) == 0 {
 		return nil, errors.New("the list of balancer configurations is empty")
 	}
-	return nil, fmt.Errorf("no balancer is registered of: %s", strings.Join(unknown, ", "))
+	return nil, fmt.Errorf("no supported policies found in config: %s", list)
 }
 
 func parseChild(b balancer.Builder, config json.RawMessage) (*Config, error) {
@@ -59,7 +56,7 @@ func parseChild(b balancer.Builder, config json.RawMessage) (*Config, error) {
 	}
 	parsed, err := parser.ParseConfig(config)
 	if err != nil {
-		return nil, fmt.Errorf("the configuration of balancer %q: %w", b.Name(), err)
+		return nil, fmt.Errorf("error parsing config for policy %q: %w", b.Name(), err)
 	}
 	return &Config{Child: b, ChildConfig: parsed}, nil
 }

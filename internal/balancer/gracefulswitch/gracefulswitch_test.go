@@ -368,10 +368,10 @@ func TestParseConfig(t *testing.T) {
 		{`[{"none":1},{"test_plain":{}},{"test_parser":""}]`, "test_plain", ""},
 		{`[{"test_parser":"x"}]`, "test_parser", ""},
 		{`[{"test_parser":1}]`, "", "test_parser"},
-		{`[{"none":{}},{"nil":{}}]`, "", "none, nil"},
+		{`[{"none":{}},{"nil":{}}]`, "", `no supported policies found in config: [{"none":{}},{"nil":{}}]`},
 		{`[]`, "", "empty"},
-		{`[{}]`, "", "entry 0"},
-		{`[{"a":{},"b":{}}]`, "", "2 names"},
+		{`[{}]`, "", "index 0"},
+		{`[{"a":{},"b":{}}]`, "", "a JSON struct with one entry"},
 		{`{}`, "", "list"},
 		{``, "", "list"},
 	} {

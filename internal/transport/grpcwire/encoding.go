@@ -50,12 +50,8 @@ func CheckCompressed(compressed bool, encoding string) error {
 }
 
 // UnsupportedEncoding is the status for a stream whose messages cannot be decompressed.
-// compression.md asks for codes.Unimplemented where a server says so to its client, for
-// codes.Internal on a client, and for the supported encodings in the message: accepted
-// is our own grpc-accept-encoding value.
-func UnsupportedEncoding(code codes.Code, encoding, accepted string) *status.Status {
-	if accepted == "" {
-		accepted = EncodingIdentity
-	}
-	return status.Newf(code, "grpc: Decompressor is not installed for grpc-encoding %q (supported: %s)", clip(encoding), accepted)
+// compression.md asks for codes.Unimplemented where a server says so to its client, and
+// for codes.Internal on a client.
+func UnsupportedEncoding(code codes.Code, encoding string) *status.Status {
+	return status.Newf(code, "grpc: Decompressor is not installed for grpc-encoding %q", clip(encoding))
 }

@@ -4,7 +4,6 @@ package grpcwire
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	"google.golang.org/grpc/codes"
@@ -75,11 +74,8 @@ func TestCheckCompressed(t *testing.T) {
 }
 
 func TestUnsupportedEncoding(t *testing.T) {
-	st := UnsupportedEncoding(codes.Unimplemented, "snappy", "gzip,zstd")
-	if st.Code() != codes.Unimplemented || !strings.Contains(st.Message(), `"snappy"`) || !strings.Contains(st.Message(), "gzip,zstd") {
-		t.Errorf("got %v", st)
-	}
-	if st := UnsupportedEncoding(codes.Internal, "x", ""); !strings.Contains(st.Message(), "identity") {
+	st := UnsupportedEncoding(codes.Unimplemented, "snappy")
+	if st.Code() != codes.Unimplemented || st.Message() != `grpc: Decompressor is not installed for grpc-encoding "snappy"` {
 		t.Errorf("got %v", st)
 	}
 }

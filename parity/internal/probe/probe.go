@@ -6,6 +6,7 @@
 package probe
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"regexp"
@@ -24,6 +25,8 @@ type Probe struct {
 	Alone bool
 	// Env are environment variables, NAME=value, of its process. They imply Alone.
 	Env []string
+	// Limit in place of the common one.
+	Limit time.Duration
 }
 
 // Own says whether the probe needs a process of its own.
@@ -73,7 +76,7 @@ var scrubbers = []struct {
 	{regexp.MustCompile(`/[A-Za-z0-9_./-]+\.go:[0-9]+`), "FILE:LINE"},
 	// Where JSON does not fit is a name inside the module.
 	{regexp.MustCompile(`Go struct field [A-Za-z_]*\.`), "Go struct field TYPE."},
-	{regexp.MustCompile(`(Go value of type|of type \[\]) ?(struct \{.*\}|[a-z]+\.[A-Za-z]+)`), "$1 TYPE"},
+	{regexp.MustCompile(`(Go value of type|of type \[\]|TYPE\.[A-Za-z.]+ of type) ?(struct \{.*\}|[a-z]+\.[A-Za-z]+)`), "$1 TYPE"},
 }
 
 func scrub(s string) string {
@@ -85,9 +88,10 @@ func scrub(s string) string {
 	return strings.NewReplacer("\u00a0", " ", `\u00a0`, " ", "%C2%A0", " ", "  ", " ").Replace(s)
 }
 
-// Do runs the probe and returns its lines. A panic and a hang become a line; the goroutine
+// Do runs the probe and returns its lines; limit is that of probes without one of their own. A panic and a hang become a line; the goroutine
 // of a probe that hangs is left behind.
 func Do(probe Probe, limit time.Duration) []string {
+	limit = cmp.Or(probe.Limit, limit)
 	ctx, cancel := context.WithTimeout(context.Background(), limit*3/4)
 	defer cancel()
 	p := &P{ctx: ctx}
