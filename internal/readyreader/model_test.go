@@ -64,6 +64,8 @@ type world struct {
 	returned int8
 	taken    int8
 	tests    bool // the test's deadline is to come
+	wiped    bool // a deadline was lifted since the last Read
+	blind    bool // the Read is not put to the test
 	watched  bool // and was looked after
 	kicked   bool
 }
@@ -124,6 +126,10 @@ func (w world) decide(k kind) world {
 	case disbelieves:
 		w = w.enter(k)
 	case believesAlone, believes:
+		if w.trust == believesAlone && w.wiped {
+			w.blind = true
+			return w.enter(k)
+		}
 		w.at = locking
 		if w.trust == believes && w.kicked {
 			w.at, w.kicked = lastLook, false
@@ -137,6 +143,7 @@ func (w world) decide(k kind) world {
 func (w world) enter(k kind) world {
 	w.at = reading
 	switch {
+	case w.blind:
 	case k.taker && w.kicked && w.returned > 0:
 		w.deadline = past
 	case w.trust == believesNothing || w.trust == believesAlone:
@@ -144,14 +151,20 @@ func (w world) enter(k kind) world {
 	default:
 		w = w.lift()
 	}
+	w.wiped = false
 	return w
 }
 
 // lift takes our deadline off the socket.
 func (w world) lift() world {
+	tests := w.tests
 	w.tests, w.watched = false, false
 	if w.deadline == ours || w.deadline == past {
 		w.deadline = nobodys
+		w.wiped = true
+	} else if w.deadline == theirs && tests {
+		w.deadline = nobodys // we can't tell
+		w.wiped = true
 	}
 	return w
 }
@@ -289,8 +302,8 @@ func (w world) stepsOfWait(k kind, add func(world)) {
 		add(n.lift())
 		if k.slow { // too late to tell whose it was
 			n = w.lift()
-			n.lock = free
-			add(n.enter(k))
+			n.lock, n.at = free, deciding
+			add(n)
 		}
 	case w.deadline == theirs, w.tests && w.watched && w.deadline != ours: // another one, or it is overdue
 		n = n.distrust()
@@ -305,7 +318,7 @@ func (w world) stepsOfRead(k kind, add func(world)) {
 	n := w
 	if k.ahead {
 		if w.extra > 0 {
-			n.returned, n.extra, n.at = n.returned+n.extra, 0, deciding
+			n.returned, n.extra, n.at, n.blind = n.returned+n.extra, 0, deciding, false
 			add(n)
 		}
 		return
@@ -319,7 +332,7 @@ func (w world) stepsOfRead(k kind, add func(world)) {
 	}
 	for out := int8(1); out <= w.held; out++ { // it returns some of what it holds
 		n := w
-		n.held, n.returned, n.at = n.held-out, n.returned+out, deciding
+		n.held, n.returned, n.at, n.blind = n.held-out, n.returned+out, deciding, false
 		add(n)
 	}
 	if k.taker && w.deadline == past && w.held == 0 { // the deadline ends it

@@ -38,6 +38,20 @@ type Holder interface {
 	CountIn(sum *atomic.Int64)
 }
 
+// Explainer is a connection that knows why it can't be waited for without a goroutine. Of a
+// wrapper that may turn out while it is read.
+type Explainer interface {
+	// WhyNot returns "" if it can be, as far as is known. It may be called at any time.
+	WhyNot() string
+}
+
+// BlindReader is a connection that keeps an account of what is read. Before it is read in
+// other ways, as in a handshake, whose deadlines are set beside it, it is read blind.
+type BlindReader interface {
+	// ReadBlind is what Read of a connection is, and does nothing but count.
+	ReadBlind(p []byte) (int, error)
+}
+
 // Interrupter is a connection whose reads are not to be ended by deadlines as they come.
 type Interrupter interface {
 	// Interrupt takes the reader out of its wait, the next one if it is not in one, with

@@ -139,9 +139,9 @@ func (c *prefixed) Write(p []byte) (int, error) { return c.out.Write(p) }
 // TryWrite implements Writer.
 func (c *prefixed) TryWrite(p []byte) (int, error) { return c.out.TryWrite(p) }
 
-// WhyNot implements explainer.
+// WhyNot implements Explainer.
 func (c *prefixed) WhyNot() string {
-	if e, ok := c.out.(explainer); ok {
+	if e, ok := c.out.(Explainer); ok {
 		return e.WhyNot()
 	}
 	return ""

@@ -40,8 +40,7 @@ type pace struct {
 	// margin is when before the deadline it is lifted, unless it is the reader who will
 	// meet it.
 	margin time.Duration
-	// slack is how late the deadline may be met, on a machine that is busy. Later it may
-	// have been another.
+	// slack is how late the deadline may be met. Later it may have been another.
 	slack time.Duration
 	// overdue is when after the deadline it is certain that it won't be met.
 	overdue time.Duration
@@ -67,15 +66,24 @@ const (
 	// inPlace is how often bytes have to lie where they are on a busy connection, and of
 	// longInPlace of these times one for longLooks pauses.
 	inPlace, longInPlace, longLooks = 48, 16, 10
+
+	// lockLooks and overdueLooks are how often something is looked for before it counts as
+	// never.
+	lockLooks, overdueLooks = 10, 4
+
+	// blindSize is the buffer that a Read waits with.
+	blindSize = 4 << 10
 )
 
 // trial is where finding out stands.
 type trial struct {
 	trust trust
-	vain  bool        // the last test came to nothing
-	test  time.Time   // the deadline that the test has set; zero: none
-	watch *time.Timer // runs watchTest
-	since time.Time   // when the wait began
+	test  time.Time     // the deadline that the test has set; zero: none
+	watch *time.Timer   // runs watchTest
+	looks int           // how often it has looked for what ought to have happened
+	late  time.Duration // and how late it did so first
+	wiped bool          // a deadline was lifted since the last Read
+	blind bool          // the next Read, or this one, is to wait, and is not put to the test
 }
 
 // watchInput looks for a while whether there is input, without taking the socket's lock,
@@ -133,18 +141,19 @@ func (w *wrapped) findLock() {
 		})
 		free <- even
 	}()
-	late := time.NewTimer(w.pace.lock)
-	defer late.Stop()
-	select {
-	case even := <-free:
-		if even {
-			w.isAlone()
+	for range lockLooks { // on a machine that is busy they take longer, as the other does
+		select {
+		case even := <-free:
+			if even {
+				w.isAlone()
+			}
+			return
+		case <-time.After(w.pace.lock / lockLooks):
 		}
-	case <-late.C:
-		w.mu.Lock()
-		w.distrust("has its socket read by another goroutine")
-		w.mu.Unlock()
 	}
+	w.mu.Lock()
+	w.distrust("has its socket read by another goroutine")
+	w.mu.Unlock()
 }
 
 func (w *wrapped) isAlone() {
@@ -166,7 +175,7 @@ func (w *wrapped) setTest() {
 		w.lift()
 		return
 	}
-	w.test, w.mine = test, true
+	w.test, w.mine, w.looks = test, true, 0
 	w.sock.SetReadDeadline(test)
 	if d := w.pace.patience - w.pace.margin; w.watch == nil {
 		w.watch = time.AfterFunc(d, w.watchTest)
@@ -182,24 +191,50 @@ func (w *wrapped) isBefore(t time.Time) bool {
 }
 
 // watchTest runs before the deadline of the test, and sees to it that only the reader
-// meets it: in its wait, with the socket's lock. It runs once more where that ought to
-// have happened.
+// meets it: in its wait, with the socket's lock. From the deadline on it looks whether that
+// is what happens. It looks more than once before it believes the worse: on a machine that
+// is busy the reader may come late, and so does the next look.
 func (w *wrapped) watchTest() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.test.IsZero() || w.trust != untested && w.trust != alone {
+	if w.trust != untested && w.trust != alone {
 		return
 	}
-	left := time.Until(w.test)
-	switch waits := w.waiting && w.locked.Load(); {
+	left, waits := time.Until(w.test), w.waiting && w.locked.Load()
+	switch {
+	case w.test.IsZero():
+		w.watchReader()
 	case left > w.pace.margin: // renewed
 		w.watch.Reset(left - w.pace.margin)
 	case !waits:
 		w.lift()
-	case left > -w.pace.overdue:
-		w.watch.Reset(left + w.pace.overdue)
+		w.looks = 0
+		w.watch.Reset(w.pace.quiet)
+	case left > 0:
+		w.watch.Reset(left)
+	case w.looks == 0:
+		w.looks, w.late = 1, -left
+		w.watch.Reset(w.pace.overdue)
+	case w.looks < overdueLooks:
+		w.looks++
+		w.watch.Reset(w.pace.overdue / overdueLooks)
 	default:
 		w.distrust("sets the read deadline of its socket")
+		w.pushOut()
+	}
+}
+
+// watchReader looks whether the reader has to wait for the socket's lock, although nobody
+// else was found to have it. It is freed then, which costs the other one its wait, and maybe
+// the connection: better than to wait for good. mu is held.
+func (w *wrapped) watchReader() {
+	switch {
+	case !w.waiting || w.locked.Load():
+	case w.looks < lockLooks:
+		w.looks++
+		w.watch.Reset(w.pace.quiet)
+	default:
+		w.distrust("has its socket read by another goroutine")
 		w.pushOut()
 	}
 }
@@ -232,7 +267,7 @@ func (w *wrapped) timedOut(err error) (again bool, _ error) {
 		return false, nil
 	case tests:
 		w.judge(time.Since(test))
-		return w.trust == trusted, nil
+		return w.trust != distrusted, nil
 	case (!w.kicked || w.trust == alone) && (w.until.IsZero() || time.Now().Before(w.until)):
 		w.distrust("sets the read deadline of its socket")
 		return false, nil
@@ -242,44 +277,38 @@ func (w *wrapped) timedOut(err error) (again bool, _ error) {
 }
 
 // judge ends a test whose wait has ended so long past its deadline. If that was not ours,
-// the wrapper has to meet it, or to set it again. mu is held.
+// the wrapper has to meet it, or to set it again. How late it may be is as late as the look
+// came that was to be at the same time. mu is held.
 func (w *wrapped) judge(past time.Duration) {
-	w.vain = past > w.pace.slack
 	switch {
 	case past < 0:
 		w.distrust("sets the read deadline of its socket")
-	case !w.vain:
+	case w.looks == 0 || past <= w.pace.slack+w.late:
 		w.trust = trusted // it has left the deadline as it was
 		w.endTest()
 	}
 }
 
-// beginWait precedes a wait on the socket.
-func (w *wrapped) beginWait() error {
+// beginWait precedes a wait on the socket. blind says that the wrapper has to be waited for
+// in its Read this time: what deadline it may have set was lifted.
+func (w *wrapped) beginWait() (blind bool, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
 	case w.trust == alone:
-		w.since = time.Now()
-		if !w.test.IsZero() && !w.since.Before(w.test) {
+		if !w.test.IsZero() && !time.Now().Before(w.test) {
 			w.lift() // it would be met at once, whoever has set it
+		}
+		if w.wiped {
+			w.blind = true
+			return true, nil
 		}
 	case w.kicked:
 		w.kicked = false
 		w.lift()
-		return opError("read", w.sock, os.ErrDeadlineExceeded)
+		return false, opError("read", w.sock, os.ErrDeadlineExceeded)
 	}
 	w.locked.Store(false)
 	w.waiting = true
-	return nil
-}
-
-// freeReader is for a reader who waits for the socket's lock, although nobody else was
-// found to have it. It costs the other one its wait, and maybe the connection, which is
-// better than to wait for good. mu is held.
-func (w *wrapped) freeReader() {
-	if w.trust == alone && w.waiting && !w.locked.Load() && time.Since(w.since) >= w.pace.quiet {
-		w.distrust("has its socket read by another goroutine")
-		w.pushOut()
-	}
+	return false, nil
 }

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -139,9 +138,9 @@ func (t *triples) Read(p []byte) (int, error) { return io.ReadFull(t.Conn, p[:3]
 func TestFreeReader(t *testing.T) {
 	t.Parallel()
 	w, peer := wrap(t, newBrittle)
+	w.isAlone()
 	mustWrite(t, peer, "x")
 	receive(t, w, 1)
-	w.isAlone()
 	b := make([]byte, 1)
 	others := make(chan error, 1)
 	go func() {
@@ -154,20 +153,12 @@ func TestFreeReader(t *testing.T) {
 		_, _, err := w.ReadOnReady(10, newTestPool(t))
 		done <- err
 	}()
-	var flag atomic.Bool
-	for w.known() != distrusted {
-		time.Sleep(brisk.quiet)
-		w.Interrupt(&flag)
-	}
 	if err := <-others; !isTimeout(err) {
 		t.Error(err)
 	}
 	peer.Close()
 	if err := <-done; err == nil {
 		t.Error("no error")
-	}
-	if flag.Load() {
-		t.Error("interrupted, too")
 	}
 }
 
@@ -185,5 +176,23 @@ func TestExceeds(t *testing.T) {
 	}
 	if w.isSettled() {
 		t.Error("settled, by chance")
+	}
+}
+
+// Before it is read otherwise, deadlines that are set beside it hold, and the account is kept.
+func TestReadBlind(t *testing.T) {
+	t.Parallel()
+	w, peer := wrap(t, newBrittle)
+	w.conn.SetDeadline(time.Now().Add(2 * brisk.patience))
+	began := time.Now()
+	mustWrite(t, peer, "x")
+	if n, err := w.ReadBlind(make([]byte, 10)); n != 1 || err != nil {
+		t.Fatal(n, err)
+	}
+	if !w.isSettled() {
+		t.Error("not counted")
+	}
+	if _, err := w.ReadBlind(make([]byte, 10)); !isTimeout(err) || time.Since(began) < 2*brisk.patience {
+		t.Error(err, time.Since(began))
 	}
 }

@@ -7,9 +7,6 @@ import (
 	"net"
 )
 
-// explainer is a connection that knows why it can't be waited for without a goroutine.
-type explainer interface{ WhyNot() string }
-
 // WhyNot says why conn can't be waited for without a goroutine, "" if it can be as far as
 // is known.
 func WhyNot(conn net.Conn, opts Options) string {
@@ -17,7 +14,7 @@ func WhyNot(conn net.Conn, opts Options) string {
 		return "reading with pooled buffers is off"
 	}
 	for _, c := range []any{opts.Writer, conn} {
-		if e, ok := c.(explainer); ok {
+		if e, ok := c.(Explainer); ok {
 			return e.WhyNot()
 		}
 	}

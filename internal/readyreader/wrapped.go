@@ -70,15 +70,15 @@ type wrapped struct {
 	until   time.Time    // what it is to be otherwise
 }
 
-// WhyNot implements explainer.
+// WhyNot implements Explainer.
 func (w *wrapped) WhyNot() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
 	case w.trust == distrusted:
 		return w.why
-	case w.trust == alone && w.vain:
-		return fmt.Sprintf("%T could not be told from one that sets the read deadline of its socket, on a machine this busy; it is looked at again when more was read", w.conn)
+	case w.trust == alone && w.blind:
+		return fmt.Sprintf("%T could not be told from one that sets the read deadline of its socket, as the machine was too busy; it is looked at again when more was read", w.conn)
 	case !w.isSettled():
 		return fmt.Sprintf("%T has not returned the same number of bytes as its socket received: it holds some, or changes the stream, or is busy", w.conn)
 	}
@@ -146,8 +146,12 @@ func (w *wrapped) isSettled() bool {
 
 // ReadOnReady implements Reader.
 func (w *wrapped) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, error) {
-	if err := w.wait(); err != nil {
+	blind, err := w.wait()
+	if err != nil {
 		return nil, 0, err
+	}
+	if blind {
+		size = min(size, blindSize)
 	}
 	return w.lend(size, pool)
 }
@@ -197,12 +201,19 @@ func (w *wrapped) TryWrite(p []byte) (int, error) {
 	return 0, ErrWouldBlock
 }
 
+// ReadBlind implements BlindReader.
+func (w *wrapped) ReadBlind(p []byte) (int, error) {
+	n, err := w.conn.Read(p)
+	w.returned.Add(uint64(max(n, 0)))
+	return n, err
+}
+
 // Read implements net.Conn.
 func (w *wrapped) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
-	if err := w.wait(); err != nil {
+	if _, err := w.wait(); err != nil {
 		return 0, err
 	}
 	return w.through(p)
@@ -268,6 +279,7 @@ func (w *wrapped) enter() {
 	defer w.mu.Unlock()
 	w.inside, w.waiting = true, false
 	switch {
+	case w.blind:
 	case w.kicked && w.outlives():
 		w.pushOut()
 	case w.trust == untested || w.trust == alone:
@@ -275,11 +287,12 @@ func (w *wrapped) enter() {
 	default:
 		w.lift()
 	}
+	w.wiped = false
 }
 
 func (w *wrapped) leave() {
 	w.mu.Lock()
-	w.inside = false
+	w.inside, w.blind = false, false
 	w.mu.Unlock()
 }
 
@@ -287,43 +300,39 @@ func (w *wrapped) leave() {
 func (w *wrapped) lift() {
 	w.test = time.Time{}
 	if w.mine {
-		w.mine = false
+		w.mine, w.wiped = false, true
 		w.sock.SetReadDeadline(w.until)
 	}
 }
 
-// wait returns when the wrapper is to be read. It waits while that has nothing to give.
-func (w *wrapped) wait() error {
+// wait returns when the wrapper is to be read. It waits while that has nothing to give,
+// unless it is to be read blind.
+func (w *wrapped) wait() (blind bool, err error) {
 	for w.err == nil {
 		switch w.known() {
 		case distrusted:
-			return nil
+			return false, nil
 		case untested:
 			if !w.watchInput() {
-				return nil
+				return false, nil
 			}
 			w.findLock()
 		default:
-			if again, err := w.await(); !again {
-				return err
+			if blind, err = w.beginWait(); blind || err != nil {
+				return blind, err
+			}
+			switch err = w.rc.Read(w.unsettled); {
+			case err == nil:
+				return false, nil
+			case !isTimeout(err):
+				return false, renameOp(err, "read")
+			}
+			if again, err := w.timedOut(err); !again {
+				return false, err
 			}
 		}
 	}
-	return nil
-}
-
-// await is a wait on the socket. again says that another has to follow.
-func (w *wrapped) await() (again bool, err error) {
-	if err := w.beginWait(); err != nil {
-		return false, err
-	}
-	switch err = w.rc.Read(w.unsettled); {
-	case err == nil:
-		return false, nil
-	case isTimeout(err):
-		return w.timedOut(err)
-	}
-	return false, renameOp(err, "read")
+	return false, nil
 }
 
 // distrust has the wrapper waited for in its Read from now on. mu is held.
@@ -357,9 +366,7 @@ func (w *wrapped) Interrupt(flag *atomic.Bool) {
 	flag.Store(true)
 	if w.trust == trusted && (!w.inside || w.outlives()) {
 		w.pushOut()
-		return
 	}
-	w.freeReader()
 }
 
 // SetReadDeadline is the wrapper's, and is to be used instead of it.

@@ -79,7 +79,7 @@ func settleOnce(t testing.TB, w *wrapped, peer net.Conn) (parks, again bool) {
 			default:
 			}
 			w.mu.Lock()
-			lifted := w.trust == alone && (w.waiting && w.test.IsZero() || w.inside && w.isSettled())
+			lifted := w.trust == alone && (w.waiting && w.test.IsZero() || w.inside && w.blind)
 			if w.trust == distrusted || w.inside && !w.taker && !w.isSettled() || lifted {
 				never++
 			}
