@@ -155,10 +155,8 @@ func (s *Server) handshake(h *handshake) {
 	c.Start()
 	s.started(c)
 	drain.started(c)
-	if logger.V(2) {
-		if why := c.WhyNot(); why != "" {
-			logger.Infof("grpc: the connection with %v keeps a goroutine and a buffer while it is idle: %s", p.Addr, why)
-		}
+	if why := c.WhyNot(); why != "" {
+		(*serverHandler)(s).Unparkable(c, why)
 	}
 }
 
@@ -243,6 +241,13 @@ func (h *serverHandler) Refuses(st *transport.ServerStream) *status.Status {
 
 // HandleStream implements transport.ServerHandler.
 func (h *serverHandler) HandleStream(st *transport.ServerStream) { (*Server)(h).serveCall(st) }
+
+// Unparkable implements transport.ServerHandler.
+func (h *serverHandler) Unparkable(c *transport.Server, why string) {
+	if logger.V(2) {
+		logger.Infof("grpc: the connection with %v keeps a goroutine and a buffer while it is idle: %s", c.Peer().Addr, why)
+	}
+}
 
 // ConnClosed implements transport.ServerHandler.
 func (h *serverHandler) ConnClosed(c *transport.Server, err error) {

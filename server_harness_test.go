@@ -113,6 +113,8 @@ type clientEvents struct {
 	closed   chan error
 }
 
+func (*clientEvents) Unparkable(string) {}
+
 func (e *clientEvents) Draining(why transport.GoAway) { e.draining <- why.Debug() }
 func (e *clientEvents) Places(uint32)                 {}
 func (e *clientEvents) Closed(err error)              { e.closed <- err }

@@ -77,9 +77,8 @@ func Read() Snapshot {
 }
 
 // Unparkable counts, among the open connections, those that can't be parked, by the reason:
-// that they are no sockets, say, or what kind of wrapper is around them. It says nothing of
-// those that are merely busy. A wrapper that turns out to be unfit while it is read is not
-// among them; the option "grpc.not_parkable" of a channelz socket says so, which has the
-// reason for any single connection. At verbosity 2 each such connection is logged when it
-// is made.
+// that they are no sockets, say, or what kind of wrapper is around them, or that this turned
+// out to be unfit while it was read. It says nothing of those that are merely busy. The option
+// "grpc.not_parkable" of a channelz socket has the reason for any single connection. At
+// verbosity 2 each such connection is logged when it is made, or when it turns out.
 func Unparkable() map[string]int { return transport.Unparkable() }

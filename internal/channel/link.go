@@ -27,10 +27,8 @@ func (l *Link) connected(c *transport.Client) {
 	}
 	refused := !l.closed && !l.listed
 	l.mu.Unlock()
-	if logger.V(2) {
-		if why := c.WhyNot(); why != "" {
-			logger.Infof("%s: the connection to %s keeps a goroutine and a buffer while it is idle: %s", l.sub.ch.Name, l.addr.Addr, why)
-		}
+	if why := c.WhyNot(); why != "" {
+		l.Unparkable(why)
 	}
 	if refused {
 		c.Close(ErrClosing)

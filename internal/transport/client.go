@@ -25,6 +25,9 @@ type ClientEvents interface {
 	// is called exactly once for a connection that Connect returned, and may
 	// come before Connect does.
 	Closed(err error)
+	// Unparkable says that the connection turned out, while it was read, to be one that
+	// can't be parked. It must not block.
+	Unparkable(why string)
 }
 
 // ErrUnavailable is why a stream could not be started, when nothing of it has
@@ -116,4 +119,11 @@ func (c *Client) traffic() *traffic {
 		return &w.traffic
 	}
 	return nil
+}
+
+// Unparkable implements h2.ParkObserver.
+func (h *clientHandler) Unparkable(why string) {
+	if turnedOut(h.conn) {
+		h.events.Unparkable(why)
+	}
 }

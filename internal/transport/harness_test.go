@@ -46,6 +46,8 @@ func (s *testServer) Refuses(st *ServerStream) *status.Status {
 
 func (s *testServer) HandleStream(st *ServerStream) { s.handle(st) }
 
+func (*testServer) Unparkable(*Server, string) {}
+
 func (s *testServer) ConnClosed(c *Server, err error) {
 	s.mu.Lock()
 	delete(s.conns, c)
@@ -131,6 +133,7 @@ type noted struct {
 }
 
 func (n *noted) Places(uint32)       {}
+func (n *noted) Unparkable(string)   {}
 func (n *noted) Draining(why GoAway) { n.draining <- why.Debug() }
 func (n *noted) Closed(err error)    { n.closed <- err }
 

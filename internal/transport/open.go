@@ -13,25 +13,40 @@ import (
 // Closed that their owner is told.
 var openConns atomic.Int64
 
-// unparkable are the open connections that can't be parked, and why not.
-var unparkable struct {
-	mu  sync.Mutex
-	why map[*h2.Conn]string
+// unparkable are the open connections that can't be parked.
+var unparkable unfit
+
+type unfit struct {
+	mu    sync.Mutex
+	conns map[*h2.Conn]struct{}
+}
+
+// add puts a connection in, and reports whether it was not there. mu is held.
+func (u *unfit) add(c *h2.Conn) bool {
+	if u.conns == nil {
+		u.conns = make(map[*h2.Conn]struct{})
+	}
+	_, known := u.conns[c]
+	u.conns[c] = struct{}{}
+	return !known
 }
 
 // opened counts a connection that is about to start.
 func opened(c *h2.Conn) {
 	openConns.Add(1)
-	why := c.WhyNot()
-	if why == "" {
-		return
+	if why := c.WhyNot(); why != "" {
+		unparkable.mu.Lock()
+		defer unparkable.mu.Unlock()
+		unparkable.add(c)
 	}
+}
+
+// turnedOut notes a connection that is found unfit to be parked, and reports whether that
+// is news. It may be closed already.
+func turnedOut(c *h2.Conn) bool {
 	unparkable.mu.Lock()
 	defer unparkable.mu.Unlock()
-	if unparkable.why == nil {
-		unparkable.why = make(map[*h2.Conn]string)
-	}
-	unparkable.why[c] = why
+	return c.Cause() == nil && unparkable.add(c)
 }
 
 // closed follows the end of a connection.
@@ -39,16 +54,18 @@ func closed(c *h2.Conn) {
 	openConns.Add(-1)
 	unparkable.mu.Lock()
 	defer unparkable.mu.Unlock()
-	delete(unparkable.why, c)
+	delete(unparkable.conns, c)
 }
 
 // Unparkable counts the open connections that can't be parked, by the reason.
 func Unparkable() map[string]int {
+	reasons := make(map[string]int)
 	unparkable.mu.Lock()
 	defer unparkable.mu.Unlock()
-	reasons := make(map[string]int)
-	for _, why := range unparkable.why {
-		reasons[why]++
+	for c := range unparkable.conns {
+		if why := c.WhyNot(); why != "" { // it may have looked unfit
+			reasons[why]++
+		}
 	}
 	return reasons
 }

@@ -163,3 +163,10 @@ func newServerStream(c *Server, req *request, end bool) *ServerStream {
 	}
 	return s
 }
+
+// Unparkable implements h2.ParkObserver.
+func (h *serverHandler) Unparkable(why string) {
+	if turnedOut(h.conn) {
+		h.handler.Unparkable((*Server)(h), why)
+	}
+}

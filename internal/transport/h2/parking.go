@@ -24,7 +24,26 @@ var errParked = errors.New("parked")
 type sweptConn Conn
 
 // Quiet implements park.Quieter: it takes the reader out of its wait.
-func (q *sweptConn) Quiet() { q.wire.interrupt(&q.pulse.quiet) }
+func (q *sweptConn) Quiet() {
+	q.wire.interrupt(&q.pulse.quiet)
+	e, ok := q.wire.try.(readyreader.Explainer)
+	if !ok {
+		return
+	}
+	if o, ok := q.handler.(ParkObserver); ok {
+		if why := e.WhyNot(); why != "" {
+			o.Unparkable(why)
+		}
+	}
+}
+
+// ParkObserver is a [Handler] that wants to know of a connection which turns out, while it
+// is read, to be one that can't be parked.
+type ParkObserver interface {
+	// Unparkable is called when the connection is quiet, seldom more than once. It must
+	// not block.
+	Unparkable(why string)
+}
 
 // awaitHeader waits for the next frame, parking when that takes long.
 func (r *reader) awaitHeader() ([]byte, error) {
