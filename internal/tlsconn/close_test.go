@@ -21,7 +21,7 @@ import (
 // What was written before CloseWrite arrives, then the end of the stream; the
 // other direction goes on.
 func TestCloseWrite(t *testing.T) {
-	forEachMode(t, func(t *testing.T, m mode) {
+	forEachKind(t, func(t *testing.T, m mode) {
 		client, server := pair(t, "tcp", m)
 		want := pattern(50_000)
 		if err := send(client, want); err != nil {
@@ -46,8 +46,8 @@ func TestCloseWrite(t *testing.T) {
 
 // Close tells a peer of any kind that this is the end.
 func TestCloseNotifies(t *testing.T) {
-	forEachMode(t, func(t *testing.T, m mode) {
-		a, b := sockets(t, "tcp")
+	forEachKind(t, func(t *testing.T, m mode) {
+		a, b := m.sockets(t, "tcp")
 		ours, peer := newConn(t, a, m.config(), false, m.release), tls.Server(b, m.config())
 		shake(t, ours, peer)
 		exchange(t, ours, peer, pattern(100))
@@ -75,7 +75,7 @@ func second(_ int, err error) error { return err }
 // A peer that just goes: at a record's end that is the end of the stream, as
 // crypto/tls sees it; within one it is an error.
 func TestAbruptEnd(t *testing.T) {
-	forEachMode(t, func(t *testing.T, m mode) {
+	forEachKind(t, func(t *testing.T, m mode) {
 		for _, kept := range []int{0, 3, 5, 40} {
 			client, server, a, _ := memPair(t, m)
 			for range 2 {
@@ -149,8 +149,8 @@ func TestOversizedRecord(t *testing.T) {
 
 // Deadlines end waits and lose nothing, also with a part of a record in hand.
 func TestReadDeadline(t *testing.T) {
-	forEachMode(t, func(t *testing.T, m mode) {
-		a, b := sockets(t, "tcp")
+	forEachKind(t, func(t *testing.T, m mode) {
+		a, b := m.sockets(t, "tcp")
 		inner, outer := newMemSockets() // where client's records can be cut
 		client := newConn(t, inner, m.config(), false, m.release)
 		server := newConn(t, b, m.config(), true, m.release)
@@ -216,9 +216,9 @@ func TestReadDeadline(t *testing.T) {
 
 // Close ends a wait for input, with and without a part of a record in hand.
 func TestCloseWhileReading(t *testing.T) {
-	forEachMode(t, func(t *testing.T, m mode) {
+	forEachKind(t, func(t *testing.T, m mode) {
 		for _, part := range []int{0, 3, 1000} {
-			a, b := sockets(t, "tcp")
+			a, b := m.sockets(t, "tcp")
 			client, server := over(t, a, b, m)
 			if part > 0 {
 				a.Write(append([]byte{23, 3, 3, 8, 0}, make([]byte, part)...)[:part])

@@ -29,7 +29,7 @@ var sizes = []int{0, 1, 100, 16 << 10, 16<<10 + 1, 100_000, 1 << 20}
 
 func TestExchange(t *testing.T) {
 	for _, network := range []string{"tcp", "unix"} {
-		forEachMode(t, func(t *testing.T, m mode) {
+		forEachKind(t, func(t *testing.T, m mode) {
 			client, server := pair(t, network, m)
 			for _, size := range sizes {
 				exchange(t, client, server, pattern(size))
@@ -108,7 +108,7 @@ func TestReadMethods(t *testing.T) {
 }
 
 func TestEmptyReads(t *testing.T) {
-	client, server, _, _ := memPair(t, mode{tls.VersionTLS13, true})
+	client, server, _, _ := memPair(t, mode{version: tls.VersionTLS13, release: true})
 	if n, err := server.Read(nil); n != 0 || err != nil {
 		t.Errorf("%d, %v", n, err)
 	}
@@ -163,7 +163,7 @@ func TestNewRefuses(t *testing.T) {
 	}
 	// A layer may hold back what it took, and has to be asked again then.
 	inMemory, _ := newMemSockets()
-	layer, _ := pair(t, "tcp", mode{tls.VersionTLS13, true})
+	layer, _ := pair(t, "tcp", mode{version: tls.VersionTLS13, release: true})
 	for _, raw := range []net.Conn{inMemory, layer} {
 		if _, ok := New(raw, testConfig(), Options{}); ok {
 			t.Errorf("took a %T", raw)

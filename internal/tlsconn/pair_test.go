@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc/internal/readyreader"
+	"google.golang.org/grpc/internal/wrappers"
 	"google.golang.org/grpc/mem"
 )
 
@@ -31,9 +32,13 @@ import (
 type mode struct {
 	version uint16
 	release bool
+	over    *wrappers.Kind // what is around its sockets; nil: nothing
 }
 
 func (m mode) String() string {
+	if m.over != nil {
+		return m.over.Name
+	}
 	return fmt.Sprintf("%s,release=%t", strings.ReplaceAll(tls.VersionName(m.version), " ", ""), m.release)
 }
 
@@ -50,10 +55,48 @@ func forEachMode(t *testing.T, f func(t *testing.T, m mode)) {
 			if release && !releasable() {
 				continue
 			}
-			m := mode{version, release}
+			m := mode{version: version, release: release}
 			t.Run(m.String(), func(t *testing.T) { f(t, m) })
 		}
 	}
+}
+
+// forEachKind is forEachMode, and does the same over each kind of wrapper that New takes.
+func forEachKind(t *testing.T, f func(t *testing.T, m mode)) {
+	t.Helper()
+	forEachMode(t, f)
+	for _, k := range wrappers.Kinds() {
+		a, _ := sockets(t, "tcp")
+		if w, ok := readyreader.NewWriter(k.Server(a)); k.Secures || k.WhyNot != "" || !ok || !readyreader.IsRaw(w) {
+			continue
+		}
+		m := mode{version: tls.VersionTLS13, release: releasable(), over: &k}
+		t.Run(m.String(), func(t *testing.T) { f(t, m) })
+	}
+}
+
+// sockets returns two connected sockets with what is around them.
+func (m mode) sockets(t testing.TB, network string) (a, b net.Conn) {
+	t.Helper()
+	if m.over != nil {
+		network = "tcp"
+	}
+	a, b = sockets(t, network)
+	return m.wrapClient(a), m.wrapServer(b)
+}
+
+func (m mode) wrapClient(c net.Conn) net.Conn {
+	if m.over == nil {
+		return c
+	}
+	return m.over.Client(c)
+}
+
+func (m mode) wrapServer(c net.Conn) net.Conn {
+	if m.over == nil {
+		return c
+	}
+	return m.over.Server(c)
 }
 
 // testConfig is for both sides, who verify each other.
@@ -177,7 +220,7 @@ func tryShake(client, server secure) error {
 // pair returns two connections over a socket.
 func pair(t testing.TB, network string, m mode) (client, server *Conn) {
 	t.Helper()
-	a, b := sockets(t, network)
+	a, b := m.sockets(t, network)
 	return over(t, a, b, m)
 }
 

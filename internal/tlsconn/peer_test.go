@@ -38,7 +38,7 @@ type peer13 struct {
 // newPeer13 returns a peer, which is the client or the server, and our end.
 func newPeer13(t testing.TB, release, asClient bool) (*peer13, *Conn) {
 	t.Helper()
-	m := mode{tls.VersionTLS13, release}
+	m := mode{version: tls.VersionTLS13, release: release}
 	a, b := newMemSockets()
 	var log bytes.Buffer
 	config := m.config()

@@ -222,7 +222,7 @@ func FuzzSplit(f *testing.F) {
 		if len(messages) > 20 || len(steps) == 0 || len(steps) > 50 {
 			return
 		}
-		m := mode{0x0303, release}
+		m := mode{version: 0x0303, release: release}
 		if new13 {
 			m.version = 0x0304
 		}

@@ -71,7 +71,7 @@ func TestKeyUpdatesBesideWrites(t *testing.T) {
 
 // Close comes at any moment of reading, writing and CloseWrite.
 func TestCloseAnytime(t *testing.T) {
-	forEachMode(t, func(t *testing.T, m mode) {
+	forEachKind(t, func(t *testing.T, m mode) {
 		for range 20 {
 			client, server := pair(t, "unix", m)
 			p := pattern(1 + rand.IntN(300_000))

@@ -17,7 +17,7 @@ import (
 
 // Whatever room there is, what was taken arrives after a last, empty Write.
 func TestWouldBlock(t *testing.T) {
-	forEachMode(t, func(t *testing.T, m mode) {
+	forEachKind(t, func(t *testing.T, m mode) {
 		for _, room := range []int{1, 100, 20_000, 200_000} {
 			client, server, a, _ := memPair(t, m)
 			a.out.room = room
@@ -60,7 +60,7 @@ func TestWouldBlock(t *testing.T) {
 
 // All taken, not all sent: only an empty write is left to do.
 func TestWouldBlockAtTheEnd(t *testing.T) {
-	client, server, a, _ := memPair(t, mode{tls.VersionTLS13, true})
+	client, server, a, _ := memPair(t, mode{version: tls.VersionTLS13, release: true})
 	a.out.room = 10
 	want := pattern(1000)
 	n, err := client.TryWrite(want)
@@ -90,7 +90,7 @@ func TestWouldBlockAtTheEnd(t *testing.T) {
 
 // A full socket: Write waits, its deadline ends that, and writing can go on.
 func TestWriteDeadline(t *testing.T) {
-	forEachMode(t, func(t *testing.T, m mode) {
+	forEachKind(t, func(t *testing.T, m mode) {
 		client, server := pair(t, "unix", m)
 		want := pattern(4 << 20) // more than the system buffers
 		sent, err := client.TryWrite(want)
@@ -122,7 +122,7 @@ func TestWriteDeadline(t *testing.T) {
 
 // Close ends a Write that waits, and returns.
 func TestCloseWhileWriting(t *testing.T) {
-	forEachMode(t, func(t *testing.T, m mode) {
+	forEachKind(t, func(t *testing.T, m mode) {
 		client, _ := pair(t, "tcp", m)
 		want := pattern(1 << 20)
 		var err error
@@ -146,9 +146,10 @@ func TestCloseWhileWriting(t *testing.T) {
 
 // The peer resets the connection: writes fail, and go on failing.
 func TestWriteToReset(t *testing.T) {
-	forEachMode(t, func(t *testing.T, m mode) {
-		client, server := pair(t, "tcp", m)
-		server.raw.(*net.TCPConn).SetLinger(0)
+	forEachKind(t, func(t *testing.T, m mode) {
+		a, b := sockets(t, "tcp")
+		client, server := over(t, m.wrapClient(a), m.wrapServer(b), m)
+		b.(*net.TCPConn).SetLinger(0)
 		server.raw.Close()
 		var err error
 		for err == nil {
@@ -165,7 +166,7 @@ func TestWriteToReset(t *testing.T) {
 
 // CloseWrite into a full socket does not wait, and still arrives.
 func TestCloseWriteBehindData(t *testing.T) {
-	forEachMode(t, func(t *testing.T, m mode) {
+	forEachKind(t, func(t *testing.T, m mode) {
 		client, server := pair(t, "tcp", m)
 		var err error
 		sent := 0
@@ -187,13 +188,24 @@ func TestCloseWriteBehindData(t *testing.T) {
 // Both sides send at once through sockets of any size: no deadlock.
 func TestSmallSocketBuffers(t *testing.T) {
 	for _, size := range []int{4 << 10, 64 << 10} {
-		forEachMode(t, func(t *testing.T, m mode) {
-			a, b := sockets(t, "unix")
-			for _, s := range []net.Conn{a, b} {
-				s.(*net.UnixConn).SetReadBuffer(size)
-				s.(*net.UnixConn).SetWriteBuffer(size)
+		forEachKind(t, func(t *testing.T, m mode) {
+			network := "unix"
+			if m.over != nil {
+				if size < 64<<10 {
+					return // TCP takes ages
+				}
+				network = "tcp"
 			}
-			client, server := over(t, a, b, m)
+			a, b := sockets(t, network)
+			for _, s := range []net.Conn{a, b} {
+				s := s.(interface {
+					SetReadBuffer(int) error
+					SetWriteBuffer(int) error
+				})
+				s.SetReadBuffer(size)
+				s.SetWriteBuffer(size)
+			}
+			client, server := over(t, m.wrapClient(a), m.wrapServer(b), m)
 			want := pattern(1 << 20)
 			errs := make(chan error, 4)
 			for _, c := range []*Conn{client, server} {

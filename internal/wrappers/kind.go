@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package wrappers
+
+import (
+	"bufio"
+	"crypto/tls"
+	"net"
+)
+
+// Kind is a kind of wrapper.
+type Kind struct {
+	Name string
+	// Server and Client wrap an end of a connection over TCP or a unix socket. Where they
+	// are not the same, both ends have to be wrapped.
+	Server, Client func(net.Conn) net.Conn
+	// OnlyTCP says that it can't be around a unix socket.
+	OnlyTCP bool
+	// Secures says that it is a layer of encryption.
+	Secures bool
+	// WhyNot is a part of the reason why a connection over TCP can't be parked, on Linux,
+	// as it turns out while it is idle; "" if it can be.
+	WhyNot string
+	// WhyNotUnix is the same for a unix socket.
+	WhyNotUnix string
+}
+
+const uncounted = "the bytes of its socket are not counted"
+
+// Kinds returns all kinds. The first is no wrapper at all.
+func Kinds() []Kind {
+	server, client := configs()
+	kinds := []Kind{
+		{Name: "exact", Server: same},
+		{Name: "embeds", Server: func(c net.Conn) net.Conn { return embeds{c} }},
+		{Name: "keep-alive listener", Server: newKeepAlive, OnlyTCP: true},
+		{Name: "LimitListener", Server: limited},
+		{Name: "metering", Server: func(c net.Conn) net.Conn { return &meter{Conn: c} }, WhyNotUnix: uncounted},
+		{Name: "meters reads", Server: func(c net.Conn) net.Conn { return &readMeter{Conn: c} }, WhyNotUnix: uncounted},
+		{Name: "replays", Server: func(c net.Conn) net.Conn { return &replays{Conn: c} }, WhyNotUnix: uncounted},
+		{Name: "buffers", Server: func(c net.Conn) net.Conn { return &buffers{c, bufio.NewReaderSize(c, 100)} }, WhyNotUnix: uncounted},
+		{Name: "skips a header", Server: newSkips, Client: newHeads,
+			WhyNot: "has not returned the same number of bytes", WhyNotUnix: uncounted},
+		{Name: "idle timeout", Server: func(c net.Conn) net.Conn { return &timesOut{c} },
+			WhyNot: "sets the read deadline", WhyNotUnix: uncounted},
+		{Name: "reads ahead", Server: newAhead, WhyNot: "read by another goroutine", WhyNotUnix: uncounted},
+		{Name: "tunnel", Server: newTunnel, WhyNot: "is no socket", WhyNotUnix: "is no socket"},
+		{Name: "opts in", Server: func(c net.Conn) net.Conn { return &optsIn{plain{c}} }},
+		{Name: "the program's TLS", Secures: true,
+			Server: func(c net.Conn) net.Conn { return tls.Server(c, server) },
+			Client: func(c net.Conn) net.Conn { return tls.Client(c, client) }},
+	}
+	for i := range kinds {
+		if kinds[i].Client == nil {
+			kinds[i].Client = kinds[i].Server
+		}
+	}
+	return kinds
+}
+
+// Listen returns a listener whose connections are wrapped.
+func (k Kind) Listen(lis net.Listener) net.Listener { return listener{lis, k.Server} }
+
+type listener struct {
+	net.Listener
+	wrap func(net.Conn) net.Conn
+}
+
+func (l listener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return l.wrap(c), nil
+}

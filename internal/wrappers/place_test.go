@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package wrappers
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/internal/channelz"
+	"google.golang.org/grpc/internal/leakcheck"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+)
+
+func TestMain(m *testing.M) {
+	channelz.TurnOn()
+	leakcheck.Main(m)
+}
+
+// patience is when something counts as never.
+const patience = 30 * time.Second
+
+// place is a server and a channel to it, over wrapped connections.
+type place struct {
+	t      *testing.T
+	kind   Kind
+	addr   string
+	server *grpc.Server
+	cc     *grpc.ClientConn
+	push   chan struct{} // makes the server send on a stream
+
+	mu     sync.Mutex
+	dialed []net.Conn // below the wrapper
+	taken  []net.Conn
+}
+
+// setting is where a kind is tried.
+type setting struct {
+	kind    Kind
+	network string
+	secure  bool
+}
+
+func (s setting) String() string {
+	name := s.kind.Name + ", " + s.network
+	if s.secure {
+		name += ", TLS"
+	}
+	return name
+}
+
+// whyNot is a part of the reason that is expected.
+func (s setting) whyNot() string {
+	if s.network == "unix" {
+		return s.kind.WhyNotUnix
+	}
+	return s.kind.WhyNot
+}
+
+func settings() (all []setting) {
+	for _, k := range Kinds() {
+		for _, network := range []string{"tcp", "unix"} {
+			for _, secure := range []bool{false, true} {
+				if testing.Short() && (network == "unix" || secure) {
+					continue
+				}
+				if !(network == "unix" && (k.OnlyTCP || secure) || secure && k.Secures) {
+					all = append(all, setting{k, network, secure})
+				}
+			}
+		}
+	}
+	return all
+}
+
+func newPlace(t *testing.T, s setting) *place {
+	t.Helper()
+	addr := "127.0.0.1:0"
+	if s.network == "unix" {
+		dir, err := os.MkdirTemp("", "w") // t.TempDir may exceed a unix path's length
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { os.RemoveAll(dir) })
+		addr = filepath.Join(dir, "s")
+	}
+	lis, err := net.Listen(s.network, addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &place{t: t, kind: s.kind, addr: lis.Addr().String(), push: make(chan struct{})}
+	server, client := insecure.NewCredentials(), insecure.NewCredentials()
+	if s.secure {
+		a, b := configs()
+		server, client = credentials.NewTLS(a), credentials.NewTLS(b)
+	}
+	p.server = grpc.NewServer(grpc.Creds(server), grpc.MaxRecvMsgSize(8<<20))
+	p.server.RegisterService(&desc, p)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		p.server.Serve(listener{lis, func(c net.Conn) net.Conn { p.note(&p.taken, c); return s.kind.Server(c) }})
+	}()
+	t.Cleanup(func() { p.server.Stop(); <-done })
+	p.cc, err = grpc.NewClient("passthrough:///test.server", grpc.WithTransportCredentials(client),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
+			c, err := new(net.Dialer).DialContext(ctx, s.network, p.addr)
+			if err != nil {
+				return nil, err
+			}
+			p.note(&p.dialed, c)
+			return s.kind.Client(c), nil
+		}), grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(8<<20)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.cc.Close() })
+	return p
+}
+
+func (p *place) note(list *[]net.Conn, c net.Conn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	*list = append(*list, c)
+}
+
+// last is the newest connection of those noted.
+func (p *place) last(list *[]net.Conn) net.Conn {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return (*list)[len(*list)-1]
+}
+
+var desc = grpc.ServiceDesc{
+	ServiceName: "wrappers.Test", HandlerType: (*any)(nil),
+	Methods: []grpc.MethodDesc{{MethodName: "Echo", Handler: func(_ any, ctx context.Context, dec func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
+		in := new(wrapperspb.BytesValue)
+		if err := dec(in); err != nil {
+			return nil, err
+		}
+		if string(in.Value) == "wait" {
+			<-ctx.Done()
+			return nil, status.FromContextError(ctx.Err()).Err()
+		}
+		return in, nil
+	}}},
+	Streams: []grpc.StreamDesc{{StreamName: "Push", ServerStreams: true, ClientStreams: true, Handler: func(srv any, s grpc.ServerStream) error {
+		for {
+			select {
+			case <-srv.(*place).push:
+				if err := s.SendMsg(wrapperspb.Bytes([]byte("pushed"))); err != nil {
+					return err
+				}
+			case <-s.Context().Done():
+				return nil
+			}
+		}
+	}}},
+}
+
+// echo makes a call with p.
+func (p *place) echo(ctx context.Context, msg []byte) error {
+	out := new(wrapperspb.BytesValue)
+	if err := p.cc.Invoke(ctx, "/wrappers.Test/Echo", wrapperspb.Bytes(msg), out, grpc.WaitForReady(true)); err != nil {
+		return err
+	}
+	if !bytes.Equal(out.Value, msg) {
+		return errors.New("another message came back")
+	}
+	return nil
+}
+
+func (p *place) mustEcho(msg []byte) {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.t.Context(), patience)
+	defer cancel()
+	if err := p.echo(ctx, msg); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// until waits for what no event tells.
+func (p *place) until(what string, ok func() bool) {
+	p.t.Helper()
+	for deadline := time.Now().Add(patience); !ok(); <-time.After(2 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			p.t.Fatalf("not within %v: %s; %q", patience, what, p.options())
+		}
+	}
+}
+
+// awaitIdle waits until the connection is parked at both ends, or known not to be. On a
+// machine that is busy a test of a wrapper may come to nothing: it is followed by another
+// once more is read.
+func (p *place) awaitIdle(whyNot string) {
+	p.t.Helper()
+	poke := time.Now().Add(poked)
+	p.until("idle as expected: "+whyNot, func() bool {
+		o := p.options()
+		if whyNot != "" && strings.Contains(o[0], whyNot) || whyNot == "" && strings.Contains(o[0], "parked=true") && strings.Contains(o[1], "parked=true") {
+			return true
+		}
+		if time.Now().After(poke) {
+			p.mustEcho([]byte("poke"))
+			poke = time.Now().Add(poked)
+		}
+		return false
+	})
+}
+
+// poked is how long a connection has time to become idle.
+const poked = 5 * time.Second
+
+// options are those that channelz has of the connection's ends, the server's first.
+func (p *place) options() [2]string {
+	var ends [2]string
+	servers, _ := channelz.Servers(channelz.Page{Limit: 10_000})
+	for _, s := range servers {
+		refs, _ := channelz.ServerSockets(s.ID, channelz.Page{})
+		for _, r := range refs {
+			if d := socket(r); d != nil && d.LocalAddr.String() == p.addr {
+				ends[0] = show(d)
+			}
+		}
+	}
+	top, _ := channelz.TopChannels(channelz.Page{Limit: 10_000})
+	for _, ch := range top {
+		for _, sub := range ch.Children {
+			d, _ := channelz.NodeByID(channelz.Subchannel, sub.ID)
+			for _, r := range d.Sockets {
+				if d := socket(r); d != nil && d.RemoteAddr.String() == p.addr {
+					ends[1] = show(d)
+				}
+			}
+		}
+	}
+	return ends
+}
+
+func socket(r channelz.Ref) *channelz.SocketData {
+	s := channelz.SocketByID(r.ID)
+	if s == nil {
+		return nil
+	}
+	d := s.Data()
+	if d.LocalAddr == nil || d.RemoteAddr == nil {
+		return nil
+	}
+	return &d
+}
+
+func show(d *channelz.SocketData) string {
+	var b strings.Builder
+	for _, o := range d.Options {
+		b.WriteString(strings.TrimPrefix(o.Name, "grpc.") + "=" + o.Value + "\n")
+	}
+	return b.String()
+}
+
+// lose waits until the channel has noticed that its connection is gone.
+func (p *place) lose() {
+	p.t.Helper()
+	p.until("the loss is noticed", func() bool { return p.cc.GetState() != connectivity.Ready })
+}
+
+// stream opens one.
+func (p *place) stream(ctx context.Context) grpc.ClientStream {
+	p.t.Helper()
+	s, err := p.cc.NewStream(ctx, &desc.Streams[0], "/wrappers.Test/Push", grpc.WaitForReady(true))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return s
+}
+
+// wantCode checks what a call ended with.
+func (p *place) wantCode(err error, want ...codes.Code) {
+	p.t.Helper()
+	for _, c := range want {
+		if status.Code(err) == c {
+			return
+		}
+	}
+	p.t.Errorf("a call ended with %v, want %v", err, want)
+}
+
+// received reads a message, which has to come.
+func received(s grpc.ClientStream) error {
+	out := new(wrapperspb.BytesValue)
+	err := s.RecvMsg(out)
+	if err == nil && string(out.Value) != "pushed" {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}

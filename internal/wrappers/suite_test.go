@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package wrappers
+
+import (
+	"bytes"
+	"context"
+	"math/rand/v2"
+	"net"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/internal/park"
+)
+
+// The suite: what can happen to a connection happens over each kind of wrapper, over TCP
+// and unix sockets, with our TLS and without. Each case begins with a connection that
+// carried a call.
+var suite = []struct {
+	name string
+	run  func(p *place, whyNot string)
+}{
+	{"parks and wakes", func(p *place, whyNot string) {
+		for range 3 {
+			p.awaitIdle(whyNot)
+			p.mustEcho([]byte("again"))
+		}
+	}},
+	{"was busy", func(p *place, whyNot string) {
+		var callers sync.WaitGroup
+		for range 4 {
+			callers.Go(func() {
+				for range 100 {
+					if err := p.echo(p.t.Context(), []byte("busy")); err != nil {
+						p.t.Error(err)
+						return
+					}
+				}
+			})
+		}
+		callers.Wait()
+		p.awaitIdle(whyNot)
+	}},
+	{"a message wakes a stream", func(p *place, whyNot string) {
+		s := p.stream(p.t.Context())
+		for range 3 {
+			p.awaitIdle(whyNot)
+			p.push <- struct{}{}
+			if err := received(s); err != nil {
+				p.t.Fatal(err)
+			}
+		}
+	}},
+	{"messages at any time", func(p *place, _ string) {
+		s := p.stream(p.t.Context())
+		for range 30 { // on either side of the moment when it parks
+			time.Sleep(rand.N(2 * park.Linger))
+			p.push <- struct{}{}
+			if err := received(s); err != nil {
+				p.t.Fatal(err)
+			}
+		}
+	}},
+	{"large messages", func(p *place, whyNot string) {
+		for _, n := range []int{0, 1, 16 << 10, 1 << 20, 5 << 20} {
+			p.mustEcho(bytes.Repeat([]byte("0123456789abcdef"), (n+15)/16))
+		}
+		p.awaitIdle(whyNot)
+	}},
+	{"deadline and cancel", func(p *place, whyNot string) {
+		ctx, cancel := context.WithTimeout(p.t.Context(), 50*time.Millisecond)
+		p.wantCode(p.echo(ctx, []byte("wait")), codes.DeadlineExceeded)
+		cancel()
+		ctx, cancel = context.WithCancel(p.t.Context())
+		time.AfterFunc(20*time.Millisecond, cancel)
+		p.wantCode(p.echo(ctx, []byte("wait")), codes.Canceled)
+		p.awaitIdle(whyNot)
+		p.mustEcho([]byte("after"))
+	}},
+	{"reset while idle", func(p *place, whyNot string) {
+		p.awaitIdle(whyNot)
+		if tcp, ok := p.last(&p.taken).(*net.TCPConn); ok {
+			_ = tcp.SetLinger(0)
+		}
+		_ = p.last(&p.taken).Close()
+		p.lose()
+		p.mustEcho([]byte("after"))
+	}},
+	{"reset with a stream", func(p *place, whyNot string) {
+		s := p.stream(p.t.Context())
+		p.awaitIdle(whyNot)
+		if tcp, ok := p.last(&p.dialed).(*net.TCPConn); ok {
+			_ = tcp.SetLinger(0)
+		}
+		_ = p.last(&p.dialed).Close()
+		p.wantCode(received(s), codes.Unavailable)
+		p.mustEcho([]byte("after"))
+	}},
+	{"half-closed while idle", func(p *place, whyNot string) {
+		p.awaitIdle(whyNot)
+		if err := p.last(&p.taken).(interface{ CloseWrite() error }).CloseWrite(); err != nil {
+			p.t.Fatal(err)
+		}
+		p.lose()
+		p.mustEcho([]byte("after"))
+	}},
+	{"half-closed with a stream", func(p *place, whyNot string) {
+		s := p.stream(p.t.Context())
+		p.awaitIdle(whyNot)
+		if err := p.last(&p.dialed).(interface{ CloseWrite() error }).CloseWrite(); err != nil {
+			p.t.Fatal(err)
+		}
+		p.wantCode(received(s), codes.Unavailable)
+		p.mustEcho([]byte("after"))
+	}},
+	{"the server stops", func(p *place, whyNot string) {
+		s := p.stream(p.t.Context())
+		p.awaitIdle(whyNot)
+		p.server.Stop()
+		p.wantCode(received(s), codes.Unavailable)
+		p.lose()
+	}},
+	{"the server drains", func(p *place, whyNot string) {
+		ctx, cancel := context.WithCancel(p.t.Context())
+		s := p.stream(ctx)
+		p.awaitIdle(whyNot)
+		done := make(chan struct{})
+		go func() { p.server.GracefulStop(); close(done) }()
+		p.lose()
+		p.push <- struct{}{}
+		if err := received(s); err != nil {
+			p.t.Error(err)
+		}
+		cancel()
+		<-done
+	}},
+	{"the channel closes", func(p *place, whyNot string) {
+		s := p.stream(p.t.Context())
+		p.awaitIdle(whyNot)
+		p.cc.Close()
+		p.wantCode(received(s), codes.Canceled)
+		if got := p.cc.GetState(); got != connectivity.Shutdown {
+			p.t.Error(got)
+		}
+	}},
+	{"everything at once", func(p *place, _ string) {
+		ctx, cancel := context.WithCancel(p.t.Context())
+		var running sync.WaitGroup
+		for range 4 {
+			running.Go(func() {
+				for ctx.Err() == nil {
+					ctx, cancel := context.WithTimeout(ctx, rand.N(200*time.Millisecond))
+					err := p.echo(ctx, make([]byte, rand.N(100_000)))
+					cancel()
+					if err != nil {
+						p.wantCode(err, codes.DeadlineExceeded, codes.Canceled, codes.Unavailable)
+					}
+				}
+			})
+		}
+		for i := range 12 {
+			time.Sleep(rand.N(50 * time.Millisecond))
+			list := []*[]net.Conn{&p.taken, &p.dialed}[i%2]
+			_ = p.last(list).Close()
+		}
+		cancel()
+		running.Wait()
+		p.mustEcho([]byte("after"))
+	}},
+}
+
+func TestSuite(t *testing.T) {
+	if !park.Supported() || runtime.GOOS != "linux" {
+		t.Skip("what a wrapper's socket received is not counted here")
+	}
+	// Most of the time all of them wait, so they run side by side; t.Parallel would have them
+	// wait for a processor.
+	var running sync.WaitGroup
+	slots := make(chan struct{}, 64)
+	for _, s := range settings() {
+		for _, c := range suite {
+			running.Go(func() {
+				slots <- struct{}{}
+				defer func() { <-slots }()
+				t.Run(s.String()+": "+c.name, func(t *testing.T) {
+					p := newPlace(t, s)
+					p.mustEcho([]byte("first"))
+					c.run(p, s.whyNot())
+				})
+			})
+		}
+	}
+	running.Wait()
+}
