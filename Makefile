@@ -25,7 +25,7 @@ UNPOOL  := GRPC_GO_EXPERIMENTAL_HTTP_FRAMER_READ_BUFFER_POOLING=false
 NESTED := $(patsubst ./%/go.mod,%,$(shell find . -mindepth 2 -name go.mod -not -path './bin/*' -not -path './thirdparty/*'))
 
 # Those that `make lint` checks.
-LINTED := $(NESTED) thirdparty/transports
+LINTED := $(NESTED) thirdparty/transports thirdparty/etcd
 
 # Packages of this module that have benchmarks.
 BENCHED = $(filter-out ./thirdparty/% $(NESTED:%=./%/%),$(sort $(dir $(shell grep -rlE --include='*_test.go' '^func Benchmark' .))))
@@ -108,7 +108,7 @@ thirdparty-idle: ## measure idle connections in etcd and behind wrappers (ARGS='
 thirdparty-idle-published: ## the same with the published module
 	cp thirdparty/etcd/go.mod $(BIN)/idle.mod && cp thirdparty/etcd/go.sum $(BIN)/idle.sum
 	go mod edit -dropreplace=google.golang.org/grpc $(BIN)/idle.mod
-	go -C thirdparty/etcd run -mod=mod -modfile=$(BIN)/idle.mod ./idle $(ARGS)
+	go -C thirdparty/etcd run -tags published -mod=mod -modfile=$(BIN)/idle.mod ./idle $(ARGS)
 
 proto: $(BIN)/buf $(BIN)/protoc-gen-go $(BIN)/protoc-gen-go-grpc ## generate code from proto/
 	cd proto && PATH="$(BIN):$$PATH" buf lint && PATH="$(BIN):$$PATH" buf generate

@@ -14,14 +14,17 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"runtime"
 	"runtime/debug"
+	"runtime/pprof"
 	"strings"
 	"sync"
 	"time"
@@ -48,8 +51,12 @@ func main() {
 	}
 	n := flag.Int("n", 5000, "how many `connections`")
 	only := flag.String("run", "", "only rows that match the `pattern`")
+	heap := flag.String("heap", "", "a `folder` for profiles of what lives in each server's heap at the end")
 	flag.Parse()
 	pattern := regexp.MustCompile(*only)
+	if *heap != "" {
+		os.Setenv(heapFolder, *heap)
+	}
 	fmt.Printf("%-28s %14s %22s\n", "row", "KB/connection", "goroutines/connection")
 	for _, r := range rows {
 		if !pattern.MatchString(r.name) {
@@ -207,9 +214,28 @@ func serve(name string) error {
 		fmt.Println(addr)
 		for in := bufio.NewScanner(os.Stdin); in.Scan() && strings.TrimSpace(in.Text()) != ""; {
 			s := self()
+			if err := saveHeap(name); err != nil {
+				return err
+			}
 			fmt.Println(s.rss, s.goroutines)
 		}
 		return nil
 	}
 	return fmt.Errorf("no row %q", name)
+}
+
+// heapFolder is the variable that tells a server where to put profiles of its heap.
+const heapFolder = "IDLE_HEAP_FOLDER"
+
+// saveHeap writes what lives in the heap, if that is wanted. The last sample's stays.
+func saveHeap(row string) error {
+	dir := os.Getenv(heapFolder)
+	if dir == "" {
+		return nil
+	}
+	f, err := os.Create(filepath.Join(dir, strings.ReplaceAll(row, ", ", "-")+".heap"))
+	if err != nil {
+		return err
+	}
+	return errors.Join(pprof.Lookup("heap").WriteTo(f, 0), f.Close())
 }

@@ -122,9 +122,14 @@ func metered(l net.Listener) net.Listener { return meterListener{l} }
 
 // etcd serves a cluster of one, with listeners of its own.
 func etcd(secure, separate bool) (string, error) {
+	_, addr, err := startEtcd(secure, separate)
+	return addr, err
+}
+
+func startEtcd(secure, separate bool) (e *embed.Etcd, addr string, err error) {
 	dir, err := os.MkdirTemp("", "idle")
 	if err != nil {
-		return "", err
+		return nil, "", err
 	}
 	c := embed.NewConfig()
 	c.Dir = dir
@@ -136,13 +141,13 @@ func etcd(secure, separate bool) (string, error) {
 		c.ClientTLSInfo.CertFile, c.ClientTLSInfo.KeyFile = filepath.Join(dir, "cert"), filepath.Join(dir, "key")
 		cert, key := identity()
 		if err := os.WriteFile(c.ClientTLSInfo.CertFile, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert.Certificate[0]}), 0o600); err != nil {
-			return "", err
+			return nil, "", err
 		}
 		if err := os.WriteFile(c.ClientTLSInfo.KeyFile, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key}), 0o600); err != nil {
-			return "", err
+			return nil, "", err
 		}
 	}
-	addr := freeAddr()
+	addr = freeAddr()
 	c.ListenClientUrls = []url.URL{{Scheme: scheme, Host: addr}}
 	c.AdvertiseClientUrls = c.ListenClientUrls
 	if separate {
@@ -151,12 +156,12 @@ func etcd(secure, separate bool) (string, error) {
 	c.ListenPeerUrls = []url.URL{{Scheme: "http", Host: freeAddr()}}
 	c.AdvertisePeerUrls = c.ListenPeerUrls
 	c.InitialCluster = c.InitialClusterFromName(c.Name)
-	e, err := embed.StartEtcd(c)
+	e, err = embed.StartEtcd(c)
 	if err != nil {
-		return "", err
+		return nil, "", err
 	}
 	<-e.Server.ReadyNotify()
-	return addr, nil
+	return e, addr, nil
 }
 
 // freeAddr is an address that nobody listened on a moment ago.
