@@ -43,6 +43,9 @@ const (
 
 func main() {
 	if len(os.Args) == 3 && os.Args[1] == "serve" {
+		if os.Getenv(heapFolder) != "" {
+			runtime.MemProfileRate = 1 << 10
+		}
 		if err := serve(os.Args[2]); err != nil {
 			fmt.Fprintln(os.Stderr, "idle:", err)
 			os.Exit(1)
