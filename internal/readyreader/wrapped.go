@@ -79,6 +79,7 @@ func (w *wrapped) WhyNot() string {
 		return w.why
 	case w.trust == alone && w.blind:
 		return fmt.Sprintf("%T could not be told from one that sets the read deadline of its socket, as the machine was too busy; it is looked at again when more was read", w.conn)
+	case w.returned.Load() == 0: // it may hold what it has looked at
 	case !w.isSettled():
 		return fmt.Sprintf("%T has not returned the same number of bytes as its socket received: it holds some, or changes the stream, or is busy", w.conn)
 	}
