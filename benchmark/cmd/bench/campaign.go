@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 
+	"google.golang.org/grpc/benchmark/internal/ops"
 	"google.golang.org/grpc/benchmark/internal/sample"
 	"google.golang.org/grpc/benchmark/internal/stat"
 	"google.golang.org/grpc/benchmark/internal/workers"
@@ -42,6 +43,7 @@ func (c *campaign) run(ctx context.Context) error {
 			Callers: r.load.Callers,
 			Want:    r.want,
 			Share:   r.share,
+			Exact:   r.link.Wrap != ops.Exact,
 			Impls:   make([][]measured, len(c.impls)),
 		}
 		for range c.options.pairs {
@@ -71,7 +73,11 @@ func (c *campaign) pair(ctx context.Context, r row, res *result, progress *progr
 	timing := c.options.timing()
 	if floor := r.floor; floor != nil && !(c.options.quick && pair > 0) {
 		progress.show(fmt.Sprintf("%s, pair %d", floor.name, pair+1))
-		m, err := measure(ctx, *floor, c.impls[c.base()], timing, profiling{})
+		impl := c.impls[c.base()]
+		if res.Exact {
+			impl = c.impls[0]
+		}
+		m, err := measure(ctx, *floor, impl, timing, profiling{})
 		if err != nil {
 			return err
 		}

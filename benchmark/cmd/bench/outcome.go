@@ -31,6 +31,8 @@ type result struct {
 	Share   float64      `json:",omitempty"`
 	Impls   [][]measured // in the order of outcome.Labels
 	Floor   []measured   `json:",omitempty"`
+	// Exact says that the floor is this module over exact sockets.
+	Exact bool `json:",omitempty"`
 }
 
 func newOutcome(o options, impls []workers.Impl) outcome {

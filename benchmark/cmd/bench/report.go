@@ -43,6 +43,9 @@ func (o outcome) printRate(w io.Writer, res result) {
 			ratio(stat.Of(stat.Ratios(mine, base))), aim(res.Want),
 			rate(res, stat.Median(rates(res.Floor))))
 	}
+	if exact := stat.Median(rates(res.Floor)); res.Exact && exact > 0 {
+		fmt.Fprintf(w, "  %.2fx of the exact socket, which stands in the last column\n", stat.Median(rates(res.Impls[0]))/exact)
+	}
 }
 
 // lineName is the row's name, and below that the names of implementations.

@@ -93,7 +93,24 @@ func extras() []row {
 		r.delay = 50 * time.Millisecond
 		all = append(all, r.asked())
 	}
+	for _, kind := range []string{ops.Embeds, ops.Meters, ops.OwnTLS} {
+		for _, callers := range []int{64, 1} {
+			all = append(all, wrapped(kind, unary(128, callers, 1, ops.TCP, ops.Insecure)))
+		}
+	}
 	return all
+}
+
+// wrapped puts something around the connections of a row. In the place of a floor it has
+// this module over exact sockets.
+func wrapped(kind string, r row) row {
+	if kind == ops.OwnTLS {
+		r.link.Security = ops.TLS
+	}
+	exact := r
+	exact.name, exact.floor = "exact "+r.name, nil
+	r.name, r.link.Wrap, r.floor, r.extra = "wrap/"+kind+"/"+r.name, kind, &exact, true
+	return r
 }
 
 func unary(bytes, callers, conns int, network, security string) row {

@@ -33,6 +33,9 @@ func NewDialer(link ops.Link, served ops.Served) (*Dialer, error) {
 			return nil, err
 		}
 		d.creds = credentials.NewTLS(config)
+		if link.Wrap == ops.OwnTLS {
+			config, d.creds = ofH2(config), insecure.NewCredentials()
+		}
 		d.secure = func(c net.Conn) net.Conn { return tls.Client(c, config) }
 	case link.Security == ops.ALTS && link.Protocol == ops.Raw:
 		aead, err := newAEAD(served.Key)
@@ -56,6 +59,9 @@ func (d *Dialer) Channel(n int) (*grpc.ClientConn, error) {
 	}
 	if d.link.Metrics {
 		opts = append(opts, opentelemetry.DialOption(measuring()))
+	}
+	if wrap := wrapper(d.link, d.secure); wrap != nil {
+		opts = append(opts, grpc.WithContextDialer(dialWrapped(d.link.Network, wrap)))
 	}
 	return grpc.NewClient(d.target(n), opts...)
 }

@@ -42,6 +42,11 @@ func Listen(args ops.Serve, b *service.Bench) (_ ops.Served, cleanup func(), _ e
 	if args.Protocol == ops.Raw {
 		serveRaw(lis, sec.wrap, b)
 	} else {
+		if wrap := wrapper(args.Link, sec.wrap); wrap != nil {
+			for i := range lis {
+				lis[i] = wrapping{lis[i], wrap}
+			}
+		}
 		serveGRPC(lis, args.Metrics, sec.creds, b)
 	}
 	return served, func() { remove(lis) }, nil
@@ -65,6 +70,9 @@ func secure(args ops.Serve) (served ops.Served, sec security, err error) {
 		config := &tls.Config{Certificates: []tls.Certificate{cert}}
 		served.RootPEM = rootPEM
 		sec.creds = credentials.NewTLS(config)
+		if args.Wrap == ops.OwnTLS {
+			config, sec.creds = ofH2(config), nil
+		}
 		sec.wrap = func(c net.Conn) net.Conn { return tls.Server(c, config) }
 	case args.Security == ops.ALTS && args.Protocol == ops.Raw:
 		served.Key = newKey()

@@ -55,7 +55,17 @@ type Link struct {
 	Security string
 	// Metrics has both sides measure RPCs with OpenTelemetry.
 	Metrics bool
+	// Wrap is what both sides put around their connections, Exact for nothing.
+	Wrap string
 }
+
+// What programs put around their connections.
+const (
+	Exact  = ""
+	Embeds = "embed"
+	Meters = "metered"
+	OwnTLS = "tlsconn" // TLS of the program's own
+)
 
 // Serve makes the worker a server.
 type Serve struct {
