@@ -125,7 +125,7 @@ func (s *sniffer) frame() bool {
 	if len(rest) < end {
 		return false
 	}
-	if s.owed && h.Type == frame.Settings && h.Flags.Has(frame.FlagAck) && s.step != opening && s.step != fields {
+	if s.owed && isAck(h) && s.step != opening && s.step != fields {
 		s.owed = false
 		s.seen = append(s.seen[:s.at], rest[end:]...)
 		return true
@@ -135,6 +135,12 @@ func (s *sniffer) frame() bool {
 		s.next(h, rest[frame.HeaderLen:end])
 	}
 	return true
+}
+
+// isAck reports an acknowledgement of SETTINGS. What has a payload or a stream is none: it is
+// for the server to refuse (RFC 9113 section 6.5).
+func isAck(h frame.Header) bool {
+	return h.Type == frame.Settings && h.Flags.Has(frame.FlagAck) && h.Length == 0 && h.StreamID == 0
 }
 
 // offend leaves a client that breaks a rule to HTTP, whose server will tell it so.
