@@ -56,14 +56,14 @@ var windowKinds = []Kind{
 		Attack: hold(200, false, echoes(900)),
 	},
 	{
-		Name: "server/window/large-unread", Own: 100 * 2 * mib, // the message, and what it is encoded to
-		About:  "100 calls on one connection that are answered with 1 MiB each, windows of 2^31-1, nobody reads",
-		Attack: hold(1, false, larges(100, 1<<31-1-window)),
+		Name: "server/window/large-unread", Own: 60 * 2 * mib, // the message, and what it is encoded to
+		About:  "60 calls on one connection that are answered with 1 MiB each, windows of 2^31-1, nobody reads",
+		Attack: hold(1, false, larges(60, 1<<31-1-window)),
 	},
 	{
-		Name: "server/window/large-zero", Own: 80 * 2 * mib,
-		About:  "8 calls on each of 10 connections that are answered with 1 MiB each, usual windows, none is widened",
-		Attack: hold(10, true, larges(8, 0)),
+		Name: "server/window/large-zero", Own: 60 * 2 * mib,
+		About:  "6 calls on each of 10 connections that are answered with 1 MiB each, usual windows, none is widened",
+		Attack: hold(10, true, larges(6, 0)),
 	},
 	{
 		Name:   "server/window/gzip-unread",
