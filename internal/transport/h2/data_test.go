@@ -71,29 +71,42 @@ func TestConnWindow(t *testing.T) {
 	})
 }
 
+// TestRoom: there is less of it while the peer's window for the stream is shut.
 func TestRoom(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		p := newPeer(t, Client, peerConfig{settings: []http2.Setting{{ID: http2.SettingInitialWindowSize, Val: 1000}}})
-		s := p.open(message(strings.Repeat("x", sendBuffer+1000)))
-		room := s.Room()
-		if room == nil {
-			t.Fatal("room for more")
-		}
-		p.send(window(1, 100))
-		select {
-		case <-room:
-		default:
-			t.Fatal("nobody is told that there is room")
-		}
-		if s.Room() != nil {
-			t.Fatal("no room")
-		}
-		s.Send(message(strings.Repeat("x", 1000)))
-		room = s.Room()
-		p.conn.Close(nil)
-		synctest.Wait()
-		<-room
-	})
+	const prefix, connWindow = 5, 65535
+	for name, tt := range map[string]struct {
+		window uint32 // that a stream begins with
+		size   int    // of a message that leaves 50 bytes too many
+		on     uint32 // stream of an update that lets 100 bytes through
+	}{
+		"shut": {1000, shutBuffer + 1000 - prefix + 50, 1},
+		"open": {1 << 20, sendBuffer + connWindow - prefix + 50, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				p := newPeer(t, Client, peerConfig{settings: []http2.Setting{{ID: http2.SettingInitialWindowSize, Val: tt.window}}})
+				s := p.open(message(strings.Repeat("x", tt.size)))
+				room := s.Room()
+				if room == nil {
+					t.Fatal("room for more")
+				}
+				p.send(window(tt.on, 100))
+				select {
+				case <-room:
+				default:
+					t.Fatal("nobody is told that there is room")
+				}
+				if s.Room() != nil {
+					t.Fatal("no room")
+				}
+				s.Send(message(strings.Repeat("x", 1000)))
+				room = s.Room()
+				p.conn.Close(nil)
+				synctest.Wait()
+				<-room
+			})
+		})
+	}
 }
 
 // Padding is a part of the windows, and comes back.

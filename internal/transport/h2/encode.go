@@ -159,7 +159,7 @@ func (c *locked) fill() (t tailed) {
 		if copied < n {
 			t.tail, t.ref = q.takeTail(n - copied)
 		}
-		if q.size < sendBuffer {
+		if !s.full() {
 			s.signalSpace()
 		}
 		switch {

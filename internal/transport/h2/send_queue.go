@@ -8,6 +8,9 @@ const (
 	// sendBuffer is how many bytes of DATA may wait on a stream before Room says
 	// that there is none.
 	sendBuffer = 128 << 10
+	// shutBuffer is the same while the peer lets the stream send nothing: more would not be on
+	// its way any sooner.
+	shutBuffer = 64 << 10
 
 	// uncopied is how long a piece of a message is that is written from where it is.
 	uncopied = 64 << 10

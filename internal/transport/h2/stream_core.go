@@ -39,7 +39,10 @@ func (s *stream) on(ev streamEvent) bool {
 }
 
 // full reports whether a sender had better wait.
-func (s *stream) full() bool { return s.pending != nil && s.pending.size >= sendBuffer }
+func (s *stream) full() bool {
+	q := s.pending
+	return q != nil && (q.size >= sendBuffer || q.size >= shutBuffer && s.out.Window() == 0)
+}
 
 // signalSpace tells who waits for it that there is room, or no stream any more.
 func (s *stream) signalSpace() {
