@@ -6,7 +6,8 @@
 //
 //	outlier detection -> cluster_impl -> priority -> the policy that the cluster names
 //
-// with a child of the priority policy for each priority of the cluster's endpoints. What is
+// with override_host before priority where sessions may stay with their servers (A55), and
+// a child of the priority policy for each priority of the cluster's endpoints. What is
 // known of the cluster comes with the state of the resolver. Importing the package registers it.
 package cds
 

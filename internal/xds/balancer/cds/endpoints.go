@@ -13,8 +13,8 @@ import (
 )
 
 // endpoints returns all endpoints, each with the name of its priority, its locality and its
-// weight (A113). What they have in common they share.
-func endpoints(priorities [][]resource.Locality, names []string) []resolver.Endpoint {
+// weight (A113). What they have in common they share. Those that drain are for sessions alone.
+func endpoints(priorities [][]resource.Locality, names []string, sessions bool) []resolver.Endpoint {
 	n := 0
 	for _, localities := range priorities {
 		for i := range localities {
@@ -34,13 +34,16 @@ func endpoints(priorities [][]resource.Locality, names []string) []resolver.Endp
 			last := weight.Set(common, weight.EndpointInfo{})
 			for j := range l.Endpoints {
 				from := &l.Endpoints[j]
-				if from.Health == resource.Draining { // it gets no new RPCs
+				if from.Health == resource.Draining && !sessions {
 					continue
 				}
 				if weight.FromEndpoint(last).Weight != weights[j] {
 					last = weight.Set(common, weight.EndpointInfo{Weight: weights[j]})
 				}
 				e := last
+				if sessions && from.Health != resource.Unknown {
+					e = locality.SetHealth(e, from.Health)
+				}
 				if from.Hostname != "" {
 					e = hostname.Set(e, from.Hostname)
 				}

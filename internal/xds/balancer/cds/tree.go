@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/internal/balancer/gracefulswitch"
 	"google.golang.org/grpc/internal/balancer/outlierdetection"
 	"google.golang.org/grpc/internal/xds/balancer/clusterimpl"
+	"google.golang.org/grpc/internal/xds/balancer/overridehost"
 	"google.golang.org/grpc/internal/xds/balancer/priority"
 	"google.golang.org/grpc/internal/xds/dependency"
 	"google.golang.org/grpc/internal/xds/resource"
@@ -23,6 +24,7 @@ type tree struct {
 	text      string // that policy was parsed from
 	policy    *gracefulswitch.Config
 	names     names
+	sessions  bool                // resolved has what only sessions use
 	endpoints *resource.Endpoints // that resolved is of
 	resolved  []resolver.Endpoint
 }
@@ -55,13 +57,15 @@ func (t *tree) leaf(name string, policy json.RawMessage, c *dependency.Cluster, 
 		}
 		t.text, t.policy = string(policy), parsed
 	}
-	if c.Endpoints == nil || c.Endpoints != t.endpoints {
+	sessions := c.Resource.OverrideHealth != nil
+	if c.Endpoints == nil || c.Endpoints != t.endpoints || sessions != t.sessions {
+		t.sessions = sessions
 		var priorities [][]resource.Locality
 		if t.endpoints = c.Endpoints; t.endpoints != nil {
 			priorities = t.endpoints.Priorities()
 		}
 		t.names.assign(priorities)
-		t.resolved = endpoints(priorities, t.names.list)
+		t.resolved = endpoints(priorities, t.names.list, sessions)
 	}
 	children := &priority.Config{
 		Children: make(map[string]priority.Child, len(t.names.list)), Priorities: t.names.list, Empty: c.Note,
@@ -74,6 +78,10 @@ func (t *tree) leaf(name string, policy json.RawMessage, c *dependency.Cluster, 
 	s.Endpoints, s.Addresses = t.resolved, nil
 	s = weightedroundrobin.SetBackendService(backendlabel.WithService(s, name), name)
 	impl := &clusterimpl.Config{Cluster: name, Child: prioritized(children)}
+	if sessions {
+		sticky := &overridehost.Config{Cluster: name, Child: impl.Child}
+		impl.Child = &gracefulswitch.Config{Child: overridehost.Builder(), ChildConfig: sticky}
+	}
 	outliers := outlierConfig(c.Resource.Outlier)
 	outliers.Child = &gracefulswitch.Config{Child: clusterimpl.Builder(), ChildConfig: impl}
 	return &gracefulswitch.Config{Child: outlierdetection.Builder(), ChildConfig: outliers}, s, nil

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package overridehost sends RPCs of a session to the endpoint that had the first of them (gRFC
+// A55, A60, A75): RPCs say in their call.Info which addresses they want. For all others the
+// policy below picks. Endpoints that drain are left to sessions alone. Importing the package
+// registers the policy.
+package overridehost
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/balancer"
+	"google.golang.org/grpc/internal/balancer/gracefulswitch"
+	"google.golang.org/grpc/internal/xds/balancer/locality"
+	"google.golang.org/grpc/internal/xds/dependency"
+	"google.golang.org/grpc/internal/xds/resource"
+	"google.golang.org/grpc/resolver"
+	"google.golang.org/grpc/serviceconfig"
+)
+
+// Name is the name of the policy.
+const Name = "xds_override_host_experimental"
+
+// minSweep is the least time between two looks for connections that no session uses.
+const minSweep = 5 * time.Second
+
+func init() { balancer.Register(builder{}) }
+
+// Builder returns what builds the policy, for those that make its configuration themselves.
+func Builder() balancer.Builder { return builder{} }
+
+type builder struct{}
+
+func (builder) Name() string { return Name }
+
+// Config is the policy's configuration.
+type Config struct {
+	serviceconfig.LoadBalancingConfig
+	// Cluster is the name of the cluster that says the rest.
+	Cluster string
+	// Child is the policy below.
+	Child *gracefulswitch.Config
+}
+
+// ParseConfig reads "clusterName" and "childPolicy".
+func (builder) ParseConfig(js json.RawMessage) (serviceconfig.LoadBalancingConfig, error) {
+	var in struct {
+		Cluster     string          `json:"clusterName"`
+		ChildPolicy json.RawMessage `json:"childPolicy"`
+	}
+	if err := json.Unmarshal(js, &in); err != nil {
+		return nil, fmt.Errorf("%s: %w", Name, err)
+	}
+	child, err := gracefulswitch.ParseConfig(in.ChildPolicy)
+	if err != nil {
+		return nil, fmt.Errorf("%s: childPolicy: %w", Name, err)
+	}
+	return &Config{Cluster: in.Cluster, Child: child}, nil
+}
+
+func (builder) Build(cc balancer.ClientConn, opts balancer.BuildOptions) balancer.Balancer {
+	p := &policy{ClientConn: cc, entries: make(map[string]*entry)}
+	p.child = gracefulswitch.New(p, opts)
+	return p
+}
+
+// policy is the balancer, and the ClientConn of the one below. mu is not held in calls of others,
+// but for UpdateState.
+type policy struct {
+	balancer.ClientConn
+	child *gracefulswitch.Balancer
+
+	mu       sync.Mutex
+	closed   bool
+	health   []resource.Health
+	idle     time.Duration
+	entries  map[string]*entry // by address
+	last     balancer.State
+	reported bool
+	sweep    *time.Timer // nil while there is nothing to look for
+}
+
+// entry is an address of an endpoint. policy.mu guards it.
+type entry struct {
+	address   resolver.Address
+	addresses *[]string // of the endpoint; not changed
+	health    resource.Health
+	sub       *subConn // nil: there is none
+	used      time.Time
+}
+
+// UpdateClientConnState passes on the endpoints that don't drain.
+func (p *policy) UpdateClientConnState(s balancer.ClientConnState) error {
+	c, ok := s.BalancerConfig.(*Config)
+	if !ok {
+		return fmt.Errorf("%w: %s got a configuration of type %T", balancer.ErrBadResolverState, Name, s.BalancerConfig)
+	}
+	health, idle := []resource.Health{resource.Unknown, resource.Healthy}, time.Hour
+	if a := dependency.Of(s.ResolverState); a != nil && a.Config != nil {
+		if known := a.Config.Clusters[c.Cluster]; known != nil && known.Resource != nil {
+			health, idle = known.Resource.OverrideHealth, known.Resource.SessionIdleTimeout
+		}
+	}
+	for _, sc := range p.adopt(s.ResolverState.Endpoints, health, idle) {
+		sc.SubConn.Shutdown()
+	}
+	list := slices.Clone(s.ResolverState.Endpoints)
+	s.ResolverState.Endpoints = slices.DeleteFunc(list, func(e resolver.Endpoint) bool {
+		return locality.HealthOf(e) == resource.Draining
+	})
+	s.BalancerConfig = c.Child
+	return p.child.UpdateClientConnState(s)
+}
+
+// adopt keeps what is known of addresses that stay, and returns the policy's own SubConns that
+// are not needed any more.
+func (p *policy) adopt(list []resolver.Endpoint, health []resource.Health, idle time.Duration) (left []*subConn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.health, p.idle = health, idle
+	old := p.entries
+	p.entries = make(map[string]*entry, len(list))
+	for _, from := range list {
+		names := make([]string, len(from.Addresses))
+		for i, a := range from.Addresses {
+			names[i] = a.Addr
+		}
+		for _, a := range from.Addresses {
+			e := &entry{address: a, addresses: &names, health: locality.HealthOf(from)}
+			if before := old[a.Addr]; before != nil {
+				e.sub, e.used = before.sub, before.used
+			}
+			p.entries[a.Addr] = e
+		}
+	}
+	for name, e := range old {
+		if p.entries[name] == nil && e.sub != nil && e.sub.own {
+			left = append(left, e.sub)
+		}
+	}
+	return left
+}
+
+// ResolverError is the child's.
+func (p *policy) ResolverError(err error) { p.child.ResolverError(err) }
+
+// UpdateSubConnState is never called: every SubConn here has a listener.
+func (p *policy) UpdateSubConnState(balancer.SubConn, balancer.SubConnState) {}
+
+// ExitIdle is the child's.
+func (p *policy) ExitIdle() { p.child.ExitIdle() }
+
+// Close closes the child, and the SubConns of sessions.
+func (p *policy) Close() {
+	p.child.Close()
+	p.mu.Lock()
+	p.closed = true
+	if p.sweep != nil {
+		p.sweep.Stop()
+	}
+	left := p.ownLocked(func(*entry) bool { return true })
+	p.mu.Unlock()
+	for _, sc := range left {
+		sc.SubConn.Shutdown()
+	}
+}
+
+// ownLocked takes away the policy's own SubConns of entries, and returns them.
+func (p *policy) ownLocked(of func(*entry) bool) (left []*subConn) {
+	for _, e := range p.entries {
+		if e.sub != nil && e.sub.own && of(e) {
+			left = append(left, e.sub)
+			e.sub = nil
+		}
+	}
+	return left
+}
+
+// UpdateState implements balancer.ClientConn.
+func (p *policy) UpdateState(s balancer.State) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.last, p.reported = s, true
+	p.reportLocked()
+}
+
+// reportLocked also has RPCs that wait pick again.
+func (p *policy) reportLocked() {
+	if !p.reported || p.closed {
+		return
+	}
+	s := p.last
+	s.Picker = &picker{policy: p, child: s.Picker}
+	p.ClientConn.UpdateState(s)
+}
+
+// sweepLocked has SubConns looked for that no session uses any more, at the latest after the time
+// that sessions have.
+func (p *policy) sweepLocked() {
+	if p.sweep != nil || p.closed {
+		return
+	}
+	var t *time.Timer
+	t = time.AfterFunc(max(p.idle, minSweep), func() {
+		p.mu.Lock()
+		if p.sweep != t {
+			p.mu.Unlock()
+			return
+		}
+		p.sweep = nil
+		now := time.Now()
+		left := p.ownLocked(func(e *entry) bool { return now.Sub(e.used) >= p.idle })
+		if slices.ContainsFunc(p.subsLocked(), func(sc *subConn) bool { return sc.own }) {
+			p.sweepLocked()
+		}
+		p.mu.Unlock()
+		for _, sc := range left {
+			sc.SubConn.Shutdown()
+		}
+	})
+	p.sweep = t
+}
+
+func (p *policy) subsLocked() (list []*subConn) {
+	for _, e := range p.entries {
+		if e.sub != nil {
+			list = append(list, e.sub)
+		}
+	}
+	return list
+}
