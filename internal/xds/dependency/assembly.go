@@ -32,7 +32,7 @@ func (a *assembly) config() (*Config, error) {
 		a.missing = true
 		return nil, nil
 	case l.value.API == nil:
-		return nil, fmt.Errorf("Listener %q has no api_listener: it is for servers", l.name)
+		return nil, fmt.Errorf("the resource %q of type Listener has no api_listener: it is for servers", l.name)
 	}
 	routes, err := a.routeConfig(l.value.API)
 	if err != nil || routes == nil {
