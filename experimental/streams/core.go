@@ -127,7 +127,7 @@ func (c *core) flush() bool {
 		return true
 	}
 	if c.stage == ending {
-		c.end(c.last)
+		_ = c.end(c.last) // conclude tells
 	}
 	tell := c.wanting && c.stage == open
 	c.wanting = false
@@ -166,7 +166,7 @@ func (c *core) send(m any, how manner) error {
 		c.wanting = true
 		return nil
 	case mayWait && c.opts.Full == End:
-		c.end(c.opts.overflow())
+		_ = c.end(c.opts.overflow()) // conclude tells
 		return ErrNoRoom
 	}
 	c.wanting = true
@@ -185,7 +185,7 @@ func (c *core) closed() error {
 func (c *core) transmit(m any) error {
 	err := c.side.transmit(m)
 	if err != nil {
-		c.end(err)
+		_ = c.end(err) // with this, or what it is a consequence of
 	}
 	return err
 }

@@ -96,8 +96,12 @@ func TestModel(t *testing.T) {
 		r := newRig(t, &service{duplex: func(st duplex) error {
 			l := &life{t: t, rng: rand.New(rand.NewPCG(seed.Add(1), uint64(round))), release: release}
 			fail := l.rng.IntN(10) == 0
-			s, err := streams.Bidi(st, &bidiCalls{OnMessage: l.message, OnHalfClose: l.halfClosed, OnDone: l.over,
-				OnReady: func(*bidi) { l.enter("OnReady")() }}, opts)
+			s, err := streams.Bidi(st, &bidiCalls{
+				OnMessage:   l.message,
+				OnHalfClose: l.halfClosed,
+				OnReady:     func(*bidi) { l.enter("OnReady")() },
+				OnDone:      l.over,
+			}, opts)
 			if err != nil {
 				return err
 			}

@@ -162,7 +162,7 @@ func BenchmarkBroadcast(b *testing.B) {
 	const n, conns = 10_000, 100
 	payload := make([]byte, 1<<10)
 	for i := range payload {
-		payload[i] = byte("0123456789abcdef"[i*7%16])
+		payload[i] = "0123456789abcdef"[i*7%16]
 	}
 	m := &response{Payload: &testpb.Payload{Body: payload}}
 	for _, row := range []struct {

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -69,12 +68,6 @@ func TestEcho(t *testing.T) {
 	if err := await(t, done, "OnDone"); err != nil {
 		t.Errorf("OnDone: %v", err)
 	}
-}
-
-// goroutines returns how many there are of this process whose stack shows what.
-func goroutines(what string) int {
-	dump := make([]byte, 4<<20)
-	return strings.Count(string(dump[:runtime.Stack(dump, true)]), what)
 }
 
 // A stream that was handed over has no goroutine, and ends however it may.
