@@ -4,7 +4,10 @@ package grpc_test
 
 import (
 	"bytes"
+	"debug/buildinfo"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -53,6 +56,50 @@ func TestImports(t *testing.T) {
 			if !slices.Contains(core, m) && !slices.Contains(tt.more, m) {
 				t.Errorf("%s: needs %s", tt.packages, m)
 			}
+		}
+	}
+}
+
+// TestSmallProgram: what `go version -m` says of a program that uses none of the plugins names
+// none of their modules, and what golang.org/x/net/trace brings is not linked.
+func TestSmallProgram(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds a program")
+	}
+	dir := t.TempDir()
+	source, program := filepath.Join(dir, "main.go"), filepath.Join(dir, "program")
+	const text = `package main
+
+import (
+	"google.golang.org/grpc"
+	_ "google.golang.org/grpc/credentials/insecure"
+	_ "google.golang.org/grpc/health"
+)
+
+func main() { grpc.NewServer().Stop() }
+`
+	if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, source).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	info, err := buildinfo.ReadFile(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range info.Deps {
+		if !slices.Contains(core, m.Path) {
+			t.Errorf("it has %s", m.Path)
+		}
+	}
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", source).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for p := range strings.FieldsSeq(string(out)) {
+		if p == "golang.org/x/net/trace" || p == "html/template" || p == "text/template" {
+			t.Errorf("it has %s", p)
 		}
 	}
 }
