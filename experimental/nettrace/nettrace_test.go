@@ -5,6 +5,7 @@ package nettrace_test
 import (
 	"context"
 	"net"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -27,7 +28,7 @@ func TestMain(m *testing.M) { leakcheck.Main(m) }
 // page is what /debug/requests shows of a family.
 func page(family string) string {
 	w := httptest.NewRecorder()
-	trace.Render(w, httptest.NewRequest("GET", "/debug/requests?exp=1&fam="+family+"&b=0", nil), true)
+	trace.Render(w, httptest.NewRequest(http.MethodGet, "/debug/requests?exp=1&fam="+family+"&b=0", nil), true)
 	return w.Body.String()
 }
 

@@ -110,14 +110,14 @@ func runPair(ctx context.Context, dir, name string, list *script) (printed strin
 	go func() { ended <- cmd.Wait() }()
 	stop := sync.OnceFunc(func() {
 		_ = cmd.Process.Kill() // it may be over
-		<-ended
+		_ = <-ended            // it was killed
 	})
 	defer stop()
 	for !answers(network, addr) {
 		select {
 		case err := <-ended:
 			ended <- err
-			return "", fmt.Errorf("the server ended: %v", err)
+			return "", fmt.Errorf("the server ended: %w", err)
 		case <-ctx.Done():
 			return "", errors.New("the server does not listen")
 		case <-time.After(50 * time.Millisecond):
