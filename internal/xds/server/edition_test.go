@@ -3,6 +3,7 @@
 package server
 
 import (
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -13,6 +14,7 @@ import (
 	"google.golang.org/grpc/internal/leakcheck"
 	"google.golang.org/grpc/internal/readyreader"
 	"google.golang.org/grpc/internal/rpcconfig"
+	"google.golang.org/grpc/internal/tlsconn"
 	"google.golang.org/grpc/internal/xds/handshake"
 	"google.golang.org/grpc/internal/xds/resource"
 )
@@ -191,6 +193,9 @@ func TestIdleHoldsNone(t *testing.T) {
 	defer c.Close()
 	if !readyreader.OverSocket(c) || !readyreader.HoldsNone(c, readyreader.Options{Pooled: true}) {
 		t.Error("an idle connection would hold a buffer")
+	}
+	if _, ok := tlsconn.New(c, &tls.Config{}, tlsconn.Options{Server: true}); !ok {
+		t.Error("an idle connection with TLS would hold buffers")
 	}
 }
 
