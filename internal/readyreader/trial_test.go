@@ -196,3 +196,15 @@ func TestReadBlind(t *testing.T) {
 		t.Error(err, time.Since(began))
 	}
 }
+
+// A deadline that is set beside the test's does not hide that the wrapper has set one.
+func TestDeadlineDuringTest(t *testing.T) {
+	t.Parallel()
+	w, peer := wrap(t, func(c net.Conn) net.Conn { return &strict{c, time.Hour} })
+	mustWrite(t, peer, "x")
+	receive(t, w, 1)
+	w.SetReadDeadline(time.Time{})
+	if settle(t, w, peer) {
+		t.Error("may park")
+	}
+}

@@ -370,18 +370,18 @@ func (w *wrapped) Interrupt(flag *atomic.Bool) {
 	}
 }
 
-// SetReadDeadline is the wrapper's, and is to be used instead of it.
+// SetReadDeadline is the wrapper's, and is to be used instead of it. It ends a test: whether
+// the wrapper has set a deadline in its last Read can't be told any more, and it is to have
+// another one before its socket is waited for.
 func (w *wrapped) SetReadDeadline(t time.Time) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.until = t
-	err := w.conn.SetReadDeadline(t)
-	if w.test.IsZero() || !w.isBefore(w.test) {
-		w.mine, w.test = false, time.Time{}
-		return err
+	if !w.test.IsZero() {
+		w.test, w.wiped = time.Time{}, true
 	}
-	w.sock.SetReadDeadline(w.test)
-	return err
+	w.mine = false
+	return w.conn.SetReadDeadline(t)
 }
 
 // Withdraw leaves the connection to others. After it w must not be used.

@@ -277,6 +277,9 @@ func TestWrapperDeadline(t *testing.T) {
 	w, peer := wrap(t, func(c net.Conn) net.Conn { return &brittle{Conn: c} })
 	mustWrite(t, peer, "x")
 	receive(t, w, 1)
+	if !settle(t, w, peer) { // before that the wrapper may meet deadlines of others
+		t.Fatal("may not park")
+	}
 	w.SetReadDeadline(time.Now().Add(20 * time.Millisecond))
 	if _, _, err := w.ReadOnReady(10, newTestPool(t)); !isTimeout(err) {
 		t.Error(err)
