@@ -36,7 +36,9 @@
 //	balancer_conn            what a balancer asks for
 //	link_events              what happens to a connection
 //	subchannel_conn          what a balancer says to a subchannel
+//	scaling_limit            how many connections it may have
 //	subchannel               it connects, backs off, loses its connection
+//	scaling                  which of several an RPC has, and when there is to be another
 //	subchannel_health,       the watch of its server's health; its state, and who is told;
 //	subchannel_state,        whose credentials count
 //	subchannel_creds

@@ -53,6 +53,13 @@ func (l *Link) beginLocked() {
 	}
 }
 
+// Unparkable implements transport.ClientEvents.
+func (l *Link) Unparkable(why string) {
+	if logger.V(2) {
+		logger.Infof("%s: the connection to %s keeps a goroutine and a buffer while it is idle: %s", l.sub.ch.Name, l.addr.Addr, why)
+	}
+}
+
 func (l *Link) isUnfit() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

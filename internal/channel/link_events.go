@@ -49,10 +49,3 @@ func (l *Link) Unusable() {
 		l.sub.lost(l)
 	}
 }
-
-// Unparkable implements transport.ClientEvents.
-func (l *Link) Unparkable(why string) {
-	if logger.V(2) {
-		logger.Infof("%s: the connection to %s keeps a goroutine and a buffer while it is idle: %s", l.sub.ch.Name, l.addr.Addr, why)
-	}
-}

@@ -120,10 +120,3 @@ func (c *Client) traffic() *traffic {
 	}
 	return nil
 }
-
-// Unparkable implements h2.ParkObserver.
-func (h *clientHandler) Unparkable(why string) {
-	if turnedOut(h.conn) {
-		h.events.Unparkable(why)
-	}
-}

@@ -62,3 +62,10 @@ func (h *clientHandler) Closed(err error) {
 	h.settle(false)
 	h.events.Closed(err)
 }
+
+// Unparkable implements h2.ParkObserver.
+func (h *clientHandler) Unparkable(why string) {
+	if turnedOut(h.conn) {
+		h.events.Unparkable(why)
+	}
+}
