@@ -7,15 +7,18 @@ import (
 	"net"
 	"reflect"
 	"runtime"
+	"slices"
 	"testing"
 	"time"
 
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/internal/binarylog"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/stats"
+	"google.golang.org/protobuf/types/known/emptypb"
 )
 
 type mutePerRPC struct{ credentials.PerRPCCredentials }
@@ -23,6 +26,14 @@ type mutePerRPC struct{ credentials.PerRPCCredentials }
 func (*mutePerRPC) RequireTransportSecurity() bool { return false }
 
 type muteStats struct{ stats.Handler }
+
+// askedLogger notes the methods that it was asked for.
+type askedLogger struct{ methods []string }
+
+func (l *askedLogger) GetMethodLogger(method string) binarylog.MethodLogger {
+	l.methods = append(l.methods, method)
+	return nil
+}
 
 // slicedPool can't be compared.
 type slicedPool struct {
@@ -41,7 +52,7 @@ func keptOptions(t *testing.T, opts ...DialOption) *channelOptions {
 }
 
 func TestOptionsShared(t *testing.T) {
-	perRPC, handler := &mutePerRPC{}, &muteStats{}
+	perRPC, handler, logger := &mutePerRPC{}, &muteStats{}, &askedLogger{}
 	for name, opts := range map[string][]DialOption{
 		"none":         nil,
 		"user agent":   {WithUserAgent("me")},
@@ -50,6 +61,7 @@ func TestOptionsShared(t *testing.T) {
 		"back-off":     {WithConnectParams(ConnectParams{Backoff: backoff.DefaultConfig})},
 		"per RPC":      {WithPerRPCCredentials(perRPC)},
 		"stats":        {WithStatsHandler(handler)},
+		"binary log":   {withBinaryLogger(logger)},
 		"windows":      {WithInitialWindowSize(1 << 20), WithReadBufferSize(1 << 16)},
 	} {
 		a, b := keptOptions(t, opts...), keptOptions(t, opts...)
@@ -70,6 +82,7 @@ func TestOptionsNotShared(t *testing.T) {
 		"dialer":      WithContextDialer(dialer),
 		"interceptor": WithChainUnaryInterceptor(unary),
 		"pool":        poolOption{pool: slicedPool{}},
+		"binary log":  withBinaryLogger(funcLogger(func() {})),
 		"stats": WithStatsHandler(struct{ stats.Handler }{struct {
 			stats.Handler
 			_ []int
@@ -78,6 +91,29 @@ func TestOptionsNotShared(t *testing.T) {
 		if one, other := keptOptions(t, opt), keptOptions(t, opt); one == other {
 			t.Errorf("%s: shared", name)
 		}
+	}
+}
+
+// funcLogger can't be compared.
+type funcLogger func()
+
+func (funcLogger) GetMethodLogger(string) binarylog.MethodLogger { return nil }
+
+// Channels that differ in their binary logger alone have each its own.
+func TestBinaryLoggersNotShared(t *testing.T) {
+	one, other := &askedLogger{}, &askedLogger{}
+	for method, l := range map[string]*askedLogger{"/a.S/One": one, "/a.S/Other": other} {
+		cc, err := NewClient("unix:///nowhere", WithTransportCredentials(insecure.NewCredentials()), withBinaryLogger(l))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer cc.Close()
+		if err := cc.Invoke(t.Context(), method, &emptypb.Empty{}, &emptypb.Empty{}); err == nil {
+			t.Error("there is a server nowhere")
+		}
+	}
+	if !slices.Equal(one.methods, []string{"/a.S/One"}) || !slices.Equal(other.methods, []string{"/a.S/Other"}) {
+		t.Errorf("asked for %q and %q", one.methods, other.methods)
 	}
 }
 
@@ -141,7 +177,7 @@ func other(t *testing.T, of reflect.Type, name string) reflect.Value {
 		for _, x := range []any{
 			insecure.NewCredentials(), insecure.NewBundle(), defaultBackoff,
 			NewGZIPCompressor(), NewGZIPDecompressor(), mem.DefaultBufferPool(),
-			tokens{},
+			tokens{}, &askedLogger{},
 		} {
 			if reflect.TypeOf(x).Implements(of) {
 				v.Set(reflect.ValueOf(x))
