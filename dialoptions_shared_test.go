@@ -177,7 +177,8 @@ func other(t *testing.T, of reflect.Type, name string) reflect.Value {
 		for _, x := range []any{
 			insecure.NewCredentials(), insecure.NewBundle(), defaultBackoff,
 			NewGZIPCompressor(), NewGZIPDecompressor(), mem.DefaultBufferPool(),
-			tokens{}, &askedLogger{},
+			tokens{},
+			&askedLogger{},
 		} {
 			if reflect.TypeOf(x).Implements(of) {
 				v.Set(reflect.ValueOf(x))

@@ -39,16 +39,22 @@ func Kinds() []Kind {
 		{Name: "meters reads", Server: func(c net.Conn) net.Conn { return &readMeter{Conn: c} }, WhyNotUnix: uncounted},
 		{Name: "replays", Server: func(c net.Conn) net.Conn { return &replays{Conn: c} }, WhyNotUnix: uncounted},
 		{Name: "buffers", Server: func(c net.Conn) net.Conn { return &buffers{c, bufio.NewReaderSize(c, 100)} }, WhyNotUnix: uncounted},
-		{Name: "skips a header", Server: newSkips, Client: newHeads,
-			WhyNot: "has not returned the same number of bytes", WhyNotUnix: uncounted},
-		{Name: "idle timeout", Server: func(c net.Conn) net.Conn { return &timesOut{c} },
-			WhyNot: "sets the read deadline", WhyNotUnix: uncounted},
+		{
+			Name: "skips a header", Server: newSkips, Client: newHeads,
+			WhyNot: "has not returned the same number of bytes", WhyNotUnix: uncounted,
+		},
+		{
+			Name: "idle timeout", Server: func(c net.Conn) net.Conn { return &timesOut{c} },
+			WhyNot: "sets the read deadline", WhyNotUnix: uncounted,
+		},
 		{Name: "reads ahead", Server: newAhead, WhyNot: "read by another goroutine", WhyNotUnix: uncounted},
 		{Name: "tunnel", Server: newTunnel, WhyNot: "is no socket", WhyNotUnix: "is no socket"},
 		{Name: "opts in", Server: func(c net.Conn) net.Conn { return &optsIn{plain{c}} }},
-		{Name: "the program's TLS", Secures: true,
+		{
+			Name: "the program's TLS", Secures: true,
 			Server: func(c net.Conn) net.Conn { return tls.Server(c, server) },
-			Client: func(c net.Conn) net.Conn { return tls.Client(c, client) }},
+			Client: func(c net.Conn) net.Conn { return tls.Client(c, client) },
+		},
 	}
 	for i := range kinds {
 		if kinds[i].Client == nil {

@@ -181,7 +181,8 @@ var otherLoadProbes = []probe.Probe{
 	}},
 	{Name: "orca/service options", Run: func(p *probe.P) {
 		for _, o := range []orca.ServiceOptions{
-			{}, {ServerMetricsProvider: orca.NewServerMetricsRecorder()},
+			{},
+			{ServerMetricsProvider: orca.NewServerMetricsRecorder()},
 			{ServerMetricsProvider: orca.NewServerMetricsRecorder(), MinReportingInterval: time.Second},
 			{ServerMetricsProvider: orca.NewServerMetricsRecorder(), MinReportingInterval: -1},
 		} {

@@ -3,7 +3,9 @@
 package test
 
 import (
+	"context"
 	"net"
+	"sync"
 	"testing"
 
 	statusv3 "github.com/envoyproxy/go-control-plane/envoy/service/status/v3"
@@ -16,9 +18,6 @@ import (
 	"google.golang.org/grpc/internal/xds/resource"
 	gstats "google.golang.org/grpc/stats"
 	"google.golang.org/grpc/xds"
-
-	"context"
-	"sync"
 )
 
 // TestA40Admin: package admin registers the service, which shows what the process's clients have.
