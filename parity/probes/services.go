@@ -404,6 +404,8 @@ func (s *binSink) print(p *probe.P) {
 				keys = append(keys, fmt.Sprintf("%s=%s", m.GetKey(), m.GetValue()))
 			}
 			slices.Sort(keys)
+			trailers := e.GetTrailer().GetMetadata().GetEntry() // in the order of a map
+			slices.SortFunc(trailers, func(a, b *binpb.MetadataEntry) int { return strings.Compare(a.GetKey(), b.GetKey()) })
 			p.Printf("%v %d %v peer=%v truncated=%v %q method=%q authority=%v timeout=%v message=%d trailer=%v", side, e.GetSequenceIdWithinCall(), e.GetType(),
 				e.GetPeer().GetType(), e.GetPayloadTruncated(), keys, e.GetClientHeader().GetMethodName(), e.GetClientHeader().GetAuthority() != "",
 				e.GetClientHeader().GetTimeout() != nil, e.GetMessage().GetLength(), e.GetTrailer())
