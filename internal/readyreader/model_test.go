@@ -18,7 +18,7 @@ import (
 //
 // The rules are: who is parked, with no wake-up under way, has nothing to read. Nobody but
 // the reader meets a deadline of ours. Who may be parked comes to that whenever it is quiet,
-// without another byte.
+// without another byte, also where the transport lifts a deadline of its own after a read.
 
 // kind is what a wrapper does.
 type kind struct {
@@ -68,6 +68,9 @@ type world struct {
 	blind    bool // the Read is not put to the test
 	watched  bool // and was looked after
 	kicked   bool
+
+	// The transport.
+	lifted bool // has lifted the deadline of the preface
 }
 
 // place is where the reader stands.
@@ -169,6 +172,18 @@ func (w world) lift() world {
 	return w
 }
 
+// setDeadline lifts the deadline of the preface. During a test that is left to its end,
+// unless the wrapper is read meanwhile.
+func (w world) setDeadline() world {
+	w.lifted = true
+	if w.tests && w.at != reading {
+		return w
+	}
+	w.wiped = w.wiped || w.trust == believesNothing || w.trust == believesAlone
+	w.deadline, w.tests, w.watched = nobodys, false, false
+	return w
+}
+
 func (w world) distrust() world {
 	w.trust, w.kicked = disbelieves, false
 	return w.lift()
@@ -227,6 +242,9 @@ func (w world) stepsOfReader(k kind, add func(world)) {
 	n := w
 	switch w.at {
 	case deciding:
+		if !w.lifted && w.returned > 0 {
+			add(w.setDeadline())
+		}
 		add(w.decide(k))
 	case looking:
 		switch {
@@ -314,6 +332,9 @@ func (w world) stepsOfWait(k kind, add func(world)) {
 
 // stepsOfRead are those of a reader that waits in the wrapper.
 func (w world) stepsOfRead(k kind, add func(world)) {
+	if k.slow && !w.lifted {
+		add(w.setDeadline())
+	}
 	w.deadline = k.apply(w.deadline)
 	n := w
 	if k.ahead {

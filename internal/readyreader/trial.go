@@ -166,6 +166,9 @@ func (w *wrapped) isAlone() {
 
 // setTest begins or renews the test of a wrapper that is about to be read. mu is held.
 func (w *wrapped) setTest() {
+	if w.owed {
+		w.lift()
+	}
 	now := time.Now()
 	if !w.test.IsZero() && w.test.Sub(now) > w.pace.patience-w.pace.renewal {
 		return

@@ -208,3 +208,64 @@ func TestDeadlineDuringTest(t *testing.T) {
 		t.Error("may park")
 	}
 }
+
+// Nor does it keep another one from parking without another byte: a transport lifts the
+// deadline of the preface when that was read, and nothing may follow.
+func TestDeadlineDuringTestParks(t *testing.T) {
+	t.Parallel()
+	for name, after := range map[string]time.Duration{"none": 0, "in an hour": time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			told := &told{}
+			w, peer := wrap(t, func(c net.Conn) net.Conn { told.Conn = c; return told })
+			w.SetReadDeadline(time.Now().Add(time.Minute))
+			var until time.Time
+			if after > 0 {
+				until = time.Now().Add(after)
+			}
+			parks := false
+			for try := 0; try < 20 && !parks; try++ { // a machine that is busy may spoil a test, but not all
+				mustWrite(t, peer, "x")
+				receive(t, w, 1)
+				w.SetReadDeadline(until)
+				parks, _ = settleOnce(t, w, peer)
+			}
+			if !parks {
+				t.Error("may not park: " + w.WhyNot())
+			}
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			if !told.last.Equal(until) {
+				t.Errorf("the wrapper was told %v, want %v", told.last, until)
+			}
+		})
+	}
+}
+
+// A deadline that is too near for the test to end before it is met in time.
+func TestNearDeadlineDuringTest(t *testing.T) {
+	t.Parallel()
+	for _, after := range []time.Duration{brisk.patience / 2, brisk.patience + brisk.overdue, brisk.patience + 3*brisk.overdue} {
+		w, peer := wrap(t, newBrittle)
+		mustWrite(t, peer, "x")
+		receive(t, w, 1)
+		until := time.Now().Add(after)
+		w.SetReadDeadline(until)
+		if _, _, err := w.ReadOnReady(10, newTestPool(t)); !isTimeout(err) || time.Now().Before(until) {
+			t.Errorf("%v: %v, %v before", after, err, time.Until(until))
+		}
+	}
+}
+
+// told is a wrapper that knows what it was told.
+type told struct {
+	net.Conn
+	last time.Time
+}
+
+func (d *told) Read(p []byte) (int, error) { return d.Conn.Read(p) }
+
+func (d *told) SetReadDeadline(t time.Time) error {
+	d.last = t
+	return d.Conn.SetReadDeadline(t)
+}
