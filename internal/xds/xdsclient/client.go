@@ -55,6 +55,9 @@ func Filters() *httpfilter.Registry {
 	if envconfig.XDSGCPAuthFilter {
 		kinds = append(kinds, filters.GCPAuthn{})
 	}
+	if envconfig.XDSStatefulSession {
+		kinds = append(kinds, filters.Session{})
+	}
 	return httpfilter.NewRegistry(kinds...)
 }
 
