@@ -173,7 +173,7 @@ var otherLogProbes = []probe.Probe{
 		// Which side's clock runs out first is a matter of timing.
 		code, _, _ := strings.Cut(call(ctx, s), ":")
 		p.Printf("%s", code)
-		<-ended
+		<-ended //nolint:errcheck // the client has told its code
 		sink.mu.Lock()
 		defer sink.mu.Unlock()
 		for _, e := range sink.entries {

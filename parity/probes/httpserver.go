@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"golang.org/x/net/http2"
-	"golang.org/x/net/http2/h2c"
+	"golang.org/x/net/http2/h2c" //nolint:staticcheck // programs have it
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -31,7 +31,8 @@ var carriers = []struct {
 	start func(*probe.P, http.Handler) (addr string, creds credentials.TransportCredentials)
 }{
 	{"h2c", func(p *probe.P, h http.Handler) (string, credentials.TransportCredentials) {
-		return carry(p, &http.Server{Handler: h2c.NewHandler(h, &http2.Server{})}, nil), insecure.NewCredentials()
+		h = h2c.NewHandler(h, &http2.Server{}) //nolint:staticcheck // programs have it
+		return carry(p, &http.Server{Handler: h}, nil), insecure.NewCredentials()
 	}},
 	{"unencrypted", func(p *probe.P, h http.Handler) (string, credentials.TransportCredentials) {
 		s := &http.Server{Handler: h, Protocols: new(http.Protocols)}

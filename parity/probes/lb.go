@@ -226,82 +226,88 @@ func lbEvents(policy string) []probe.Probe {
 			run(p, cc, r)
 		}})
 	}
-	hash := func(ctx context.Context) context.Context { return metadata.AppendToOutgoingContext(ctx, "h", "one") }
 	add("there is nobody", func(p *probe.P, cc *grpc.ClientConn, r *manual.Resolver) {
 		r.InitialState(addresses("127.0.0.1:1"))
-		p.Printf("%s", call(hash(p.Context()), cc))
+		p.Printf("%s", call(oneHash(p.Context()), cc))
 		p.Printf("%v", cc.GetState())
 	})
 	add("there are no addresses", func(p *probe.P, cc *grpc.ClientConn, r *manual.Resolver) {
 		r.InitialState(resolver.State{})
-		p.Printf("%s", call(hash(p.Context()), cc))
+		p.Printf("%s", call(oneHash(p.Context()), cc))
 		p.Printf("%v", cc.GetState())
 	})
 	add("the resolver fails", func(p *probe.P, cc *grpc.ClientConn, r *manual.Resolver) {
 		cc.Connect()
 		r.CC().ReportError(errors.New("no names"))
-		p.Printf("%s", call(hash(p.Context()), cc))
+		p.Printf("%s", call(oneHash(p.Context()), cc))
 		p.Printf("%v", cc.GetState())
 	})
 	add("the resolver fails later", func(p *probe.P, cc *grpc.ClientConn, r *manual.Resolver) {
 		r.InitialState(namedServers(p, 1))
-		p.Printf("%s", call(hash(p.Context()), cc))
+		p.Printf("%s", call(oneHash(p.Context()), cc))
 		r.CC().ReportError(errors.New("no names"))
-		p.Printf("%s", call(hash(p.Context()), cc))
+		p.Printf("%s", call(oneHash(p.Context()), cc))
 		p.Printf("%v", cc.GetState())
 	})
 	add("some are not there", func(p *probe.P, cc *grpc.ClientConn, r *manual.Resolver) {
 		s := namedServers(p, 2)
 		s.Endpoints = append(s.Endpoints, resolver.Endpoint{Addresses: []resolver.Address{{Addr: "127.0.0.1:1"}}})
 		r.InitialState(s)
-		settled(hash(p.Context()), cc)
-		_, errs := answersOf(hash(p.Context()), cc, 40)
+		settled(oneHash(p.Context()), cc)
+		_, errs := answersOf(oneHash(p.Context()), cc, 40)
 		p.Printf("%q %v", errs, cc.GetState())
 	})
 	add("all are replaced", func(p *probe.P, cc *grpc.ClientConn, r *manual.Resolver) {
 		r.InitialState(namedServers(p, 2))
-		p.Printf("%v", cc.Invoke(hash(p.Context()), rig.Unary, rig.M("q"), new(rig.Msg)))
+		p.Printf("%v", cc.Invoke(oneHash(p.Context()), rig.Unary, rig.M("q"), new(rig.Msg)))
 		p.Printf("%v", r.CC().UpdateState(namedServers(p, 1)))
-		p.Printf("%s", call(hash(p.Context()), cc))
+		p.Printf("%s", call(oneHash(p.Context()), cc))
 		p.Printf("%v", r.CC().UpdateState(resolver.State{}))
-		p.Printf("%s", call(hash(p.Context()), cc))
+		p.Printf("%s", call(oneHash(p.Context()), cc))
 		p.Printf("%v", r.CC().UpdateState(namedServers(p, 1)))
-		p.Printf("%s", call(hash(p.Context()), cc, grpc.WaitForReady(true)))
+		p.Printf("%s", call(oneHash(p.Context()), cc, grpc.WaitForReady(true)))
 	})
 	add("endpoints have two addresses", func(p *probe.P, cc *grpc.ClientConn, r *manual.Resolver) {
 		s := namedServers(p, 1)
 		s.Endpoints[0].Addresses = append([]resolver.Address{{Addr: "127.0.0.1:1"}}, s.Endpoints[0].Addresses...)
 		r.InitialState(s)
-		p.Printf("%s", call(hash(p.Context()), cc, grpc.WaitForReady(true)))
+		p.Printf("%s", call(oneHash(p.Context()), cc, grpc.WaitForReady(true)))
 	})
 	add("addresses come twice", func(p *probe.P, cc *grpc.ClientConn, r *manual.Resolver) {
 		s := namedServers(p, 1)
 		s.Endpoints = append(s.Endpoints, s.Endpoints[0])
 		r.InitialState(s)
-		p.Printf("%s", call(hash(p.Context()), cc))
+		p.Printf("%s", call(oneHash(p.Context()), cc))
 	})
-	add("the server goes", func(p *probe.P, cc *grpc.ClientConn, r *manual.Resolver) {
-		s := rig.Pair{TCP: true}.Serve(p)
-		r.InitialState(addresses(s.Listener.Addr().String()))
-		p.Printf("%s", call(hash(p.Context()), cc))
-		s.Server.Stop()
-		for state := cc.GetState(); state != connectivity.TransientFailure && state != connectivity.Idle; state = cc.GetState() {
-			if !cc.WaitForStateChange(p.Context(), state) {
-				break
-			}
-		}
-		text := call(hash(p.Context()), cc)
-		p.Printf("%v", strings.Contains(text, "refused"))
-	})
+	add("the server goes", serverGoes)
 	add("the policy changes", func(p *probe.P, cc *grpc.ClientConn, r *manual.Resolver) {
 		s := namedServers(p, 1)
 		r.InitialState(s)
-		p.Printf("%s", call(hash(p.Context()), cc))
+		p.Printf("%s", call(oneHash(p.Context()), cc))
 		for _, other := range []string{"round_robin", "pick_first", policy} {
 			s.ServiceConfig = r.CC().ParseServiceConfig(`{"loadBalancingConfig":[{"` + other + `":{}}]}`)
 			p.Printf("%v", r.CC().UpdateState(s))
-			p.Printf("%s", call(hash(p.Context()), cc))
+			p.Printf("%s", call(oneHash(p.Context()), cc))
 		}
 	})
 	return out
+}
+
+// oneHash has RPCs go to one place of a ring.
+func oneHash(ctx context.Context) context.Context {
+	return metadata.AppendToOutgoingContext(ctx, "h", "one")
+}
+
+func serverGoes(p *probe.P, cc *grpc.ClientConn, r *manual.Resolver) {
+	s := rig.Pair{TCP: true}.Serve(p)
+	r.InitialState(addresses(s.Listener.Addr().String()))
+	p.Printf("%s", call(oneHash(p.Context()), cc))
+	s.Server.Stop()
+	for state := cc.GetState(); state != connectivity.TransientFailure && state != connectivity.Idle; state = cc.GetState() {
+		if !cc.WaitForStateChange(p.Context(), state) {
+			break
+		}
+	}
+	text := call(oneHash(p.Context()), cc)
+	p.Printf("%v", strings.Contains(text, "refused"))
 }

@@ -110,7 +110,7 @@ func runPair(ctx context.Context, dir, name string, list *script) (printed strin
 	go func() { ended <- cmd.Wait() }()
 	stop := sync.OnceFunc(func() {
 		_ = cmd.Process.Kill() // it may be over
-		<-ended                // it was killed
+		<-ended                //nolint:errcheck // it was killed
 	})
 	defer stop()
 	for !answers(network, addr) {

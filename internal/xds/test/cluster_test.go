@@ -51,7 +51,7 @@ func TestA27Drops(t *testing.T) {
 	cc := channel(t, nil, p)
 	dropped := 0
 	for range 1000 {
-		_, err := try(t, t.Context(), cc, grpc.WaitForReady(true))
+		_, err := try(t.Context(), t, cc, grpc.WaitForReady(true))
 		if err != nil {
 			dropped++
 			if status.Code(err) != codes.Unavailable || !strings.Contains(err.Error(), "too-much") {
@@ -86,7 +86,7 @@ func TestA32CircuitBreaking(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := try(t, t.Context(), one); status.Code(err) != codes.Unavailable || !strings.Contains(err.Error(), "circuit breaker") {
+	if _, err := try(t.Context(), t, one); status.Code(err) != codes.Unavailable || !strings.Contains(err.Error(), "circuit breaker") {
 		t.Error(err)
 	}
 	cancel()
@@ -167,7 +167,7 @@ func TestA50OutlierDetection(t *testing.T) {
 	cc := channel(t, nil, p)
 	call10 := func() (failed int) {
 		for range 10 {
-			if _, err := try(t, t.Context(), cc, grpc.WaitForReady(true)); err != nil {
+			if _, err := try(t.Context(), t, cc, grpc.WaitForReady(true)); err != nil {
 				failed++
 			}
 		}
@@ -199,7 +199,7 @@ func TestA52A76RingWithEndpointKeys(t *testing.T) {
 	where := func(cc *grpc.ClientConn) string {
 		all := ""
 		for _, u := range users {
-			got, err := try(t, metadata.AppendToOutgoingContext(t.Context(), "user", u), cc, grpc.WaitForReady(true))
+			got, err := try(metadata.AppendToOutgoingContext(t.Context(), "user", u), t, cc, grpc.WaitForReady(true))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -302,7 +302,7 @@ func newProxy(t *testing.T, asked *atomic.Value) uint32 {
 		}()
 		_, _ = io.Copy(from, to)
 	})}
-	go server.Serve(lis) //nolint:errcheck // it ends with Close
+	go server.Serve(lis) // it ends with Close
 	t.Cleanup(func() { server.Close() })
 	return uint32(lis.Addr().(*net.TCPAddr).Port)
 }
@@ -315,7 +315,7 @@ func TestA78A89Labels(t *testing.T) {
 	p.set(listener("target", "r"), routes(to("c")), c, assignment("c", local("z", 0, 1, a)))
 	got := make(map[string]string)
 	ctx := telemetry.NewContextWithLabelCallback(t.Context(), func(labels map[string]string) { got = labels })
-	if _, err := try(t, ctx, channel(t, nil, p), grpc.WaitForReady(true)); err != nil {
+	if _, err := try(ctx, t, channel(t, nil, p), grpc.WaitForReady(true)); err != nil {
 		t.Fatal(err)
 	}
 	for label, want := range map[string]string{

@@ -32,7 +32,7 @@ func TestA40Admin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	go gs.Serve(lis) //nolint:errcheck // it ends with Stop
+	go gs.Serve(lis) // it ends with Stop
 	defer gs.Stop()
 	cc, err := grpc.NewClient("passthrough:///"+lis.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
@@ -63,7 +63,7 @@ type recorder struct {
 func (r *recorder) RecordInt64Count(h *stats.Int64CountHandle, n int64, labels ...string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.counts[string(h.Name)+" "+labels[0]] += n
+	r.counts[h.Name+" "+labels[0]] += n
 }
 func (*recorder) RecordFloat64Count(*stats.Float64CountHandle, float64, ...string)       {}
 func (*recorder) RecordInt64Histo(*stats.Int64HistoHandle, int64, ...string)             {}

@@ -42,7 +42,7 @@ func TestA33Faults(t *testing.T) {
 	l := filtered("target", "r", filter("fault", abort))
 	p.set(l, routes(to("c")), cluster("c"), assignment("c", local("z", 0, 1, a)))
 	cc := channel(t, nil, p)
-	if _, err := try(t, t.Context(), cc); status.Code(err) != codes.Unimplemented {
+	if _, err := try(t.Context(), t, cc); status.Code(err) != codes.Unimplemented {
 		t.Error(err)
 	}
 	override := to("c")
@@ -50,7 +50,7 @@ func TestA33Faults(t *testing.T) {
 	p.set(l, routes(override), cluster("c"), assignment("c", local("z", 0, 1, a)))
 	becomes(t, cc, "a")
 	ctx := metadata.AppendToOutgoingContext(t.Context(), "x-envoy-fault-abort-grpc-request", "9")
-	if _, err := try(t, ctx, cc); status.Code(err) != codes.FailedPrecondition {
+	if _, err := try(ctx, t, cc); status.Code(err) != codes.FailedPrecondition {
 		t.Error(err)
 	}
 	override.TypedPerFilterConfig = map[string]*anypb.Any{"fault": mustAny(delay)}
@@ -58,7 +58,7 @@ func TestA33Faults(t *testing.T) {
 	until(t, func() bool {
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		defer cancel()
-		_, err := try(t, ctx, cc)
+		_, err := try(ctx, t, cc)
 		return status.Code(err) == codes.DeadlineExceeded
 	})
 }

@@ -48,7 +48,7 @@ func (b *backend) start(t *testing.T, address string) {
 	b.port = uint32(lis.Addr().(*net.TCPAddr).Port)
 	b.server = grpc.NewServer(b.options...)
 	testpb.RegisterTestServiceServer(b.server, b)
-	go b.server.Serve(lis) //nolint:errcheck // it ends with Stop
+	go b.server.Serve(lis) // it ends with Stop
 	t.Cleanup(b.server.Stop)
 }
 
@@ -96,14 +96,14 @@ func channelTo(t *testing.T, target string, b resolver.Builder, options ...grpc.
 // call makes an RPC, which waits until there is a server, and returns the server's name.
 func call(t *testing.T, cc *grpc.ClientConn, options ...grpc.CallOption) string {
 	t.Helper()
-	name, err := try(t, t.Context(), cc, append(options, grpc.WaitForReady(true))...)
+	name, err := try(t.Context(), t, cc, append(options, grpc.WaitForReady(true))...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return name
 }
 
-func try(t *testing.T, ctx context.Context, cc *grpc.ClientConn, options ...grpc.CallOption) (string, error) {
+func try(ctx context.Context, t *testing.T, cc *grpc.ClientConn, options ...grpc.CallOption) (string, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -115,7 +115,7 @@ func try(t *testing.T, ctx context.Context, cc *grpc.ClientConn, options ...grpc
 func becomes(t *testing.T, cc *grpc.ClientConn, name string) {
 	t.Helper()
 	for end := time.Now().Add(patience); ; {
-		got, err := try(t, t.Context(), cc)
+		got, err := try(t.Context(), t, cc)
 		if err == nil && got == name {
 			return
 		}

@@ -106,7 +106,7 @@ func TestHostileFlapping(t *testing.T) {
 	go func() {
 		defer close(done)
 		for ctx.Err() == nil {
-			if _, err := try(t, t.Context(), cc); err != nil {
+			if _, err := try(t.Context(), t, cc); err != nil {
 				t.Error(err)
 				return
 			}
@@ -139,7 +139,7 @@ func TestHostileADSDies(t *testing.T) {
 	for range 5 {
 		p.stop()
 		for range 100 {
-			if _, err := try(t, t.Context(), cc); err != nil {
+			if _, err := try(t.Context(), t, cc); err != nil {
 				t.Fatal(err)
 			}
 		}

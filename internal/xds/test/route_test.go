@@ -54,7 +54,7 @@ func TestA28Matching(t *testing.T) {
 	cc := channel(t, nil, p)
 	for _, want := range []string{"a", "b", "c"} {
 		ctx := metadata.AppendToOutgoingContext(t.Context(), "who", want)
-		if got, err := try(t, ctx, cc, grpc.WaitForReady(true)); got != want || err != nil {
+		if got, err := try(ctx, t, cc, grpc.WaitForReady(true)); got != want || err != nil {
 			t.Errorf("%q, %v; want %q", got, err, want)
 		}
 	}
@@ -168,11 +168,11 @@ func TestA33Fault(t *testing.T) {
 	})
 	p.set(l, routes(spared, to("c")), cluster("c"), assignment("c", local("z", 0, 1, a)))
 	cc := channel(t, nil, p)
-	if _, err := try(t, t.Context(), cc); status.Code(err) != codes.DataLoss {
+	if _, err := try(t.Context(), t, cc); status.Code(err) != codes.DataLoss {
 		t.Error(err)
 	}
 	ctx := metadata.AppendToOutgoingContext(t.Context(), "spare", "me")
-	if _, err := try(t, ctx, cc); err != nil {
+	if _, err := try(ctx, t, cc); err != nil {
 		t.Error(err)
 	}
 }
@@ -192,7 +192,7 @@ func TestA42HashPolicy(t *testing.T) {
 	for i := range 200 {
 		user := "user " + strconv.Itoa(i%50)
 		ctx := metadata.AppendToOutgoingContext(t.Context(), "user", user)
-		got, err := try(t, ctx, cc, grpc.WaitForReady(true))
+		got, err := try(ctx, t, cc, grpc.WaitForReady(true))
 		if err != nil {
 			t.Fatal(err)
 		}

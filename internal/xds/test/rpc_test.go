@@ -49,7 +49,7 @@ func TestA28NoRoute(t *testing.T) {
 	p.set(listener("target", "r"), routes(to("c", func(r *routev3.Route) {
 		r.Match.PathSpecifier = &routev3.RouteMatch_Prefix{Prefix: "/other/"}
 	})), cluster("c"), assignment("c"))
-	_, err := try(t, t.Context(), channel(t, nil, p))
+	_, err := try(t.Context(), t, channel(t, nil, p))
 	if status.Code(err) != codes.Unavailable || !strings.Contains(err.Error(), "no matching route was found") {
 		t.Error(err)
 	}
@@ -110,7 +110,7 @@ func TestA37AggregateAndDNS(t *testing.T) {
 func TestA37Cycle(t *testing.T) {
 	p := newPlane(t)
 	p.set(listener("target", "r"), routes(to("x")), aggregate("x", "y"), aggregate("y", "x"))
-	_, err := try(t, t.Context(), channel(t, nil, p))
+	_, err := try(t.Context(), t, channel(t, nil, p))
 	if status.Code(err) != codes.Unavailable || !strings.Contains(err.Error(), `cluster "x"`) {
 		t.Error(err)
 	}
@@ -125,7 +125,7 @@ func TestA74NoTear(t *testing.T) {
 	call(t, cc)
 	p.set(listener("target", "r"), routes(to("b")), cluster("a"), cluster("b"), assignment("a", local("z", 0, 1, a)), assignment("b", local("z", 0, 1, b)))
 	for {
-		got, err := try(t, t.Context(), cc)
+		got, err := try(t.Context(), t, cc)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -153,7 +153,7 @@ func TestPublicResolver(t *testing.T) {
 func TestA57NoListener(t *testing.T) {
 	p := newPlane(t)
 	p.set(listener("other", "r"))
-	_, err := try(t, t.Context(), channel(t, nil, p))
+	_, err := try(t.Context(), t, channel(t, nil, p))
 	if status.Code(err) != codes.Unavailable || !strings.Contains(err.Error(), `Listener "target"`) || !strings.Contains(err.Error(), nodeID) {
 		t.Error(err)
 	}

@@ -49,7 +49,7 @@ func anyBackend(t *testing.T, name string) *backend {
 		}
 		return s.SendMsg(wrapperspb.String(name))
 	}))
-	go server.Serve(lis) //nolint:errcheck // it ends with Stop
+	go server.Serve(lis) // it ends with Stop
 	t.Cleanup(server.Stop)
 	return &backend{name: name, port: uint32(lis.Addr().(*net.TCPAddr).Port), server: server}
 }

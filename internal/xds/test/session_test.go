@@ -65,14 +65,14 @@ func TestA55A75Session(t *testing.T) {
 		t.Fatalf("no cookie in %v", header)
 	}
 	ctx := metadata.AppendToOutgoingContext(t.Context(), "cookie", cookie)
-	first, err := try(t, ctx, cc, grpc.WaitForReady(true))
+	first, err := try(ctx, t, cc, grpc.WaitForReady(true))
 	if err != nil {
 		t.Fatal(err)
 	}
 	stays := func(when string) {
 		t.Helper()
 		for range 20 {
-			if got, err := try(t, ctx, cc, grpc.WaitForReady(true)); got != first || err != nil {
+			if got, err := try(ctx, t, cc, grpc.WaitForReady(true)); got != first || err != nil {
 				t.Fatalf("%s: %q, %v; want %q", when, got, err, first)
 			}
 		}
@@ -98,7 +98,7 @@ func TestA55A75Session(t *testing.T) {
 
 	p.set(l, routes(to("c")), cl, assignment("c", local("z", 0, 1, others...)))
 	until(t, func() bool {
-		got, err := try(t, ctx, cc, grpc.WaitForReady(true))
+		got, err := try(ctx, t, cc, grpc.WaitForReady(true))
 		return err == nil && got != first
 	})
 }

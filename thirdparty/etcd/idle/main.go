@@ -30,7 +30,6 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 )
@@ -98,7 +97,7 @@ func start(ctx context.Context, row string) (*child, error) {
 		return nil, err
 	}
 	if !c.out.Scan() {
-		return nil, fmt.Errorf("the server does not start: %v", c.cmd.Wait())
+		return nil, fmt.Errorf("the server does not start: %w", c.cmd.Wait())
 	}
 	c.addr = c.out.Text()
 	return c, nil
@@ -123,7 +122,7 @@ func self() sample {
 	debug.FreeOSMemory()
 	var size, rss int
 	b, _ := os.ReadFile("/proc/self/statm")
-	fmt.Sscan(string(b), &size, &rss)
+	_, _ = fmt.Sscan(string(b), &size, &rss)
 	return sample{float64(rss * os.Getpagesize()), float64(runtime.NumGoroutine())}
 }
 
@@ -165,7 +164,7 @@ func measure(r row, n int) (kb, goroutines float64, err error) {
 
 // connect makes connections, and a call on each.
 func (r row) connect(ctx context.Context, addr string, n int) ([]*grpc.ClientConn, error) {
-	var creds credentials.TransportCredentials = insecure.NewCredentials()
+	creds := insecure.NewCredentials()
 	if r.secure {
 		creds = trusting()
 	}

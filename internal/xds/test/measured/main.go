@@ -64,6 +64,18 @@ func main() {
 	}
 }
 
+// work makes calls until stop is closed.
+func work(cc *grpc.ClientConn, stop <-chan struct{}) {
+	for {
+		select {
+		case <-stop:
+			return
+		default:
+			_ = call(cc, 0)
+		}
+	}
+}
+
 func (c *client) do(command []string) (a answer, err error) {
 	switch command[0] {
 	case "channels": // makes so many
@@ -101,16 +113,7 @@ func (c *client) do(command []string) (a answer, err error) {
 		a.RSS, err = rss()
 	case "load": // makes calls until "rest"
 		c.load = make(chan struct{})
-		go func(stop chan struct{}) {
-			for {
-				select {
-				case <-stop:
-					return
-				default:
-					_ = call(c.channels[0], 0)
-				}
-			}
-		}(c.load)
+		go work(c.channels[0], c.load)
 	case "rest":
 		close(c.load)
 	case "cpu":
