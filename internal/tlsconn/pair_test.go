@@ -82,7 +82,18 @@ func (m mode) sockets(t testing.TB, network string) (a, b net.Conn) {
 		network = "tcp"
 	}
 	a, b = sockets(t, network)
+	for _, c := range []net.Conn{a, b} {
+		narrow(c)
+	}
 	return m.wrapClient(a), m.wrapServer(b)
+}
+
+// narrow bounds what the system buffers of c, which for TCP may be more than any test sends.
+func narrow(c net.Conn) {
+	if tcp, ok := c.(*net.TCPConn); ok {
+		tcp.SetReadBuffer(64 << 10)
+		tcp.SetWriteBuffer(64 << 10)
+	}
 }
 
 func (m mode) wrapClient(c net.Conn) net.Conn {

@@ -102,9 +102,11 @@ func TestCloseAnytime(t *testing.T) {
 			}
 			running.Wait()
 			for _, c := range []*Conn{client, server} {
+				c.out.mu.Lock() // what was left to a goroutine may be about to find the end
 				if c.intake.buf != nil || c.out.p != nil {
 					t.Error("a buffer is held")
 				}
+				c.out.mu.Unlock()
 			}
 		}
 	})
