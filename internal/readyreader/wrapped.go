@@ -66,9 +66,14 @@ type wrapped struct {
 	waiting bool         // the reader waits on the socket
 	kicked  bool         // the wait, or else the next one, is to end
 	flag    *atomic.Bool // whose that is
-	mine    bool         // the socket's deadline is ours
-	until   time.Time    // what it is to be otherwise
-	owed    bool         // which the wrapper is to be told when the test ends
+	deadline
+}
+
+// deadline is the socket's for reads.
+type deadline struct {
+	mine  bool      // it is ours
+	until time.Time // what it is to be otherwise
+	owed  bool      // which the wrapper is to be told when the test ends
 }
 
 // WhyNot implements Explainer.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/internal/ctxkey"
@@ -173,11 +174,11 @@ func (s *routing) Select(ctx context.Context, method string) (rpcconfig.Choice, 
 		t = to.targets[from.ClusterIndex(&request)]
 	}
 	rpc := newRPC(ctx, to, t, from)
-	if len(from.HashPolicies) > 0 {
-		if hash, ok := from.Hash(&request, s.resolver.channel); ok {
-			rpc.Context = ringhash.WithHash(ctx, hash)
-		}
+	hash, ok := from.Hash(&request, s.resolver.channel)
+	if !ok {
+		hash = rand.Uint64() // gRFC A42: ring_hash takes RPCs of no other origin
 	}
+	rpc.Context = ringhash.WithHash(ctx, hash)
 	return rpcconfig.Choice{Context: rpc, Method: to.method, Committed: rpc.committed, Interceptor: t.interceptor}, nil
 }
 
