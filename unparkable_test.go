@@ -36,14 +36,34 @@ func (l opaqueListener) Accept() (net.Conn, error) {
 }
 
 type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
+	mu    sync.Mutex
+	b     bytes.Buffer
+	grown chan struct{} // if it is not nil: has a token after each Write
 }
 
 func (b *lockedBuffer) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	select {
+	case b.grown <- struct{}{}:
+	default:
+	}
 	return b.b.Write(p)
+}
+
+// await returns once sub is in b n times or more often, or ctx is done, and says how often.
+func (b *lockedBuffer) await(ctx context.Context, sub string, n int) int {
+	for {
+		got := strings.Count(b.String(), sub)
+		if got >= n {
+			return got
+		}
+		select {
+		case <-b.grown:
+		case <-ctx.Done():
+			return got
+		}
+	}
 }
 
 func (b *lockedBuffer) String() string {
@@ -58,7 +78,7 @@ func TestTellsWhyNotParked(t *testing.T) {
 	if !inChild(t, "") {
 		return
 	}
-	var log lockedBuffer
+	log := lockedBuffer{grown: make(chan struct{}, 1)}
 	grpclog.SetLoggerV2(grpclog.NewLoggerV2WithVerbosity(&log, io.Discard, io.Discard, 2))
 	channelz.TurnOn()
 	lis, err := net.Listen("tcp", "127.0.0.1:0")
@@ -73,10 +93,12 @@ func TestTellsWhyNotParked(t *testing.T) {
 		c, err := net.Dial("tcp", addr)
 		return opaque{c}, err
 	}))
-	if err := call(testContext(t), cc, "x"); err != nil {
+	ctx := testContext(t)
+	if err := call(ctx, cc, "x"); err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Count(log.String(), "keeps a goroutine and a buffer while it is idle"); got != 2 {
+	// The server may answer before it has logged.
+	if got := log.await(ctx, "keeps a goroutine and a buffer while it is idle", 2); got != 2 {
 		t.Errorf("%d lines in the log:\n%s", got, log.String())
 	}
 	total := 0
