@@ -5,6 +5,7 @@ package h2
 import (
 	"fmt"
 
+	"google.golang.org/grpc/internal/transport/h2/flow"
 	"google.golang.org/grpc/internal/transport/h2/frame"
 )
 
@@ -24,8 +25,10 @@ type account struct {
 	records uint32
 }
 
-// maxAhead bounds what is reserved for messages that have not arrived, in bytes.
-const maxAhead = 4 << 20
+// maxAhead bounds what is reserved for messages that have not arrived, in bytes: as much as
+// a window can grow to. With less, large messages that are waiting to be read would use it
+// up, and those behind them be copied as they grow.
+const maxAhead = flow.MaxBDPWindow
 
 // charge adds n bytes, and refund takes them off again. Between the two that are about
 // the same memory, and run on two goroutines, the account may be short of it.
