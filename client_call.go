@@ -65,10 +65,16 @@ func (r *clientCall) enter(ctx context.Context, cc *ClientConn, method string, o
 	c, err := cc.channel.Choose(r.ctx, method)
 	r.waited, r.retry.Throttle = c.Waited, c.Throttle
 	if c.Context != nil {
-		r.ctx = c.Context
+		r.goOn(c.Context)
 	}
 	r.onCommit = c.Committed
 	return c.Choice, err
+}
+
+// goOn gives the RPC a context that may have other metadata.
+func (r *clientCall) goOn(ctx context.Context) {
+	r.ctx = ctx
+	r.call.Recheck()
 }
 
 // begin settles what the options and the config say. The error is a status.
@@ -210,6 +216,7 @@ func (r *clientCall) start(a *attempt, first *transport.Payload, last bool) erro
 	a.ctx = r.ctx
 	if len(r.stats) > 0 || len(r.cc.opts.telemetry) > 0 {
 		r.tellBegin(a, r.attemptInfo())
+		r.call.Recheck()
 	}
 	err := r.pick(a)
 	if err == nil {

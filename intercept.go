@@ -47,7 +47,8 @@ func (in *intercepted) next(ctx context.Context) (rpcconfig.Stream, error) {
 		return nil, errBegunTwice
 	}
 	in.begun = true
-	in.cs.ctx, in.cs.info.identity.Added = ctx, rpcconfig.CredentialsOf(ctx)
+	in.cs.goOn(ctx)
+	in.cs.info.identity.Added = rpcconfig.CredentialsOf(ctx)
 	st, err := in.cs.open(&in.choice.Method)
 	in.open = err == nil
 	return st, err

@@ -35,13 +35,14 @@ type Call struct {
 	timeout    string
 }
 
-// Check looks at what the application wants to send, as attempts do again only where a
-// context has other metadata. The error has a status.
+// Check takes the application's metadata out of ctx and looks at whether it can be sent.
+// NewStream does so if it was not done, or if Recheck was called since. The error has a
+// status.
 func (c *Call) Check(ctx context.Context) error {
-	outgoing := ctxkey.OutgoingFrom(ctx)
-	if c.checked && outgoing == c.outgoing {
+	if c.checked {
 		return nil
 	}
+	outgoing := ctxkey.OutgoingFrom(ctx)
 	if c.Method == "" { // RFC 9113, section 8.3.1: a request with an empty :path is malformed
 		return status.Error(codes.Unimplemented, `malformed method name: ""`)
 	}
@@ -59,6 +60,11 @@ func (c *Call) Check(ctx context.Context) error {
 	c.checked = true
 	return nil
 }
+
+// Recheck says that the call goes on with a context that may have other metadata than the
+// one that was checked. To look for them costs more than it seems: a context asks its
+// parents one by one.
+func (c *Call) Recheck() { c.checked = false }
 
 // prepare checks what is to be sent and settles the timeout, so that writing the fields
 // can't fail and always has the same result.
