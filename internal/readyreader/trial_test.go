@@ -171,8 +171,8 @@ func TestExceeds(t *testing.T) {
 		t.Error("settled")
 	}
 	mustWrite(t, peer, "ghijkl") // and now the sums agree
-	for count(w.rc, true).received < 12 {
-		time.Sleep(time.Millisecond)
+	if err := w.rc.Read(func(uintptr) bool { return count(w.rc, true).received >= 12 }); err != nil {
+		t.Fatal(err)
 	}
 	if w.isSettled() {
 		t.Error("settled, by chance")

@@ -218,19 +218,13 @@ func refer(b []byte, n int) []byte {
 // sameEntries opens streams that refer to the same n entries.
 func sameEntries(streams, n int) script {
 	call := wire.Request(orders.Deaf)
-	first, again := refer(enter(slices.Clone(call), n, ""), n), refer(slices.Clone(call), n)
-	return func(c *attacker.Conn) error {
-		for i := range streams {
-			b := again
-			if i == 0 {
-				b = first
-			}
-			if err := c.Headers(c.Stream(), 0, b); err != nil {
-				return err
-			}
+	return amplifyWith(streams, func(first bool) []byte {
+		b := slices.Clone(call)
+		if first {
+			b = enter(b, n, "")
 		}
-		return nil
-	}
+		return refer(b, n)
+	})
 }
 
 // parkedEntries is sameEntries on n connections with a pause between the streams.

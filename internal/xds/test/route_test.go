@@ -205,3 +205,22 @@ func TestA42HashPolicy(t *testing.T) {
 		t.Errorf("only %v are used", used)
 	}
 }
+
+// TestA42NoHashPolicy: without a policy that gives a hash, each RPC has one of its own.
+func TestA42NoHashPolicy(t *testing.T) {
+	p := newPlane(t)
+	backends := []*backend{newBackend(t, "a"), newBackend(t, "b")}
+	p.set(listener("target", "r"), routes(to("c")), ringCluster("c"), assignment("c", local("z", 0, 1, backends...)))
+	cc := channel(t, nil, p)
+	used := make(map[string]bool)
+	for range 100 {
+		got, err := try(t.Context(), t, cc, grpc.WaitForReady(true))
+		if err != nil {
+			t.Fatal(err)
+		}
+		used[got] = true
+	}
+	if len(used) < 2 {
+		t.Errorf("only %v are used", used)
+	}
+}

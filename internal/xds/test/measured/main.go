@@ -135,28 +135,33 @@ func (c *client) do(command []string) (a answer, err error) {
 			}
 		})
 		a.Nanos, a.Allocs = float64(r.T.Nanoseconds())/float64(r.N), float64(r.MemAllocs)/float64(r.N)
-	case "profile": // CPU, into a file, until "profiled"
-		f, err := os.Create(command[1])
-		if err != nil {
-			return a, err
-		}
-		return a, pprof.StartCPUProfile(f)
-	case "profiled":
-		pprof.StopCPUProfile()
-	case "heap": // into a file
-		f, err := os.Create(command[1])
-		if err != nil {
-			return a, err
-		}
-		runtime.GC()
-		if err := pprof.WriteHeapProfile(f); err != nil {
-			return a, err
-		}
-		return a, f.Close()
+	case "profile", "profiled", "heap":
+		err = profile(command)
 	default:
 		err = fmt.Errorf("no command %q", command[0])
 	}
 	return a, err
+}
+
+// profile writes a profile into the file that the command names: of the CPU, from "profile" to
+// "profiled", or of the heap.
+func profile(command []string) error {
+	if command[0] == "profiled" {
+		pprof.StopCPUProfile()
+		return nil
+	}
+	f, err := os.Create(command[1])
+	if err != nil {
+		return err
+	}
+	if command[0] == "profile" {
+		return pprof.StartCPUProfile(f)
+	}
+	runtime.GC()
+	if err := pprof.WriteHeapProfile(f); err != nil {
+		return err
+	}
+	return f.Close()
 }
 
 func call(cc *grpc.ClientConn, cluster int) error {
