@@ -8,6 +8,9 @@
 // a goroutine that saw no work for one to two [linger] periods ends, so a
 // process whose connections are idle has no goroutine of this package.
 //
+// They are kept in shards, one for each processor, and nobody ever waits for one:
+// who finds a shard in use takes another.
+//
 // A task finds a goroutine as good as new but for its stack: profiler labels
 // that an earlier task set, or whoever called Go, are gone. What can't be taken
 // back is runtime.LockOSThread, as nobody but the task knows how often it was
@@ -21,7 +24,6 @@ import (
 	"context"
 	"runtime"
 	"runtime/pprof"
-	"sync"
 	"time"
 )
 
@@ -47,35 +49,13 @@ func Go(t Task) {
 // there. Bubbles are told by their clock, which begins with the year 2000.
 func InBubble() bool { return time.Now().Unix() < 1<<30 } // 2004
 
-var shared pool
-
-// pool is the stack of idle workers.
-type pool struct {
-	mu    sync.Mutex
-	idle  []*worker // the last one became idle most recently
-	low   int       // the fewest idle workers since the last sweep: they had nothing to do
-	sweep *time.Timer
-	armed bool
-}
+var shared = newPool(runtime.GOMAXPROCS(0))
 
 // worker is one goroutine; next hands it its following task, nil to end. It has none
 // before it is idle: many never are.
-type worker struct{ next chan Task }
-
-func (p *pool) run(t Task) {
-	p.mu.Lock()
-	n := len(p.idle)
-	if n == 0 {
-		p.mu.Unlock()
-		go new(worker).loop(p, t)
-		return
-	}
-	w := p.idle[n-1]
-	p.idle[n-1] = nil
-	p.idle = p.idle[:n-1]
-	p.low = min(p.low, n-1)
-	p.mu.Unlock()
-	w.next <- t
+type worker struct {
+	next chan Task
+	home *shard // where it was taken from, and goes when it is idle
 }
 
 func (w *worker) loop(p *pool, t Task) {
@@ -108,39 +88,4 @@ func (w *worker) wait() Task {
 	t := <-w.next
 	runtime.KeepAlive(&deep)
 	return t
-}
-
-func (p *pool) park(w *worker) {
-	p.mu.Lock()
-	p.idle = append(p.idle, w)
-	if !p.armed {
-		p.armed = true
-		p.low = 0
-		if p.sweep == nil {
-			p.sweep = time.AfterFunc(linger, p.trim)
-		} else {
-			p.sweep.Reset(linger)
-		}
-	}
-	p.mu.Unlock()
-}
-
-// trim ends the workers that nobody needed since the last trim: those at the
-// bottom of the stack.
-func (p *pool) trim() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, w := range p.idle[:p.low] {
-		w.next <- nil
-	}
-	rest := copy(p.idle, p.idle[p.low:])
-	clear(p.idle[rest:])
-	p.idle = p.idle[:rest]
-	p.low = rest
-	if rest == 0 {
-		p.armed = false
-		p.idle = nil
-		return
-	}
-	p.sweep.Reset(linger)
 }

@@ -16,15 +16,9 @@ type task func()
 
 func (f task) Run() { f() }
 
-func (p *pool) counts() (idle int, armed bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return len(p.idle), p.armed
-}
-
 func TestReuseAndTrim(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var p pool
+		p := newPool(1)
 		const n = 100
 		release := make(chan struct{})
 		var wg sync.WaitGroup
@@ -59,7 +53,7 @@ func TestReuseAndTrim(t *testing.T) {
 
 func TestBlockedTaskStopsNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var p pool
+		p := newPool(2)
 		block := make(chan struct{})
 		p.run(task(func() { <-block }))
 		done := make(chan struct{})
@@ -73,7 +67,7 @@ func TestBlockedTaskStopsNoOther(t *testing.T) {
 // A task has neither the labels of whoever started it nor those of the task before.
 func TestLabelsDoNotPass(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var p pool
+		p := newPool(2)
 		labels := pprof.Labels("who", "a task before")
 		profile := func() string {
 			var b strings.Builder

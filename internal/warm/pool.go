@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package warm
+
+import (
+	"math/bits"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// maxShards bounds what is set up for a machine of many processors. Two of them that
+	// share a shard are still no obstacle to each other.
+	maxShards = 64
+	// lookAround is how many shards are asked for an idle worker before a new one is made.
+	lookAround = 4
+)
+
+// pool is the idle workers.
+type pool struct {
+	shards []shard   // a power of two of them
+	near   sync.Pool // of *shard: a processor finds the one it used last
+	turn   atomic.Uint32
+}
+
+func newPool(processors int) *pool {
+	n := 1 << bits.Len(uint(min(processors, maxShards)-1))
+	p := &pool{shards: make([]shard, n)}
+	for i := range p.shards {
+		p.shards[i].index = i
+	}
+	p.near.New = func() any { return p.shard(int(p.turn.Add(1))) }
+	return p
+}
+
+// shard returns the i-th shard, counted round.
+func (p *pool) shard(i int) *shard { return &p.shards[i&(len(p.shards)-1)] }
+
+// here is the shard of the processor that the caller runs on, most of the time.
+func (p *pool) here() *shard {
+	s := p.near.Get().(*shard)
+	p.near.Put(s)
+	return s
+}
+
+func (p *pool) run(t Task) {
+	s := p.here()
+	w := s.pop()
+	for i := 1; w == nil && i < min(lookAround, len(p.shards)); i++ {
+		w = p.shard(s.index + i).pop()
+	}
+	if w == nil {
+		go (&worker{home: s}).loop(p, t)
+		return
+	}
+	w.home = s
+	w.next <- t
+}
+
+// park has w wait in its home, or where there is nobody just then.
+func (p *pool) park(w *worker) {
+	for i := w.home.index; !p.shard(i).push(w); i++ {
+		if i-w.home.index >= len(p.shards) {
+			runtime.Gosched()
+		}
+	}
+}
+
+// shard is a stack of idle workers. Its lock is only ever tried, so that nobody waits.
+type shard struct {
+	index int // in the pool
+
+	mu sync.Mutex
+	// Guarded by mu.
+	idle  []*worker // the last one became idle most recently
+	low   int       // the fewest idle workers since the last sweep: they had nothing to do
+	sweep *time.Timer
+	armed bool
+
+	_ [64]byte // the next shard is another processor's
+}
+
+// pop returns nil if there is no worker, or somebody else is here.
+func (s *shard) pop() *worker {
+	if !s.mu.TryLock() {
+		return nil
+	}
+	n := len(s.idle) - 1
+	if n < 0 {
+		s.mu.Unlock()
+		return nil
+	}
+	w := s.idle[n]
+	s.idle[n] = nil
+	s.idle = s.idle[:n]
+	s.low = min(s.low, n)
+	s.mu.Unlock()
+	return w
+}
+
+// push fails if somebody else is here.
+func (s *shard) push(w *worker) bool {
+	if !s.mu.TryLock() {
+		return false
+	}
+	s.idle = append(s.idle, w)
+	if !s.armed {
+		s.arm()
+	}
+	s.mu.Unlock()
+	return true
+}
+
+// arm begins to sweep. It holds mu.
+func (s *shard) arm() {
+	s.armed = true
+	s.low = 0
+	if s.sweep == nil {
+		s.sweep = time.AfterFunc(linger, s.trim)
+		return
+	}
+	s.sweep.Reset(linger)
+}
+
+// trim ends the workers that nobody needed since the last trim: those at the
+// bottom of the stack.
+func (s *shard) trim() {
+	for !s.mu.TryLock() {
+		runtime.Gosched()
+	}
+	defer s.mu.Unlock()
+	for _, w := range s.idle[:s.low] {
+		w.next <- nil
+	}
+	rest := copy(s.idle, s.idle[s.low:])
+	clear(s.idle[rest:])
+	s.idle = s.idle[:rest]
+	s.low = rest
+	if rest == 0 {
+		s.armed = false
+		s.idle = nil
+		return
+	}
+	s.sweep.Reset(linger)
+}

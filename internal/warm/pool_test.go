@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package warm
+
+import (
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func (p *pool) counts() (idle int, armed bool) {
+	for i := range p.shards {
+		s := &p.shards[i]
+		s.mu.Lock()
+		idle += len(s.idle)
+		armed = armed || s.armed
+		s.mu.Unlock()
+	}
+	return idle, armed
+}
+
+func TestShardsAreAPowerOfTwo(t *testing.T) {
+	for processors, want := range map[int]int{1: 1, 2: 2, 3: 4, 8: 8, 33: 64, 500: maxShards} {
+		if n := len(newPool(processors).shards); n != want {
+			t.Errorf("%d shards for %d processors, want %d", n, processors, want)
+		}
+	}
+}
+
+// Nobody waits for a shard, wherever its holder has got stuck.
+func TestNobodyWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPool(4)
+		for i := range p.shards {
+			p.shards[i].mu.Lock()
+		}
+		done := make(chan struct{})
+		p.run(task(func() { close(done) }))
+		<-done
+		p.shards[3].mu.Unlock() // where the worker goes then
+		for idle := 0; idle == 0; {
+			if p.shards[3].mu.TryLock() {
+				idle = len(p.shards[3].idle)
+				p.shards[3].mu.Unlock()
+			}
+			time.Sleep(time.Millisecond)
+		}
+		for i := range 3 {
+			p.shards[i].mu.Unlock()
+		}
+		time.Sleep(3 * linger)
+		if idle, armed := p.counts(); idle != 0 || armed {
+			t.Errorf("idle %d, armed %v after the linger", idle, armed)
+		}
+	})
+}
+
+// A worker that is idle on another shard is used before a new one is made.
+func TestAnotherShardHelps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPool(2)
+		w := &worker{next: make(chan Task, 1), home: p.shard(1)}
+		go func() {
+			for t := w.wait(); t != nil; t = w.wait() {
+				t.Run()
+			}
+		}()
+		for i := range p.shards {
+			w.home = p.shard(i)
+			p.park(w)
+			done := make(chan struct{})
+			p.run(task(func() { close(done) }))
+			<-done
+			synctest.Wait()
+			if idle, _ := p.counts(); idle != 0 {
+				t.Errorf("the worker of shard %d was not used", i)
+			}
+		}
+		w.next <- nil
+		time.Sleep(3 * linger)
+	})
+}
+
+func TestManyAtOnce(t *testing.T) {
+	p := newPool(8)
+	var all sync.WaitGroup
+	for range 16 {
+		all.Go(func() {
+			for range 2000 {
+				all.Add(1)
+				p.run(task(all.Done))
+			}
+		})
+	}
+	all.Wait()
+	for idle, armed := p.counts(); idle > 0 || armed; idle, armed = p.counts() {
+		time.Sleep(linger) // until the sweeps have come: the leak check would be too early
+	}
+}
