@@ -31,7 +31,6 @@ type Conn struct {
 	raw     net.Conn
 	sock    socket
 	sockW   readyreader.Writer
-	pool    mem.BufferPool
 	release bool        // tls.Conn reads from our buffers: see layout.go
 	open    atomic.Bool // the handshake is over; from here on tls.Conn never waits
 
@@ -80,7 +79,7 @@ func New(raw net.Conn, config *tls.Config, opts Options) (*Conn, bool) {
 }
 
 func (c *Conn) start(config *tls.Config, server bool) {
-	c.pool = mem.DefaultBufferPool()
+	c.intake.Pool = mem.DefaultBufferPool()
 	if server {
 		c.tls = tls.Server((*wire)(c), config)
 	} else {
@@ -193,7 +192,6 @@ func (c *Conn) Close() error {
 	c.rmu.Lock()
 	c.closed = true
 	c.drop()
-	c.retain()
 	c.rmu.Unlock()
 	return err
 }
@@ -202,10 +200,7 @@ func (c *Conn) Close() error {
 // of records that wait for room. It may be called at any time.
 func (c *Conn) Held() int {
 	c.rmu.Lock()
-	n := 0
-	if b := c.intake.buf; b != nil {
-		n = cap(*b)
-	}
+	n := c.intake.Memory()
 	c.rmu.Unlock()
 	c.out.mu.Lock()
 	defer c.out.mu.Unlock()
@@ -222,15 +217,6 @@ func (c *Conn) CountIn(sum *atomic.Int64) {
 	c.rmu.Lock()
 	defer c.rmu.Unlock()
 	c.retained.CountIn(sum)
-}
-
-// retain says what is retained. rmu is held.
-func (c *Conn) retain() {
-	n := 0
-	if in := &c.intake; in.buf != nil && in.w > 0 {
-		n = cap(*in.buf)
-	}
-	c.retained.Set(n)
 }
 
 // Underlying returns what TLS runs over if conn is the connection that crypto/tls

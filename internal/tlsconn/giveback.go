@@ -67,8 +67,8 @@ func (c *Conn) Surrender(p []byte) (*tls.Conn, error) {
 	b := buffersOf(c.tls)
 	GiveBack(c.tls, p)
 	*b.raw = *bytes.NewBuffer(c.unread())
-	c.intake.put(c.pool)
-	c.retain()
+	c.intake.Drop()
+	c.retained.Set(0)
 	if s, ok := c.sock.(interface{ Withdraw() }); ok {
 		s.Withdraw()
 	}
@@ -79,8 +79,8 @@ func (c *Conn) Surrender(p []byte) (*tls.Conn, error) {
 // unread is a copy of the ciphertext that was read and not decrypted. rmu is held.
 func (c *Conn) unread() []byte {
 	p := bytes.Clone(buffersOf(c.tls).raw.Bytes())
-	if in := &c.intake; !c.release && in.buf != nil {
-		p = append(p, (*in.buf)[in.r:in.w]...)
+	if !c.release {
+		p = append(p, c.intake.Bytes()...)
 	}
 	return p
 }

@@ -10,8 +10,6 @@ import (
 	"reflect"
 	"sync"
 	"unsafe"
-
-	"google.golang.org/grpc/internal/readyreader"
 )
 
 // The part of this package that reaches into tls.Conn.
@@ -76,50 +74,45 @@ func holdsRecord(c *tls.Conn) bool {
 	return n > maxRecord || len(raw) >= recordHeader+n // too long a record is for tls.Conn to refuse
 }
 
-// feed makes p the ciphertext that tls.Conn holds.
-func (c *Conn) feed(p []byte) { *buffersOf(c.tls).raw = *bytes.NewBuffer(p) }
+// feed makes the intake the ciphertext that tls.Conn holds.
+func (c *Conn) feed() { *buffersOf(c.tls).raw = *bytes.NewBuffer(c.intake.Bytes()) }
+
+// sync makes the intake what tls.Conn has left of it.
+func (c *Conn) sync() {
+	left := buffersOf(c.tls).raw.Bytes()
+	if used := c.intake.Len() - len(left); used >= 0 {
+		c.intake.Skip(used)
+		return
+	}
+	// It was read with the end of the handshake, to memory of tls.Conn's own.
+	buf := c.intake.Pool.Get(len(left))
+	c.intake.Set(buf, copy(*buf, left))
+}
 
 // top adds what can be read at once to a part of a record in a buffer of full
 // size. It is ErrWouldBlock if there is no such buffer too.
 func (c *Conn) top() error {
-	in := &c.intake
-	if len(*in.buf) < cipherSize {
-		return readyreader.ErrWouldBlock
-	}
-	k := copy(*in.buf, buffersOf(c.tls).raw.Bytes())
-	n, err := c.sock.TryReadInto((*in.buf)[k:])
-	c.feed((*in.buf)[:k+n])
+	c.sync()
+	err := c.intake.Extend(c.sock, cipherSize)
+	c.feed()
 	return err
 }
 
 // settle gives the buffers back if they are empty.
 func (c *Conn) settle() {
-	b := buffersOf(c.tls)
-	if b.hand.Len() == 0 {
-		*b.hand = bytes.Buffer{}
-	}
-	if b.input.Len() == 0 {
-		*b.input = bytes.Reader{} // it keeps raw's memory alive
-		if b.raw.Len() == 0 {
-			*b.raw = bytes.Buffer{}
-			c.intake.put(c.pool)
-		}
+	if release(buffersOf(c.tls)) {
+		c.intake.Drop()
 	}
 }
 
 // stash moves the part of a record that is in hand to memory of its own length.
 func (c *Conn) stash() {
 	c.settle()
-	in := &c.intake
-	part := buffersOf(c.tls).raw.Bytes()
-	if len(part) == in.w {
-		return // nothing at all, or done before
-	}
-	buf := c.pool.Get(len(part))
-	copy(*buf, part)
-	in.put(c.pool)
-	in.buf, in.w = buf, len(part)
-	c.feed(*buf)
+	c.sync()
+	part := c.intake.Len()
+	c.intake.Settle(part, part)
+	c.feed()
+	c.retained.Set(c.intake.Memory())
 }
 
 // drop forgets all input.
@@ -128,19 +121,21 @@ func (c *Conn) drop() {
 		b := buffersOf(c.tls)
 		*b.raw, *b.input, *b.hand = bytes.Buffer{}, bytes.Reader{}, bytes.Buffer{}
 	}
-	c.intake.put(c.pool)
-	c.intake.dry = false
+	c.dropIntake()
 }
 
-// release drops what of b is empty.
-func release(b buffers) {
+// release drops what of b is empty, and reports whether no ciphertext is left.
+func release(b buffers) bool {
 	if b.hand.Len() == 0 {
 		*b.hand = bytes.Buffer{}
 	}
-	if b.input.Len() == 0 {
-		*b.input = bytes.Reader{} // it keeps raw's memory alive
-		if b.raw.Len() == 0 {
-			*b.raw = bytes.Buffer{}
-		}
+	if b.input.Len() > 0 {
+		return false
 	}
+	*b.input = bytes.Reader{} // it keeps raw's memory alive
+	if b.raw.Len() > 0 {
+		return false
+	}
+	*b.raw = bytes.Buffer{}
+	return true
 }

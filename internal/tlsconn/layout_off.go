@@ -16,7 +16,7 @@ func releasable() bool { return false }
 
 func (c *Conn) holdsRecord() bool { return true }
 
-func (c *Conn) feed([]byte) {}
+func (c *Conn) feed() {}
 
 func (c *Conn) top() error { return readyreader.ErrWouldBlock }
 
@@ -24,10 +24,7 @@ func (c *Conn) settle() {}
 
 func (c *Conn) stash() {}
 
-func (c *Conn) drop() {
-	c.intake.put(c.pool)
-	c.intake.dry = false
-}
+func (c *Conn) drop() { c.dropIntake() }
 
 // Nothing is adopted.
 
@@ -37,4 +34,4 @@ func buffersOf(*tls.Conn) buffers { return buffers{} }
 
 func holdsRecord(*tls.Conn) bool { return true }
 
-func release(buffers) {}
+func release(buffers) bool { return false }

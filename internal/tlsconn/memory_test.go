@@ -106,7 +106,7 @@ func TestAllocations(t *testing.T) {
 					}
 					n += k
 				}
-				buf, k, err := server.TryRead(1000, server.pool)
+				buf, k, err := server.TryRead(1000, server.intake.Pool)
 				if err != readyreader.ErrWouldBlock {
 					t.Fatal(buf, k, err)
 				}

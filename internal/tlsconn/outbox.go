@@ -139,4 +139,4 @@ func (o *outbox) pending() bool {
 }
 
 // shutOutbox makes the box refuse records, because the socket is closed.
-func (c *Conn) shutOutbox() { _ = c.out.fail(net.ErrClosed, c.pool) }
+func (c *Conn) shutOutbox() { _ = c.out.fail(net.ErrClosed, c.intake.Pool) }

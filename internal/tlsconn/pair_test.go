@@ -321,7 +321,7 @@ func wantIdle(t testing.TB, c *Conn) {
 		t.Fatalf("reading without input: %v", err)
 	}
 	c.ReleaseIdle()
-	if c.intake.buf != nil || c.out.p != nil {
-		t.Errorf("a buffer is held: %v %v", c.intake.buf != nil, c.out.p != nil)
+	if c.intake.Memory() != 0 || c.out.p != nil {
+		t.Errorf("a buffer is held: %v %v", c.intake.Memory() != 0, c.out.p != nil)
 	}
 }

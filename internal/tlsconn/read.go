@@ -47,7 +47,6 @@ func (c *Conn) ReleaseIdle() {
 	c.rmu.Lock()
 	if c.release && c.open.Load() && !c.closed && c.intake.dry {
 		c.stash()
-		c.retain()
 	}
 	c.rmu.Unlock()
 }
@@ -136,37 +135,38 @@ func (c *Conn) fill(wait bool) error {
 	if c.closed {
 		return net.ErrClosed
 	}
-	if c.release && c.intake.buf != nil {
+	if c.release && c.intake.Len() > 0 {
 		if err := c.top(); err != readyreader.ErrWouldBlock {
 			return c.filled(err)
 		}
 	}
 	if c.release {
 		c.stash()
-		c.retain()
 	}
-	in := &c.intake
-	in.lender = lender{pool: c.pool, skip: in.w}
+	loan := c.intake.Borrow(cipherSize)
+	size := cipherSize - c.intake.Len()
 	var n int
 	var err error
 	if wait {
 		// Close may come meanwhile; what is left here then is not ours.
 		c.rmu.Unlock()
-		_, n, err = c.sock.ReadOnReady(cipherSize, &in.lender)
+		_, n, err = c.sock.ReadOnReady(size, loan)
 		c.rmu.Lock()
 	} else {
-		_, n, err = c.sock.TryRead(cipherSize, &in.lender)
+		_, n, err = c.sock.TryRead(size, loan)
 	}
-	buf := in.lender.whole
-	in.lender = lender{}
-	switch {
-	case err != nil:
+	if c.closed && err == nil {
+		n, err = 0, net.ErrClosed
+	}
+	loan.Done(n)
+	if err != nil {
 		return c.filled(err)
-	case c.closed:
-		c.pool.Put(buf)
-		return net.ErrClosed
 	}
-	c.adopt(buf, n)
+	c.intake.dry = false
+	if c.release {
+		c.feed()
+		c.retained.Set(0)
+	}
 	return nil
 }
 
@@ -183,21 +183,9 @@ func (c *Conn) filled(err error) error {
 	return nil
 }
 
-// adopt makes n bytes of buf, that follow those the intake holds, the ciphertext
-// in hand.
-func (c *Conn) adopt(buf *[]byte, n int) {
-	in := &c.intake
-	in.dry = false
-	if !c.release {
-		in.buf, in.r, in.w = buf, 0, n
-		return
-	}
-	k := in.w
-	if k > 0 {
-		copy(*buf, (*in.buf)[:k])
-	}
-	in.put(c.pool)
-	in.buf = buf
-	c.feed((*buf)[:k+n])
-	c.retain()
+// dropIntake forgets the ciphertext in hand.
+func (c *Conn) dropIntake() {
+	c.intake.Drop()
+	c.intake.dry = false
+	c.retained.Set(0)
 }

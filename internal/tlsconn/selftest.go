@@ -120,7 +120,7 @@ func trialMessage(from, to *Conn, size int) error {
 	if _, err := to.TryReadInto(make([]byte, 1)); err != readyreader.ErrWouldBlock {
 		return fmt.Errorf("after the last byte: %w", err)
 	}
-	if b := buffersOf(to.tls); to.intake.buf != nil || b.raw.Cap() != 0 || b.input.Size() != 0 || b.hand.Cap() != 0 {
+	if b := buffersOf(to.tls); to.intake.Memory() != 0 || b.raw.Cap() != 0 || b.input.Size() != 0 || b.hand.Cap() != 0 {
 		return errors.New("a buffer is still held")
 	}
 	return nil

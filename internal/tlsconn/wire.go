@@ -24,16 +24,16 @@ func (w *wire) Read(p []byte) (int, error) {
 		return w.raw.Read(p)
 	}
 	in := &w.intake
-	if w.release || in.r == in.w { // with release, tls.Conn has it all
+	if w.release || in.Len() == 0 { // with release, tls.Conn has it all
 		if in.end != nil {
 			return 0, in.end
 		}
 		return 0, readyreader.ErrWouldBlock
 	}
-	n := copy(p, (*in.buf)[in.r:in.w])
-	in.r += n
-	if in.r == in.w {
-		in.put(w.pool)
+	n := copy(p, in.Bytes())
+	in.Skip(n)
+	if in.Len() == 0 {
+		in.Drop()
 	}
 	return n, nil
 }
@@ -43,7 +43,7 @@ func (w *wire) Write(p []byte) (int, error) {
 	if !w.open.Load() {
 		return w.raw.Write(p)
 	}
-	if err := w.out.add(p, w.pool); err != nil {
+	if err := w.out.add(p, w.intake.Pool); err != nil {
 		return 0, err
 	}
 	return len(p), nil

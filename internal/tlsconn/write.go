@@ -35,11 +35,11 @@ func (c *Conn) seal(p []byte, write func([]byte) (int, error)) (n int, err error
 			return n, err
 		}
 		chunk := p[n:min(len(p), n+sealChunk)]
-		c.out.prepare(len(chunk)+(len(chunk)/maxPlain+1)*recordCost, c.pool)
+		c.out.prepare(len(chunk)+(len(chunk)/maxPlain+1)*recordCost, c.intake.Pool)
 		k, err := c.tls.Write(chunk)
 		n += k
 		if err != nil {
-			c.out.trim(c.pool)
+			c.out.trim(c.intake.Pool)
 			return n, err
 		}
 	}
@@ -54,20 +54,20 @@ func (c *Conn) flush(write func([]byte) (int, error)) error {
 		return err
 	}
 	if len(b) == 0 {
-		c.pool.Put(p)
+		c.intake.Pool.Put(p)
 		return nil
 	}
 	n, err := write(b)
 	if err == nil {
-		c.pool.Put(p)
+		c.intake.Pool.Put(p)
 		return nil
 	}
 	if readyreader.Again(err) {
-		o.putBack(b[n:], p, c.pool)
+		o.putBack(b[n:], p, c.intake.Pool)
 		return err
 	}
-	c.pool.Put(p)
-	return o.fail(err, c.pool)
+	c.intake.Pool.Put(p)
+	return o.fail(err, c.intake.Pool)
 }
 
 // unlockSend releases send. Others, who found it held, may have added records

@@ -135,7 +135,7 @@ func (c *conn) Held() int {
 		return c.in.retained.Load()
 	}
 	defer c.unlockRead()
-	return c.in.memory()
+	return c.in.held.Memory()
 }
 
 // Retained is the memory, in bytes, of a part of a record that the connection waits with for
@@ -155,7 +155,7 @@ func (c *conn) CountIn(sum *atomic.Int64) {
 func (c *conn) ReleaseIdle() {
 	c.rmu.Lock()
 	c.in.settle()
-	c.in.retained.Set(c.in.memory())
+	c.in.retained.Set(c.in.held.Memory())
 	c.in.chunk = c.in.floor
 	c.unlockRead()
 }

@@ -109,8 +109,7 @@ func TestIdleAsFresh(t *testing.T) {
 		wantRead(t, b, msg)
 		b.(interface{ ReleaseIdle() }).ReleaseIdle()
 		used := &inner(b).in
-		if used.buf != nil || used.r != fresh.r || used.w != fresh.w || used.chunk != fresh.chunk ||
-			used.place.window != nil || used.place.fresh != nil || used.p0 != 0 || used.p1 != 0 {
+		if used.held != fresh.held || used.plain != nil || used.chunk != fresh.chunk {
 			t.Errorf("%s: %+v, want %+v", network, used, fresh)
 		}
 		inner(a).wmu.Lock() // the writer is done
@@ -169,7 +168,7 @@ func TestTrickleHoldsWhatArrived(t *testing.T) {
 			}
 		}
 		limit := 2*(i+1) + slack
-		if i < smallInput {
+		if i < smallTail {
 			limit = 0
 		}
 		if s := pool.Stats(); i < len(rec)-1 && s.Bytes > int64(2*limit) {
@@ -184,10 +183,10 @@ func TestTrickleHoldsWhatArrived(t *testing.T) {
 	}
 }
 
-func arrived(c any) int {
-	in := &c.(*socketConn).in
-	return in.w - in.r
-}
+// smallTail is how many bytes pin no pooled buffer.
+const smallTail = 64
+
+func arrived(c any) int { return c.(*socketConn).in.held.Len() }
 
 // A length that only is declared allocates nothing.
 func TestDeclaredLength(t *testing.T) {
@@ -203,7 +202,7 @@ func TestDeclaredLength(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if s := pool.Stats(); sent <= smallInput && s.Buffers != 0 || s.Bytes > int64(4*sent+slack) {
+		if s := pool.Stats(); sent <= smallTail && s.Buffers != 0 || s.Bytes > int64(4*sent+slack) {
 			t.Errorf("%d bytes in %d buffers are held for %d that arrived", s.Bytes, s.Buffers, sent)
 		}
 		// A read that waits holds no more: look from another goroutine, once the

@@ -11,9 +11,8 @@ import (
 )
 
 const (
-	// smallInput is how many bytes of an unfinished record lie in the reader
-	// itself, so that they pin no pooled buffer.
-	smallInput = 64
+	// leastRoom is what there is to be at least for the rest of a record.
+	leastRoom = 64
 	// minChunk and maxChunk bound what one read of the socket asks for. Between
 	// them the size follows the traffic. Where the buffer is held during the wait
 	// the bounds are minBlind and maxBlind, room for a record of DefaultRecord:
@@ -36,33 +35,28 @@ const (
 
 // reader is the receiving direction.
 //
-// The bytes it holds lie in store: opened plaintext at [p0:p1], and behind that,
-// at [r:w], records not yet opened, the last of them perhaps unfinished.
+// What it holds are records not yet opened, the last of them perhaps unfinished, and in
+// front of them, where the last one opened was, its plaintext.
 type reader struct {
 	raw  net.Conn
 	src  readyreader.Reader
 	try  readyreader.TryReader // src, if it can do that; else nil
 	keys *crypter
-	pool mem.BufferPool
 	low  *lowWater // nil: not wanted, or not to be had
 
-	buf    *[]byte // ours to put back; nil: what there is lies in small
-	r, w   int
-	p0, p1 int
-	small  [smallInput]byte
+	held  readyreader.Stock // not yet opened
+	plain []byte            // not yet read
 
-	chunk int     // what the next read asks for when nothing is held
-	floor int     // the least chunk
-	most  int     // the largest
-	place placing // lends the room behind w
-	err   error   // the protocol was broken: final
+	chunk int   // what the next read asks for when nothing is held
+	floor int   // the least chunk
+	most  int   // the largest
+	err   error // the protocol was broken: final
 
 	retained readyreader.Retained // what a wait holds on to
 }
 
 func (r *reader) init(raw net.Conn, keys *crypter, pool mem.BufferPool) {
-	r.raw, r.keys, r.pool = raw, keys, pool
-	r.place.r = r
+	r.raw, r.keys, r.held.Pool = raw, keys, pool
 	if src, ok := readyreader.NewReader(raw); ok {
 		r.src, r.floor, r.most = src, minChunk, maxChunk
 		r.try, _ = src.(readyreader.TryReader)
@@ -74,10 +68,12 @@ func (r *reader) init(raw net.Conn, keys *crypter, pool mem.BufferPool) {
 
 // preload makes b the first input.
 func (r *reader) preload(b []byte) {
-	if len(b) > smallInput {
-		r.buf = r.pool.Get(len(b))
+	if len(b) == 0 {
+		return
 	}
-	r.w = copy(r.store(), b)
+	buf := r.held.Pool.Get(len(b))
+	r.held.Set(buf, copy(*buf, b))
+	r.held.Settle(len(b), len(b))
 }
 
 // lend is read into a buffer that is taken from pool only when there is
@@ -123,7 +119,7 @@ func (r *reader) read(dst []byte, wait patience) (int, error) {
 
 // await returns when there is plaintext, or a whole record that is to have some.
 func (r *reader) await(wait patience) error {
-	for r.err == nil && r.p0 == r.p1 {
+	for r.err == nil && len(r.plain) == 0 {
 		size, err := r.whole()
 		if err != nil {
 			return r.fail(err)
@@ -147,7 +143,7 @@ func (r *reader) await(wait patience) error {
 
 // take moves plaintext of one record to dst. It returns 0 when that needs input.
 func (r *reader) take(dst []byte) (int, error) {
-	for r.p0 == r.p1 {
+	for len(r.plain) == 0 {
 		size, err := r.whole()
 		if err != nil {
 			return 0, r.fail(err)
@@ -161,23 +157,22 @@ func (r *reader) take(dst []byte) (int, error) {
 			}
 			continue
 		}
-		in := r.store()[r.r+headerSize:]
-		at := r.r + headerSize
-		n, err := r.open(in[:0], size)
+		place := r.held.Bytes()[headerSize:size]
+		n, err := r.open(place[:0], size)
 		if err != nil {
 			return 0, err
 		}
-		r.p0, r.p1 = at, at+n
+		r.plain = place[:n]
 	}
-	n := copy(dst, r.store()[r.p0:r.p1])
-	r.p0 += n
+	n := copy(dst, r.plain)
+	r.plain = r.plain[n:]
 	return n, nil
 }
 
 // whole returns the size of the next record if all of it is here, else 0.
 func (r *reader) whole() (int, error) {
-	size, err := recordSize(r.store()[r.r:r.w])
-	if size > r.w-r.r {
+	size, err := recordSize(r.held.Bytes())
+	if size > r.held.Len() {
 		size = 0
 	}
 	return size, err
@@ -185,12 +180,12 @@ func (r *reader) whole() (int, error) {
 
 // open opens the next record, which has size bytes and is all here, into dst.
 func (r *reader) open(dst []byte, size int) (int, error) {
-	rec := r.store()[r.r : r.r+size]
+	rec := r.held.Bytes()[:size]
 	p, err := r.keys.open(dst, rec[headerSize:])
 	if err != nil {
 		return 0, r.fail(err)
 	}
-	r.r += size
+	r.held.Skip(size)
 	if size > r.chunk {
 		r.chunk = min(size, r.most) // the next one probably needs as much
 	}
@@ -207,7 +202,7 @@ func (r *reader) fail(err error) error {
 
 // fetch reads at least one byte.
 func (r *reader) fetch(wait patience) error {
-	held := r.w - r.r
+	held := r.held.Len()
 	if held == 0 {
 		r.drop()
 		return r.fetchFirst(wait)
@@ -216,20 +211,20 @@ func (r *reader) fetch(wait patience) error {
 	if r.try != nil {
 		// Room for all of the record, which may be far more than what is here; it
 		// is given up again before any wait.
-		r.makeRoom(r.wanted())
-		_, err = r.readMore(dontWait)
+		r.held.Grow(r.wanted())
+		err = r.fetchMore(dontWait)
 	}
 	if err == readyreader.ErrWouldBlock {
 		r.settle()
 		if !wait {
 			r.low.set(1)
-			r.retained.Set(r.memory())
+			r.retained.Set(r.held.Memory())
 			return err
 		}
-		r.makeRoom(2 * held)
+		r.held.Grow(min(2*held, r.wanted()))
 		r.low.set(r.wanted() - held)
-		r.retained.Set(r.memory())
-		_, err = r.readMore(mayWait)
+		r.retained.Set(r.held.Memory())
+		err = r.fetchMore(mayWait)
 	}
 	if err == nil {
 		r.retained.Set(0)
@@ -240,15 +235,11 @@ func (r *reader) fetch(wait patience) error {
 // fetchFirst reads when nothing is held, into a buffer lent once input is there.
 func (r *reader) fetchFirst(wait patience) error {
 	r.low.set(1)
-	lend := r.src.ReadOnReady
-	if !wait {
-		lend = r.try.TryRead
-	}
-	buf, n, err := lend(r.chunk, r.pool)
+	buf, n, err := r.way(wait)(r.chunk, r.held.Pool)
 	if err != nil {
 		return r.inputError(err)
 	}
-	r.buf, r.w = buf, n
+	r.held.Set(buf, n)
 	switch {
 	case n == r.chunk:
 		r.chunk = min(2*n, r.most)
@@ -258,101 +249,53 @@ func (r *reader) fetchFirst(wait patience) error {
 	return nil
 }
 
-// readMore reads behind w. There is room.
-func (r *reader) readMore(wait patience) (int, error) {
-	lend := r.src.ReadOnReady
-	if !wait {
-		lend = r.try.TryRead
+// way is how the layer below is read.
+func (r *reader) way(wait patience) func(size int, pool mem.BufferPool) (*[]byte, int, error) {
+	if wait {
+		return r.src.ReadOnReady
 	}
-	buf, n, err := lend(r.place.size(), &r.place)
-	if err == nil && buf != nil {
-		r.place.keep(n)
-	}
-	return n, err
+	return r.try.TryRead
 }
 
-// memory is how many bytes of it are held, but for the reader's own.
-func (r *reader) memory() int {
-	if r.buf == nil {
-		return 0
+// fetchMore reads behind what is held.
+func (r *reader) fetchMore(wait patience) error {
+	loan := r.held.Borrow(0)
+	size := loan.Room()
+	if size == 0 {
+		size = r.chunk
 	}
-	return cap(*r.buf)
+	_, n, err := r.way(wait)(size, loan)
+	loan.Done(n)
+	return err
 }
 
-// wanted is the size of the unfinished record at r, as far as it is known.
+// wanted is the size of the unfinished record, as far as it is known.
 func (r *reader) wanted() int {
-	size, _ := recordSize(r.store()[r.r:r.w])
-	return max(size, smallInput)
+	size, _ := recordSize(r.held.Bytes())
+	return max(size, leastRoom)
 }
 
-// makeRoom makes room for input behind what is held. Only a full buffer is
-// replaced, by one for the record but of no more than size bytes: so a peer that
-// sends little at a time has its bytes moved once per doubling, or so, not with
-// each of them.
-func (r *reader) makeRoom(size int) {
-	if r.buf == nil {
-		return // place takes a buffer when input is there
-	}
-	held := r.w - r.r
-	if held < len(*r.buf) {
-		size = len(*r.buf)
-	}
-	size = min(size, r.wanted())
-	switch {
-	case size <= len(*r.buf)-r.r: // as it is
-	case size <= len(*r.buf):
-		copy(*r.buf, (*r.buf)[r.r:r.w])
-		r.r, r.w = 0, held
-	default:
-		r.move(r.pool.Get(size))
-	}
-}
-
-// settle gets ready for a wait: what is held moves to memory near its own size.
+// settle gets ready for a wait: what is held moves to memory near its own size, with some
+// room, so that a peer that sends little at a time does not have it moved with each byte.
 func (r *reader) settle() {
-	if r.buf == nil || r.p0 < r.p1 {
-		return
+	if len(r.plain) == 0 {
+		held := r.held.Len()
+		r.held.Settle(2*held+slack, held+held/4+leastRoom)
 	}
-	switch held := r.w - r.r; {
-	case held <= smallInput:
-		copy(r.small[:], (*r.buf)[r.r:r.w])
-		r.drop()
-		r.w = held
-	case cap(*r.buf) > 2*held+slack:
-		r.move(r.pool.Get(held + held/4 + smallInput))
-	}
-}
-
-// move puts the unopened input at the beginning of buf, and gives the old one back.
-func (r *reader) move(buf *[]byte) {
-	n := copy(*buf, r.store()[r.r:r.w])
-	if r.buf != nil {
-		r.pool.Put(r.buf)
-	}
-	r.buf, r.r, r.w = buf, 0, n
 }
 
 // shed gives the buffer back when nothing is left in it.
 func (r *reader) shed() {
-	if r.p0 == r.p1 && r.r == r.w {
+	if len(r.plain) == 0 && r.held.Len() == 0 {
 		r.drop()
 	}
 }
 
 // drop forgets all input and gives the buffer back.
 func (r *reader) drop() {
-	if r.buf != nil {
-		r.pool.Put(r.buf)
-	}
-	r.buf, r.r, r.w, r.p0, r.p1 = nil, 0, 0, 0, 0
+	r.held.Drop()
+	r.plain = nil
 	r.retained.Set(0)
-}
-
-func (r *reader) store() []byte {
-	if r.buf == nil {
-		return r.small[:]
-	}
-	return *r.buf
 }
 
 // inputError is what an error of the socket means within a record. Those that
@@ -361,7 +304,7 @@ func (r *reader) inputError(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case err == io.EOF && r.w > r.r:
+	case err == io.EOF && r.held.Len() > 0:
 		err = io.ErrUnexpectedEOF
 	case readyreader.Again(err):
 		return err
