@@ -13,6 +13,8 @@
 //     that suits a connection; the frame loop can't tell them apart.
 //   - [Pollable] is a [Buffered] that can also be asked without waiting, which
 //     is what a connection needs that wants to wait without a goroutine.
+//   - [Stock] is what has arrived and can't be used yet: the one answer to how little
+//     memory that may hold during a wait, for frames and for records.
 //   - [Writer] is the write side's counterpart: one attempt that never waits.
 //
 // A connection has one reader and one writer at a time. Reading and writing may
