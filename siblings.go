@@ -14,6 +14,7 @@ import (
 
 func init() {
 	internal.JoinDialOptions = joinDialOptions
+	internal.ParseServiceConfig = parseServiceConfig
 	internal.AddGlobalDialOptions = func(opts ...DialOption) { globalOptions.addDial(opts) }
 	internal.ClearGlobalDialOptions = func() { globalOptions.clearDial() }
 	internal.DisableGlobalDialOptions = func() DialOption { return noGlobalOptions{} }

@@ -24,6 +24,14 @@ var CanonicalString any = canonicalString
 // Package grpc sets it.
 var JoinDialOptions any
 
+// ParseServiceConfig is a func(string) *serviceconfig.ParseResult: a channel's service config
+// of its JSON text. Package grpc sets it.
+var ParseServiceConfig any
+
+// ORCAAllowAnyMinReportingInterval is a func(*orca.ServiceOptions): the service takes
+// MinReportingInterval also below 30 seconds. Package orca sets it.
+var ORCAAllowAnyMinReportingInterval any
+
 // What gcp/observability sets for a whole program. Package grpc sets all of them.
 var (
 	// AddGlobalDialOptions is a func(...grpc.DialOption): options that come before those

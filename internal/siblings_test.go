@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/internal"
 	"google.golang.org/grpc/internal/binarylog"
+	"google.golang.org/grpc/serviceconfig"
 	"google.golang.org/grpc/test/bufconn"
 	"google.golang.org/protobuf/types/known/emptypb"
 )
@@ -21,6 +22,13 @@ func TestSiblings(t *testing.T) {
 	join := internal.JoinDialOptions.(func(...grpc.DialOption) grpc.DialOption)
 	if _, err := grpc.NewClient("passthrough:///x", join()); err == nil {
 		t.Error("a channel without credentials: no option was needed")
+	}
+	parse := internal.ParseServiceConfig.(func(string) *serviceconfig.ParseResult)
+	if got := parse(`{"loadBalancingConfig": [{"round_robin": {}}]}`); got.Err != nil || got.Config == nil {
+		t.Errorf("a service config: %v, %v", got.Config, got.Err)
+	}
+	if got := parse("{"); got.Err == nil {
+		t.Error("half a service config: no error")
 	}
 	canonical := internal.CanonicalString.(func(codes.Code) string)
 	for code, want := range map[codes.Code]string{

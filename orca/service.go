@@ -11,6 +11,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/internal"
 	"google.golang.org/grpc/status"
 )
 
@@ -33,6 +34,13 @@ type ServiceOptions struct {
 	// MinReportingInterval is the lower bound of the time between reports, for clients
 	// that ask for less or nothing. What is below 30 seconds counts as 30 seconds.
 	MinReportingInterval time.Duration
+
+	// anyInterval lifts the bound of 30 seconds.
+	anyInterval bool
+}
+
+func init() {
+	internal.ORCAAllowAnyMinReportingInterval = func(opts *ServiceOptions) { opts.anyInterval = true }
 }
 
 // NewService returns a service, an error if the options have no ServerMetricsProvider.
@@ -40,10 +48,11 @@ func NewService(opts ServiceOptions) (*Service, error) {
 	if opts.ServerMetricsProvider == nil {
 		return nil, errors.New("ServerMetricsProvider not specified")
 	}
-	return &Service{
-		provider: opts.ServerMetricsProvider,
-		interval: max(opts.MinReportingInterval, leastInterval),
-	}, nil
+	interval := opts.MinReportingInterval
+	if !opts.anyInterval || interval <= 0 {
+		interval = max(interval, leastInterval)
+	}
+	return &Service{provider: opts.ServerMetricsProvider, interval: interval}, nil
 }
 
 // Register makes a service and registers it on a server, before that serves. Its error is

@@ -16,6 +16,7 @@ import (
 	orcaservice "github.com/cncf/xds/go/xds/service/orca/v3"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/internal"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
@@ -54,19 +55,28 @@ func TestServiceInterval(t *testing.T) {
 		bound     time.Duration
 		requested *durationpb.Duration
 		want      time.Duration
+		any       bool
 	}{
-		{0, nil, 30 * time.Second},
-		{time.Second, nil, 30 * time.Second},
-		{time.Minute, nil, time.Minute},
-		{0, durationpb.New(time.Second), 30 * time.Second},
-		{0, durationpb.New(-time.Second), 30 * time.Second},
-		{0, durationpb.New(45 * time.Second), 45 * time.Second},
-		{time.Minute, durationpb.New(45 * time.Second), time.Minute},
+		{bound: 0, requested: nil, want: 30 * time.Second},
+		{bound: time.Second, requested: nil, want: 30 * time.Second},
+		{bound: time.Minute, requested: nil, want: time.Minute},
+		{bound: 0, requested: durationpb.New(time.Second), want: 30 * time.Second},
+		{bound: 0, requested: durationpb.New(-time.Second), want: 30 * time.Second},
+		{bound: 0, requested: durationpb.New(45 * time.Second), want: 45 * time.Second},
+		{bound: time.Minute, requested: durationpb.New(45 * time.Second), want: time.Minute},
+		{bound: time.Second, want: time.Second, any: true},
+		{bound: time.Second, requested: durationpb.New(time.Millisecond), want: time.Second, any: true},
+		{bound: time.Second, requested: durationpb.New(2 * time.Second), want: 2 * time.Second, any: true},
+		{want: 30 * time.Second, any: true},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			recorder := NewServerMetricsRecorder()
 			recorder.SetCPUUtilization(0.5)
-			s, err := NewService(ServiceOptions{ServerMetricsProvider: recorder, MinReportingInterval: tt.bound})
+			opts := ServiceOptions{ServerMetricsProvider: recorder, MinReportingInterval: tt.bound}
+			if tt.any {
+				internal.ORCAAllowAnyMinReportingInterval.(func(*ServiceOptions))(&opts)
+			}
+			s, err := NewService(opts)
 			if err != nil {
 				t.Fatal(err)
 			}
