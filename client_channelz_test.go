@@ -92,3 +92,41 @@ func TestChannelzCounts(t *testing.T) {
 		}
 	}
 }
+
+// TestChannelzScaling: a subchannel tells how many connections it may have, and a connection how
+// many RPCs its server takes, and that this said good-bye (gRFC A105).
+func TestChannelzScaling(t *testing.T) {
+	if !inChild(t, "") {
+		return
+	}
+	channelz.TurnOn()
+	c := newCrowd(t)
+	cc := newTestClient(t, c.addr, withScaling(true), WithDefaultServiceConfig(scaling(3)))
+	calls := c.begin(cc, 1)
+	c.where(1)
+	top, _ := channelz.TopChannels(channelz.Page{})
+	sub, _ := channelz.NodeByID(channelz.Subchannel, top[0].Children[0].ID)
+	if sub.MaxConnections != 3 || top[0].MaxConnections != 0 || len(sub.Sockets) != 1 {
+		t.Fatalf("subchannel %+v", sub)
+	}
+	socket := channelz.SocketByID(sub.Sockets[0].ID)
+	if d := socket.Data(); d.MaxStreams != 2 || d.GoAway != nil {
+		t.Errorf("socket %+v", d)
+	}
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		c.GracefulStop()
+	}()
+	if !cc.WaitForStateChange(testContext(t), connectivity.Ready) {
+		t.Fatal("the channel stays ready")
+	}
+	if d := socket.Data(); d.GoAway == nil || *d.GoAway != 0 {
+		t.Errorf("socket after GOAWAY %+v", d)
+	}
+	c.leave <- struct{}{}
+	if err := <-calls.done; err != nil {
+		t.Error(err)
+	}
+	<-stopped
+}

@@ -39,7 +39,7 @@ func subchannelOf(d channelz.NodeData) *channelzpb.Subchannel {
 		Data:      channelDataOf(d),
 		SocketRef: each(d.Sockets, socketRefOf),
 	}
-	s.Data.MaxConnectionsPerSubchannel = 1
+	s.Data.MaxConnectionsPerSubchannel = d.MaxConnections
 	s.ChannelRef, s.SubchannelRef = childrenOf(d)
 	return s
 }
@@ -155,8 +155,17 @@ func socketOf(id int64, d channelz.SocketData) *channelzpb.Socket {
 			LocalFlowControlWindow:           windowOf(d, d.LocalFlowControlWindow),
 			RemoteFlowControlWindow:          windowOf(d, d.RemoteFlowControlWindow),
 			Option:                           each(d.Options, optionOf),
+			ReceivedGoawayError:              codeOf(d.GoAway),
+			PeerMaxConcurrentStreams:         d.MaxStreams,
 		},
 	}
+}
+
+func codeOf(code *uint32) *wrapperspb.UInt32Value {
+	if code == nil {
+		return nil
+	}
+	return wrapperspb.UInt32(*code)
 }
 
 func optionOf(o channelz.SocketOption) *channelzpb.SocketOption {

@@ -63,6 +63,7 @@ func TestChannels(t *testing.T) {
 	defer conn.Close()
 	top.CallStarted()
 	sub.SetState(connectivity.TransientFailure)
+	sub.SetMaxConnections(4)
 
 	var s server
 	page := must(s.GetTopChannels(t.Context(), &channelzpb.GetTopChannelsRequest{StartChannelId: top.ID()}))(t)
@@ -87,7 +88,7 @@ func TestChannels(t *testing.T) {
 	}
 	d := must(s.GetSubchannel(t.Context(), &channelzpb.GetSubchannelRequest{SubchannelId: sub.ID()}))(t).Subchannel
 	if d.Ref.SubchannelId != sub.ID() || len(d.SocketRef) != 1 || d.SocketRef[0].SocketId != conn.ID() ||
-		d.Data.State.State != channelzpb.ChannelConnectivityState_TRANSIENT_FAILURE {
+		d.Data.State.State != channelzpb.ChannelConnectivityState_TRANSIENT_FAILURE || d.Data.MaxConnectionsPerSubchannel != 4 {
 		t.Errorf("%v", d)
 	}
 }
@@ -130,12 +131,13 @@ func TestServers(t *testing.T) {
 
 func TestSocket(t *testing.T) {
 	at := func(seconds int64) time.Time { return time.Unix(seconds, 0) }
+	calm := uint32(11)
 	want(t, socketOf(7, channelz.SocketData{
 		LocalAddr: &net.TCPAddr{IP: net.IPv4(1, 2, 3, 4), Port: 5}, RemoteAddr: &net.TCPAddr{IP: net.IPv6loopback, Port: 6},
 		RemoteName: "name", Security: &credentials.TLSChannelzSecurityValue{StandardName: "S", RemoteCertificate: []byte("R")},
 		StreamsStarted: 1, StreamsSucceeded: 2, StreamsFailed: 3, MessagesSent: 4, MessagesReceived: 5, KeepAlivesSent: 6,
 		LastLocalStreamCreated: at(1), LastRemoteStreamCreated: at(2), LastMessageSent: at(3), LastMessageReceived: at(4),
-		LocalFlowControlWindow: 8, RemoteFlowControlWindow: 9,
+		LocalFlowControlWindow: 8, RemoteFlowControlWindow: 9, MaxStreams: 100, GoAway: &calm,
 		Options: []channelz.SocketOption{{Name: "a", Value: "1"}, {Name: "b", Value: "2"}},
 	}), `
 		ref { socket_id: 7 }
@@ -149,6 +151,7 @@ func TestSocket(t *testing.T) {
 			last_message_sent_timestamp { seconds: 3 } last_message_received_timestamp { seconds: 4 }
 			local_flow_control_window { value: 8 } remote_flow_control_window { value: 9 }
 			option { name: "a" value: "1" } option { name: "b" value: "2" }
+			received_goaway_error { value: 11 } peer_max_concurrent_streams: 100
 		}`)
 }
 

@@ -77,6 +77,8 @@ type Link struct {
 	unfit  bool // it takes no new RPCs
 	closed bool
 	listed bool            // it is among the channel's links
+	left   bool            // a GOAWAY came
+	goAway uint32          // the error code of the last one
 	reason string          // why it was lost, for metrics; the first that is known
 	ctx    context.Context // of the stats handlers; nil without
 	socket *channelz.Socket

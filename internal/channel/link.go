@@ -4,6 +4,7 @@ package channel
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"google.golang.org/grpc/internal/channelz"
@@ -49,8 +50,24 @@ func (l *Link) beginLocked() {
 		}
 	}
 	if channelz.IsOn() {
-		l.socket = channelz.NewSocket(l.sub.node, channelz.Connection, transport.ConnSocket(l.client, l.client.Authority()))
+		l.socket = channelz.NewSocket(l.sub.node, channelz.Connection, l)
 	}
+}
+
+// ChannelzSocket implements channelz.SocketSource. gRFC A105 has added what only clients tell.
+func (l *Link) ChannelzSocket() channelz.SocketData {
+	d := transport.ConnSocket(l.client, l.client.Authority()).ChannelzSocket()
+	d.MaxStreams = math.MaxUint32 // RFC 9113, section 6.5.2: no limit unless it is said
+	if n := l.places.Load(); n != 0 {
+		d.MaxStreams = uint32(n - 1)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.left {
+		code := l.goAway
+		d.GoAway = &code
+	}
+	return d
 }
 
 // Unparkable implements transport.ClientEvents.

@@ -15,6 +15,9 @@ func (l *Link) Draining(why transport.GoAway) {
 	} else if !why.Expected() {
 		logger.Warningf("%s: %s sent GOAWAY: %v, %q", l.sub.ch.Name, l.addr.Addr, why.Code(), why.Debug())
 	}
+	l.mu.Lock()
+	l.left, l.goAway = true, why.Number()
+	l.mu.Unlock()
 	l.leave("GOAWAY " + why.Code())
 	l.Unusable()
 }

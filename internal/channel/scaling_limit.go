@@ -46,6 +46,7 @@ func (sub *Subchannel) scaleTo(n int) {
 		most = maxScale
 	}
 	n = min(max(n, scaling.Default), most)
+	sub.node.SetMaxConnections(n)
 	sub.mu.Lock()
 	defer sub.mu.Unlock()
 	s := sub.scale.Load()

@@ -20,6 +20,7 @@ type Node struct {
 	parent *Node
 
 	state atomic.Int32
+	limit atomic.Uint32 // of a subchannel's connections
 	calls struct {
 		started, succeeded, failed atomic.Int64
 		lastStarted                atomic.Int64 // Unix time in nanoseconds
@@ -100,6 +101,13 @@ func (n *Node) SetState(s connectivity.State) {
 	n.Trace(Info, n.kind.String()+" Connectivity change to "+s.String(), nil)
 }
 
+// SetMaxConnections records how many connections a subchannel may have (gRFC A105).
+func (n *Node) SetMaxConnections(limit int) {
+	if n != nil {
+		n.limit.Store(uint32(limit))
+	}
+}
+
 // CallStarted counts an RPC that began.
 func (n *Node) CallStarted() {
 	if n == nil {
@@ -152,6 +160,8 @@ type NodeData struct {
 	Parent int64
 	// State means something for channels and subchannels only.
 	State connectivity.State
+	// MaxConnections is how many connections a subchannel may have; 0 for other nodes.
+	MaxConnections uint32
 
 	CallsStarted, CallsSucceeded, CallsFailed int64
 	// LastCallStarted is the zero time before the first call.
@@ -173,6 +183,7 @@ func (n *Node) data() NodeData {
 		Ref:            n.ref(),
 		Parent:         n.parent.ID(),
 		State:          connectivity.State(n.state.Load()),
+		MaxConnections: n.limit.Load(),
 		CallsStarted:   n.calls.started.Load(),
 		CallsSucceeded: n.calls.succeeded.Load(),
 		CallsFailed:    n.calls.failed.Load(),

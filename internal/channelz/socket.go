@@ -42,6 +42,11 @@ type SocketData struct {
 
 	LocalFlowControlWindow, RemoteFlowControlWindow int64
 
+	// MaxStreams is the peer's SETTINGS_MAX_CONCURRENT_STREAMS; a server tells 0.
+	MaxStreams uint32
+	// GoAway is the error code of the last GOAWAY that came; nil for none, and at servers.
+	GoAway *uint32
+
 	Options []SocketOption
 }
 

@@ -58,6 +58,9 @@ type GoAway struct {
 // Code is the name of the error code.
 func (g GoAway) Code() string { return g.code.String() }
 
+// Number is the error code (RFC 9113, section 7).
+func (g GoAway) Number() uint32 { return uint32(g.code) }
+
 // Debug is what the peer said beside it, for people to read.
 func (g GoAway) Debug() string { return g.debug }
 

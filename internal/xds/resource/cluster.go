@@ -14,6 +14,7 @@ import (
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	aggregatev3 "github.com/envoyproxy/go-control-plane/envoy/extensions/clusters/aggregate/v3"
 	upstreamsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/upstreams/http/v3"
+	"google.golang.org/grpc/internal/scaling"
 	"google.golang.org/grpc/internal/xds/bootstrap"
 	"google.golang.org/protobuf/proto"
 )
@@ -47,6 +48,9 @@ type Cluster struct {
 	LoadMetrics LoadMetrics
 	// MaxRequests is how many RPCs may be under way at a time (A32).
 	MaxRequests uint32
+	// MaxConnections is how many connections a subchannel may have (A105): 1 if the resource
+	// says nothing, 0 without Features.Scaling.
+	MaxConnections uint32
 	// LBPolicy is a list of one policy with its configuration, in the form of a service config
 	// (A52). It goes below xds_cluster_impl. An Aggregate has none if its lb_policy is
 	// CLUSTER_PROVIDED, as A75 and Envoy want it; one that it has takes the place of those of
@@ -86,9 +90,9 @@ func ParseCluster(c *Context, raw []byte) (*Cluster, error) {
 }
 
 func readCluster(c *Context, in *clusterv3.Cluster) (*Cluster, error) {
-	out := &Cluster{Name: in.GetName(), MaxRequests: maxRequests(in.GetCircuitBreakers())}
+	out := &Cluster{Name: in.GetName()}
 	steps := []func(*Context, *clusterv3.Cluster) error{
-		out.readType, out.readLRS, out.readLBPolicy, out.readOutlier, out.readSecurity, out.readSession, out.readMetadata,
+		out.readType, out.readCircuitBreakers, out.readLRS, out.readLBPolicy, out.readOutlier, out.readSecurity, out.readSession, out.readMetadata,
 	}
 	for _, step := range steps {
 		if err := step(c, in); err != nil {
@@ -98,17 +102,32 @@ func readCluster(c *Context, in *clusterv3.Cluster) (*Cluster, error) {
 	return out, nil
 }
 
-// maxRequests takes the first threshold of default priority (A32).
-func maxRequests(in *clusterv3.CircuitBreakers) uint32 {
-	for _, t := range in.GetThresholds() {
-		if t.GetPriority() == corev3.RoutingPriority_DEFAULT {
-			if t.GetMaxRequests() != nil {
-				return t.GetMaxRequests().GetValue()
-			}
-			break
+func (cl *Cluster) readCircuitBreakers(c *Context, cluster *clusterv3.Cluster) error {
+	in := cluster.GetCircuitBreakers()
+	cl.MaxRequests = DefaultMaxRequests
+	if n := ofDefaultPriority(in.GetThresholds()).GetMaxRequests(); n != nil {
+		cl.MaxRequests = n.GetValue()
+	}
+	if !c.Features.Scaling {
+		return nil
+	}
+	cl.MaxConnections = scaling.Default
+	if n := ofDefaultPriority(in.GetPerHostThresholds()).GetMaxConnections(); n != nil {
+		if cl.MaxConnections = n.GetValue(); cl.MaxConnections == 0 {
+			return wrong("circuit_breakers.per_host_thresholds.max_connections", "0")
 		}
 	}
-	return DefaultMaxRequests
+	return nil
+}
+
+// ofDefaultPriority returns the first of the thresholds for it, the only one that counts (A32).
+func ofDefaultPriority(in []*clusterv3.CircuitBreakers_Thresholds) *clusterv3.CircuitBreakers_Thresholds {
+	for _, t := range in {
+		if t.GetPriority() == corev3.RoutingPriority_DEFAULT {
+			return t
+		}
+	}
+	return nil
 }
 
 func (cl *Cluster) readType(_ *Context, in *clusterv3.Cluster) error {

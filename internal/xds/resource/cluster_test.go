@@ -73,6 +73,27 @@ func TestA32CircuitBreaking(t *testing.T) {
 	}
 }
 
+func TestA105Scaling(t *testing.T) {
+	const five = `circuit_breakers { per_host_thresholds { priority: HIGH max_connections { value: 3 } } per_host_thresholds { max_connections { value: 5 } } per_host_thresholds { max_connections { value: 7 } } }`
+	for text, want := range map[string]uint32{
+		``:   1,
+		five: 5,
+		`circuit_breakers { thresholds { max_connections { value: 5 } } }`:                         1,
+		`circuit_breakers { per_host_thresholds { priority: HIGH max_connections { value: 3 } } }`: 1,
+	} {
+		if got := parseCluster(t, context(t), eds(text)).MaxConnections; got != want {
+			t.Errorf("%s: %d", text, got)
+		}
+	}
+	const none = `circuit_breakers { per_host_thresholds { max_connections { value: 0 } } }`
+	for _, text := range []string{five, none} {
+		if got := parseCluster(t, plain(t), eds(text)).MaxConnections; got != 0 {
+			t.Errorf("without its variable: %d", got)
+		}
+	}
+	checkBad(t, newCluster, ParseCluster, []bad{{eds(none), "circuit_breakers.per_host_thresholds.max_connections: 0"}})
+}
+
 const dnsEndpoint = `type: LOGICAL_DNS load_assignment { endpoints { lb_endpoints { endpoint { address { socket_address { address: "dns.example" port_value: 8080 } } } } } }`
 
 func TestA37Clusters(t *testing.T) {

@@ -55,6 +55,7 @@ type Features struct {
 	ORCAToLRS        bool // A85
 	StatefulSession  bool // A55, and the idle timeout of A75
 	PanicRecovery    bool
+	Scaling          bool // A105
 }
 
 func (c *Context) trusted() bool { return c.Server != nil && c.Server.Features.TrustedXDSServer }

@@ -28,6 +28,7 @@ import (
 	testpb "google.golang.org/grpc/interop/grpc_testing"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/orca"
+	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -91,6 +92,52 @@ func TestA32CircuitBreaking(t *testing.T) {
 	}
 	cancel()
 	becomes(t, two, "a")
+}
+
+// TestA105Scaling: the RPCs that a connection has no place for get others, as many as the
+// cluster says, also if it says so while they wait.
+func TestA105Scaling(t *testing.T) {
+	p := newPlane(t)
+	a := newBackend(t, "a", grpc.MaxConcurrentStreams(1))
+	say := func(connections uint32) {
+		c := cluster("c")
+		c.CircuitBreakers = &clusterv3.CircuitBreakers{PerHostThresholds: []*clusterv3.CircuitBreakers_Thresholds{{
+			MaxConnections: wrapperspb.UInt32(connections),
+		}}}
+		p.set(listener("target", "r"), routes(to("c")), c, assignment("c", local("z", 0, 1, a)))
+	}
+	say(2)
+	b := xdsresolver.Builder{Pool: poolWith(t, bootstrapText(p), func(o *xdsclient.Options) { o.Features.Scaling = true })}
+	cc := channelTo(t, "xds:///target", b)
+	call(t, cc)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	arrived := make(chan string)
+	begin := func() {
+		s, err := testpb.NewTestServiceClient(cc).FullDuplexCall(ctx)
+		if err == nil {
+			err = s.Send(&testpb.StreamingOutputCallRequest{})
+		}
+		if err == nil {
+			_, err = s.Recv()
+		}
+		if err != nil {
+			arrived <- err.Error()
+			return
+		}
+		from, _ := peer.FromContext(s.Context())
+		arrived <- from.LocalAddr.String()
+	}
+	for range 3 {
+		go begin()
+	}
+	got := map[string]int{<-arrived: 1}
+	got[<-arrived]++
+	say(3)
+	got[<-arrived]++
+	if len(got) != 3 {
+		t.Errorf("three RPCs on connections that take one each: %v", got)
+	}
 }
 
 // reported returns the first report about a cluster that is ok.

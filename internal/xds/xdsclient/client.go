@@ -46,6 +46,7 @@ func Features() resource.Features {
 		ORCAToLRS:        envconfig.XDSORCAToLRS,
 		StatefulSession:  envconfig.XDSStatefulSession,
 		PanicRecovery:    envconfig.XDSPanicRecovery,
+		Scaling:          envconfig.XDSConnectionScaling,
 	}
 }
 

@@ -2,7 +2,7 @@
 
 // Package clusterimpl is what a cluster of xDS demands of all RPCs that go there, whichever
 // endpoint gets them: drops (gRFC A27), circuit breaking (A32), load reports (A27, A64, A85), how
-// connections are made (A29, A86), the authority (A81), and labels of metrics (A78, A89). What a
+// connections are made (A29, A86), and how many (A105), the authority (A81), and labels of metrics (A78, A89). What a
 // cluster says comes with the state of the resolver. Importing the package registers the policy.
 package clusterimpl
 
@@ -10,11 +10,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/grpclog"
 	"google.golang.org/grpc/internal/balancer/gracefulswitch"
+	"google.golang.org/grpc/internal/scaling"
 	"google.golang.org/grpc/internal/xds/dependency"
 	"google.golang.org/grpc/internal/xds/handshake"
 	"google.golang.org/grpc/serviceconfig"
@@ -75,6 +77,8 @@ type policy struct {
 	child *gracefulswitch.Balancer
 	// security is told what the cluster says of it; addresses refer to it.
 	security *handshake.Client
+	// scale is how many connections a SubConn may have; addresses refer to it too.
+	scale scaling.Limit
 
 	// Used by the policy's own calls alone.
 	current  *dependency.Cluster
@@ -109,6 +113,7 @@ func (p *policy) adopt(name string, cluster *dependency.Cluster, a *dependency.A
 	if err := p.security.Set(cluster.Resource.TLS, a.Client.Bootstrap().CertProviders); err != nil {
 		logger.Errorf("cluster %q: the certificates that it asks for: %v", name, err)
 	}
+	p.scale.Set(int(min(cluster.Resource.MaxConnections, math.MaxInt32)))
 	loads := p.reports.update(name, cluster.Resource, a.Client)
 	if key := (requestKey{name, cluster.Resource.EDSServiceName}); p.requests == nil || p.requests.key != key {
 		p.requests.release()

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/internal/backendlabel"
 	"google.golang.org/grpc/internal/connectproxy"
+	"google.golang.org/grpc/internal/scaling"
 	"google.golang.org/grpc/internal/xds/balancer/locality"
 	"google.golang.org/grpc/internal/xds/handshake"
 	"google.golang.org/grpc/internal/xds/resource"
@@ -65,6 +66,9 @@ func (p *policy) prepare(addrs []resolver.Address) []resolver.Address {
 			labels.BackendService = s.resource.Name
 			if at.Proxy != "" && s.resource.HTTPConnect {
 				a = connectproxy.With(a, at.Proxy)
+			}
+			if s.resource.MaxConnections > 0 {
+				a = scaling.Attach(a, &p.scale)
 			}
 		}
 		out[i] = handshake.SetAddress(backendlabel.With(a, labels), p.security, at.Hostname)
