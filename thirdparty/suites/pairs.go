@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -94,9 +95,9 @@ func runPair(ctx context.Context, dir, name string, list *script) (printed strin
 	defer os.Remove(client)
 	ctx, cancel := context.WithTimeout(ctx, 2*pairTime)
 	defer cancel()
-	network, addr := listensOn(list.of("SERVER_WAIT_COMMAND", name))
-	if answers(network, addr) {
-		return "", fmt.Errorf("somebody else listens on %s", addr)
+	addrs := listensOn(list.of("SERVER_WAIT_COMMAND", name))
+	if answers(addrs) {
+		return "", fmt.Errorf("somebody else listens on %v", addrs)
 	}
 	said := &output{}
 	cmd := program(ctx, dir, server, list.of("SERVER_ARGS", name), said)
@@ -113,7 +114,7 @@ func runPair(ctx context.Context, dir, name string, list *script) (printed strin
 		<-ended                //nolint:errcheck // it was killed
 	})
 	defer stop()
-	for !answers(network, addr) {
+	for !answers(addrs) {
 		select {
 		case err := <-ended:
 			ended <- err
@@ -167,21 +168,28 @@ func program(ctx context.Context, dir, path, args string, out *output) *exec.Cmd
 var portIn = regexp.MustCompile(`-i :(\d+)`)
 
 // listensOn finds out of the command with which the script waits for a server where that will
-// be: on a port, or an abstract socket.
-func listensOn(command string) (network, addr string) {
+// be: on a port, of IPv4 or IPv6, or an abstract socket.
+func listensOn(command string) []net.Addr {
 	if m := portIn.FindStringSubmatch(command); m != nil {
-		return "tcp", "localhost:" + m[1]
+		port, _ := strconv.Atoi(m[1]) // digits
+		return []net.Addr{
+			&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: port},
+			&net.TCPAddr{IP: net.IPv6loopback, Port: port},
+		}
 	}
 	fields := strings.Fields(command)
-	return "unix", "@" + fields[len(fields)-1]
+	return []net.Addr{&net.UnixAddr{Net: "unix", Name: "@" + fields[len(fields)-1]}}
 }
 
-func answers(network, addr string) bool {
-	c, err := net.DialTimeout(network, addr, time.Second)
-	if err == nil {
-		c.Close()
+// answers says whether somebody listens on one of the addresses.
+func answers(addrs []net.Addr) bool {
+	for _, a := range addrs {
+		if c, err := net.DialTimeout(a.Network(), a.String(), time.Second); err == nil {
+			c.Close()
+			return true
+		}
 	}
-	return err == nil
+	return false
 }
 
 // output is what a program prints, to be read meanwhile.
