@@ -7,22 +7,22 @@ import (
 	"sync/atomic"
 	"time"
 
+	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/internal/channel"
 	"google.golang.org/grpc/internal/telemetry"
 	"google.golang.org/grpc/status"
 )
 
-// attempt is one try of an RPC, as the channel has it, with what reads its messages and
-// what has been told of it.
+// attempt is one try of an RPC, as the channel has it, with what has been told of it. What
+// reads a message is made for each: a stream may wait for a long time with none.
 type attempt struct {
 	channel.Attempt
-	ctx        context.Context // with what who watches added
-	reader     messageReader   // without a codec before the first message
-	gotMessage bool
-
-	seen       telemetry.Attempt // nil: no plugin looks at it
-	begun      time.Time         // when stats handlers were told
-	headerTold atomic.Bool
+	ctx          context.Context     // with what who watches added
+	decompressor encoding.Compressor // of the last message; nil: none yet
+	seen         telemetry.Attempt   // nil: no plugin looks at it
+	begun        time.Time           // when stats handlers were told
+	headerTold   atomic.Bool
+	gotMessage   bool
 }
 
 // result is how the attempt's stream ended; nil stands for OK.

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"google.golang.org/grpc/internal/retry"
+	"google.golang.org/grpc/internal/transport"
 )
 
 // Invoke performs a unary RPC and returns when it is over: sends args, and decodes the
@@ -46,6 +47,7 @@ func chainUnary(interceptors []UnaryClientInterceptor) UnaryInvoker {
 // again.
 type unaryCall struct {
 	clientCall
+	request transport.Call // what call points to
 	attempt attempt
 	out     outMessage
 }
@@ -55,6 +57,7 @@ var unaryCalls = sync.Pool{New: func() any { return new(unaryCall) }}
 // invoke is the RPC behind the interceptors.
 func invoke(ctx context.Context, method string, req, reply any, cc *ClientConn, opts ...CallOption) error {
 	u := unaryCalls.Get().(*unaryCall)
+	u.call = &u.request
 	choice, err := u.enter(ctx, cc, method, opts)
 	if err == nil && choice.Interceptor != nil {
 		return interceptUnary(u.clientCall, choice, req, reply)
@@ -67,11 +70,11 @@ func invoke(ctx context.Context, method string, req, reply any, cc *ClientConn, 
 		last, err = u.run(req, reply)
 	}
 	u.finish(last, err)
-	auth, picked := u.call.Auth, u.call.Picked
+	auth, picked := u.request.Auth, u.request.Picked
 	clear(auth)
 	clear(picked)
 	*u = unaryCall{}
-	u.call.Auth, u.call.Picked = auth[:0], picked[:0]
+	u.request.Auth, u.request.Picked = auth[:0], picked[:0]
 	unaryCalls.Put(u)
 	return err
 }

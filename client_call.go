@@ -36,12 +36,12 @@ type clientCall struct {
 	hedging *serviceconfig.HedgingPolicy
 	clientWatch
 
-	call     transport.Call // of the present attempt
-	onCommit func()         // the Selector's, who has yet to hear; nil for none
-	waited   bool           // for the resolver's first answer
-	began    bool           // it keeps the channel from going idle
-	beside   bool           // it runs beside attempts that began before (gRFC A6)
-	again    retry.Verdict  // why there is another attempt; zero in the first
+	call     *transport.Call // of the present attempt; nil once there will be no other
+	onCommit func()          // the Selector's, who has yet to hear; nil for none
+	waited   bool            // for the resolver's first answer
+	began    bool            // it keeps the channel from going idle
+	beside   bool            // it runs beside attempts that began before (gRFC A6)
+	again    retry.Verdict   // why there is another attempt; zero in the first
 }
 
 // enter counts the RPC, and finds out what it goes by. The error is a status. In any case
@@ -139,7 +139,8 @@ func (r *clientCall) settle(config *MethodConfig) error {
 		max:   sizeLimit(config.MaxReqSize, r.info.maxSend, defaultMaxSendSize),
 		pool:  r.cc.opts.Transport.BufferPool,
 	}
-	r.call.MaxRecvMsgSize = sizeLimit(config.MaxRespSize, r.info.maxRecv, defaultMaxReceiveSize)
+	r.info.maxRecv = sizeLimit(config.MaxRespSize, r.info.maxRecv, defaultMaxReceiveSize)
+	r.call.MaxRecvMsgSize = r.info.maxRecv
 	r.call.ContentSubtype = r.info.subtype
 	r.call.AcceptCompressors = r.info.acceptEncoding()
 	switch name := r.info.compressor; name {
@@ -220,7 +221,7 @@ func (r *clientCall) start(a *attempt, first *transport.Payload, last bool) erro
 	}
 	err := r.pick(a)
 	if err == nil {
-		err = a.Address(a.ctx, &r.call, &r.info.identity)
+		err = a.Address(a.ctx, r.call, &r.info.identity)
 	}
 	if err != nil {
 		if first != nil {
@@ -229,10 +230,10 @@ func (r *clientCall) start(a *attempt, first *transport.Payload, last bool) erro
 		return err
 	}
 	r.call.PreviousAttempts = r.retry.Made()
-	if err := a.Open(a.ctx, &r.call, first, last); err != nil {
+	if err := a.Open(a.ctx, r.call, first, last); err != nil {
 		return err
 	}
-	r.tellOutHeader(a, &r.call, r.cc.opts.Transport.UserAgent)
+	r.tellOutHeader(a, r.call, r.cc.opts.Transport.UserAgent)
 	return nil
 }
 
@@ -256,7 +257,7 @@ func (r *clientCall) pick(a *attempt) error {
 	if r.fixed != nil {
 		return a.Use(a.ctx, r.fixed)
 	}
-	delayed, err := a.Pick(a.ctx, &r.cc.channel, &r.call, r.info.waitForReady)
+	delayed, err := a.Pick(a.ctx, &r.cc.channel, r.call, r.info.waitForReady)
 	if err == nil && delayed {
 		r.tellPicked(a)
 	}
@@ -300,24 +301,26 @@ func (r *clientCall) receive(a *attempt, reply any) error {
 
 // decode takes over a message and decodes it.
 func (r *clientCall) decode(a *attempt, m transport.Message, msg any) error {
-	if a.reader.codec == nil {
-		a.reader = messageReader{
-			codec:    r.info.codec,
-			encoding: a.Stream.RecvCompress(),
-			max:      r.call.MaxRecvMsgSize,
-			pool:     r.writer.pool,
-			keep:     r.log != nil,
-		}
-		if d := r.cc.opts.decompressor; d != nil {
-			a.reader.decompressor = decompressorFrom(d)
+	reader := messageReader{
+		codec:        r.info.codec,
+		decompressor: a.decompressor,
+		max:          r.info.maxRecv,
+		pool:         r.writer.pool,
+		keep:         r.log != nil,
+	}
+	if m.Compressed {
+		reader.encoding = a.Stream.RecvCompress()
+		if d := r.cc.opts.decompressor; d != nil && a.decompressor == nil {
+			reader.decompressor = decompressorFrom(d)
 		}
 	}
 	wire := m.Len
-	length, err := a.reader.read(m, msg)
+	length, err := reader.read(m, msg)
 	if err != nil {
 		return err
 	}
-	r.tellReceived(a, msg, messageSizes{length: length, wire: wire, plain: a.reader.plain})
+	a.decompressor = reader.decompressor
+	r.tellReceived(a, msg, messageSizes{length: length, wire: wire, plain: reader.plain})
 	a.gotMessage = true
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"google.golang.org/grpc/internal/channel"
+	"google.golang.org/grpc/internal/transport"
 )
 
 // NewStream begins a streaming RPC. Generated code calls it. All errors are of package
@@ -44,7 +45,7 @@ func chainStream(interceptors []StreamClientInterceptor) Streamer {
 // newStream is the RPC behind the interceptors.
 func newStream(ctx context.Context, desc *StreamDesc, cc *ClientConn, method string, opts ...CallOption) (ClientStream, error) {
 	cs := &clientStream{}
-	cs.desc = desc
+	cs.desc, cs.call = desc, new(transport.Call)
 	choice, err := cs.enter(ctx, cc, method, opts)
 	switch {
 	case err != nil:
@@ -59,7 +60,7 @@ func newStream(ctx context.Context, desc *StreamDesc, cc *ClientConn, method str
 // newLinkStream begins an RPC on one connection. It is not retried.
 func newLinkStream(ctx context.Context, cc *ClientConn, l *channel.Link, desc *StreamDesc, method string, opts ...CallOption) (ClientStream, error) {
 	cs := &clientStream{}
-	cs.desc, cs.fixed = desc, l
+	cs.desc, cs.call, cs.fixed = desc, new(transport.Call), l
 	cs.replay.Commit()
 	if _, err := cs.enter(ctx, cc, method, opts); err != nil {
 		cs.clientCall.finish(nil, err)

@@ -17,8 +17,7 @@ func (cs *clientStream) open(config *MethodConfig) (ClientStream, error) {
 		cs.clientCall.finish(cs.attempt, err)
 		return nil, err
 	}
-	cs.node.stream = cs
-	if !cs.cc.streams.add(&cs.node) {
+	if !cs.cc.streams.add(cs) {
 		cs.abort(ErrClientConnClosing)
 		return nil, ErrClientConnClosing
 	}

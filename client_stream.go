@@ -22,15 +22,13 @@ import (
 type clientStream struct {
 	clientCall
 
-	// Owned by the sender.
-	sentLast bool
-
 	own       streamContext // what clientCall.ctx is
 	stopWatch func() bool   // ends the watch of own.parent; nil if that never ends
 	hedges    streamHedges  // immutable; nil: attempts are made in turn
 
 	mu       sync.Mutex
 	attempt  *attempt
+	sentLast bool // owned by the sender
 	finished bool
 	replay   retry.Replay[sentMessage]
 	// lost is how the RPC ended, if that was in place of another attempt.
@@ -38,7 +36,7 @@ type clientStream struct {
 	failed  error // what it was finished with; nil for success
 	context *clientContext
 
-	node streamNode // in the channel's list
+	next, prev *clientStream // in the channel's list; guarded by that
 }
 
 // streamHedges are the attempts of a stream that is hedged, until one counts: hedged_stream.go.
@@ -119,14 +117,15 @@ func (cs *clientStream) finish(err error) {
 	if err != nil {
 		a.Fail(err)
 	}
-	cs.cc.streams.remove(&cs.node)
+	cs.cc.streams.remove(cs)
 	cs.end(a, err)
 	cs.clientCall.finish(a, err)
 }
 
-// commitLocked gives up the possibility of another attempt.
+// commitLocked gives up the possibility of another attempt, and what that would need.
 func (cs *clientStream) commitLocked() {
 	cs.tellCommit()
+	cs.call = nil
 	for _, m := range cs.replay.Commit() {
 		m.out.payload.Data.Free()
 	}

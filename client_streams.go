@@ -9,18 +9,12 @@ import (
 // streamList holds the streams that are open, so that closing the channel ends them.
 type streamList struct {
 	mu     sync.Mutex
-	first  *streamNode
+	first  *clientStream
 	closed bool
 }
 
-// streamNode is a stream's place in the list, which is a part of it.
-type streamNode struct {
-	stream     interface{ abort(error) }
-	next, prev *streamNode
-}
-
 // add returns false after cancelAll.
-func (l *streamList) add(n *streamNode) bool {
+func (l *streamList) add(n *clientStream) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
@@ -33,7 +27,7 @@ func (l *streamList) add(n *streamNode) bool {
 	return true
 }
 
-func (l *streamList) remove(n *streamNode) {
+func (l *streamList) remove(n *clientStream) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
@@ -52,12 +46,12 @@ func (l *streamList) remove(n *streamNode) {
 func (l *streamList) cancelAll(err error) {
 	l.mu.Lock()
 	l.closed = true
-	var all []*streamNode
+	var all []*clientStream
 	for n := l.first; n != nil; n = n.next {
 		all = append(all, n)
 	}
 	l.mu.Unlock()
 	for _, n := range all {
-		n.stream.abort(err)
+		n.abort(err)
 	}
 }

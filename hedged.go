@@ -129,7 +129,9 @@ func newLeg(r *clientCall, n int) *leg {
 	l := &leg{clientCall: *r, attempt: &attempt{}}
 	l.retry, l.throttle, l.onCommit = retry.Nth(n), r.retry.Throttle, nil
 	l.waited, l.beside = r.waited && n == 0, n > 0
-	l.call.Auth, l.call.Picked = nil, nil
+	call := *r.call
+	call.Auth, call.Picked = nil, nil
+	l.call = &call
 	l.ctx, l.stop = context.WithCancel(r.ctx)
 	return l
 }

@@ -145,7 +145,7 @@ func (c *clientSide[Req, Res]) receive() (more bool) {
 	}
 	c.core.mu.Lock()
 	c.core.stage, c.core.last = ended, io.EOF
-	c.core.queue.drop()
+	c.core.queue = nil
 	c.core.mu.Unlock()
 	c.core.leave(err)
 	return false

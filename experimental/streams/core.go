@@ -15,18 +15,21 @@ import (
 // sent. See the package comment for its states.
 type core struct {
 	turn handover.Turn
-	side side
-	opts *Options
 
 	// Owned by who has the turn.
 	inputOver bool
 	told      bool // the application knows of the end, or is being told
 
-	mu      sync.Mutex // guards what follows, and is held while a message is sent
+	// Guarded by mu, as are queue and last.
 	stage   stage
-	wanting bool  // somebody was told that there is no room
-	queue   queue // of messages that wait for room
-	last    error // what ends, or has ended, the sending side
+	wanting bool // somebody was told that there is no room
+
+	side side
+	opts *Options
+
+	mu    sync.Mutex // is held while a message is sent
+	queue *queue     // of messages that wait for room; nil: none does
+	last  error      // what ends, or has ended, the sending side
 }
 
 // side is the half of a stream that its side, server or client, is different in.
@@ -120,7 +123,7 @@ func (c *core) flush() bool {
 		c.mu.Unlock()
 		return false
 	}
-	for c.queue.len() > 0 && c.side.room(false) && c.transmit(c.queue.pop()) == nil {
+	for c.queue.len() > 0 && c.side.room(false) && c.transmit(c.pop()) == nil {
 	}
 	if c.queue.len() > 0 || c.stage == ended {
 		c.mu.Unlock()
@@ -158,11 +161,11 @@ func (c *core) send(m any, how manner) error {
 	case c.queue.len() == 0 && c.side.room(how == lazily):
 		return c.transmit(m)
 	case mayWait && c.queue.len() < c.opts.Queue:
-		c.queue.push(m)
+		c.push(m)
 		return nil
 	case mayWait && c.opts.Full == DropOldest && c.opts.Queue > 0:
-		c.queue.pop()
-		c.queue.push(m)
+		c.pop()
+		c.push(m)
 		c.wanting = true
 		return nil
 	case mayWait && c.opts.Full == End:
@@ -171,6 +174,23 @@ func (c *core) send(m any, how manner) error {
 	}
 	c.wanting = true
 	return ErrNoRoom
+}
+
+// push has m wait. mu is held.
+func (c *core) push(m any) {
+	if c.queue == nil {
+		c.queue = new(queue)
+	}
+	c.queue.push(m)
+}
+
+// pop takes the message that has waited longest. There is one, and mu is held.
+func (c *core) pop() any {
+	m := c.queue.pop()
+	if c.queue.len() == 0 {
+		c.queue = nil
+	}
+	return m
 }
 
 // closed is why nothing is taken any more. mu is held.
@@ -206,7 +226,7 @@ func (c *core) finish(err error) error {
 
 // end ends the sending side now. mu is held.
 func (c *core) end(err error) error {
-	c.queue.drop()
+	c.queue = nil
 	c.stage, c.last = ended, err
 	if other := c.side.end(err); other != nil {
 		c.last = other

@@ -2,14 +2,18 @@
 
 package streams
 
-// queue holds the messages of one stream that wait for room, oldest first. It takes no memory
-// while there are none.
+// queue holds the messages of one stream that wait for room, oldest first. A nil one is empty.
 type queue struct {
 	list []any
 	head int // list[:head] is gone
 }
 
-func (q *queue) len() int { return len(q.list) - q.head }
+func (q *queue) len() int {
+	if q == nil {
+		return 0
+	}
+	return len(q.list) - q.head
+}
 
 func (q *queue) push(m any) {
 	if q.head > 0 && len(q.list) == cap(q.list) {
@@ -24,10 +28,6 @@ func (q *queue) push(m any) {
 func (q *queue) pop() any {
 	m := q.list[q.head]
 	q.list[q.head] = nil
-	if q.head++; q.len() == 0 {
-		*q = queue{}
-	}
+	q.head++
 	return m
 }
-
-func (q *queue) drop() { *q = queue{} }
