@@ -272,7 +272,7 @@ func (s *ClientStream) blockSize(of func() *response) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if r := of(); r != nil {
-		return r.size
+		return int(r.size)
 	}
 	return 0
 }

@@ -121,7 +121,7 @@ func (s *HandlerStream) parseMetadata() (code int, reason string) {
 			continue
 		}
 		for _, v := range vs {
-			s.req.size += len(k) + len(v) + 32 // RFC 9113 section 6.5.2
+			s.req.size += uint32(len(k) + len(v) + 32) // RFC 9113 section 6.5.2
 			if !grpcwire.IsBinary(k) {
 				s.md[k] = append(s.md[k], v)
 				continue
@@ -184,7 +184,7 @@ func (s *HandlerStream) AcceptEncoding() string { return s.req.acceptEncoding }
 
 // HeaderWireLength is the size of the request headers, uncompressed: net/http does
 // not tell another.
-func (s *HandlerStream) HeaderWireLength() int { return s.req.size }
+func (s *HandlerStream) HeaderWireLength() int { return int(s.req.size) }
 
 // IncomingHeader returns the request's metadata as a new map.
 func (s *HandlerStream) IncomingHeader() metadata.MD { return s.md.Copy() }

@@ -23,10 +23,10 @@ type request struct {
 	encoding       string
 	acceptEncoding string
 	timeout        time.Duration
-	hasTimeout     bool
 	fields         fields
 	length         int64 // content-length, -1 without
-	size           int
+	size           uint32
+	hasTimeout     bool
 	refusal        *refusal // why the call is answered without a handler; nil: it is not
 	held           h2.Shared
 }
@@ -50,7 +50,7 @@ func parseRequest(b *h2.HeaderBlock, laxPath bool) (*request, error) {
 	if r, ok := b.Memo().(*request); ok {
 		return r, nil
 	}
-	p := requestParser{request: &request{size: b.Size(), length: -1}}
+	p := requestParser{request: &request{size: uint32(b.Size()), length: -1}}
 	for i := range b.Len() {
 		if err := p.field(b, i); err != nil {
 			return nil, err
@@ -181,7 +181,7 @@ func (p *requestParser) refuse(laxPath bool) *refusal {
 // handle can send an HTTP 431 status code", RFC 9113 section 10.5.1.
 func (p *requestParser) tooLarge(b *h2.HeaderBlock) *request {
 	st := status.New(codes.ResourceExhausted, "header list larger than announced in SETTINGS_MAX_HEADER_LIST_SIZE")
-	r := &request{size: b.Size(), length: -1} // all else may be large
+	r := &request{size: uint32(b.Size()), length: -1} // all else may be large
 	if _, ok := grpcwire.ParseContentType(p.contentType); ok {
 		r.refusal = refused(http.StatusRequestHeaderFieldsTooLarge, st)
 	} else {

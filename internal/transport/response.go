@@ -17,14 +17,14 @@ import (
 // response is one field block of a server's, parsed: headers, trailers or both
 // in one. It is immutable, so that calls with the same block share it.
 type response struct {
-	httpStatus  int
-	contentType string
+	httpStatus  int16
 	isGRPC      bool // the content type is one of gRPC
-	encoding    string
 	hasStatus   bool
+	size        uint32
+	contentType string
+	encoding    string
 	status      *status.Status // nil: OK; without hasStatus what grpc-message alone says
 	fields      fields
-	size        int
 	length      int64          // content-length, -1 without
 	fault       string         // what makes the block malformed, or ""
 	unreadable  *status.Status // what is wrong with its metadata; nil: nothing
@@ -35,7 +35,7 @@ func parseResponse(b *h2.HeaderBlock) *response {
 	if r, ok := b.Memo().(*response); ok {
 		return r
 	}
-	r := &response{size: b.Size(), length: -1}
+	r := &response{size: uint32(b.Size()), length: -1}
 	var st grpcwire.StatusFields
 	regular := false
 	for i := range b.Len() {
@@ -53,7 +53,7 @@ func parseResponse(b *h2.HeaderBlock) *response {
 				r.fault = "malformed :status " + strconv.Quote(string(v))
 				return r
 			}
-			r.httpStatus = n
+			r.httpStatus = int16(n)
 		case kindContentType:
 			r.contentType = value(b, i)
 			_, r.isGRPC = grpcwire.ParseContentType(v)
@@ -77,7 +77,7 @@ func parseResponse(b *h2.HeaderBlock) *response {
 	}
 	if r.hasStatus = st.HasStatus(); r.hasStatus && (st.Code != "0" || st.HasDetails()) {
 		// An OK is an OK, however it is spelt, and whatever comes with it.
-		if s := st.Status(r.httpStatus); s.Code() != codes.OK {
+		if s := st.Status(int(r.httpStatus)); s.Code() != codes.OK {
 			r.status = s
 		}
 	} else if !r.hasStatus && st.Message != "" {
@@ -115,5 +115,5 @@ func (r *response) verdict(headers *response) *status.Status {
 	case r.hasStatus:
 		return r.status
 	}
-	return grpcwire.MissingStatus(headers.httpStatus, headers.contentType, r.status.Message())
+	return grpcwire.MissingStatus(int(headers.httpStatus), headers.contentType, r.status.Message())
 }

@@ -33,15 +33,27 @@ func (c *callContext) waitable() context.Context {
 	c.ctxMu.Lock()
 	defer c.ctxMu.Unlock()
 	if c.tree == nil {
-		tree, cancel := context.WithCancel((*callRoot)(c))
-		_ = cancel // which knows one reason alone: what ends it is fell
-		c.tree = tree
+		c.tree = c.newTree()
 		c.startTimerLocked()
 	}
 	return c.tree
 }
 
-// callRoot is the parent of callContext.tree, for which it says when that ends, and of what.
+// newTree returns a context that fell ends. ctxMu is held.
+func (c *callContext) newTree() context.Context {
+	if c.deadline.IsZero() && c.over != expired {
+		tree, cancel := context.WithCancel(context.Background())
+		if c.fell = cancel; c.over != running {
+			cancel()
+		}
+		return tree
+	}
+	tree, cancel := context.WithCancel((*callRoot)(c))
+	_ = cancel // which knows one reason alone: what ends it is fell
+	return tree
+}
+
+// callRoot is the parent of callContext.tree where there is a deadline, for which it says when that ends, and of what.
 // It is not used without ctxMu before the call's context has ended, nor changed after.
 type callRoot callContext
 

@@ -27,7 +27,7 @@ func (s *ServerStream) RecvCompress() string { return s.req.encoding }
 func (s *ServerStream) AcceptEncoding() string { return s.req.acceptEncoding }
 
 // HeaderWireLength is the size of the request headers.
-func (s *ServerStream) HeaderWireLength() int { return s.req.size }
+func (s *ServerStream) HeaderWireLength() int { return int(s.req.size) }
 
 // IncomingHeader returns the request's metadata as a new map.
 func (s *ServerStream) IncomingHeader() metadata.MD { return s.req.fields.md() }

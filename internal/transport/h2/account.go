@@ -70,7 +70,7 @@ func (a *account) hold(s *Shared) {
 	if s.holders++; s.holders > 1 {
 		return
 	}
-	a.charge(s.size)
+	a.charge(int(s.size))
 	for p := s.pages; p != nil; p = p.Prev() {
 		if p.Holders++; p.Holders > 1 {
 			return // who holds it holds those before it
@@ -86,7 +86,7 @@ func (a *account) drop(s *Shared) {
 	if s.holders--; s.holders > 0 {
 		return
 	}
-	a.refund(s.size)
+	a.refund(int(s.size))
 	for p := s.pages; p != nil; p = p.Prev() {
 		if p.Holders--; p.Holders > 0 {
 			return

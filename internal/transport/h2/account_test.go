@@ -128,11 +128,11 @@ func TestAccountModel(t *testing.T) {
 				want += body[s]
 				if b := shares[s]; !seen[b] {
 					seen[b] = true
-					want += b.size
+					want += int(b.size)
 				}
 			}
 			if !seen[memo] {
-				want += memo.size
+				want += int(memo.size)
 			}
 			if a.held != int64(want) {
 				t.Fatalf("seed %d: %d bytes are charged, %d held", seed, a.held, want)

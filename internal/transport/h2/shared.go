@@ -8,12 +8,12 @@ import "google.golang.org/grpc/internal/transport/h2/hpack"
 // hold it. It belongs to one connection. Guarded by Conn.mu, but for size, which does
 // not change.
 type Shared struct {
-	size    int
 	pages   *hpack.Page // held with it, and shared in turn; nil: none
-	holders int
+	size    uint32
+	holders uint32
 }
 
 // NewShared is size bytes, and the memory of pages and those before, that nobody holds yet.
 func NewShared(size int, pages *hpack.Page) Shared {
-	return Shared{size: size, pages: pages}
+	return Shared{size: uint32(size), pages: pages}
 }

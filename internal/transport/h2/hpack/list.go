@@ -95,7 +95,7 @@ func (l *List) value(f *listField) []byte {
 	case f.whole && f.ref <= staticLen:
 		return Value(f.ref, nil)
 	case f.whole:
-		return l.last.page(pageNo(f.ref)).octets[f.off:][:f.valueLen:f.valueLen]
+		return l.last.page(pageNo(f.ref)).bytes()[f.off:][:f.valueLen:f.valueLen]
 	case f.ref != 0:
 		return l.buf[f.off:][:f.valueLen:f.valueLen]
 	}

@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"math/bits"
 	"slices"
+	"unique"
+	"unsafe"
 )
 
 // Page holds octets of fields that blocks have referred to in a decoder's dynamic table, for
@@ -16,9 +18,13 @@ import (
 //
 // Pages form a run, each with those that were made before it. A reference is good for each
 // page of the run that is not older than the one it points to.
+//
+// The first page of a run has all entries that there are, as a rule those that all clients
+// send that run the same program: decoders with equal ones share its octets.
 type Page struct {
 	prev   *Page  // nil: the first of its run
-	octets []byte // all of its memory
+	octets string // all of its memory, also what is not written yet
+	shared unique.Handle[string]
 	no     uint32 // in its run, from 0
 	used   uint32 // octets that are written; the decoder's
 
@@ -49,7 +55,10 @@ const (
 func (p *Page) Prev() *Page { return p.prev }
 
 // Size is the memory that p takes without those before it, in octets.
-func (p *Page) Size() int { return cap(p.octets) + pageStructSize }
+func (p *Page) Size() int { return len(p.octets) + pageStructSize }
+
+// bytes is all of its memory, of which what is written must not be changed.
+func (p *Page) bytes() []byte { return unsafe.Slice(unsafe.StringData(p.octets), len(p.octets)) }
 
 // StaticLen is how many fields the static table has.
 const StaticLen = staticLen
@@ -98,7 +107,7 @@ func (p *Page) page(no uint32) *Page {
 
 // entry is where ref points to: the number there, and what follows.
 func (p *Page) entry(ref uint32) (head uint64, rest []byte) {
-	return number(p.page(pageNo(ref)).octets[(ref-staticLen-1)%largePage:])
+	return number(p.page(pageNo(ref)).bytes()[(ref-staticLen-1)%largePage:])
 }
 
 // valueOf is where the length of its value stands.
@@ -127,18 +136,30 @@ type run struct {
 // add writes an entry, whose name is where nameRef says or, if that is 0, in name. at is
 // where the value stands in its page.
 func (r *run) add(nameRef uint32, name, value []byte) (ref, at uint32) {
-	head := uint64(len(name)) << 1
 	if nameRef != 0 {
-		head, name = uint64(nameRef)<<1|1, nil
+		name = nil
 	}
+	head := headOf(nameRef, name)
 	p := r.room(numberSize(head) + len(name) + numberSize(uint64(len(value))) + len(value))
 	ref = pageRef(p.no, p.used)
-	b := binary.AppendUvarint(p.octets[:p.used], head)
-	b = append(b, name...)
-	b = binary.AppendUvarint(b, uint64(len(value)))
+	b := appendEntry(p.bytes()[:p.used], head, name, len(value))
 	at = uint32(len(b))
 	p.used = uint32(len(append(b, value...)))
 	return ref, at
+}
+
+// headOf is the number that an entry begins with.
+func headOf(nameRef uint32, name []byte) uint64 {
+	if nameRef != 0 {
+		return uint64(nameRef)<<1 | 1
+	}
+	return uint64(len(name)) << 1
+}
+
+// appendEntry appends all of an entry but its value, which follows.
+func appendEntry(b []byte, head uint64, name []byte, valueLen int) []byte {
+	b = append(binary.AppendUvarint(b, head), name...)
+	return binary.AppendUvarint(b, uint64(valueLen))
 }
 
 // room is a page with n octets to write to.
@@ -156,13 +177,18 @@ func (r *run) room(n int) *Page {
 
 func (r *run) grow(n int) *Page {
 	octets := slices.Grow([]byte(nil), n)
-	p := &Page{prev: r.last, octets: octets[:cap(octets)]}
+	p := &Page{prev: r.last, octets: unsafe.String(unsafe.SliceData(octets), cap(octets))}
 	if r.last != nil {
 		p.no = r.last.no + 1
 	}
+	r.join(p)
+	return p
+}
+
+// join makes p the last page.
+func (r *run) join(p *Page) {
 	r.last = p
 	r.size += uint64(p.Size())
-	return p
 }
 
 // lent is what a decoder's table knows of an entry in pages.
@@ -201,7 +227,9 @@ func (d *Decoder) lend(age uint32) *lent {
 }
 
 func (d *Decoder) write(e *lent, age uint32) {
-	d.beginRun()
+	if d.beginRun(); e.whole != 0 {
+		return
+	}
 	name, value := d.t.octets(age)
 	e.whole, e.at = d.pages.add(e.name, name, value)
 	if e.name == 0 {
@@ -219,28 +247,51 @@ func (d *Decoder) lendName(i uint32) uint32 {
 	e := d.t.lentOf(age)
 	if e.name == 0 {
 		d.beginRun()
+	}
+	if e.name == 0 {
 		name, _ := d.t.octets(age)
 		e.name, _ = d.pages.add(0, name, nil)
 	}
 	return e.name
 }
 
-// beginRun makes the first page of a run as large as all entries need that there are, less
-// those that get one of their own.
+// beginRun makes the first page of a run, with all entries that there are, less those that get
+// one of their own, and what one page has no room for.
 func (d *Decoder) beginRun() {
 	if d.pages.last != nil {
 		return
 	}
-	n := 0
+	var scratch [512]byte
+	b := scratch[:0]
 	for age := range d.t.n {
 		e := d.t.at(age)
-		if size := int(e.nameLen) + int(e.valueLen) + shortHead; size <= largeEntry {
-			n += size
+		size := int(e.nameLen) + int(e.valueLen) + shortHead
+		if size <= largeEntry && len(b)+size <= largePage {
+			b = d.appendLent(b, age)
 		}
 	}
-	if n > 0 {
-		d.pages.open = d.pages.grow(min(n, largePage))
+	if len(b) == 0 {
+		return
 	}
+	octets := unique.Make(string(b))
+	p := &Page{octets: octets.Value(), shared: octets, used: uint32(len(b))}
+	d.pages.join(p)
+	d.pages.open = p
+}
+
+// appendLent appends an entry to what is to be the first page.
+func (d *Decoder) appendLent(b []byte, age uint32) []byte {
+	l := d.t.lentOf(age)
+	name, value := d.t.octets(age)
+	l.whole = pageRef(0, uint32(len(b)))
+	if l.name == 0 {
+		b = appendEntry(b, headOf(0, name), name, len(value))
+		l.name = l.whole
+	} else { // it is one of the static table's
+		b = appendEntry(b, headOf(l.name, nil), nil, len(value))
+	}
+	l.at, l.flawed = uint32(len(b)), d.kinds.isFlawed(value)
+	return append(b, value...)
 }
 
 // turnRun begins another run where the last one has grown to several times the table: what
