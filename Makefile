@@ -124,6 +124,10 @@ tidy-check: ## fail if a module isn't tidy
 vet-all: ## vet and compile everything, tests too, for the systems that are not run here
 	@set -e; for s in $(FOREIGN); do echo "== $$s"; tools/crossbuild.sh $$s; done
 
+.PHONY: systems
+systems: ## run tests on other processors and systems, by qemu-user and Wine (ARGS=-short)
+	tools/systems/run.sh $(ARGS)
+
 clean: ## remove built tools and results
 	rm -rf $(BIN) out
 

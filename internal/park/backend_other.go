@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//go:build !(linux || darwin || dragonfly || freebsd || netbsd || openbsd)
+//go:build !(linux || darwin || dragonfly || freebsd || netbsd || openbsd || windows)
 
 package park
 

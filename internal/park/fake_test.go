@@ -5,6 +5,7 @@ package park
 import (
 	"errors"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -80,6 +81,16 @@ func (k *fakeKernel) fire(fd int) {
 		delete(k.armed, fd)
 	}
 }
+
+// closed drops what the kernel knows of a descriptor. Its registration may stay, with a
+// duplicate; the next arming says first all the same.
+func (k *fakeKernel) closed(fd int) { k.disarm(fd) }
+
+func (k *fakeKernel) isReady(fd int) bool { return k.ready[fd] }
+
+func (k *fakeKernel) setOnArm(f func()) { k.onArm = f }
+
+func (k *fakeKernel) promised(_ int, token uint64) bool { return slices.Contains(k.events, token) }
 
 // take removes what wait would return.
 func (k *fakeKernel) take(n int) []uint64 {

@@ -13,7 +13,7 @@ type model struct {
 	t   *testing.T
 	rng *rand.Rand
 	s   *set
-	k   *fakeKernel
+	k   kernel
 	h   Handle
 	fd  int
 
@@ -76,7 +76,7 @@ func (m *model) read() {
 }
 
 func (m *model) park() {
-	m.k.onArm = func() { // the word says parked, the kernel doesn't know yet
+	m.k.setOnArm(func() { // the word says parked, the kernel doesn't know yet
 		m.role = false
 		switch m.rng.IntN(4) {
 		case 0:
@@ -86,9 +86,9 @@ func (m *model) park() {
 		case 2:
 			m.deliver()
 		}
-	}
+	})
 	err := m.h.Park()
-	m.k.onArm = nil
+	m.k.setOnArm(nil)
 	switch {
 	case m.ended:
 		if err != ErrClosed {
@@ -112,12 +112,7 @@ func (m *model) check() {
 	if m.h.Parked() && (m.role || m.ended) || !m.h.Parked() && !m.role && !m.ended {
 		m.fatal("the handle and the model differ about the role")
 	}
-	if m.h.Parked() && m.k.ready[m.fd] {
-		for _, token := range m.k.events {
-			if token == tokenOf(m.h.slot, m.h.gen) {
-				return
-			}
-		}
+	if m.h.Parked() && m.k.isReady(m.fd) && !m.k.promised(m.fd, tokenOf(m.h.slot, m.h.gen)) {
 		m.fatal("lost wake")
 	}
 	if m.exits > 1 {
@@ -126,6 +121,23 @@ func (m *model) check() {
 }
 
 func TestModel(t *testing.T) {
+	for _, system := range []struct {
+		name string
+		k    func() kernel
+	}{
+		{"epoll", func() kernel { return newFakeKernel() }},
+		{"kqueue", func() kernel { return newFakeKqueue() }},
+		{"windows", func() kernel { return newFakeDriver() }},
+	} {
+		t.Run(system.name, func(t *testing.T) {
+			for seed := range uint64(3000) {
+				playModel(t, system.k(), seed)
+			}
+		})
+	}
+}
+
+func playModel(t *testing.T, k kernel, seed uint64) {
 	steps := []struct {
 		name string
 		f    func(*model)
@@ -137,37 +149,43 @@ func TestModel(t *testing.T) {
 		{"deliver", (*model).deliver},
 		{"deliver", (*model).deliver},
 	}
-	for seed := range uint64(3000) {
-		s, k := fakeSet()
-		rng := rand.New(rand.NewPCG(seed, 1))
-		// Several generations of connections on two descriptors, so that slots
-		// and descriptors are reused with events still under way.
-		var keep Handle
-		keep.init(s, owned{&fakeSocket{fd: 99}, new(wakes)})
-		keep.Park()
-		for gen := range 4 {
-			m := &model{t: t, rng: rng, s: s, k: k, fd: gen % 2, role: true}
-			m.h.init(s, owned{&fakeSocket{fd: m.fd}, m})
-			k.setReady(m.fd, false)
-			for range 5 + rng.IntN(30) {
-				step := steps[rng.IntN(len(steps))]
-				m.passed = append(m.passed, step.name)
-				step.f(m)
-				m.check()
-			}
-			m.passed = append(m.passed, "close")
-			m.close()
-			for range 3 {
-				m.read()
-				m.deliver()
-				m.kick()
-				m.close()
-			}
-			if m.exits != 1 {
-				m.fatal("the exit path did not run once")
-			}
+	s := &set{open: k.open}
+	rng := rand.New(rand.NewPCG(seed, 1))
+	// Several generations of connections on two descriptors, so that slots
+	// and descriptors are reused with events still under way.
+	var keep Handle
+	keep.init(s, owned{&fakeSocket{fd: 99}, new(wakes)})
+	keep.Park()
+	for gen := range 4 {
+		m := &model{t: t, rng: rng, s: s, k: k, fd: gen % 2, role: true}
+		socket := &fakeSocket{fd: m.fd}
+		m.h.init(s, owned{socket, m})
+		k.setReady(m.fd, false)
+		for range 5 + rng.IntN(30) {
+			step := steps[rng.IntN(len(steps))]
+			m.passed = append(m.passed, step.name)
+			step.f(m)
+			m.check()
 		}
-		keep.Close()
-		wantStats(t, s, Stats{})
+		m.passed = append(m.passed, "close")
+		if rng.IntN(2) == 0 { // the socket goes first
+			socket.closed.Store(true)
+			k.closed(m.fd)
+		}
+		m.close()
+		if socket.closed.CompareAndSwap(false, true) {
+			k.closed(m.fd)
+		}
+		for range 3 {
+			m.read()
+			m.deliver()
+			m.kick()
+			m.close()
+		}
+		if m.exits != 1 {
+			m.fatal("the exit path did not run once")
+		}
 	}
+	keep.Close()
+	wantStats(t, s, Stats{})
 }

@@ -6,6 +6,15 @@ package readyreader
 
 import "syscall"
 
+// What the system calls them.
+var (
+	errReset    error = syscall.ECONNRESET
+	errShutDown error = syscall.EPIPE
+)
+
+// deadlinesEndAttempts says whether a deadline that has passed also ends what need not wait.
+const deadlinesEndAttempts = true
+
 // peekable reports whether a read from fd would not block.
 func peekable(fd int) bool {
 	var p [1]byte

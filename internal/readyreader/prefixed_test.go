@@ -123,6 +123,23 @@ func TestPrefixedPlain(t *testing.T) {
 	}
 }
 
+// fileOf returns an open file, which goes with the test. Wine has no t.TempDir.
+func fileOf(t *testing.T, content []byte) *os.File {
+	t.Helper()
+	f, err := os.CreateTemp("", "rr")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close(); os.Remove(f.Name()) })
+	if _, err := f.Write(content); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
 // Files go by the way that the connection has for them.
 func TestPrefixedReadFrom(t *testing.T) {
 	for _, network := range []string{"tcp", "pipe"} {
@@ -133,15 +150,7 @@ func TestPrefixedReadFrom(t *testing.T) {
 			self, peer = connPair(t, network)
 		}
 		c := Prefixed(self, nil)
-		name := t.TempDir() + "/f"
-		if err := os.WriteFile(name, bytes.Repeat([]byte("file"), 1000), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		f, err := os.Open(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
+		f := fileOf(t, bytes.Repeat([]byte("file"), 1000))
 		sent := make(chan error, 1)
 		go func() {
 			_, err := io.Copy(c, io.MultiReader(f, strings.NewReader("!")))

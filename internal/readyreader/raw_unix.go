@@ -5,189 +5,26 @@
 package readyreader
 
 import (
-	"errors"
 	"io"
-	"net"
 	"os"
-	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
-	"google.golang.org/grpc/mem"
 )
 
 // maxRW bounds one system call: some systems reject or cut larger transfers.
 const maxRW = 1 << 30
 
-// rawSocket reads and writes a plain socket's descriptor when it is ready.
+// neverWaits reports whether one read or write of the descriptor never waits: package net
+// makes its sockets so.
+func neverWaits(syscall.RawConn) bool { return true }
+
+// readOnce reads once into a non-empty p: n > 0 or an error.
 //
 // It uses syscall.Read rather than package unix's: only the former orders reads
 // and writes for the race detector through the same variable as package net.
 // Programs that synchronise through the socket alone would otherwise be blamed
 // for races they don't have.
-//
-// What one call needs is in a rawOp from a pool, and so costs an idle socket
-// nothing.
-type rawSocket struct {
-	conn net.Conn
-	rc   syscall.RawConn
-}
-
-func newRawSocket(conn net.Conn) *rawSocket {
-	rc := rawConnOf(conn)
-	if rc == nil {
-		return nil
-	}
-	return &rawSocket{conn: conn, rc: rc}
-}
-
-func newRawReader(conn net.Conn) Reader {
-	if s := newRawSocket(conn); s != nil {
-		return s
-	}
-	return nil
-}
-
-func newRawWriter(conn net.Conn) (Writer, bool) {
-	s := newRawSocket(conn)
-	return s, s != nil
-}
-
-// RawConn returns the socket, to wait on.
-func (s *rawSocket) RawConn() syscall.RawConn { return s.rc }
-
-// ReadOnReady implements Reader.
-func (s *rawSocket) ReadOnReady(bufSize int, pool mem.BufferPool) (*[]byte, int, error) {
-	op := takeOp()
-	op.pool, op.size = pool, bufSize
-	waitErr := s.rc.Read(op.onReady)
-	buf, n, err := op.buf, op.n, op.err
-	op.release()
-	n, err = s.readResult(n, err, waitErr)
-	return buf, n, err
-}
-
-// TryRead implements TryReader.
-func (s *rawSocket) TryRead(bufSize int, pool mem.BufferPool) (*[]byte, int, error) {
-	buf := pool.Get(bufSize)
-	n, err := s.TryReadInto(window(buf, bufSize))
-	if n > 0 {
-		return buf, n, nil
-	}
-	pool.Put(buf)
-	if err == nil { // the pool lent a buffer without room
-		err = opError("read", s.conn, io.ErrShortBuffer)
-	}
-	return nil, 0, err
-}
-
-// TryReadInto implements InPlaceReader.
-func (s *rawSocket) TryReadInto(p []byte) (int, error) {
-	if len(p) == 0 {
-		return 0, nil
-	}
-	op := takeOp()
-	op.p = p
-	waitErr := s.rc.Read(op.onRead)
-	n, err := op.n, op.err
-	op.release()
-	return s.readResult(n, err, waitErr)
-}
-
-func (s *rawSocket) readResult(n int, err, waitErr error) (int, error) {
-	switch {
-	case waitErr != nil:
-		return 0, renameOp(waitErr, "read")
-	case err == nil:
-		return n, nil
-	case err == io.EOF || err == ErrWouldBlock:
-		return 0, err
-	}
-	return 0, opError("read", s.conn, err)
-}
-
-// Write implements Writer.
-func (s *rawSocket) Write(p []byte) (int, error) { return s.conn.Write(p) }
-
-// TryWrite implements Writer.
-func (s *rawSocket) TryWrite(p []byte) (int, error) {
-	if len(p) == 0 {
-		return 0, nil
-	}
-	op := takeOp()
-	op.p = p
-	waitErr := s.rc.Write(op.onWrite)
-	n, err := op.n, op.err
-	op.release()
-	switch {
-	case waitErr != nil:
-		return 0, renameOp(waitErr, "write")
-	case err == ErrWouldBlock:
-		return n, err
-	case err != nil:
-		return n, opError("write", s.conn, err)
-	case n < len(p):
-		return n, ErrWouldBlock
-	}
-	return n, nil
-}
-
-// rawOp is one call on a descriptor: the callbacks that a RawConn wants, bound
-// once for all calls, and what they work on.
-type rawOp struct {
-	onReady func(fd uintptr) bool // wait, then buffer, then read
-	onRead  func(fd uintptr) bool // read into p once
-	onWrite func(fd uintptr) bool // write p once
-
-	pool mem.BufferPool
-	size int
-	buf  *[]byte
-	p    []byte
-	n    int
-	err  error
-}
-
-var rawOps = sync.Pool{New: func() any {
-	op := new(rawOp)
-	op.onReady, op.onRead, op.onWrite = op.readLent, op.readGiven, op.writeGiven
-	return op
-}}
-
-func takeOp() *rawOp { return rawOps.Get().(*rawOp) }
-
-func (op *rawOp) release() {
-	op.pool, op.buf, op.p, op.n, op.err = nil, nil, nil, 0, nil
-	rawOps.Put(op)
-}
-
-func (op *rawOp) readLent(fd uintptr) bool {
-	buf := op.pool.Get(op.size)
-	p := window(buf, op.size)
-	if len(p) == 0 {
-		op.pool.Put(buf)
-		op.err = io.ErrShortBuffer
-		return true
-	}
-	op.n, op.err = readOnce(int(fd), p)
-	if op.n > 0 {
-		op.buf = buf
-		return true
-	}
-	op.pool.Put(buf)
-	return op.err != ErrWouldBlock
-}
-
-func (op *rawOp) readGiven(fd uintptr) bool {
-	op.n, op.err = readOnce(int(fd), op.p)
-	return true
-}
-
-func (op *rawOp) writeGiven(fd uintptr) bool {
-	op.n, op.err = writeOnce(int(fd), op.p)
-	return true
-}
-
-// readOnce reads once into a non-empty p: n > 0 or an error.
 func readOnce(fd int, p []byte) (int, error) {
 	for {
 		n, err := syscall.Read(fd, p[:min(len(p), maxRW)])
@@ -220,52 +57,6 @@ func writeOnce(fd int, p []byte) (int, error) {
 		}
 		return 0, os.NewSyscallError("write", err)
 	}
-}
-
-func rawConnOf(conn net.Conn) syscall.RawConn {
-	sc, ok := conn.(syscall.Conn)
-	if !ok {
-		return nil
-	}
-	rc, err := sc.SyscallConn()
-	if err != nil {
-		return nil
-	}
-	return rc
-}
-
-func opError(op string, conn net.Conn, err error) error {
-	return &net.OpError{
-		Op: op, Net: conn.LocalAddr().Network(),
-		Source: conn.LocalAddr(), Addr: conn.RemoteAddr(), Err: err,
-	}
-}
-
-// renameOp turns the raw-read of a RawConn's error into the read of a Conn's.
-func renameOp(err error, op string) error {
-	var oe *net.OpError
-	if errors.As(err, &oe) {
-		c := *oe
-		c.Op = op
-		return &c
-	}
-	return err
-}
-
-func isRawSocket(w Writer) bool {
-	_, is := w.(*rawSocket)
-	return is
-}
-
-// AwaitInput waits until a socket has input, is at its end or in error, and reads nothing.
-func AwaitInput(rc syscall.RawConn) error {
-	return renameOp(rc.Read(isReadable), "read")
-}
-
-// HasInput is AwaitInput without the wait.
-func HasInput(rc syscall.RawConn) (has bool) {
-	err := rc.Control(func(fd uintptr) { has = isReadable(fd) })
-	return err != nil || has
 }
 
 func isReadable(fd uintptr) bool {

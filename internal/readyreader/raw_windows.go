@@ -1,86 +1,101 @@
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build !race
+
 package readyreader
 
 import (
-	"errors"
 	"io"
-	"net"
+	"os"
+	"sync"
 	"syscall"
+	"unsafe"
 
-	"google.golang.org/grpc/mem"
+	"golang.org/x/sys/windows"
 )
 
-// rawReader waits through the RawConn, which does a read of zero bytes when its
-// callback first returns false, and then reads through the net.Conn. Sockets
-// are not in non-blocking mode on Windows, so there is neither TryRead nor
-// TryWrite: the connection is not a TryReader.
-type rawReader struct {
-	conn net.Conn
-	rc   syscall.RawConn
+// maxRW bounds one system call.
+const maxRW = 1 << 30
 
-	onReady func(fd uintptr) bool
-	waited  bool
+const (
+	fionbio = 0x8004667e // FIONBIO: whether a socket's calls wait
+	msgPeek = 0x2        // MSG_PEEK
+)
+
+// neverWaits makes one read or write of the descriptor not wait. Package net asks the
+// system for reads and writes that go on behind its back, and these are as they were:
+// only calls without that, which are ours, are told that they would have to wait.
+func neverWaits(rc syscall.RawConn) bool {
+	var err error
+	cerr := rc.Control(func(fd uintptr) {
+		on, n := uint32(1), uint32(0)
+		err = windows.WSAIoctl(windows.Handle(fd), fionbio,
+			(*byte)(unsafe.Pointer(&on)), uint32(unsafe.Sizeof(on)), nil, 0, &n, nil, 0)
+	})
+	return cerr == nil && err == nil
 }
 
-func newRawReader(conn net.Conn) Reader {
-	sc, ok := conn.(syscall.Conn)
-	if !ok {
-		return nil
+// readOnce reads once into a non-empty p: n > 0 or an error.
+func readOnce(fd int, p []byte) (int, error) {
+	n, err := receive(fd, p, 0)
+	switch {
+	case n > 0:
+		return n, nil
+	case err == nil:
+		return 0, io.EOF // the peer's FIN
+	case err == windows.WSAEWOULDBLOCK:
+		return 0, ErrWouldBlock
 	}
-	rc, err := sc.SyscallConn()
-	if err != nil {
-		return nil
-	}
-	r := &rawReader{conn: conn, rc: rc}
-	r.onReady = r.second
-	return r
+	return 0, os.NewSyscallError("wsarecv", err)
 }
 
-// ReadOnReady implements Reader.
-func (r *rawReader) ReadOnReady(bufSize int, pool mem.BufferPool) (*[]byte, int, error) {
-	r.waited = false
-	if err := r.rc.Read(r.onReady); err != nil {
-		return nil, 0, renameOp(err, "read")
+func writeOnce(fd int, p []byte) (int, error) {
+	a := takeArguments(p)
+	err := windows.WSASend(windows.Handle(fd), &a.buf, 1, &a.n, 0, nil, nil)
+	n := a.n
+	a.release()
+	switch {
+	case err == windows.WSAEWOULDBLOCK:
+		return 0, ErrWouldBlock
+	case err != nil:
+		return 0, os.NewSyscallError("wsasend", err)
+	case n == 0:
+		return 0, io.ErrUnexpectedEOF
 	}
-	buf := pool.Get(bufSize)
-	p := (*buf)[:min(len(*buf), max(bufSize, 0))]
-	var n int
-	err := io.ErrShortBuffer
-	if len(p) > 0 {
-		n, err = r.conn.Read(p)
-	}
-	if n > 0 {
-		return buf, n, nil
-	}
-	pool.Put(buf)
-	return nil, 0, err
+	return int(n), nil
 }
 
-// second is true from the second call on, that is after the wait.
-func (r *rawReader) second(uintptr) bool {
-	waited := r.waited
-	r.waited = true
-	return waited
+func receive(fd int, p []byte, flags uint32) (int, error) {
+	a := takeArguments(p)
+	a.flags = flags
+	err := windows.WSARecv(windows.Handle(fd), &a.buf, 1, &a.n, &a.flags, nil, nil)
+	n := a.n
+	a.release()
+	return int(n), err
 }
 
-func newRawWriter(net.Conn) (Writer, bool) { return nil, false }
-
-// renameOp turns the raw-read of a RawConn's error into the read of a Conn's.
-func renameOp(err error, op string) error {
-	var oe *net.OpError
-	if errors.As(err, &oe) {
-		c := *oe
-		c.Op = op
-		return &c
-	}
-	return err
+// arguments are those of a call that the system wants by their address.
+type arguments struct {
+	buf      windows.WSABuf
+	n, flags uint32
 }
 
-func isRawSocket(Writer) bool { return false }
+var spareArguments = sync.Pool{New: func() any { return new(arguments) }}
 
-// AwaitInput does not wait here: a read does.
-func AwaitInput(syscall.RawConn) error { return nil }
+func takeArguments(p []byte) *arguments {
+	p = p[:min(len(p), maxRW)]
+	a := spareArguments.Get().(*arguments)
+	a.buf, a.n = windows.WSABuf{Len: uint32(len(p)), Buf: unsafe.SliceData(p)}, 0
+	return a
+}
 
-// HasInput reports true: who wants to know has to read.
-func HasInput(syscall.RawConn) bool { return true }
+func (a *arguments) release() {
+	a.buf.Buf = nil
+	spareArguments.Put(a)
+}
+
+func isReadable(fd uintptr) bool {
+	var b [1]byte
+	_, err := receive(int(fd), b[:], msgPeek)
+	return err != windows.WSAEWOULDBLOCK
+}

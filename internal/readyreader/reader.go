@@ -18,7 +18,9 @@ type Reader interface {
 	// of the stream is io.EOF.
 	//
 	// A read deadline and Close end the wait, as they do for net.Conn's Read;
-	// after a deadline the call can be repeated and no input is lost.
+	// after a deadline the call can be repeated and no input is lost. Whether a
+	// deadline that has passed also ends what needs no wait is the system's: it does
+	// on Unix and does not on Windows.
 	ReadOnReady(bufSize int, pool mem.BufferPool) (buf *[]byte, n int, err error)
 }
 

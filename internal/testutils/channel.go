@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package testutils has a mailbox, for the tests of modules beside this one; see package
-// internal.
+// Package testutils has a mailbox, for the tests of modules beside this one (see package
+// internal), and sockets for tests.
 package testutils
 
 import "context"

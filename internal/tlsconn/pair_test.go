@@ -16,14 +16,13 @@ import (
 	"io"
 	"math/big"
 	"net"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"google.golang.org/grpc/internal/readyreader"
+	"google.golang.org/grpc/internal/testutils"
 	"google.golang.org/grpc/internal/wrappers"
 	"google.golang.org/grpc/mem"
 )
@@ -153,30 +152,7 @@ func newConfig(organization string) *tls.Config {
 // sockets returns two connected sockets that are closed with the test.
 func sockets(t testing.TB, network string) (a, b net.Conn) {
 	t.Helper()
-	addr := "127.0.0.1:0"
-	if network == "unix" {
-		dir, err := os.MkdirTemp("", "tc") // t.TempDir may exceed a unix path's length
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { os.RemoveAll(dir) })
-		addr = filepath.Join(dir, "s")
-	}
-	l, err := net.Listen(network, addr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	a, err = net.Dial(network, l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err = l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { a.Close(); b.Close() })
-	return a, b
+	return testutils.Sockets(t, network)
 }
 
 // secure is what all kinds of TLS connection here have.

@@ -7,12 +7,12 @@ import (
 	"errors"
 	"io"
 	"net"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/internal/testutils"
 	"google.golang.org/grpc/internal/transport/h2/frame"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/peer"
@@ -64,7 +64,7 @@ func listen(t testing.TB, network string) (net.Listener, error) {
 	case "memory":
 		return bufconn.Listen(1 << 20), nil
 	case "unix":
-		return net.Listen(network, filepath.Join(t.TempDir(), "s"))
+		return testutils.Listen(t, network), nil
 	}
 	return net.Listen(network, "127.0.0.1:0")
 }

@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"google.golang.org/grpc/internal/testutils"
 	"google.golang.org/grpc/internal/transport/h2/frame"
 	"google.golang.org/grpc/mem"
 )
@@ -21,26 +21,7 @@ import (
 // socketPair is a connected pair of sockets whose buffers are n bytes.
 func socketPair(t testing.TB, network string, n int) (client, server net.Conn) {
 	t.Helper()
-	addr := "127.0.0.1:0"
-	if network == "unix" {
-		addr = filepath.Join(t.TempDir(), "s")
-	}
-	l, err := net.Listen(network, addr)
-	if err != nil {
-		t.Skipf("no %s sockets: %v", network, err)
-	}
-	defer l.Close()
-	accepted := make(chan net.Conn, 1)
-	go func() {
-		c, _ := l.Accept()
-		accepted <- c
-	}()
-	if client, err = net.Dial(network, l.Addr().String()); err != nil {
-		t.Fatal(err)
-	}
-	if server = <-accepted; server == nil {
-		t.Fatal("not accepted")
-	}
+	client, server = testutils.Sockets(t, network)
 	for _, c := range []net.Conn{client, server} {
 		if b, ok := c.(interface {
 			SetReadBuffer(int) error

@@ -7,41 +7,21 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
-	"path/filepath"
 	"runtime"
 	"testing"
 
 	imem "google.golang.org/grpc/internal/mem"
+	"google.golang.org/grpc/internal/testutils"
 )
 
 // rawPair returns the two ends of a new connection: "tcp", "unix", or "pipe", which
 // has no descriptor.
 func rawPair(t testing.TB, network string) (client, server net.Conn) {
 	t.Helper()
-	if network == "pipe" {
-		client, server = net.Pipe()
-	} else {
-		addr := "127.0.0.1:0"
-		if network == "unix" {
-			addr = filepath.Join(t.TempDir(), "s")
-		}
-		lis, err := net.Listen(network, addr)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer lis.Close()
-		accepted := make(chan net.Conn)
-		go func() {
-			c, _ := lis.Accept()
-			accepted <- c
-		}()
-		if client, err = net.Dial(network, lis.Addr().String()); err != nil {
-			t.Fatal(err)
-		}
-		if server = <-accepted; server == nil {
-			t.Fatal("accept failed")
-		}
+	if network != "pipe" {
+		return testutils.Sockets(t, network)
 	}
+	client, server = net.Pipe()
 	t.Cleanup(func() { client.Close(); server.Close() })
 	return client, server
 }
@@ -138,7 +118,7 @@ func mustWrite(t testing.TB, c io.Writer, p []byte) {
 
 func needsTry(t testing.TB) {
 	t.Helper()
-	if runtime.GOOS == "windows" || runtime.GOOS == "plan9" || runtime.GOOS == "js" || runtime.GOOS == "wasip1" {
+	if runtime.GOOS == "plan9" || runtime.GOOS == "js" || runtime.GOOS == "wasip1" {
 		t.Skip("sockets can't be read without waiting on this system")
 	}
 }

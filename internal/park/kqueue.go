@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package park
+
+import (
+	"os"
+	"sync"
+)
+
+// kqueue is a backend over the queue of that name: filters that are added, each of which
+// gives one event and is then gone. The system's calls are a kernelQueue, so that the logic
+// runs in tests on every system.
+//
+// User data is a pointer there, and a number is none; tokens are kept by descriptor
+// instead. An event taken from the kernel just before its descriptor is closed and reused
+// may thus wake the new owner, which costs that one look.
+type kqueue struct {
+	kernel kernelQueue
+	fds    [batch]int // owned by the goroutine in wait
+
+	mu     sync.Mutex
+	tokens map[int]uint64
+	gone   bool // nobody is in wait any more, or ever will be
+}
+
+// kernelQueue is the system's side. Only next blocks, and is called by one goroutine.
+type kernelQueue interface {
+	// add asks for one event when fd is readable, at its end, or in error; at once if
+	// it is so now. It replaces an earlier one.
+	add(fd int) error
+	// remove forgets fd.
+	remove(fd int)
+	// next waits for events, and puts the descriptors that they are of into fds. After
+	// stop that is stopped, again and again.
+	next(fds []int) (int, error)
+	stop()
+	// free gives back what the system holds, once nobody is in next.
+	free()
+}
+
+// stopped stands for a descriptor.
+const stopped = -1
+
+func newKqueue(kernel kernelQueue) *kqueue {
+	return &kqueue{kernel: kernel, tokens: map[int]uint64{}}
+}
+
+// arm notes the token first: the event may be there before add returns.
+func (k *kqueue) arm(fd int, token uint64, _ bool) error {
+	k.mu.Lock()
+	k.tokens[fd] = token
+	k.mu.Unlock()
+	return k.kernel.add(fd)
+}
+
+func (k *kqueue) disarm(fd int) {
+	k.mu.Lock()
+	delete(k.tokens, fd)
+	k.mu.Unlock()
+	k.kernel.remove(fd)
+}
+
+func (k *kqueue) wait(tokens []uint64) (int, error) {
+	for {
+		n, err := k.kernel.next(k.fds[:min(len(tokens), batch)])
+		if err != nil {
+			k.mu.Lock()
+			k.gone = true
+			k.mu.Unlock()
+			return 0, err
+		}
+		found, over := k.lookUp(k.fds[:n], tokens)
+		if over {
+			k.kernel.free()
+			return 0, os.ErrClosed
+		}
+		if found > 0 {
+			return found, nil
+		}
+	}
+}
+
+func (k *kqueue) lookUp(fds []int, tokens []uint64) (found int, over bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, fd := range fds {
+		if fd == stopped {
+			return 0, true
+		}
+		if token, ok := k.tokens[fd]; ok {
+			tokens[found] = token
+			found++
+		}
+	}
+	return found, false
+}
+
+// close is heard by wait; the goroutine there is then the only one left to use the kernel's
+// queue, and gives it back.
+func (k *kqueue) close() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.kernel.stop()
+	if k.gone {
+		k.kernel.free()
+	}
+}

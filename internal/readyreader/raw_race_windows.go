@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build race
+
+package readyreader
+
+import (
+	"errors"
+	"io"
+	"net"
+	"syscall"
+
+	"google.golang.org/grpc/mem"
+)
+
+// rawReader waits through the RawConn, which does a read of zero bytes when its
+// callback first returns false, and then reads through the net.Conn. It is for the race
+// detector, which is told on Windows only by package net that a write comes before the
+// read of its bytes: programs that synchronise through the socket alone would otherwise be
+// blamed for races they don't have. There is neither TryRead nor TryWrite, and the
+// connection keeps a goroutine.
+type rawReader struct {
+	conn net.Conn
+	rc   syscall.RawConn
+
+	onReady func(fd uintptr) bool
+	waited  bool
+}
+
+func newRawReader(conn net.Conn) Reader {
+	sc, ok := conn.(syscall.Conn)
+	if !ok {
+		return nil
+	}
+	rc, err := sc.SyscallConn()
+	if err != nil {
+		return nil
+	}
+	r := &rawReader{conn: conn, rc: rc}
+	r.onReady = r.second
+	return r
+}
+
+// ReadOnReady implements Reader.
+func (r *rawReader) ReadOnReady(bufSize int, pool mem.BufferPool) (*[]byte, int, error) {
+	r.waited = false
+	if err := r.rc.Read(r.onReady); err != nil {
+		return nil, 0, renameOp(err, "read")
+	}
+	buf := pool.Get(bufSize)
+	p := (*buf)[:min(len(*buf), max(bufSize, 0))]
+	var n int
+	err := io.ErrShortBuffer
+	if len(p) > 0 {
+		n, err = r.conn.Read(p)
+	}
+	if n > 0 {
+		return buf, n, nil
+	}
+	pool.Put(buf)
+	return nil, 0, err
+}
+
+// second is true from the second call on, that is after the wait.
+func (r *rawReader) second(uintptr) bool {
+	waited := r.waited
+	r.waited = true
+	return waited
+}
+
+func newRawWriter(net.Conn) (Writer, bool) { return nil, false }
+
+// renameOp turns the raw-read of a RawConn's error into the read of a Conn's.
+func renameOp(err error, op string) error {
+	var oe *net.OpError
+	if errors.As(err, &oe) {
+		c := *oe
+		c.Op = op
+		return &c
+	}
+	return err
+}
+
+func isRawSocket(Writer) bool { return false }
+
+// AwaitInput does not wait here: a read does.
+func AwaitInput(syscall.RawConn) error { return nil }
+
+// HasInput reports true: who wants to know has to read.
+func HasInput(syscall.RawConn) bool { return true }
