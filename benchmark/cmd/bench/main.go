@@ -5,6 +5,7 @@
 //
 //	go run ./cmd/bench [flags]        rates, costs and latencies of calls and streams
 //	go run ./cmd/bench idle [flags]   what connections cost while nothing happens
+//	go run ./cmd/bench sparse [flags] what connections cost that make a call now and then
 //	go run ./cmd/bench soak [flags]   whether anything stays behind after a bad day
 //	go run ./cmd/bench xds [flags]    a client that a control plane leads
 //
@@ -34,6 +35,8 @@ func main() {
 			args, run = args[1:], runIdle
 		case "soak":
 			args, run = args[1:], runSoak
+		case "sparse":
+			args, run = args[1:], runSparse
 		case "xds":
 			args, run = args[1:], runXDS
 		}

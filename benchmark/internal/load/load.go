@@ -50,7 +50,10 @@ type Run struct {
 func Start(ctx context.Context, targets Targets, args ops.Load) (*Run, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	r := &Run{cancel: cancel}
-	steps := make([]step, args.Callers)
+	var steps []step
+	if args.Every == 0 { // else a caller has no connection of its own
+		steps = make([]step, args.Callers)
+	}
 	for i := range steps {
 		s, err := newStep(ctx, targets, args, i)
 		if err != nil {
@@ -69,9 +72,17 @@ func Start(ctx context.Context, targets Targets, args ops.Load) (*Run, error) {
 		}
 		r.wg.Go(func() { r.uncounted(s) })
 	}
-	if args.Rate > 0 {
+	switch {
+	case args.Every > 0:
+		s, err := newSparse(ctx, targets, args)
+		if err != nil {
+			cancel()
+			return nil, err
+		}
+		r.wg.Go(func() { r.sparse(s) })
+	case args.Rate > 0:
 		r.wg.Go(func() { r.paced(steps, args.Rate) })
-	} else {
+	default:
 		for _, s := range steps {
 			r.wg.Go(func() { r.closed(s) })
 		}

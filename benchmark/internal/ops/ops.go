@@ -17,6 +17,7 @@ const (
 	OpOpen     = "open"     // Open, Opened: connect to one
 	OpCallAll  = "call-all" // CallAll, Answered: call on every connection
 	OpSettle   = "settle"   // Nothing, sample.Memory: collect garbage, then measure memory
+	OpResident = "resident" // Nothing, sample.Memory: measure memory as it is, with its garbage
 	OpCounters = "counters" // Nothing, sample.Counters: what was used and done so far
 	OpLoad     = "load"     // Load, Nothing: begin to call as fast, or as often, as ordered
 	OpWindow   = "window"   // Window, Measured: measure that for a time, then end it
@@ -146,6 +147,11 @@ type Load struct {
 	// then counts from when a call should have begun. With 0, each caller begins a call
 	// when its last one ended. Unary only.
 	Rate float64
+	// Every, when it is not 0, is how often each connection makes one call, evenly spread
+	// over that time or, with Bursts, all at once; as many as there are Callers are on their
+	// way at the same time. Unary only.
+	Every  time.Duration
+	Bursts bool
 	// Beside, when it is not 0, is how large the messages are that the server sends
 	// meanwhile, on a stream of the first connection. They are not counted.
 	Beside int

@@ -53,6 +53,11 @@ func Settled() Memory {
 		runtime.GC()
 	}
 	debug.FreeOSMemory()
+	return Resident()
+}
+
+// Resident measures memory as it is, with its garbage.
+func Resident() Memory {
 	m := Memory{
 		Heap:       read("/memory/classes/heap/objects:bytes"),
 		Stack:      read("/memory/classes/heap/stacks:bytes"),

@@ -36,6 +36,7 @@ func Run(ctx context.Context, in io.Reader, out io.Writer) error {
 		ops.OpOpen:     control.Handle(w.open),
 		ops.OpCallAll:  control.Handle(w.callAll),
 		ops.OpSettle:   control.Handle(w.settle),
+		ops.OpResident: control.Handle(w.resident),
 		ops.OpCounters: control.Handle(w.counters),
 		ops.OpLoad:     control.Handle(w.load),
 		ops.OpWindow:   control.Handle(w.window),
@@ -74,6 +75,10 @@ func (w *Worker) callAll(ctx context.Context, args ops.CallAll, progress control
 
 func (w *Worker) settle(context.Context, ops.Nothing, control.Progress) (sample.Memory, error) {
 	return sample.Settled(), nil
+}
+
+func (w *Worker) resident(context.Context, ops.Nothing, control.Progress) (sample.Memory, error) {
+	return sample.Resident(), nil
 }
 
 func (w *Worker) counters(context.Context, ops.Nothing, control.Progress) (sample.Counters, error) {

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc/benchmark/internal/chart"
+	"google.golang.org/grpc/benchmark/internal/control"
+	"google.golang.org/grpc/benchmark/internal/ops"
+	"google.golang.org/grpc/benchmark/internal/sample"
+	"google.golang.org/grpc/benchmark/internal/workers"
+)
+
+// sparseOptions are the flags of the measurements of sparse traffic.
+type sparseOptions struct {
+	impls, links, conns, every, spread string
+	pairs, size                        int
+	window                             time.Duration
+	prof                               profiling
+}
+
+func parseSparse(args []string) (sparseOptions, error) {
+	var o sparseOptions
+	fs := flag.NewFlagSet("bench sparse", flag.ContinueOnError)
+	fs.StringVar(&o.impls, "impls", workers.Ours+","+workers.Published, implsHelp)
+	fs.StringVar(&o.links, "over", "tcp,tls", "how to connect: tcp, unix, tls")
+	fs.StringVar(&o.conns, "n", "3000,9000", "numbers of connections")
+	fs.StringVar(&o.every, "every", "200ms,1s,5s,30s", "how often each of them makes a call")
+	fs.StringVar(&o.spread, "spread", "evenly,bursts", "evenly: one call after the other; bursts: one on every connection at once")
+	fs.IntVar(&o.size, "size", 128, "bytes of a message each way")
+	fs.IntVar(&o.pairs, "pairs", 3, "measurements of each row and implementation, in turn")
+	fs.DurationVar(&o.window, "for", 3*time.Second, "how long each lasts at least; it lasts no less than each connection's second call")
+	fs.StringVar(&o.prof.cpu, "cpuprofile", "", "folder for CPU profiles of clients and servers")
+	if err := fs.Parse(args); err != nil {
+		return o, err
+	}
+	if o.prof.cpu == "" {
+		return o, nil
+	}
+	return o, os.MkdirAll(o.prof.cpu, 0o755)
+}
+
+// sparseCallers are how many calls are on their way at the same time.
+const sparseCallers = 64
+
+// sparseRow is traffic of one kind.
+type sparseRow struct {
+	row
+	over   string
+	every  time.Duration
+	spread string
+}
+
+// sparseResult is one measurement of it: what a call costs, and what a connection holds.
+type sparseResult struct {
+	measured
+	server, client sample.Memory
+}
+
+func (o sparseOptions) rows() (all []sparseRow, err error) {
+	conns, err := numbers(o.conns)
+	if err != nil {
+		return nil, err
+	}
+	for _, over := range strings.Split(o.links, ",") {
+		for _, n := range conns {
+			for _, text := range strings.Split(o.every, ",") {
+				every, err := time.ParseDuration(text)
+				if err != nil {
+					return nil, err
+				}
+				for _, spread := range strings.Split(o.spread, ",") {
+					all = append(all, sparseRow{
+						over: over, every: every, spread: spread,
+						row: row{
+							name: fmt.Sprintf("sparse/%s/n=%d/every=%v/%s", over, n, every, spread),
+							link: linkOf(over), conns: n,
+							load: ops.Load{
+								Kind: ops.Unary, Callers: sparseCallers, Size: o.size, Every: every,
+								Bursts: spread == "bursts",
+							},
+						},
+					})
+				}
+			}
+		}
+	}
+	return all, nil
+}
+
+func runSparse(ctx context.Context, args []string) error {
+	o, err := parseSparse(args)
+	if err != nil {
+		return err
+	}
+	rows, err := o.rows()
+	if err != nil {
+		return err
+	}
+	impls, err := build(ctx, o.impls)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("A call of %s each way now and then on each connection; medians of %d. RSS is of one connection, while the calls go on.\n", size(o.size), o.pairs)
+	fmt.Printf("%-36s %-18s %9s %9s %9s %9s %10s %10s %10s\n", "row", "", "CPU server", "client", "RSS server", "client", "p50", "p99", "calls/s")
+	for _, r := range rows {
+		results := make([][]sparseResult, len(impls))
+		for range o.pairs {
+			for i, impl := range impls {
+				one, err := measureSparse(ctx, r, impl, o)
+				if err != nil {
+					return fmt.Errorf("%s of %s: %w", r.name, impl.Name, err)
+				}
+				results[i] = append(results[i], one)
+			}
+		}
+		printSparse(os.Stdout, r, impls, results)
+	}
+	return nil
+}
+
+// measureSparse does one measurement in two fresh processes.
+func measureSparse(ctx context.Context, r sparseRow, impl workers.Impl, o sparseOptions) (result sparseResult, err error) {
+	pair, err := workers.StartPair(ctx, impl, ops.Serve{Link: r.link, Addresses: 1 + r.conns/sparsePerAddress})
+	if err != nil {
+		return result, err
+	}
+	defer func() { err = errors.Join(err, pair.Close()) }()
+	open := func(n int) error {
+		_, err := pair.Open(ops.Open{Connections: n, Calls: 1, MessageSize: o.size}, func(int, int) {})
+		return err
+	}
+	if err := open(sparseCallers); err != nil { // what a process sets up once is no connection's
+		return result, err
+	}
+	server, client, err := workers.Both[sample.Memory](pair, ops.OpSettle, ops.Nothing{})
+	if err != nil {
+		return result, err
+	}
+	if err := open(r.conns - sparseCallers); err != nil {
+		return result, err
+	}
+	load := r.load
+	load.Warmup = max(2*r.every, time.Second)
+	if _, err := control.Call[ops.Nothing](pair.Client, ops.OpLoad, load, nil); err != nil {
+		return result, err
+	}
+	t := timing{window: max(o.window, 2*r.every)}
+	if result.measured, err = window(pair, r.row, impl, t, o.prof); err != nil {
+		return result, err
+	}
+	server2, client2, err := workers.Both[sample.Memory](pair, ops.OpResident, ops.Nothing{})
+	result.server, result.client = server2.Minus(server, r.conns), client2.Minus(client, r.conns)
+	return result, err
+}
+
+// sparsePerAddress is how many connections one destination address carries.
+const sparsePerAddress = 10_000
+
+func printSparse(w io.Writer, r sparseRow, impls []workers.Impl, results [][]sparseResult) {
+	median := func(i int, of func(sparseResult) float64) float64 {
+		var all []float64
+		for _, one := range results[i] {
+			all = append(all, of(one))
+		}
+		slices.Sort(all)
+		return all[len(all)/2]
+	}
+	columns := []func(sparseResult) float64{
+		func(r sparseResult) float64 { return float64(r.Server.CPU) },
+		func(r sparseResult) float64 { return float64(r.Client.CPU) },
+		func(r sparseResult) float64 { return r.server.RSS },
+		func(r sparseResult) float64 { return r.client.RSS },
+		func(r sparseResult) float64 { return float64(r.Latency.P50) },
+		func(r sparseResult) float64 { return float64(r.Latency.P99) },
+		func(r sparseResult) float64 { return r.Rate },
+	}
+	last := len(impls) - 1
+	for i, impl := range impls {
+		fmt.Fprintf(w, "%-36s %-18s", r.name, filepath.Base(impl.Name))
+		for k, of := range columns {
+			v := median(i, of)
+			text := fmt.Sprintf("%.0f", v)
+			switch k {
+			case 0, 1, 4, 5:
+				text = fmt.Sprintf("%.1f us", v/1e3)
+			case 2, 3:
+				text = chart.Bytes(v)
+			}
+			fmt.Fprintf(w, " %10s", text)
+		}
+		if i != last {
+			fmt.Fprint(w, "  ratios:")
+			for _, of := range columns[:4] {
+				fmt.Fprintf(w, " %.2f", median(i, of)/median(last, of))
+			}
+		}
+		fmt.Fprintln(w)
+	}
+}
