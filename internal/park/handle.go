@@ -165,13 +165,33 @@ func (h *Handle) arm(first bool) error {
 	if err != nil {
 		return err
 	}
-	token := tokenOf(h.slot, h.gen)
-	cerr := h.owner.RawConn().Control(func(fd uintptr) { err = be.arm(int(fd), token, first) })
-	if cerr != nil {
-		return cerr
+	a := armings.Get().(*arming)
+	a.backend, a.token, a.first = be, tokenOf(h.slot, h.gen), first
+	err = h.owner.RawConn().Control(a.control)
+	if err == nil {
+		err = a.err
 	}
+	a.backend, a.err = nil, nil
+	armings.Put(a)
 	return err
 }
+
+// arming is one call of a backend's arm, with the callback that a RawConn wants: bound once,
+// as a closure each time would allocate.
+type arming struct {
+	control func(fd uintptr)
+
+	backend backend
+	token   uint64
+	first   bool
+	err     error
+}
+
+var armings = sync.Pool{New: func() any {
+	a := new(arming)
+	a.control = func(fd uintptr) { a.err = a.backend.arm(int(fd), a.token, a.first) }
+	return a
+}}
 
 // disarm makes the kernel forget the socket, unless that is closed already.
 func (h *Handle) disarm() {
@@ -189,11 +209,11 @@ func (h *Handle) swap(from, to word) bool {
 	}
 	// Up before, down after: the count is never below zero.
 	if to.state() == parked {
-		h.set.parked.Add(1)
+		h.set.parked.add(h, 1)
 	}
 	ok := h.word.CompareAndSwap(uint64(from), uint64(to))
 	if h.set != nil && (ok && from.state() == parked || !ok && to.state() == parked) {
-		h.set.parked.Add(-1)
+		h.set.parked.add(h, -1)
 	}
 	return ok
 }

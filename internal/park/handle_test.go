@@ -50,7 +50,7 @@ func TestParkWakeKickClose(t *testing.T) {
 		t.Errorf("second Park: %v", err)
 	}
 	k.setReady(5, true)
-	s.p.deliver(k.take(1))
+	s.p.Load().deliver(k.take(1))
 	if w.n != 1 || h.Parked() {
 		t.Fatalf("%d wakes", w.n)
 	}
@@ -63,7 +63,7 @@ func TestParkWakeKickClose(t *testing.T) {
 	}
 	k.setReady(5, false)
 	mustPark()
-	s.p.deliver(stale)
+	s.p.Load().deliver(stale)
 	if w.n != 1 || !h.Parked() {
 		t.Error("the event of an earlier arming woke the handle")
 	}
@@ -84,7 +84,7 @@ func TestParkWakeKickClose(t *testing.T) {
 		t.Error("Kick after Close")
 	}
 	wantStats(t, s, Stats{})
-	if len(k.known) != 0 || s.p != nil {
+	if len(k.known) != 0 || s.p.Load() != nil {
 		t.Error("the handle is still registered")
 	}
 }
@@ -103,7 +103,7 @@ func TestWokenWithinPark(t *testing.T) {
 	}
 	// The arming that is left over fires for nobody.
 	k.setReady(5, true)
-	s.p.deliver(k.take(1))
+	s.p.Load().deliver(k.take(1))
 	if w.n != 0 {
 		t.Error("woken although active")
 	}
@@ -208,7 +208,7 @@ func TestReuse(t *testing.T) {
 	ha.Park()
 	k.setReady(5, true)
 	stale := k.take(1)
-	p := s.p
+	p := s.p.Load()
 	ha.Close()
 	k.setReady(5, false)
 	hb.init(s, owned{&fakeSocket{fd: 5}, b})

@@ -37,8 +37,8 @@ func (m *model) fatal(what string) { m.t.Helper(); m.t.Fatalf("%s after %v", wha
 func (m *model) data() { m.k.setReady(m.fd, true) }
 
 func (m *model) deliver() {
-	if m.s.p != nil {
-		m.s.p.deliver(m.k.take(1 + m.rng.IntN(2)))
+	if m.s.p.Load() != nil {
+		m.s.p.Load().deliver(m.k.take(1 + m.rng.IntN(2)))
 	}
 }
 

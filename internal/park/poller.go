@@ -45,15 +45,15 @@ func Supported() bool { return supported }
 var process = set{open: newBackend, pace: walkPace}
 
 // set is a group of handles with one poller, which runs while any of them is
-// registered.
+// registered. To park and to wake takes nothing of it that another handle waits for.
 type set struct {
 	open   func() (backend, error)
 	pace   time.Duration // of the walk; 0: there is none
-	parked atomic.Int64
+	parked tally
+	p      atomic.Pointer[poller] // nil: nobody is registered. Written with mu held.
 
 	mu  sync.Mutex
-	p   *poller // nil: nobody is registered
-	err error   // the poller failed; no further parking
+	err error // the poller failed; no further parking
 }
 
 // poller is a running backend. Its table is its own: an event that a stopped
@@ -61,19 +61,21 @@ type set struct {
 type poller struct {
 	set     *set
 	backend backend
+	table   table
+	failed  atomic.Bool // set.err is there
+	walking atomic.Bool // there will be a next step of the walk
 
 	// guarded by set.mu
-	table  table
-	walk   *time.Timer // its next step; nil: nobody is parked
+	walk   *time.Timer // its next step; nil: there was none yet
 	walked int         // where in the table it is
 }
 
 func (s *set) stats() Stats {
-	st := Stats{Parked: s.parked.Load()}
+	st := Stats{Parked: s.parked.sum()}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.p != nil {
-		st.Registered = int64(s.p.table.used)
+	if p := s.p.Load(); p != nil {
+		st.Registered = int64(p.table.used)
 	}
 	return st
 }
@@ -85,15 +87,17 @@ func (s *set) register(h *Handle) error {
 	if s.err != nil {
 		return s.err
 	}
-	if s.p == nil {
+	p := s.p.Load()
+	if p == nil {
 		be, err := s.open()
 		if err != nil {
 			return err
 		}
-		s.p = &poller{set: s, backend: be}
-		go s.p.run()
+		p = &poller{set: s, backend: be}
+		s.p.Store(p)
+		go p.run()
 	}
-	h.slot, h.gen = s.p.table.add(h)
+	h.slot, h.gen = p.table.add(h)
 	return nil
 }
 
@@ -102,26 +106,31 @@ func (s *set) register(h *Handle) error {
 func (s *set) unregister(h *Handle) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.p.table.remove(h.slot, h.gen)
+	p := s.p.Load()
+	p.table.remove(h.slot, h.gen)
 	h.slot = 0
-	if s.p.table.used == 0 {
-		s.p.stopWalking()
-		s.p.backend.close()
-		s.p = nil
+	if p.table.used == 0 {
+		p.stopWalking()
+		p.backend.close()
+		s.p.Store(nil)
 		s.err = nil
 	}
 }
 
 // backend returns the backend for a registered handle: it neither changes nor
 // closes as long as that stays registered. It fails once the poller has. parks says
-// that the handle is about to be parked.
+// that the handle is parked, or was a moment ago.
 func (s *set) backend(parks bool) (backend, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if parks && s.err == nil {
-		s.p.keepWalking()
+	p := s.p.Load()
+	if p.failed.Load() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return p.backend, s.err
 	}
-	return s.p.backend, s.err
+	if parks {
+		p.keepWalking()
+	}
+	return p.backend, nil
 }
 
 func (p *poller) run() {
@@ -138,23 +147,11 @@ func (p *poller) run() {
 
 // deliver wakes whom the events are for and still concern.
 func (p *poller) deliver(tokens []uint64) {
-	var found [batch]*Handle
-	p.find(tokens, found[:])
-	for i, token := range tokens {
-		_, gen := splitToken(token)
-		if h := found[i]; h != nil && h.wakeGen(gen) {
+	for _, token := range tokens {
+		index, gen := splitToken(token)
+		if h := p.table.get(index); h != nil && h.wakeGen(gen) {
 			h.owner.Wake()
 		}
-	}
-}
-
-// find looks up who the events are for, all under one lock.
-func (p *poller) find(tokens []uint64, found []*Handle) {
-	p.set.mu.Lock()
-	defer p.set.mu.Unlock()
-	for i, token := range tokens {
-		index, _ := splitToken(token)
-		found[i] = p.table.get(index)
 	}
 }
 
@@ -164,11 +161,12 @@ func (p *poller) find(tokens []uint64, found []*Handle) {
 func (p *poller) fail(err error) {
 	p.set.mu.Lock()
 	var all []*Handle
-	if p.set.p == p {
+	if p.set.p.Load() == p {
 		p.set.err = err
-		for _, s := range p.table.slots {
-			if s.h != nil {
-				all = append(all, s.h)
+		p.failed.Store(true)
+		for i := range p.table.n {
+			if h := p.table.get(i + 1); h != nil {
+				all = append(all, h)
 			}
 		}
 	}

@@ -540,7 +540,7 @@ func BenchmarkWalk(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		s.p.step()
+		s.p.Load().step()
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/((conns+walkSteps-1)/walkSteps), "ns/look")
 	for _, h := range hs {

@@ -86,7 +86,7 @@ func TestTable(t *testing.T) {
 			t.Errorf("token of %d, %d reads %d, %d", i, g, s, g2)
 		}
 	}
-	if len(tab.slots) != 2 {
-		t.Errorf("%d slots for 2 handles", len(tab.slots))
+	if tab.n != 2 {
+		t.Errorf("%d slots for 2 handles", tab.n)
 	}
 }

@@ -2,18 +2,26 @@
 
 package park
 
+import "sync/atomic"
+
 // table gives each registered handle a number that the kernel can hold, so that
 // it holds no Go pointer. Numbers start at 1 and are reused; the generation goes
 // on counting where the number's last holder stopped, so that an event for that
 // one does not pass for the new holder's.
+//
+// All but get is called with the set's mu.
 type table struct {
-	slots []slot
-	free  uint32 // head of the list of free slots; 0: none
-	used  int
+	chunks atomic.Pointer[[]*chunk] // replaced as it grows
+	n      uint32                   // how many slots there are
+	free   uint32                   // head of the list of free slots; 0: none
+	used   int
 }
 
+// chunk is some of the slots. They stay where they are, so that get needs no lock.
+type chunk [256]slot
+
 type slot struct {
-	h    *Handle
+	h    atomic.Pointer[Handle]
 	gen  uint32
 	next uint32 // free slots
 }
@@ -26,26 +34,50 @@ func splitToken(token uint64) (slot, gen uint32) { return uint32(token >> 32), u
 func (t *table) add(h *Handle) (index, gen uint32) {
 	t.used++
 	if t.free == 0 {
-		t.slots = append(t.slots, slot{h: h})
-		return uint32(len(t.slots)), 0
+		if t.n%uint32(len(chunk{})) == 0 {
+			t.grow()
+		}
+		t.n++
+		t.at(t.n).h.Store(h)
+		return t.n, 0
 	}
 	index = t.free
-	s := &t.slots[index-1]
-	t.free, s.h, s.next = s.next, h, 0
+	s := t.at(index)
+	t.free, s.next = s.next, 0
+	s.h.Store(h)
 	return index, s.gen
+}
+
+func (t *table) grow() {
+	var chunks []*chunk
+	if old := t.chunks.Load(); old != nil {
+		chunks = *old
+	}
+	chunks = append(chunks[:len(chunks):len(chunks)], new(chunk))
+	t.chunks.Store(&chunks)
+}
+
+// at is a slot that exists.
+func (t *table) at(index uint32) *slot {
+	i := (index - 1) / uint32(len(chunk{}))
+	return &(*t.chunks.Load())[i][(index-1)%uint32(len(chunk{}))]
 }
 
 // remove frees a slot whose holder counted to gen.
 func (t *table) remove(index, gen uint32) {
 	t.used--
-	t.slots[index-1] = slot{gen: gen, next: t.free}
+	s := t.at(index)
+	s.h.Store(nil)
+	s.gen, s.next = gen, t.free
 	t.free = index
 }
 
-// get returns the holder of a slot, or nil.
+// get returns the holder of a slot, or nil. Anybody may call it; the holder may have left
+// the slot meanwhile.
 func (t *table) get(index uint32) *Handle {
-	if index == 0 || int64(index) > int64(len(t.slots)) {
+	chunks := t.chunks.Load()
+	if index == 0 || chunks == nil || int64(index) > int64(len(*chunks)*len(chunk{})) {
 		return nil
 	}
-	return t.slots[index-1].h
+	return t.at(index).h.Load()
 }

@@ -23,12 +23,21 @@ type look struct {
 	gen uint32
 }
 
-// keepWalking makes sure that the walk goes on, for someone is about to park. set.mu
-// is held.
+// keepWalking makes sure that the walk goes on, for someone has parked.
 func (p *poller) keepWalking() {
-	if p.walk == nil && p.set.pace > 0 {
-		p.walk = time.AfterFunc(p.set.pace, p.stride)
+	if p.walking.Load() || p.set.pace == 0 {
+		return
 	}
+	p.set.mu.Lock()
+	defer p.set.mu.Unlock()
+	if p.walking.Swap(true) {
+		return
+	}
+	if p.walk == nil {
+		p.walk = time.AfterFunc(p.set.pace, p.stride)
+		return
+	}
+	p.walk.Reset(p.set.pace)
 }
 
 // stopWalking is for the end of the poller. set.mu is held. A step under way finds
@@ -44,12 +53,15 @@ func (p *poller) stride() {
 	p.step()
 	p.set.mu.Lock()
 	defer p.set.mu.Unlock()
-	switch {
-	case p.set.p != p: // it has stopped
-	case p.set.parked.Load() > 0:
+	if p.set.p.Load() != p {
+		return // it has stopped
+	}
+	// Who parks is counted before it looks whether there is a walk: it finds none, or is
+	// found here.
+	p.walking.Store(false)
+	if p.set.parked.sum() > 0 {
+		p.walking.Store(true)
 		p.walk.Reset(p.set.pace)
-	default:
-		p.walk = nil // the next one to park makes another
 	}
 }
 
@@ -73,19 +85,19 @@ func (p *poller) step() {
 func (p *poller) next(looks *[batch]look, left int) (n, rest int, more bool) {
 	p.set.mu.Lock()
 	defer p.set.mu.Unlock()
-	slots := p.table.slots
-	if p.set.p != p {
+	slots := int(p.table.n)
+	if p.set.p.Load() != p {
 		return 0, 0, false
 	}
 	if left < 0 {
-		left = min(max(batch, (len(slots)+walkSteps-1)/walkSteps), len(slots))
+		left = min(max(batch, (slots+walkSteps-1)/walkSteps), slots)
 	}
 	for ; left > 0 && n < batch; left-- {
-		if p.walked >= len(slots) {
+		if p.walked >= slots {
 			p.walked = 0
 		}
-		h := slots[p.walked].h
 		p.walked++
+		h := p.table.get(uint32(p.walked))
 		if h == nil {
 			continue
 		}

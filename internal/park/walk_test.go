@@ -46,7 +46,7 @@ func (c *crew) park(t *testing.T, i int) {
 func TestWalk(t *testing.T) {
 	for _, n := range []int{4, batch, batch + 1, 3*batch + 5, walkSteps*batch + 100, 2 * walkSteps * batch} {
 		c := newCrew(t, n)
-		p := c.set.p
+		p := c.set.p.Load()
 		p.step()      // so that the walk does not begin with the first one
 		busy := n / 3 // has a reader, who will see for itself
 		c.hs[busy].Kick()
@@ -69,7 +69,7 @@ func TestWalk(t *testing.T) {
 func TestWalkLosesToKick(t *testing.T) {
 	c := newCrew(t, 1)
 	var looks [batch]look
-	if n, _, more := c.set.p.next(&looks, -1); n != 1 || more {
+	if n, _, more := c.set.p.Load().next(&looks, -1); n != 1 || more {
 		t.Fatalf("%d to look at, more: %v", n, more)
 	}
 	c.socks[0].closed.Store(true)
@@ -91,9 +91,7 @@ func TestWalkPace(t *testing.T) {
 		c.hs[0].Kick()
 		c.set.pace = walkPace // from the next Park on
 		walks := func() bool {
-			c.set.mu.Lock()
-			defer c.set.mu.Unlock()
-			return c.set.p.walk != nil
+			return c.set.p.Load().walking.Load()
 		}
 		for range 3 {
 			c.socks[0].closed.Store(false)
@@ -112,7 +110,7 @@ func TestWalkPace(t *testing.T) {
 		}
 		c.socks[0].closed.Store(false)
 		c.park(t, 0)
-		p := c.set.p
+		p := c.set.p.Load()
 		c.hs[0].Close()
 		if p.walk.Stop() {
 			t.Error("the timer outlives the poller")

@@ -139,6 +139,10 @@ func IsRaw(w Writer) bool {
 	}
 }
 
+// IsDirect reports whether what NewWriter returned reads a socket without a layer between:
+// what it has not returned is in the socket, where who waits for that finds it.
+func IsDirect(w Writer) bool { return isRawSocket(w) }
+
 // OverSocket reports whether nothing happens between conn and a socket: it is one, or a
 // wrapper that leaves reading and writing to one that it embeds.
 func OverSocket(conn net.Conn) bool {

@@ -29,6 +29,7 @@ type Conn struct {
 
 	side    Side // here it takes no room
 	life    life
+	habit   habit         // the reader's alone, here as side is: whether to linger
 	end     *ending       // nil as long as there is nothing to say: see ending
 	blocked chan struct{} // the reader waits on it: see budget.go; else nil
 	out     output

@@ -86,7 +86,10 @@ func (in *input) freeze(held bool) {
 func (in *input) release(pool mem.BufferPool) {
 	a := in.act
 	in.act = nil
-	park.ProcessSweeper().Remove(&a.entry)
+	if in.swept {
+		in.swept = false
+		park.ProcessSweeper().Remove(&a.entry)
+	}
 	a.rd.Release()
 	a.rd = nil
 	if a.dec.Cap() > maxPooledTable {

@@ -15,7 +15,8 @@ import (
 // the sweeper, and stands at a frame boundary with nothing buffered, gives back
 // what the connection needs only while there is input, parks, and returns. The
 // poller, or whoever needs the reader, starts it again. Open streams do not
-// keep a connection awake; bytes in hand do.
+// keep a connection awake; bytes in hand do. Where input comes seldom the reader does not
+// wait for the sweeper: it parks as soon as it has dealt with what came (see habit).
 
 // errParked ends the frame loop of a reader that has given its role away.
 var errParked = errors.New("parked")
@@ -49,8 +50,14 @@ type ParkObserver interface {
 func (r *reader) awaitHeader() ([]byte, error) {
 	for {
 		if r.in.act.rd.Buffered() < frame.HeaderLen {
+			worked := r.in.act.batch
 			r.endBatch()
 			if r.in.atBoundary() {
+				if worked && r.goesAtOnce() {
+					if err := r.park(); err != nil {
+						return nil, err
+					}
+				}
 				r.watch()
 			}
 		}
@@ -65,10 +72,25 @@ func (r *reader) awaitHeader() ([]byte, error) {
 		if !r.in.atBoundary() {
 			continue // more came since the sweeper was asked
 		}
+		r.habit.vain()
 		if err := r.park(); err != nil {
 			return nil, err
 		}
 	}
+}
+
+// goesAtOnce reports whether a reader that has dealt with what came is to park without
+// waiting for more. One that is watched has waited, and not in vain.
+func (r *reader) goesAtOnce() bool {
+	switch {
+	case !r.in.parks:
+	case r.in.swept:
+		r.habit.more()
+	case r.habit.isSeldom():
+		r.habit.spare()
+		return true
+	}
+	return false
 }
 
 // watch makes sure that the sweeper looks at a connection that could park. Before the
@@ -84,9 +106,11 @@ func (r *reader) watch() {
 // park returns errParked if the reader's role is gone, nil if there is
 // something to do first.
 func (r *reader) park() error {
-	rd := r.in.act.rd.(readyreader.Pollable)
-	if _, err := rd.TryPeek(frame.HeaderLen); !errors.Is(err, readyreader.ErrWouldBlock) || rd.Buffered() > 0 {
-		return nil // input came meanwhile, or the end of it, which a read will tell
+	if !readyreader.IsDirect(r.wire.try) { // else the poller looks at once
+		rd := r.in.act.rd.(readyreader.Pollable)
+		if _, err := rd.TryPeek(frame.HeaderLen); !errors.Is(err, readyreader.ErrWouldBlock) || rd.Buffered() > 0 {
+			return nil // input came meanwhile, or the end of it, which a read will tell
+		}
 	}
 	r.slim()
 	switch err := r.handle.Park(); {
