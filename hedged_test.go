@@ -14,6 +14,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/internal/serviceconfig"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
@@ -288,6 +289,18 @@ func TestHedgingStats(t *testing.T) {
 	}
 }
 
+// TestHedgingBesideRetries: where a config has both policies, RPCs are retried.
+func TestHedgingBesideRetries(t *testing.T) {
+	const both = `{"methodConfig":[{"name":[{}],"hedgingPolicy":{"maxAttempts":2},"retryPolicy":{"maxAttempts":2,"initialBackoff":"1s","maxBackoff":"1s","backoffMultiplier":1,"retryableStatusCodes":[1]}}]}`
+	config, err := serviceconfig.Parse([]byte(both))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := config.Methods[""]; m.RetryPolicy == nil || m.HedgingPolicy != nil {
+		t.Errorf("retries %v, hedges %v", m.RetryPolicy, m.HedgingPolicy)
+	}
+}
+
 func TestHedgingConfigs(t *testing.T) {
 	for config, want := range map[string]string{
 		hedging(1, "1s", "", ""):    "hedgingPolicy: maxAttempts is 1",
@@ -295,7 +308,6 @@ func TestHedgingConfigs(t *testing.T) {
 		hedging(2, "-1s", "", ""):   "hedgingPolicy: hedgingDelay is negative",
 		hedging(2, "1s", `99`, ""):  "invalid code",
 		hedging(2, "1s", `"x"`, ""): "invalid code",
-		`{"methodConfig":[{"name":[{}],"hedgingPolicy":{"maxAttempts":2},"retryPolicy":{"maxAttempts":2,"initialBackoff":"1s","maxBackoff":"1s","backoffMultiplier":1,"retryableStatusCodes":[1]}}]}`: "exclude each other",
 	} {
 		_, err := NewClient("passthrough:///x", WithTransportCredentials(insecure.NewCredentials()), WithDefaultServiceConfig(config))
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -86,7 +86,7 @@ func (s *Server) addListener(lis net.Listener) *served {
 	if s.state != serverRunning {
 		return nil
 	}
-	l := &served{lis, channelz.NewSocket(s.channelz, channelz.Listener, transport.ListenerSocket(lis.Addr()))}
+	l := &served{lis, channelz.NewSocket(s.channelz, channelz.Listener, transport.ListenerSocket(lis))}
 	s.listeners[l] = struct{}{}
 	return l
 }

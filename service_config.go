@@ -44,9 +44,16 @@ func parseServiceConfig(js string) *serviceconfig.ParseResult {
 }
 
 // GetMethodConfig returns what the channel's service config says of a method,
-// "/service/method".
+// "/service/method". The attempts of a retry policy are at most those of
+// [WithMaxCallAttempts].
 //
 // Deprecated: applications have no use for it.
 func (cc *ClientConn) GetMethodConfig(method string) MethodConfig {
-	return cc.channel.MethodConfig(method)
+	config := cc.channel.MethodConfig(method)
+	if p := config.RetryPolicy; p != nil && p.MaxAttempts > cc.opts.maxAttempts {
+		bounded := *p
+		bounded.MaxAttempts = cc.opts.maxAttempts
+		config.RetryPolicy = &bounded
+	}
+	return config
 }

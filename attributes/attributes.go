@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"strings"
 )
 
 // Attributes is an immutable set of keys with values; the zero value and nil are
@@ -69,21 +70,37 @@ func (a *Attributes) Equal(o *Attributes) bool {
 	return count == 0
 }
 
-// String shows the set as MarshalJSON does. Keys and values that are neither
-// strings nor a fmt.Stringer show as their type, pointers with their address too.
+// String shows the set for logs, the newest key first. Keys and values that are neither
+// strings nor a fmt.Stringer show as [fmt] prints them as pointers.
 func (a *Attributes) String() string {
-	b, _ := a.MarshalJSON()
-	return string(b)
+	var b strings.Builder
+	b.WriteByte('{')
+	separator := ""
+	for key, value := range a.all {
+		fmt.Fprintf(&b, "%s%q: %q ", separator, text(key), text(value))
+		separator = ", "
+	}
+	b.WriteByte('}')
+	return b.String()
 }
 
-// MarshalJSON shows the set as a JSON object of strings, for logs: it cannot be
+// MarshalJSON shows the same as a JSON object of strings, for logs too: it cannot be
 // read back. The error is always nil.
 func (a *Attributes) MarshalJSON() ([]byte, error) {
-	texts := make(map[string]string)
+	b := []byte{'{'}
 	for key, value := range a.all {
-		texts[text(key)] = text(value)
+		if len(b) > 1 {
+			b = append(b, ", "...)
+		}
+		b = append(appendJSON(b, text(key)), ": "...)
+		b = append(appendJSON(b, text(value)), ' ')
 	}
-	return json.Marshal(texts)
+	return append(b, '}'), nil
+}
+
+func appendJSON(b []byte, s string) []byte {
+	j, _ := json.Marshal(s) // a string has no errors
+	return append(b, j...)
 }
 
 // all yields the visible entries, newest first.
@@ -125,8 +142,5 @@ func text(x any) string {
 	case fmt.Stringer:
 		return x.String()
 	}
-	if reflect.ValueOf(x).Kind() == reflect.Pointer {
-		return fmt.Sprintf("<%T %[1]p>", x)
-	}
-	return fmt.Sprintf("<%T>", x)
+	return fmt.Sprintf("<%p>", x)
 }

@@ -99,10 +99,10 @@ func TestEqualIncomparable(t *testing.T) {
 
 func TestText(t *testing.T) {
 	a := attributes.New(keyA{}, `quoted "text"`).WithValue("b", keyA{}).WithValue("c", 1).WithValue("c", nil)
-	want := `{"b":"key A","key A":"quoted \"text\""}`
-	if got := a.String(); got != want {
+	if got, want := a.String(), `{"b": "key A" , "key A": "quoted \"text\"" }`; got != want {
 		t.Errorf("String: %s, want %s", got, want)
 	}
+	want := `{"b":"key A","key A":"quoted \"text\""}`
 	if b, err := json.Marshal(a); err != nil || string(b) != want {
 		t.Errorf("JSON: %s, %v", b, err)
 	}
@@ -110,7 +110,7 @@ func TestText(t *testing.T) {
 	if got := none.String(); got != "{}" {
 		t.Errorf("nil prints %s", got)
 	}
-	if !json.Valid([]byte(attributes.New(keyB{}, new(int)).WithValue(1, []byte("x")).String())) {
-		t.Error("not JSON")
+	if b, err := attributes.New(keyB{}, new(int)).WithValue(1, []byte("x")).MarshalJSON(); err != nil || !json.Valid(b) {
+		t.Errorf("not JSON: %s, %v", b, err)
 	}
 }

@@ -63,7 +63,7 @@ func (v *view) ReadOnlyData() []byte {
 
 // Len implements Buffer.
 func (v *view) Len() int {
-	v.mustLive("measured")
+	v.mustLive("read")
 	return len(v.data)
 }
 
@@ -71,7 +71,7 @@ func (v *view) Len() int {
 func (v *view) Ref() {
 	if v.refs.Add(1) <= 1 {
 		v.refs.Add(-1) // it stays dead for whoever recovers
-		panic("mem: Buffer referenced after its last Free")
+		panic("Cannot ref freed buffer")
 	}
 }
 
@@ -83,13 +83,13 @@ func (v *view) Free() {
 		v.end()
 	default:
 		v.refs.Add(1)
-		panic("mem: Buffer freed more often than referenced")
+		panic("Cannot free freed buffer")
 	}
 }
 
 // Slice implements Buffer.
 func (v *view) Slice(start, end int) Buffer {
-	v.mustLive("sliced")
+	v.mustLive("slice")
 	part := v.data[:len(v.data):len(v.data)][start:end:end]
 	if len(part) == len(v.data) {
 		v.Ref()
@@ -160,6 +160,6 @@ func (v *view) isSole(memory *[]byte, n int) bool {
 
 func (v *view) mustLive(what string) {
 	if v.refs.Load() <= 0 {
-		panic("mem: Buffer " + what + " after its last Free")
+		panic("Cannot " + what + " freed buffer")
 	}
 }

@@ -47,21 +47,15 @@ func sameMetadata(x, y any) bool {
 	return x == nil && y == nil || reflect.ValueOf(x).Comparable() && x == y
 }
 
-// String returns the fields that are set, for people.
+// String returns the address, the server's name and the attributes, for people.
 func (a Address) String() string {
 	var s strings.Builder
-	fmt.Fprintf(&s, "{Addr: %q", a.Addr)
-	if a.ServerName != "" {
-		fmt.Fprintf(&s, ", ServerName: %q", a.ServerName)
-	}
+	fmt.Fprintf(&s, "{Addr: %q, ServerName: %q, ", a.Addr, a.ServerName)
 	if a.Attributes != nil {
-		fmt.Fprintf(&s, ", Attributes: %v", a.Attributes)
+		fmt.Fprintf(&s, "Attributes: %v, ", a.Attributes)
 	}
 	if a.BalancerAttributes != nil {
-		fmt.Fprintf(&s, ", BalancerAttributes: %v", a.BalancerAttributes)
-	}
-	if a.Metadata != nil {
-		fmt.Fprintf(&s, ", Metadata: %v", a.Metadata)
+		fmt.Fprintf(&s, "BalancerAttributes: %v", a.BalancerAttributes)
 	}
 	s.WriteByte('}')
 	return s.String()

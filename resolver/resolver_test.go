@@ -75,9 +75,13 @@ func TestAddressString(t *testing.T) {
 		a    resolver.Address
 		want string
 	}{
-		{resolver.Address{}, `{Addr: ""}`},
-		{resolver.Address{Addr: "h:1"}, `{Addr: "h:1"}`},
-		{resolver.Address{Addr: "h:1", ServerName: "s", Metadata: 5}, `{Addr: "h:1", ServerName: "s", Metadata: 5}`},
+		{resolver.Address{}, `{Addr: "", ServerName: "", }`},
+		{resolver.Address{Addr: "h:1"}, `{Addr: "h:1", ServerName: "", }`},
+		{resolver.Address{Addr: "h:1", ServerName: "s", Metadata: 5}, `{Addr: "h:1", ServerName: "s", }`},
+		{
+			resolver.Address{Addr: "h:1", Attributes: attributes.New("k", "v"), BalancerAttributes: attributes.New("b", "w")},
+			`{Addr: "h:1", ServerName: "", Attributes: {"k": "v" }, BalancerAttributes: {"b": "w" }}`,
+		},
 	} {
 		if got := tt.a.String(); got != tt.want {
 			t.Errorf("%s, want %s", got, tt.want)

@@ -134,9 +134,9 @@ func eventOf(e channelz.TraceEvent) *channelzpb.ChannelTraceEvent {
 	return out
 }
 
-func socketOf(id int64, d channelz.SocketData) *channelzpb.Socket {
+func socketOf(r channelz.Ref, d channelz.SocketData) *channelzpb.Socket {
 	return &channelzpb.Socket{
-		Ref:        &channelzpb.SocketRef{SocketId: id},
+		Ref:        socketRefOf(r),
 		Local:      addressOf(d.LocalAddr),
 		Remote:     addressOf(d.RemoteAddr),
 		RemoteName: d.RemoteName,
@@ -154,7 +154,7 @@ func socketOf(id int64, d channelz.SocketData) *channelzpb.Socket {
 			LastMessageReceivedTimestamp:     timeOf(d.LastMessageReceived),
 			LocalFlowControlWindow:           windowOf(d, d.LocalFlowControlWindow),
 			RemoteFlowControlWindow:          windowOf(d, d.RemoteFlowControlWindow),
-			Option:                           each(d.Options, optionOf),
+			Option:                           append(each(d.Options, optionOf), systemOptions(d.System)...),
 			ReceivedGoawayError:              codeOf(d.GoAway),
 			PeerMaxConcurrentStreams:         d.MaxStreams,
 		},

@@ -6,7 +6,8 @@
 // Records are kept only in programs that import this package, from the moment on when it
 // is imported.
 //
-// The data of a connection's socket has options that are not in the gRFC, for people who
+// The data of a socket has, on Linux, the options SO_LINGER, SO_RCVTIMEO, SO_SNDTIMEO and
+// TCP_INFO. That of a connection's socket also has options that are not in the gRFC, for people who
 // want to know what an idle connection costs:
 //
 //	grpc.parked        "true" while it is idle, and has neither a goroutine nor a buffer
@@ -102,7 +103,7 @@ func (server) GetSocket(_ context.Context, req *channelzpb.GetSocketRequest) (*c
 	if s == nil {
 		return nil, notFound(channelz.Connection, req.GetSocketId())
 	}
-	return &channelzpb.GetSocketResponse{Socket: socketOf(s.ID(), s.Data())}, nil
+	return &channelzpb.GetSocketResponse{Socket: socketOf(s.Ref(), s.Data())}, nil
 }
 
 // page obeys "must never be negative" of channelz.proto.

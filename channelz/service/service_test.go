@@ -132,7 +132,7 @@ func TestServers(t *testing.T) {
 func TestSocket(t *testing.T) {
 	at := func(seconds int64) time.Time { return time.Unix(seconds, 0) }
 	calm := uint32(11)
-	want(t, socketOf(7, channelz.SocketData{
+	want(t, socketOf(channelz.Ref{ID: 7, Name: "n"}, channelz.SocketData{
 		LocalAddr: &net.TCPAddr{IP: net.IPv4(1, 2, 3, 4), Port: 5}, RemoteAddr: &net.TCPAddr{IP: net.IPv6loopback, Port: 6},
 		RemoteName: "name", Security: &credentials.TLSChannelzSecurityValue{StandardName: "S", RemoteCertificate: []byte("R")},
 		StreamsStarted: 1, StreamsSucceeded: 2, StreamsFailed: 3, MessagesSent: 4, MessagesReceived: 5, KeepAlivesSent: 6,
@@ -140,7 +140,7 @@ func TestSocket(t *testing.T) {
 		LocalFlowControlWindow: 8, RemoteFlowControlWindow: 9, MaxStreams: 100, GoAway: &calm,
 		Options: []channelz.SocketOption{{Name: "a", Value: "1"}, {Name: "b", Value: "2"}},
 	}), `
-		ref { socket_id: 7 }
+		ref { socket_id: 7 name: "n" }
 		local { tcpip_address { ip_address: "\001\002\003\004" port: 5 } }
 		remote { tcpip_address { ip_address: "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\001" port: 6 } }
 		remote_name: "name"

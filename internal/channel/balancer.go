@@ -3,8 +3,11 @@
 package channel
 
 import (
+	"fmt"
+
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/internal/channelz"
 	"google.golang.org/grpc/resolver"
 )
 
@@ -30,8 +33,11 @@ func (b *balancerWrapper) BuildOptions() balancer.BuildOptions {
 
 // update gives the balancer what the resolver found, and returns what it thinks of it.
 func (b *balancerWrapper) update(s resolver.State, sc *ServiceConfig) error {
-	b.config.Store(sc)
+	old := b.config.Swap(sc)
 	config := sc.balancerConfig()
+	if name := config.Child.Name(); old == nil || old.balancerConfig().Child.Name() != name {
+		b.ch.node.Trace(channelz.Info, fmt.Sprintf("Channel switches to new LB policy %q", name), nil)
+	}
 	var err error
 	b.wait(func() {
 		err = b.policy.UpdateClientConnState(balancer.ClientConnState{ResolverState: s, BalancerConfig: config})

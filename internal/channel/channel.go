@@ -18,6 +18,10 @@ func (ch *Channel) Init(to Target, o *Options, owner Owner, parent *channelz.Nod
 	ch.transport.Store(&o.Transport)
 	ch.node = channelz.NewNode(parent, channelz.Channel, to.Name)
 	ch.state.node = ch.node
+	if ch.node != nil {
+		ch.node.Trace(channelz.Info, fmt.Sprintf("parsed dial target is: %#v", ch.Parsed()), nil)
+		ch.node.Trace(channelz.Info, fmt.Sprintf("Channel authority set to %q", ch.authority), nil)
+	}
 	ch.idle.timeout, ch.idle.owner = o.IdleTimeout, ch
 	ch.idle.start()
 }

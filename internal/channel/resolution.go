@@ -18,23 +18,25 @@ import (
 )
 
 // resolverUpdate gives the balancer what the resolver found, with the service config
-// that goes with it (gRFC A21).
+// that goes with it (gRFC A21): where it brings none, that which is in use, else the
+// fallback.
 func (ch *Channel) resolverUpdate(r *resolverWrapper, s resolver.State) error {
 	b := ch.current(r)
 	if b == nil {
 		return nil
 	}
+	c := ch.config.Load()
 	sc, err := ch.opts.Fallback, error(nil)
-	if !ch.opts.NoServiceConfig {
-		var brought *ServiceConfig
-		if brought, err = ch.usableConfig(s.ServiceConfig); brought != nil {
-			sc = brought
-		}
+	if c != nil {
+		sc = c.ServiceConfig
+	}
+	if !ch.opts.NoServiceConfig && s.ServiceConfig != nil {
+		sc, err = ch.usableConfig(s.ServiceConfig)
 	}
 	if err == nil {
 		return ch.apply(r, s, sc)
 	}
-	if c := ch.config.Load(); c != nil {
+	if c != nil {
 		// A21: an invalid config does not replace one that is in use.
 		logger.Warningf("%s: the resolver brought an invalid service config: %v", ch.Name, err)
 		_ = b.update(s, c.ServiceConfig)
@@ -179,15 +181,10 @@ func (ch *Channel) resolverFailed(r *resolverWrapper, err error) {
 	b.resolverError(err)
 }
 
-// usableConfig returns the service config that a resolver brought, nil if none.
+// usableConfig returns the service config that a resolver brought.
 func (ch *Channel) usableConfig(r *serviceconfig.ParseResult) (*ServiceConfig, error) {
-	switch {
-	case r == nil:
-		return nil, nil
-	case r.Err != nil:
+	if r.Err != nil {
 		return nil, fmt.Errorf("error parsing service config: %w", r.Err)
-	case r.Config == nil:
-		return nil, nil
 	}
 	if sc := ch.owner.ServiceConfigOf(r.Config); sc != nil {
 		return sc, nil

@@ -15,9 +15,9 @@ func TestParseServiceConfig(t *testing.T) {
 		{`{"loadBalancingConfig":[{"nobody":{}},{"round_robin":{}}]}`, "round_robin", ""},
 		{`{"loadBalancingConfig":[{"pick_first":{"shuffleAddressList":true}}]}`, "pick_first", ""},
 		{`{"loadBalancingConfig":[{"nobody":{}}]}`, "", "nobody"},
-		{`{"loadBalancingConfig":[]}`, "", "empty"},
+		{`{"loadBalancingConfig":[]}`, "", "no supported policies"},
 		{`{"loadBalancingConfig":[{"pick_first":{"shuffleAddressList":3}}]}`, "", "pick_first"},
-		{`{"methodConfig":[{"name":[{"service":"a"},{"service":"a"}]}]}`, "", "twice"},
+		{`{"methodConfig":[{"name":[{"service":"a"},{"service":"a"}]}]}`, "", "duplicated name"},
 		{`{`, "", "unexpected end of JSON input"},
 	} {
 		sc, err := ParseServiceConfig(tt.js)

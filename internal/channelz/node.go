@@ -197,7 +197,7 @@ func (n *Node) data() NodeData {
 	}
 	for _, id := range sortedKeys(n.sockets) {
 		if s := n.sockets[id]; n.kind != Server || s.kind == Listener {
-			d.Sockets = append(d.Sockets, s.ref())
+			d.Sockets = append(d.Sockets, s.Ref())
 		}
 	}
 	return d

@@ -157,7 +157,7 @@ func ServerSockets(server int64, p Page) (list []Ref, last bool) {
 	}
 	ids, last := choose(n.sockets, p, func(s *Socket) bool { return s.kind == Connection })
 	for _, id := range ids {
-		list = append(list, n.sockets[id].ref())
+		list = append(list, n.sockets[id].Ref())
 	}
 	return list, last
 }

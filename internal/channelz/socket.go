@@ -4,6 +4,7 @@ package channelz
 
 import (
 	"net"
+	"syscall"
 	"time"
 
 	"google.golang.org/grpc/credentials"
@@ -48,6 +49,8 @@ type SocketData struct {
 	GoAway *uint32
 
 	Options []SocketOption
+	// System is what the operating system knows the socket by; nil if that is not known.
+	System syscall.RawConn
 }
 
 // SocketOption is something about a socket that has no field of its own.
@@ -58,6 +61,9 @@ type SocketOption struct{ Name, Value string }
 func NewSocket(parent *Node, kind Kind, source SocketSource) *Socket {
 	if !IsOn() || parent == nil {
 		return nil
+	}
+	if kind == Listener {
+		source = namedSource{source, addressText(source.ChannelzSocket().LocalAddr)}
 	}
 	s := &Socket{id: lastID.Add(1), kind: kind, parent: parent, source: source}
 	entries.addSocket(s)
@@ -94,6 +100,24 @@ func (s *Socket) Data() SocketData {
 	return s.source.ChannelzSocket()
 }
 
-func (s *Socket) ref() Ref {
-	return Ref{Kind: s.kind, ID: s.id}
+// Ref names the socket. That of a listener has its address as the name.
+func (s *Socket) Ref() Ref {
+	r := Ref{Kind: s.kind, ID: s.id}
+	if n, ok := s.source.(namedSource); ok {
+		r.Name = n.name
+	}
+	return r
+}
+
+// namedSource is that of a socket with a name: of a listener, as there are many connections.
+type namedSource struct {
+	SocketSource
+	name string
+}
+
+func addressText(a net.Addr) string {
+	if a == nil {
+		return ""
+	}
+	return a.String()
 }

@@ -52,31 +52,38 @@ func (d *Duration) UnmarshalJSON(b []byte) error {
 }
 
 func parseDuration(text string) (Duration, error) {
-	bad := fmt.Errorf(`duration %q: want a number of seconds, such as "1.5s"`, text)
+	bad := func(why string) (Duration, error) {
+		return 0, fmt.Errorf("malformed duration %q: %s", text, why)
+	}
 	number, ok := strings.CutSuffix(text, "s")
 	if !ok {
-		return 0, bad
+		return bad("missing seconds unit")
 	}
 	number, negative := strings.CutPrefix(number, "-")
 	if !negative {
 		number, _ = strings.CutPrefix(number, "+")
 	}
 	whole, decimals, _ := strings.Cut(number, ".")
-	if whole == "" && decimals == "" || len(decimals) > 9 || !digits(whole) || !digits(decimals) {
-		return 0, bad
+	switch {
+	case whole == "" && decimals == "":
+		return bad("contains no numbers")
+	case len(decimals) > 9:
+		return bad("too many digits after decimal")
+	case !digits(whole) || !digits(decimals):
+		return bad(`want a number of seconds, such as "1.5s"`)
 	}
 	var seconds, nanos uint64
 	if whole != "" {
 		var err error
 		if seconds, err = strconv.ParseUint(whole, 10, 64); err != nil {
-			return 0, fmt.Errorf("duration %q: out of range", text)
+			return bad("value out of range")
 		}
 	}
 	if decimals != "" {
 		nanos, _ = strconv.ParseUint((decimals + "000000000")[:9], 10, 64) // nine digits
 	}
 	if seconds > maxSeconds || seconds == maxSeconds && nanos > 0 {
-		return 0, fmt.Errorf("duration %q: out of range", text)
+		return 0, fmt.Errorf("out of range: %q", text)
 	}
 	// The comparison comes before the multiplication, which could wrap around.
 	total := uint64(math.MaxInt64)

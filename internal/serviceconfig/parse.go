@@ -35,10 +35,26 @@ type RetryThrottling struct {
 	TokenRatio float64 // above 0
 }
 
+// check may be asked of nil.
+func (t *RetryThrottling) check() error {
+	switch {
+	case t == nil:
+		return nil
+	case t.MaxTokens <= 0 || t.MaxTokens > 1000:
+		return fmt.Errorf("invalid retry throttling config: maxTokens (%v) out of range (0, 1000]", t.MaxTokens)
+	case t.TokenRatio <= 0:
+		return fmt.Errorf("invalid retry throttling config: tokenRatio (%v) may not be negative, nor 0", t.TokenRatio)
+	}
+	return nil
+}
+
 // Parse reads a service config in JSON. It fails on one that the specification calls
-// invalid, naming the field; it skips fields that it doesn't know, and the throttling of retries
+// invalid, in words that programs look for; it skips fields that it doesn't know, and the throttling of retries
 // where no method is configured.
 func Parse(js []byte) (*Parsed, error) {
+	if len(js) == 0 {
+		return nil, errors.New("no JSON service config provided")
+	}
 	var in struct {
 		LoadBalancingPolicy string
 		LoadBalancingConfig json.RawMessage
@@ -68,12 +84,12 @@ func Parse(js []byte) (*Parsed, error) {
 	if in.MethodConfig == nil {
 		out.Throttling = nil // there is nothing to retry, so what it says is of no interest
 	}
-	if t := out.Throttling; t != nil && (t.MaxTokens <= 0 || t.MaxTokens > 1000 || t.TokenRatio <= 0) {
-		return nil, errors.New("retryThrottling: maxTokens must be above 0 and at most 1000, tokenRatio above 0")
+	if err := out.Throttling.check(); err != nil {
+		return nil, err
 	}
 	for i := range in.MethodConfig {
 		if err := out.addMethods(&in.MethodConfig[i]); err != nil {
-			return nil, fmt.Errorf("methodConfig[%d]: %w", i, err)
+			return nil, fmt.Errorf("%w: methodConfig[%d]", err, i)
 		}
 	}
 	return out, nil
@@ -90,7 +106,7 @@ func (p *Parsed) addMethods(m *methodJSON) error {
 			return err
 		}
 		if _, twice := p.Methods[path]; twice {
-			return fmt.Errorf("name %q occurs twice", path)
+			return fmt.Errorf("duplicated name %q", path)
 		}
 		p.Methods[path] = c
 	}

@@ -118,24 +118,28 @@ func TestParseErrors(t *testing.T) {
 		t.Fatalf("the valid policy: %v", err)
 	}
 	for _, tt := range []struct{ js, want string }{
-		{``, "unexpected end of JSON input"},
+		{``, "no JSON service config provided"},
 		{`[]`, "cannot unmarshal array"},
 		{`{"methodConfig": [{}, {"name": [{"method": "M"}]}]}`, "methodConfig[1]"},
-		{`{"methodConfig": [{"name": [{"service": "S"}, {"service": "S"}]}]}`, "twice"},
-		{`{"methodConfig": [{"name": [{}]}, {"name": [{}]}]}`, "twice"},
-		{`{"methodConfig": [{"timeout": "1"}]}`, "duration"},
+		{`{"methodConfig": [{"name": [{"service": "S"}, {"service": "S"}]}]}`, "duplicated name"},
+		{`{"methodConfig": [{"name": [{}]}, {"name": [{}]}]}`, "duplicated name"},
+		{`{"methodConfig": [{"timeout": "1"}]}`, `malformed duration "1": missing seconds unit`},
+		{`{"methodConfig": [{"timeout": "s"}]}`, `malformed duration "s": contains no numbers`},
+		{`{"methodConfig": [{"timeout": "0.0000000001s"}]}`, "too many digits after decimal"},
+		{`{"methodConfig": [{"timeout": "1ms"}]}`, `malformed duration "1ms": want a number`},
+		{`{"methodConfig": [{"timeout": "315576000001s"}]}`, `out of range: "315576000001s"`},
 		{`{"methodConfig": [{"maxRequestMessageBytes": "x"}]}`, "bytes"},
-		{retry(`{"maxAttempts": 1}`), "maxAttempts"},
+		{retry(`{"maxAttempts": 1}`), "invalid retry policy (&{MaxAttempts:1 "},
 		{retry(`{"maxAttempts": 2.5}`), "axAttempts"},
 		{retry(`{"initialBackoff": "0s"}`), "initialBackoff"},
 		{retry(`{"maxBackoff": "-1s"}`), "maxBackoff"},
 		{retry(`{"backoffMultiplier": 0}`), "backoffMultiplier"},
 		{retry(`{"retryableStatusCodes": []}`), "retryableStatusCodes"},
 		{retry(`{"retryableStatusCodes": ["NONSENSE"]}`), "NONSENSE"},
-		{`{"methodConfig": [], "retryThrottling": {"maxTokens": 0, "tokenRatio": 1}}`, "maxTokens"},
-		{`{"methodConfig": [], "retryThrottling": {"maxTokens": 1001, "tokenRatio": 1}}`, "maxTokens"},
-		{`{"methodConfig": [], "retryThrottling": {"maxTokens": 1, "tokenRatio": 0}}`, "tokenRatio"},
-		{`{"methodConfig": [], "retryThrottling": {"maxTokens": 1, "tokenRatio": -1}}`, "tokenRatio"},
+		{`{"methodConfig": [], "retryThrottling": {"maxTokens": 0, "tokenRatio": 1}}`, "invalid retry throttling config: maxTokens"},
+		{`{"methodConfig": [], "retryThrottling": {"maxTokens": 1001, "tokenRatio": 1}}`, "invalid retry throttling config: maxTokens"},
+		{`{"methodConfig": [], "retryThrottling": {"maxTokens": 1, "tokenRatio": 0}}`, "invalid retry throttling config: tokenRatio"},
+		{`{"methodConfig": [], "retryThrottling": {"maxTokens": 1, "tokenRatio": -1}}`, "invalid retry throttling config: tokenRatio"},
 	} {
 		if _, err := Parse([]byte(tt.js)); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, want something about %q", tt.js, err, tt.want)

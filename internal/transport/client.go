@@ -5,6 +5,7 @@ package transport
 import (
 	"errors"
 	"sync/atomic"
+	"syscall"
 
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/internal/transport/h2"
@@ -92,6 +93,9 @@ func (c *Client) Stats() ConnStats { return statsOf(c.conn, c.traffic()) }
 
 // WhyNot says why the connection can't be parked, "" if it can be.
 func (c *Client) WhyNot() string { return c.conn.WhyNot() }
+
+// System is what the operating system knows the connection's socket by, nil if it is not one.
+func (c *Client) System() syscall.RawConn { return c.conn.System() }
 
 // Close ends the connection at once; its RPCs fail with err's text.
 func (c *Client) Close(err error) { c.conn.Close(err) }

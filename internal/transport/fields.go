@@ -34,12 +34,12 @@ type fields struct {
 	pages *hpack.Page // what it refers to
 }
 
-// keepFields copies what an application may see of b. The error names a "-bin" field that
+// keepFields copies what an application may see of b, the block of a reply or of a request. The error names a "-bin" field that
 // can't be decoded, or that is one too many to be split.
-func keepFields(b *h2.HeaderBlock) (f fields, err error) {
+func keepFields(b *h2.HeaderBlock, reply bool) (f fields, err error) {
 	size := 0
 	for i := range b.Len() {
-		if isVisible(b.Kind(i)) {
+		if isVisible(b.Kind(i), reply) {
 			size += fieldSize(b, i)
 		}
 	}
@@ -51,7 +51,7 @@ func keepFields(b *h2.HeaderBlock) (f fields, err error) {
 	var joined joined
 	for i := range b.Len() {
 		kind := b.Kind(i)
-		if !isVisible(kind) {
+		if !isVisible(kind, reply) {
 			continue
 		}
 		text = appendField(text, b, i)
@@ -196,19 +196,28 @@ func (f fields) values(name string) []string {
 	return vs
 }
 
-// writeMD writes an application's metadata, which CheckPair has passed.
+// writeMD writes the metadata of a server's application, which CheckReply has passed.
 func writeMD(w *h2.FieldWriter, md metadata.MD) {
 	for k, vs := range md {
 		for _, v := range vs {
-			writePair(w, k, v)
+			writeReply(w, k, v)
 		}
 	}
 }
 
-func writePair(w *h2.FieldWriter, k, v string) {
-	if grpcwire.IsReserved(k) {
-		return
+func writeReply(w *h2.FieldWriter, k, v string) {
+	if !grpcwire.IsReservedReply(k) {
+		writeCustom(w, k, v)
 	}
+}
+
+func writePair(w *h2.FieldWriter, k, v string) {
+	if !grpcwire.IsReserved(k) {
+		writeCustom(w, k, v)
+	}
+}
+
+func writeCustom(w *h2.FieldWriter, k, v string) {
 	if grpcwire.IsBinary(k) {
 		w.Once(k, string(grpcwire.AppendBinary(nil, v)))
 		return

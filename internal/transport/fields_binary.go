@@ -36,9 +36,9 @@ func (j *joined) add(b *h2.HeaderBlock, i int) error {
 		j.unpaid += n - 1
 	} else {
 		v := b.Value(i)
-		n, good := countValues(v)
-		if !good && b.Kind(i) != kindStatusDetails { // without details a status stands all the same
-			return fmt.Errorf("malformed binary metadata %q", b.Name(i))
+		n, err := countValues(v)
+		if err != nil && b.Kind(i) != kindStatusDetails { // without details a status stands all the same
+			return &badBinary{name: string(b.Name(i)), err: err}
 		}
 		if whole && ref > hpack.StaticLen {
 			if j.known == nil {
@@ -54,6 +54,17 @@ func (j *joined) add(b *h2.HeaderBlock, i int) error {
 	return nil
 }
 
+// badBinary is a "-bin" field whose value is not base64. Its text does not repeat the value,
+// which may be a secret.
+type badBinary struct {
+	name string
+	err  error
+}
+
+func (b *badBinary) Error() string {
+	return fmt.Sprintf("malformed binary metadata in header %q: %v", b.name, b.err)
+}
+
 // split counts a field of length bytes that has n values.
 func (j *joined) split(n, length int) { j.unpaid += max(n-1-length/valueCost, 0) }
 
@@ -61,17 +72,15 @@ func (j *joined) split(n, length int) { j.unpaid += max(n-1-length/valueCost, 0)
 func (j *joined) tooMany() bool { return j.unpaid > maxJoined }
 
 // countValues tells how many values a "-bin" field has, and whether all can be decoded.
-func countValues(v []byte) (n int, good bool) {
+func countValues(v []byte) (n int, err error) {
 	var scratch [256]byte
-	good = true
 	for v := range grpcwire.BinaryValues(v) {
 		n++
-		if good {
-			_, err := grpcwire.AppendDecodedBinary(scratch[:0], v)
-			good = err == nil
+		if err == nil {
+			_, err = grpcwire.AppendDecodedBinary(scratch[:0], v)
 		}
 	}
-	return n, good
+	return n, err
 }
 
 // decoded is the values of the "-bin" fields that stand in pages, by reference, once decoded.

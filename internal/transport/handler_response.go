@@ -156,7 +156,7 @@ type pair struct {
 }
 
 func addHTTP(h http.Header, prefix string, p pair) {
-	if grpcwire.IsReserved(p.key) {
+	if grpcwire.IsReservedReply(p.key) {
 		return
 	}
 	for _, v := range p.values {

@@ -131,7 +131,7 @@ func (s *HandlerStream) parseMetadata() (code int, reason string) {
 			}
 			more, err := grpcwire.AppendBinaryValues(s.md[k], v)
 			if err != nil {
-				return http.StatusBadRequest, "malformed binary metadata " + quote(k)
+				return http.StatusBadRequest, (&badBinary{k, err}).Error()
 			}
 			s.md[k] = more
 		}

@@ -102,9 +102,11 @@ func kindOfUnnamed(name []byte) fieldKind {
 func isPseudo(k fieldKind) bool { return k >= kindMethod && k <= kindUnknownPseudo }
 
 // isVisible tells the fields that an application sees, as grpcwire.IsHidden does, which
-// goes by their names.
-func isVisible(k fieldKind) bool {
+// goes by their names. A reply's host is one, a request's stands for its :authority.
+func isVisible(k fieldKind, reply bool) bool {
 	switch k {
+	case kindHost:
+		return reply
 	case kindOther, kindBinary, kindAuthority, kindContentType, kindContentLength, kindUserAgent,
 		kindAcceptEncoding, kindStatusDetails:
 		return true

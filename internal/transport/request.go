@@ -4,6 +4,7 @@ package transport
 
 import (
 	"bytes"
+	"errors"
 	"net/http"
 	"strconv"
 	"time"
@@ -62,7 +63,7 @@ func parseRequest(b *h2.HeaderBlock, laxPath bool) (*request, error) {
 	if p.httpMethod == nil || p.method == "" || p.scheme == nil {
 		return nil, malformed("a mandatory pseudo-header is missing")
 	}
-	p.fields, p.badFields = keepFields(b)
+	p.fields, p.badFields = keepFields(b, false)
 	if p.authority == nil && p.host != nil {
 		p.fields = p.fields.with(grpcwire.HeaderAuthority, string(p.host))
 	}
@@ -168,7 +169,11 @@ func (p *requestParser) refuse(laxPath bool) *refusal {
 	case p.badTimeout != nil:
 		return refused(http.StatusBadRequest, status.Newf(codes.Internal, "malformed grpc-timeout: %v", p.badTimeout))
 	case p.badFields != nil:
-		return refused(http.StatusBadRequest, status.Newf(codes.Internal, "malformed request: %v", p.badFields))
+		text := p.badFields.Error()
+		if _, named := errors.AsType[*badBinary](p.badFields); !named {
+			text = "malformed request: " + text
+		}
+		return refused(http.StatusBadRequest, status.New(codes.Internal, text))
 	}
 	if _, _, ok := grpcwire.SplitPath(p.method); !ok && (!laxPath || p.method[0] == '/') {
 		return refused(http.StatusOK, status.Newf(codes.Unimplemented, "malformed method name: %q", p.method))

@@ -3,6 +3,7 @@
 package transport
 
 import (
+	"errors"
 	"net/http"
 	"strconv"
 	"unsafe"
@@ -84,12 +85,20 @@ func parseResponse(b *h2.HeaderBlock) *response {
 		r.status = st.Status(http.StatusOK)
 	}
 	var err error
-	if r.fields, err = keepFields(b); err != nil {
-		r.unreadable = status.Newf(codes.Internal, "malformed response: %v", err)
+	if r.fields, err = keepFields(b, true); err != nil {
+		r.unreadable = unreadable(err)
 	}
 	r.held = h2.NewShared(int(unsafe.Sizeof(*r))+len(r.contentType)+len(r.encoding)+r.fields.memory(), b.Pages())
 	b.SetMemo(r, &r.held)
 	return r
+}
+
+// unreadable is the status of a call whose response has fields that cannot be kept.
+func unreadable(err error) *status.Status {
+	if bad, ok := errors.AsType[*badBinary](err); ok {
+		return status.Newf(codes.Internal, "transport: malformed %s: %v", bad.name, bad.err)
+	}
+	return status.Newf(codes.Internal, "malformed response: %v", err)
 }
 
 // informational reports an interim response, RFC 9113 section 8.1: it is to be

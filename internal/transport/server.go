@@ -5,6 +5,7 @@ package transport
 import (
 	"context"
 	"net"
+	"syscall"
 
 	"google.golang.org/grpc/internal/clock"
 	"google.golang.org/grpc/internal/tlsconn"
@@ -46,6 +47,9 @@ func (s *Server) Stats() ConnStats { return statsOf(s.conn, s.traffic()) }
 
 // WhyNot says why the connection can't be parked, "" if it can be.
 func (s *Server) WhyNot() string { return s.conn.WhyNot() }
+
+// System is what the operating system knows the connection's socket by, nil if it is not one.
+func (s *Server) System() syscall.RawConn { return s.conn.System() }
 
 // Close ends the connection at once; the contexts of its calls are cancelled.
 func (s *Server) Close(err error) { s.conn.Close(err) }

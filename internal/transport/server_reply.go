@@ -50,7 +50,7 @@ func (s *replyTrailers) AppendFields(w *h2.FieldWriter) {
 			continue
 		}
 		for _, v := range vs {
-			writePair(w, k, v)
+			writeReply(w, k, v)
 		}
 	}
 }

@@ -106,7 +106,11 @@ func (s *ServerStream) SendHeader(md metadata.MD) error {
 	}
 	s.mu.Lock()
 	if s.headers != headersUnsent || s.finished {
+		finished := s.finished
 		s.mu.Unlock()
+		if err := s.ctxErr(); finished && err != nil {
+			return status.FromContextError(err).Err()
+		}
 		return errHeaderSent
 	}
 	var f h2.Frames

@@ -5,6 +5,7 @@ package transport
 import (
 	"net"
 	"strconv"
+	"syscall"
 
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/internal/channelz"
@@ -21,13 +22,17 @@ const (
 )
 
 // ListenerSocket is a listener for channelz.
-func ListenerSocket(addr net.Addr) channelz.SocketSource { return listenSource{addr} }
+func ListenerSocket(l net.Listener) channelz.SocketSource { return listenSource{l} }
 
-type listenSource struct{ addr net.Addr }
+type listenSource struct{ net.Listener }
 
 // ChannelzSocket implements channelz.SocketSource.
 func (l listenSource) ChannelzSocket() channelz.SocketData {
-	return channelz.SocketData{LocalAddr: l.addr}
+	d := channelz.SocketData{LocalAddr: l.Addr()}
+	if sc, ok := l.Listener.(syscall.Conn); ok {
+		d.System, _ = sc.SyscallConn()
+	}
+	return d
 }
 
 // ConnSocket is a connection of either side for channelz: a *Client, whose peer has a
@@ -41,6 +46,7 @@ type Conn interface {
 	Peer() *peer.Peer
 	Stats() ConnStats
 	WhyNot() string
+	System() syscall.RawConn
 }
 
 type connSource struct {
@@ -57,6 +63,7 @@ func (c connSource) ChannelzSocket() channelz.SocketData {
 		MessagesSent: st.Sent, MessagesReceived: st.Received,
 		LastMessageSent: st.LastSent, LastMessageReceived: st.LastReceived,
 		LocalFlowControlWindow: int64(st.SendWindow), RemoteFlowControlWindow: int64(st.RecvWindow),
+		System: c.conn.System(),
 		Options: []channelz.SocketOption{
 			{Name: optionParked, Value: strconv.FormatBool(st.Parked)},
 			{Name: optionStreams, Value: strconv.Itoa(st.Streams)},

@@ -17,7 +17,7 @@ type area struct {
 // areas are all of them.
 var areas = []area{
 	{"options", slices.Concat(serverOptionProbes(), dialOptionProbes(), callOptionProbes())},
-	{"config", serviceConfigProbes()},
+	{"config", slices.Concat(serviceConfigProbes(), attemptsProbes)},
 	{"status", slices.Concat(statusProbes, answerProbes())},
 	{"metadata", metadataProbes},
 	{"wire", requestProbes()},

@@ -246,6 +246,26 @@ var resolverProbes = []probe.Probe{
 		p.Printf("%v", r.CC().UpdateState(s))
 		p.Printf("%s", call(p.Context(), cc))
 	}},
+	{Name: "resolver/no config after a good one", Run: func(p *probe.P) {
+		for _, fallback := range []string{"", methodConfig(`"timeout":"1s"`)} {
+			var opts []grpc.DialOption
+			if fallback != "" {
+				opts = append(opts, grpc.WithDefaultServiceConfig(fallback))
+			}
+			cc, r := manualChannel(p, opts...)
+			s := addresses(server(p))
+			r.InitialState(s)
+			p.Printf("%s: %s", call(p.Context(), cc), methodConfigText(cc.GetMethodConfig(rig.Unary)))
+			for _, config := range []*serviceconfig.ParseResult{
+				r.CC().ParseServiceConfig(methodConfig(`"timeout":"5s"`)), nil,
+				r.CC().ParseServiceConfig(`{}`), nil, {Err: errors.New("bad")}, {},
+			} {
+				s.ServiceConfig = config
+				err := r.CC().UpdateState(s)
+				p.Printf("%v: %s", err, methodConfigText(cc.GetMethodConfig(rig.Unary)))
+			}
+		}
+	}},
 	{Name: "resolver/config is ignored", Run: func(p *probe.P) {
 		cc, r := manualChannel(p, grpc.WithDisableServiceConfig(), grpc.WithDefaultServiceConfig(methodConfig(`"maxRequestMessageBytes":2`)))
 		s := addresses(server(p))

@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
@@ -163,6 +164,19 @@ func serviceConfigProbes() []probe.Probe {
 		}})
 	}
 	return out
+}
+
+// attemptsProbes ask how many attempts of a policy count.
+var attemptsProbes = []probe.Probe{
+	{Name: "WithMaxCallAttempts", Run: func(p *probe.P) {
+		ten := strings.Replace(retryPolicy(goodRetry), `"maxAttempts":3`, `"maxAttempts":10`, 1)
+		for _, n := range []int{0, 1, 2, 4, 20} {
+			cc, r := manualChannel(p, grpc.WithMaxCallAttempts(n), grpc.WithDefaultServiceConfig(ten))
+			r.InitialState(addresses(server(p)))
+			p.Printf("%s", call(p.Context(), cc))
+			p.Printf("%d: %s", n, methodConfigText(cc.GetMethodConfig(rig.Unary)))
+		}
+	}},
 }
 
 // resolving is a channel and what its resolver has of it.

@@ -114,6 +114,10 @@ var valueProbes = []probe.Probe{
 		b.BalancerAttributes = nil
 		p.Printf("balancer attributes: %v", a.Equal(b))
 		p.Printf("%v", []resolver.Address{{Addr: "x"}, {Addr: "y"}})
+		p.Printf("%v", resolver.Address{Addr: "x", Attributes: attributes.New("k", "v").WithValue("l", 1.5), Metadata: 5})
+		p.Printf("%v", resolver.Endpoint{Addresses: []resolver.Address{a}, Attributes: attributes.New("k", []int(nil))})
+		j, err := json.Marshal(a)
+		p.Printf("%s %v", j, err)
 	}},
 	{Name: "resolver.AddressMap", Run: func(p *probe.P) {
 		m := resolver.NewAddressMap()

@@ -5,7 +5,6 @@ package gracefulswitch
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"google.golang.org/grpc/balancer"
@@ -28,7 +27,7 @@ type Config struct {
 func ParseConfig(list json.RawMessage) (*Config, error) {
 	var policies []map[string]json.RawMessage
 	if err := json.Unmarshal(list, &policies); err != nil {
-		return nil, fmt.Errorf("the list of balancer configurations: %w", err)
+		return nil, err
 	}
 	for i, policy := range policies {
 		if len(policy) != 1 {
@@ -39,9 +38,6 @@ func ParseConfig(list json.RawMessage) (*Config, error) {
 				return parseChild(b, config)
 			}
 		}
-	}
-	if len(policies) == 0 {
-		return nil, errors.New("the list of balancer configurations is empty")
 	}
 	return nil, fmt.Errorf("no supported policies found in config: %s", list)
 }

@@ -369,11 +369,11 @@ func TestParseConfig(t *testing.T) {
 		{`[{"test_parser":"x"}]`, "test_parser", ""},
 		{`[{"test_parser":1}]`, "", "test_parser"},
 		{`[{"none":{}},{"nil":{}}]`, "", `no supported policies found in config: [{"none":{}},{"nil":{}}]`},
-		{`[]`, "", "empty"},
+		{`[]`, "", "no supported policies found in config: []"},
 		{`[{}]`, "", "index 0"},
 		{`[{"a":{},"b":{}}]`, "", "a JSON struct with one entry"},
-		{`{}`, "", "list"},
-		{``, "", "list"},
+		{`{}`, "", "json: cannot unmarshal object"},
+		{``, "", "JSON"},
 	} {
 		c, err := ParseConfig(json.RawMessage(tt.in))
 		if tt.err != "" {

@@ -42,12 +42,12 @@ func AppendDecodedBinary[T Text](dst []byte, v T) ([]byte, error) {
 	// a lenient reading would let two spellings through for nothing.
 	for i := range len(v) {
 		if v[i] == '\r' || v[i] == '\n' {
-			return dst, fmt.Errorf("malformed base64 value: line end at byte %d", i)
+			return dst, fmt.Errorf("line end at byte %d", i)
 		}
 	}
 	out, err := enc.AppendDecode(dst, []byte(v))
 	if err != nil {
-		return dst, fmt.Errorf("malformed base64 value: %w", err)
+		return dst, err
 	}
 	return out, nil
 }

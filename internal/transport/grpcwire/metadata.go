@@ -25,7 +25,7 @@ func ValidateKey(key string) error {
 // CheckReplyPair is CheckPair for what a server sends, whose values may hold more: all but
 // control characters. The published module sends them, and takes them.
 func CheckReplyPair(key, value string) (send bool, err error) {
-	if IsReserved(key) {
+	if IsReservedReply(key) {
 		return false, nil
 	}
 	if err := ValidateKey(key); err != nil || IsBinary(key) {

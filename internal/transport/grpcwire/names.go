@@ -62,6 +62,9 @@ func IsReserved(name string) bool {
 	return isCallField(name)
 }
 
+// IsReservedReply is IsReserved for what a server sends: there "host" is a name as any other.
+func IsReservedReply(name string) bool { return name != "host" && IsReserved(name) }
+
 // IsHidden reports whether a received field stays out of the metadata an application
 // sees, on either side. Visible are ":authority", "content-type", "user-agent",
 // "grpc-accept-encoding", "grpc-status-details-bin" and everything that the transport

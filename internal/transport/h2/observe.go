@@ -3,6 +3,7 @@
 package h2
 
 import (
+	"syscall"
 	"time"
 
 	"google.golang.org/grpc/internal/clock"
@@ -65,6 +66,13 @@ func (c *Conn) WhyNot() string {
 		return "it is in a bubble of testing/synctest"
 	}
 	return readyreader.WhyNot(c.wire.nc, readOptions(&c.wire, c.cfg))
+}
+
+// System is what the operating system knows the socket by, to ask for its options; nil if the
+// connection is not known to be over one. It may be called at any time.
+func (c *Conn) System() syscall.RawConn {
+	rc, _ := readyreader.Socket(c.wire.nc, readOptions(&c.wire, c.cfg))
+	return rc
 }
 
 // Cause is why the connection ended, nil while it has not.
