@@ -52,6 +52,12 @@ func (w *FieldWriter) Once(name, value string) { w.add(name, value, hpack.Withou
 // Custom adds a field of the application's, of which it is not known whether
 // its value will be sent again.
 func (w *FieldWriter) Custom(name, value string) {
+	if w.enc != nil {
+		if b, ok := w.enc.AppendKnown(w.buf, name, value); ok {
+			w.buf = b
+			return
+		}
+	}
 	if w.seen != nil && w.seen.again(name, value) {
 		w.Field(name, value)
 		return

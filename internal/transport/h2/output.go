@@ -162,6 +162,7 @@ func (o *output) dropCoder() {
 	}
 	o.coder = nil
 	if e.enc.Cap() <= maxPooledTable {
+		e.enc.Forget()
 		e.seen = seenFields{}
 		coders.Put(e)
 	}

@@ -39,6 +39,7 @@ var literalForms = [...]struct {
 // ready for use, as NewEncoder(MaxEncoderTable) would make it.
 type Encoder struct {
 	t        table
+	recent   recent
 	ceiling  uint32 // what Init was told
 	goal     uint32 // the maximum size that the next block's updates lead to
 	low      uint32 // the least goal since the last block
@@ -103,11 +104,18 @@ func (e *Encoder) Begin(dst []byte) []byte {
 }
 
 // AppendField appends one field to the block. Names go out as they are given: HTTP/2
-// wants them in lower case. Neither string is kept. A field that is too large for
-// the whole table is never entered, whatever ix says.
+// wants them in lower case. Strings of fields that are in a table may be kept until
+// [Encoder.Forget]. A field that is too large for the whole table is never entered,
+// whatever ix says.
 func (e *Encoder) AppendField(dst []byte, name, value string, ix Indexing) []byte {
+	if ix != NeverIndexed {
+		if b, ok := e.AppendKnown(dst, name, value); ok {
+			return b
+		}
+	}
 	at, whole := findStatic(name, value)
 	if whole && ix != NeverIndexed {
+		e.recent.add(name, value, at, e.t.gen)
 		return append(dst, 0x80|byte(at)) // static indices fit the 7-bit prefix
 	}
 	var hash uint32
@@ -115,6 +123,7 @@ func (e *Encoder) AppendField(dst []byte, name, value string, ix Indexing) []byt
 		hash = pairHash(name, value)
 		byPair, byName := e.find(hash, name, value)
 		if byPair != 0 && ix != NeverIndexed {
+			e.recent.add(name, value, byPair, e.t.gen)
 			return appendInt(dst, 0x80, 7, byPair)
 		}
 		if at == 0 {
@@ -136,6 +145,20 @@ func (e *Encoder) AppendField(dst []byte, name, value string, ix Indexing) []byt
 	}
 	return dst
 }
+
+// AppendKnown appends a field that went out lately and is in a table, as
+// [Encoder.AppendField] would. It reports whether it is one.
+func (e *Encoder) AppendKnown(dst []byte, name, value string) (_ []byte, ok bool) {
+	i := e.recent.find(name, value, e.t.gen)
+	if i == 0 {
+		return dst, false
+	}
+	return appendInt(dst, 0x80, 7, i), true
+}
+
+// Forget lets go of the strings that the encoder was given. It encodes as before, if a
+// little slower at first.
+func (e *Encoder) Forget() { e.recent = recent{} }
 
 // Generation changes whenever the dynamic table does. Fields that were encoded
 // without changing it may be sent again, octet for octet, in a later block, for as
