@@ -2,11 +2,7 @@
 
 package transport
 
-import (
-	"net/http"
-
-	"google.golang.org/grpc/internal/warm"
-)
+import "net/http"
 
 // start runs the handler, once. A request that has none is answered by the reader:
 // a goroutine for each would be what a flood of them wants.
@@ -25,7 +21,7 @@ func (s *ServerStream) start() {
 		}
 	}
 	if r == nil {
-		warm.Go(s)
+		s.h2.Go(s)
 		return
 	}
 	s.refuse(r)

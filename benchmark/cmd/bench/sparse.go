@@ -151,7 +151,7 @@ func measureSparse(ctx context.Context, r sparseRow, impl workers.Impl, o sparse
 		return result, err
 	}
 	load := r.load
-	load.Warmup = max(2*r.every, time.Second)
+	load.Warmup = max(2*r.every, min(10*r.every, 10*time.Second))
 	if _, err := control.Call[ops.Nothing](pair.Client, ops.OpLoad, load, nil); err != nil {
 		return result, err
 	}

@@ -66,6 +66,12 @@ func (r *reader) resume() {
 // endBatch runs when everything read so far has been dealt with and the reader
 // is about to wait: it lets go of what it held back for the sake of batching.
 func (r *reader) endBatch() {
+	r.finishBatch()
+	r.launchNext()
+}
+
+// finishBatch is endBatch for a reader that may park instead.
+func (r *reader) finishBatch() {
 	if !r.in.act.batch {
 		return
 	}

@@ -28,7 +28,7 @@ func TestHabit(t *testing.T) {
 	if got := in(5, false); len(got) != 5 {
 		t.Errorf("a busy connection waits at %v", got)
 	}
-	if got, want := in(128, true), []int{0, 2, 6, 14, 30, 62, 94, 126}; !slices.Equal(got, want) {
+	if got, want := in(128, true), []int{0, 4, 12, 28, 60, 92, 124}; !slices.Equal(got, want) {
 		t.Errorf("a connection with little input waits at %v, want %v", got, want)
 	}
 	in(atOnce, false) // until it tries again

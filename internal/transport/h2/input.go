@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/internal/readyreader"
 	"google.golang.org/grpc/internal/transport/h2/frame"
 	"google.golang.org/grpc/internal/transport/h2/hpack"
+	"google.golang.org/grpc/internal/warm"
 	"google.golang.org/grpc/mem"
 )
 
@@ -41,6 +42,7 @@ type active struct {
 	frags   fragments
 	large   pile // a frame that is larger than the read buffer need be
 	ledger  ledger
+	next    warm.Task // what the reader is to do once it has parked; see launch
 	credit  int       // what may be reserved for the DATA frame at hand, whether or not it has come
 	now     time.Time // when the batch began
 

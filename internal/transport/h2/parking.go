@@ -4,11 +4,13 @@ package h2
 
 import (
 	"errors"
+	"sync"
 
 	"google.golang.org/grpc/internal/park"
 	"google.golang.org/grpc/internal/readyreader"
 	"google.golang.org/grpc/internal/transport/h2/frame"
 	"google.golang.org/grpc/internal/transport/h2/hpack"
+	"google.golang.org/grpc/internal/warm"
 )
 
 // Parking. A reader that has found nothing to read for one to two periods of
@@ -20,6 +22,33 @@ import (
 
 // errParked ends the frame loop of a reader that has given its role away.
 var errParked = errors.New("parked")
+
+// parkedWith is errParked for a reader that took a task along.
+type parkedWith struct{ task warm.Task }
+
+var parkedWiths = sync.Pool{New: func() any { return new(parkedWith) }}
+
+func (*parkedWith) Error() string { return errParked.Error() }
+
+// isParked reports whether the frame loop ended because the reader's role is gone.
+func isParked(err error) bool {
+	_, with := err.(*parkedWith)
+	return with || err == errParked
+}
+
+// runAlong runs the task that a reader took along, if it did.
+func runAlong(err error) {
+	if p, is := err.(*parkedWith); is {
+		p.release().Run()
+	}
+}
+
+func (p *parkedWith) release() warm.Task {
+	t := p.task
+	p.task = nil
+	parkedWiths.Put(p)
+	return t
+}
 
 // sweptConn is the connection as what the sweeper watches.
 type sweptConn Conn
@@ -51,7 +80,7 @@ func (r *reader) awaitHeader() ([]byte, error) {
 	for {
 		if r.in.act.rd.Buffered() < frame.HeaderLen {
 			worked := r.in.act.batch
-			r.endBatch()
+			r.finishBatch()
 			if r.in.atBoundary() {
 				if worked && r.goesAtOnce() {
 					if err := r.park(); err != nil {
@@ -60,6 +89,7 @@ func (r *reader) awaitHeader() ([]byte, error) {
 				}
 				r.watch()
 			}
+			r.launchNext()
 		}
 		b, err := r.in.act.rd.Peek(frame.HeaderLen)
 		if err == nil {
@@ -112,17 +142,44 @@ func (r *reader) park() error {
 			return nil // input came meanwhile, or the end of it, which a read will tell
 		}
 	}
+	var gone error = errParked
+	next := r.in.act.next
+	if r.in.act.next = nil; next != nil {
+		p := parkedWiths.Get().(*parkedWith)
+		p.task, gone = next, p
+	}
 	r.slim()
 	switch err := r.handle.Park(); {
 	case err == nil:
-		return errParked
+		return gone
 	case errors.Is(err, park.ErrKicked), errors.Is(err, park.ErrClosed):
 		// Look again: whoever kicked left something.
 	default:
 		r.in.parks = false // it waits in a read, as other connections do
 	}
 	r.activate()
+	if p, is := gone.(*parkedWith); is {
+		r.in.act.next = p.release()
+	}
 	return nil
+}
+
+// launch runs a task. A reader that is likely to park when it has dealt with what came
+// keeps one for that moment: it has a goroutine then that nobody needs.
+func (r *reader) launch(t warm.Task) {
+	if r.in.act.next == nil && r.habit.isSeldom() && !r.in.swept {
+		r.in.act.next = t
+		return
+	}
+	warm.Go(t)
+}
+
+// launchNext is for a reader that goes on to wait, or to its end.
+func (r *reader) launchNext() {
+	if t := r.in.act.next; t != nil {
+		r.in.act.next = nil
+		warm.Go(t)
+	}
 }
 
 // activate takes what a connection needs while there is input.

@@ -144,3 +144,54 @@ func TestClosedBelow(t *testing.T) {
 	until(t, "the connection's end", func() bool { return c.Cause() != nil })
 	until(t, "the stream's end", func() bool { return role.told("abort 1 " + c.Cause().Error()) })
 }
+
+// Where input comes seldom the reader parks at once, and then runs the last task itself,
+// which may take as long as it likes: the next input has another reader.
+func TestParksAtOnce(t *testing.T) {
+	if !park.Supported() {
+		t.Skip("not on this system")
+	}
+	nc, ns := socketPair(t, "tcp", 0)
+	defer nc.Close()
+	release := make(chan struct{})
+	role := &testRole{}
+	role.accept = func(s *testStream, _ *HeaderBlock) error {
+		s.opened = func(bool) {
+			s.Go(taskFunc(func() {
+				role.add("begun %d", s.ID())
+				<-release
+				role.add("done %d", s.ID())
+			}))
+		}
+		return nil
+	}
+	c := New(ns, Server, &Config{Pool: mem.DefaultBufferPool(), Pooled: true, StaticWindow: true}, role)
+	c.habit.vain() // parks three times without a wait
+	c.Start()
+	p := &testPeer{t: t}
+	p.enc = newPeerEncoder(p)
+	nc.Write(join([]byte(http2.ClientPreface), settings()))
+	until(t, "parked", c.handle.Parked)
+	if got := c.habit; got&atOnce != 2 {
+		t.Fatalf("after the first park the habit is %b", got)
+	}
+	nc.Write(join(p.request(1, true), p.request(3, true)))
+	until(t, "both begun", func() bool { return role.told("begun 1") && role.told("begun 3") })
+	until(t, "parked beside its tasks", c.handle.Parked)
+	nc.Write(p.request(5, true))
+	until(t, "the third begun", func() bool { return role.told("begun 5") })
+	// No park is left that has no wait: a task is not held back for one.
+	nc.Write(p.request(7, true))
+	until(t, "the fourth begun", func() bool { return role.told("begun 7") })
+	close(release)
+	until(t, "all done", func() bool {
+		return role.told("done 1") && role.told("done 3") && role.told("done 5") && role.told("done 7")
+	})
+	until(t, "parked after a wait", c.handle.Parked)
+	c.Close(errors.New("enough"))
+	until(t, "told", func() bool { return role.told("closed: enough") })
+}
+
+type taskFunc func()
+
+func (f taskFunc) Run() { f() }

@@ -11,9 +11,13 @@ import (
 // Run implements warm.Task: it reads until the connection ends or is parked.
 func (r *reader) Run() {
 	r.activate()
-	if err := r.read(); err != errParked {
-		r.stop(err)
+	err := r.read()
+	if isParked(err) {
+		runAlong(err)
+		return
 	}
+	r.launchNext()
+	r.stop(err)
 }
 
 // read is the frame loop. It returns only with an error.
@@ -25,7 +29,7 @@ func (r *reader) read() error {
 	}
 	for {
 		if err := r.readFrame(); err != nil {
-			if err == errParked {
+			if isParked(err) {
 				return err
 			}
 			if err = r.violation(err); err != nil {

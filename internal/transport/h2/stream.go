@@ -5,6 +5,7 @@ package h2
 import (
 	"google.golang.org/grpc/internal/transport/h2/flow"
 	"google.golang.org/grpc/internal/transport/h2/frame"
+	"google.golang.org/grpc/internal/warm"
 )
 
 // Init prepares a stream whose events go to recv. Where the peer opens it, cost is the
@@ -14,6 +15,10 @@ func (s *Stream) Init(recv Receiver, cost int) { s.recv, s.held = recv, cost }
 // Redirect has all further events of the stream go to recv. It is for the reader, within a
 // call of the Receiver that there is.
 func (s *Stream) Redirect(recv Receiver) { s.recv = recv }
+
+// Go runs t, which serves the stream, on a goroutine of its own: on the reader's where that
+// is about to have nothing else to do. It is for the reader.
+func (s *Stream) Go(t warm.Task) { (*reader)(s.conn).launch(t) }
 
 // ID is the stream's identifier, 0 before it is open.
 func (s *Stream) ID() uint32 { return s.id }
