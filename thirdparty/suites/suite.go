@@ -143,6 +143,28 @@ var suites = []suite{
 		script:   "examples_test.sh",
 	},
 	{
+		name:     "google api",
+		module:   "google.golang.org/api@v0.311.0",
+		packages: []string{"./transport/grpc/..."},
+	},
+	{
+		name:     "pubsub",
+		module:   "cloud.google.com/go/pubsub@v1.52.0",
+		packages: []string{".", "./pstest/..."},
+	},
+	{
+		name:     "pubsub 2",
+		module:   "cloud.google.com/go/pubsub/v2@v2.8.1",
+		packages: []string{".", "./pstest/..."},
+	},
+	{
+		// The client over gRPC; its writers have a fake of the service.
+		name:     "storage",
+		module:   "cloud.google.com/go/storage@v1.70.0",
+		packages: []string{"."},
+		run:      "GRPC|BytesCodec|RoutingInterceptors|DirectPath|ListObjects_UserProject|Checksums|RangeReader|ChunkRetry|StallTimeout|WriteStall",
+	},
+	{
 		name:     "siblings",
 		module:   "./thirdparty/siblings",
 		packages: []string{"./..."},
@@ -284,12 +306,12 @@ func (w workshop) copyModule(ctx context.Context, s suite) (dir string, err erro
 	})
 }
 
-// redirect has the copy use the module under test. Other replacements lead to folders that
-// only the suite's own repository has.
+// redirect has the copy use the module under test. Other replacements stay, but for those that
+// lead to folders, which only the suite's own repository has.
 func (w workshop) redirect(ctx context.Context, dir string, s suite) error {
 	var mod struct {
 		Replace []struct {
-			Old struct{ Path, Version string }
+			Old, New struct{ Path, Version string }
 		}
 	}
 	if err := goJSON(ctx, dir, &mod, "mod", "edit", "-json"); err != nil {
@@ -297,6 +319,9 @@ func (w workshop) redirect(ctx context.Context, dir string, s suite) error {
 	}
 	edit := []string{"mod", "edit"}
 	for _, r := range mod.Replace {
+		if r.New.Version != "" && r.Old.Path != grpcModule {
+			continue
+		}
 		old := r.Old.Path
 		if r.Old.Version != "" {
 			old += "@" + r.Old.Version
