@@ -18,6 +18,8 @@ TESTFLAGS ?= -shuffle=on
 
 # Packages whose tests also run with the pooled reader switched off.
 POOLED  := . ./internal/transport/... ./interop/...
+# Packages that are otherwise with the build tag grpctrace: RPCs are recorded for /debug/requests.
+TRACED  := ./experimental/nettrace ./health
 UNPOOL  := GRPC_GO_EXPERIMENTAL_HTTP_FRAMER_READ_BUFFER_POOLING=false
 
 # Modules below this one; each is built and tested in its own folder. What thirdparty has
@@ -52,6 +54,7 @@ demo-xds: ## show a client that a control plane leads: traffic shifted, a zone t
 test: ## run all tests, and those of the transport again with the plain reader
 	tools/test.sh $(TESTFLAGS) ./...
 	$(UNPOOL) tools/test.sh $(TESTFLAGS) $(POOLED)
+	tools/test.sh $(TESTFLAGS) -tags grpctrace $(TRACED)
 	@set -e; for m in $(NESTED); do echo "== $$m"; (cd $$m && go vet ./... && $(CURDIR)/tools/test.sh $(TESTFLAGS) ./...); done
 
 race: TESTFLAGS += -race

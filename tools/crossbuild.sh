@@ -8,5 +8,6 @@ set -euo pipefail
 
 export GOOS=${1%/*} GOARCH=${1#*/} CGO_ENABLED=0
 go vet ./...
+go vet -tags grpctrace . ./experimental/nettrace
 # Asking for export data compiles each package and its test variants.
 go list -test -export -f '{{.Export}}' ./... >/dev/null
