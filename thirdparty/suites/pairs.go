@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -35,18 +36,23 @@ func testPairs(ctx context.Context, dir string, s suite, o *outcome) error {
 	}
 	module, _, _ := strings.Cut(s.module, "@")
 	for _, name := range list.names {
-		id := testID{pkg: module, test: name}
-		if out, err := runPair(ctx, dir, name, list); err != nil {
-			o.failed = append(o.failed, id)
-			o.print(id, out+err.Error()+"\n")
-		} else {
-			o.passed++
-		}
+		o.note(testID{pkg: module, test: name}, func() (string, error) { return runPair(ctx, dir, name, list) })
 		if ctx.Err() != nil {
 			return nil
 		}
 	}
 	return nil
+}
+
+// note counts what ran; it is told what was printed.
+func (o *outcome) note(id testID, run func() (printed string, err error)) {
+	out, err := run()
+	if err == nil {
+		o.passed++
+		return
+	}
+	o.failed = append(o.failed, id)
+	o.print(id, out+err.Error()+"\n")
 }
 
 // buildAll compiles the packages that the suite only builds, and notes if it can't.
@@ -101,6 +107,7 @@ func runPair(ctx context.Context, dir, name string, list *script) (printed strin
 	}
 	said := &output{}
 	cmd := program(ctx, dir, server, list.of("SERVER_ARGS", name), said)
+	cmd.Env = append(os.Environ(), list.env...)
 	if err := cmd.Start(); err != nil {
 		return "", err
 	}
@@ -127,7 +134,9 @@ func runPair(ctx context.Context, dir, name string, list *script) (printed strin
 	answer := &output{}
 	clientCtx, done := context.WithTimeout(ctx, pairTime)
 	defer done()
-	if err := program(clientCtx, dir, client, list.of("CLIENT_ARGS", name), answer).Run(); err != nil {
+	caller := program(clientCtx, dir, client, list.of("CLIENT_ARGS", name), answer)
+	caller.Env = append(os.Environ(), list.env...)
+	if err := caller.Run(); err != nil {
 		return answer.String(), fmt.Errorf("the client failed: %w", err)
 	}
 	if want := list.lists["EXPECTED_CLIENT_OUTPUT"][name]; !strings.Contains(answer.String(), want) {
@@ -181,15 +190,19 @@ func listensOn(command string) []net.Addr {
 	return []net.Addr{&net.UnixAddr{Net: "unix", Name: "@" + fields[len(fields)-1]}}
 }
 
-// answers says whether somebody listens on one of the addresses.
-func answers(addrs []net.Addr) bool {
-	for _, a := range addrs {
-		if c, err := net.DialTimeout(a.Network(), a.String(), time.Second); err == nil {
-			c.Close()
-			return true
-		}
+// answers says whether somebody serves on one of the addresses.
+func answers(addrs []net.Addr) bool { return slices.ContainsFunc(addrs, serves) }
+
+func serves(a net.Addr) bool {
+	c, err := net.DialTimeout(a.Network(), a.String(), time.Second)
+	if err != nil {
+		return false
 	}
-	return false
+	defer c.Close()
+	// An xDS server closes connections until it knows what to do with them.
+	_ = c.SetReadDeadline(time.Now().Add(200 * time.Millisecond))
+	_, err = c.Read(make([]byte, 1))
+	return err == nil || errors.Is(err, os.ErrDeadlineExceeded)
 }
 
 // output is what a program prints, to be read meanwhile.

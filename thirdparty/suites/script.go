@@ -15,6 +15,8 @@ type script struct {
 	names []string
 	// lists are its associative arrays by their names.
 	lists map[string]map[string]string
+	// env is what the programs have in their environment beside the runner's.
+	env []string
 }
 
 var (

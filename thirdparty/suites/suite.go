@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"strings"
 )
 
 const (
@@ -34,6 +35,8 @@ type suite struct {
 	builds, skip []string
 	// script tests pairs of programs; see testPairs. It is a path in the module.
 	script string
+	// mesh is one more pair, of an xDS server and its client; see runMesh.
+	mesh string
 	// run is the pattern for the names of tests; all, if it is empty.
 	run string
 	// long suites run only if asked for.
@@ -143,6 +146,12 @@ var suites = []suite{
 		script:   "examples_test.sh",
 	},
 	{
+		name:     "examples, xds",
+		module:   "google.golang.org/grpc/examples@v0.0.0-20260825154716-030ee8becb20",
+		packages: []string{"./features/xds/..."},
+		mesh:     "features/xds",
+	},
+	{
 		name:     "google api",
 		module:   "google.golang.org/api@v0.311.0",
 		packages: []string{"./transport/grpc/..."},
@@ -242,6 +251,10 @@ func (w workshop) test(ctx context.Context, s suite) (*outcome, error) {
 		if err := testPairs(ctx, dir, s, o); err != nil {
 			return nil, err
 		}
+	}
+	if s.mesh != "" {
+		module, _, _ := strings.Cut(s.module, "@")
+		o.note(testID{pkg: module, test: s.mesh}, func() (string, error) { return w.runMesh(ctx, dir, s.mesh) })
 	}
 	return o, nil
 }

@@ -6,14 +6,17 @@
 // away; a table says where the requests went.
 //
 //	make demo-xds
+//	make demo-xds ARGS='-serve 50051,50052'   # only the control plane, of other programs
 package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"log"
 	"net"
 	"os"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -58,7 +61,23 @@ type world struct {
 }
 
 func main() {
-	if err := run(); err != nil {
+	var ports []uint32
+	flag.Func("serve", "be the control plane of xDS servers on these `ports` and of clients of xds:///shop, which is the first", func(s string) error {
+		for text := range strings.SplitSeq(s, ",") {
+			n, err := strconv.ParseUint(text, 10, 16)
+			if err != nil {
+				return err
+			}
+			ports = append(ports, uint32(n))
+		}
+		return nil
+	})
+	flag.Parse()
+	do := run
+	if len(ports) > 0 {
+		do = func() error { return serve(ports) }
+	}
+	if err := do(); err != nil {
 		log.Fatal(err)
 	}
 }

@@ -34,6 +34,8 @@ type plane struct {
 	server  *grpc.Server
 	address string
 	version int
+	// listeners are those of servers that the plane configures.
+	listeners []types.Resource
 }
 
 func startPlane() (*plane, error) {
@@ -51,7 +53,8 @@ func startPlane() (*plane, error) {
 func (p *plane) bootstrap() string {
 	return fmt.Sprintf(`{
   "xds_servers": [{"server_uri": "passthrough:///%s", "channel_creds": [{"type": "insecure"}]}],
-  "node": {"id": %q}
+  "node": {"id": %q},
+  "server_listener_resource_name_template": "server/%%s"
 }`, p.address, node)
 }
 
@@ -71,7 +74,7 @@ type place struct {
 // say has the service consist of the clusters.
 func (p *plane) say(shares ...share) error {
 	p.version++
-	byType := map[resourcev3.Type][]types.Resource{resourcev3.ListenerType: {service()}}
+	byType := map[resourcev3.Type][]types.Resource{resourcev3.ListenerType: append(p.listeners, service())}
 	split := &routev3.WeightedCluster{}
 	for _, s := range shares {
 		split.Clusters = append(split.Clusters, &routev3.WeightedCluster_ClusterWeight{Name: s.cluster, Weight: wrapperspb.UInt32(s.weight)})
