@@ -6,13 +6,15 @@ import (
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/balancer/base"
 	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/internal/balancer/buildoptions"
 	"google.golang.org/grpc/internal/balancer/serial"
 	"google.golang.org/grpc/resolver"
 )
 
 // child is the policy of one endpoint.
 type child struct {
-	*serial.Child
+	serial.Child
+	conn     childConn
 	exitIdle func() // immutable; made once, as every ChildState has it
 
 	// The sharding's lock guards the rest. Only calls from above set endpoint, so
@@ -22,13 +24,14 @@ type child struct {
 	live     bool // it is one of the sharding's children
 }
 
+// waiting is the picker of a child that has reported nothing yet.
+var waiting = base.NewErrPicker(balancer.ErrNoSubConnAvailable)
+
 // newChild returns a child that is not built.
 func newChild(b *sharding) *child {
-	c := &child{state: balancer.State{
-		ConnectivityState: connectivity.Connecting,
-		Picker:            base.NewErrPicker(balancer.ErrNoSubConnAvailable),
-	}}
-	c.Child = serial.New(&childConn{ClientConn: b.cc, parent: b, child: c})
+	c := &child{state: balancer.State{ConnectivityState: connectivity.Connecting, Picker: waiting}}
+	c.conn = childConn{ClientConn: b.cc, parent: b, child: c}
+	c.Init(&c.conn)
 	// Who asks may be in the middle of a report of this child, or of another, or hold
 	// a lock that the child's next report will take.
 	c.exitIdle = func() { go c.ExitIdle() }
@@ -41,6 +44,9 @@ type childConn struct {
 	parent *sharding
 	child  *child
 }
+
+// BuildOptions implements buildoptions.Owner.
+func (cc *childConn) BuildOptions() balancer.BuildOptions { return buildoptions.Of(cc.ClientConn) }
 
 // UpdateState implements balancer.ClientConn.
 func (cc *childConn) UpdateState(s balancer.State) {

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/balancer/base"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/grpclog"
+	"google.golang.org/grpc/internal/balancer/buildoptions"
 	"google.golang.org/grpc/resolver"
 )
 
@@ -60,7 +61,7 @@ type ChildState struct {
 // cc's UpdateState is called with a lock held, from any goroutine: it must not call
 // back into the balancer.
 func NewBalancer(cc balancer.ClientConn, opts balancer.BuildOptions, childBuilder ChildBuilderFunc, esOpts Options) balancer.Balancer {
-	return &sharding{cc: cc, opts: opts, build: childBuilder, Options: esOpts, err: errNoEndpoints}
+	return &sharding{cc: cc, opts: buildoptions.Keep(cc, opts), build: childBuilder, Options: esOpts, err: errNoEndpoints}
 }
 
 // sharding is the balancer.
@@ -69,7 +70,7 @@ func NewBalancer(cc balancer.ClientConn, opts balancer.BuildOptions, childBuilde
 type sharding struct {
 	// Immutable.
 	cc    balancer.ClientConn
-	opts  balancer.BuildOptions
+	opts  buildoptions.Kept
 	build ChildBuilderFunc
 	Options
 
@@ -96,8 +97,11 @@ func (b *sharding) UpdateClientConnState(s balancer.ClientConnState) error {
 	for _, c := range gone {
 		c.Close()
 	}
-	for _, c := range fresh {
-		c.Build(b.build, b.opts)
+	if len(fresh) > 0 {
+		opts := b.opts.Of(b.cc)
+		for _, c := range fresh {
+			c.Build(b.build, opts)
+		}
 	}
 	var errs []error
 	for _, c := range wanted {

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/balancer/weightedtarget/weightedaggregator"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/grpclog"
+	"google.golang.org/grpc/internal/balancer/buildoptions"
 	"google.golang.org/grpc/internal/balancer/gracefulswitch"
 	internalgrpclog "google.golang.org/grpc/internal/grpclog"
 	"google.golang.org/grpc/internal/hierarchy"
@@ -47,8 +48,11 @@ type builder struct{}
 
 func (builder) Name() string { return Name }
 
+// Tidy implements gracefulswitch.Tidy.
+func (builder) Tidy() {}
+
 func (builder) Build(cc balancer.ClientConn, opts balancer.BuildOptions) balancer.Balancer {
-	b := &weightedTarget{cc: cc, opts: opts, children: make(map[string]*gracefulswitch.Balancer)}
+	b := &weightedTarget{cc: cc, opts: buildoptions.Keep(cc, opts), children: make(map[string]*gracefulswitch.Balancer)}
 	b.logger = internalgrpclog.NewPrefixLogger(grpclog.Component("weightedtarget"), fmt.Sprintf("[%p] ", b))
 	b.states = weightedaggregator.New(cc, b.logger, NewRandomWRR)
 	b.states.Start()
@@ -59,7 +63,7 @@ func (builder) Build(cc balancer.ClientConn, opts balancer.BuildOptions) balance
 type weightedTarget struct {
 	// Immutable.
 	cc     balancer.ClientConn
-	opts   balancer.BuildOptions
+	opts   buildoptions.Kept
 	logger *internalgrpclog.PrefixLogger
 	states *weightedaggregator.Aggregator
 
@@ -72,6 +76,9 @@ type childConn struct {
 	name   string
 	states *weightedaggregator.Aggregator
 }
+
+// BuildOptions implements buildoptions.Owner.
+func (c *childConn) BuildOptions() balancer.BuildOptions { return buildoptions.Of(c.ClientConn) }
 
 // UpdateState implements balancer.ClientConn.
 func (c *childConn) UpdateState(s balancer.State) {
@@ -120,7 +127,7 @@ func (b *weightedTarget) update(name string, target Target, s resolver.State) er
 	}
 	child := b.children[name]
 	if child == nil {
-		child = gracefulswitch.New(&childConn{b.cc, name, b.states}, b.opts)
+		child = gracefulswitch.New(&childConn{b.cc, name, b.states}, b.opts.Of(b.cc))
 		b.children[name] = child
 		b.states.Add(name, target.Weight)
 	}

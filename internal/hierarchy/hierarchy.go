@@ -7,6 +7,7 @@ package hierarchy
 import (
 	"slices"
 
+	"google.golang.org/grpc/attributes"
 	"google.golang.org/grpc/resolver"
 )
 
@@ -32,14 +33,41 @@ func Set(e resolver.Endpoint, names []string) resolver.Endpoint {
 	return e
 }
 
+// Setter sets paths, and has endpoints share attributes that shared them before, as those of a
+// locality do. The zero value is ready for use.
+type Setter struct{ before, after *attributes.Attributes }
+
+// Set returns the endpoint with a path, which the caller must not change afterwards, and which
+// must be the same for all endpoints with the same attributes.
+func (s *Setter) Set(e resolver.Endpoint, names []string) resolver.Endpoint {
+	if s.after == nil || s.before != e.Attributes {
+		s.before, s.after = e.Attributes, Set(e, names).Attributes
+	}
+	e.Attributes = s.after
+	return e
+}
+
 // Group sorts endpoints by the first name of their paths, and takes that name away.
 // Endpoints without a path are left out.
 func Group(endpoints []resolver.Endpoint) map[string][]resolver.Endpoint {
-	groups := make(map[string][]resolver.Endpoint)
+	sizes := make(map[string]int)
 	for _, e := range endpoints {
 		if p := FromEndpoint(e); len(p) > 0 {
-			groups[p[0]] = append(groups[p[0]], Set(e, p[1:]))
+			sizes[p[0]]++
 		}
+	}
+	groups := make(map[string][]resolver.Endpoint, len(sizes))
+	var rest Setter
+	for _, e := range endpoints {
+		p := FromEndpoint(e)
+		if len(p) == 0 {
+			continue
+		}
+		group := groups[p[0]]
+		if group == nil {
+			group = make([]resolver.Endpoint, 0, sizes[p[0]])
+		}
+		groups[p[0]] = append(group, rest.Set(e, p[1:]))
 	}
 	return groups
 }

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/experimental/stats"
 	"google.golang.org/grpc/internal"
+	"google.golang.org/grpc/internal/balancer/subconns"
 	"google.golang.org/grpc/resolver"
 )
 
@@ -18,6 +19,7 @@ type child struct {
 
 	parent *Balancer
 	name   string
+	tidy   bool // its SubConns are its own business
 
 	// calls is held during each call into the policy: those of the parent, those of
 	// SubConns and the last one, Close, which comes from a goroutine of its own.
@@ -26,7 +28,7 @@ type child struct {
 
 	// The parent's lock guards the rest.
 	last     balancer.State
-	subConns subConnSet
+	subConns subconns.Set
 }
 
 // build says whether the builder built something.
@@ -55,10 +57,13 @@ func (c *child) close() {
 		policy.Close()
 		c.policy = nil
 	})
-	for sc := range c.parent.orphans(c).all {
+	for sc := range c.parent.orphans(c).All {
 		sc.Shutdown()
 	}
 }
+
+// BuildOptions implements buildoptions.Owner.
+func (c *child) BuildOptions() balancer.BuildOptions { return c.parent.opts.Of(c.parent.cc) }
 
 // UpdateState implements balancer.ClientConn.
 func (c *child) UpdateState(s balancer.State) {
@@ -72,6 +77,10 @@ func (c *child) ResolveNow(o resolver.ResolveNowOptions) {
 
 // NewSubConn implements balancer.ClientConn.
 func (c *child) NewSubConn(addrs []resolver.Address, opts balancer.NewSubConnOptions) (balancer.SubConn, error) {
+	if c.tidy {
+		//lint:ignore SA1019 a policy may still give several addresses
+		return c.parent.cc.NewSubConn(addrs, opts)
+	}
 	listener := opts.StateListener
 	var adopted balancer.SubConn // the parent's lock guards it
 	opts.StateListener = func(s balancer.SubConnState) {

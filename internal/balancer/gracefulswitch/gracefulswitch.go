@@ -13,6 +13,8 @@ import (
 	"google.golang.org/grpc/balancer/base"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/grpclog"
+	"google.golang.org/grpc/internal/balancer/buildoptions"
+	"google.golang.org/grpc/internal/balancer/subconns"
 	"google.golang.org/grpc/resolver"
 )
 
@@ -37,7 +39,7 @@ var (
 type Balancer struct {
 	// Immutable.
 	cc   balancer.ClientConn
-	opts *balancer.BuildOptions // nil: cc is an Owner, and has them
+	opts buildoptions.Kept
 
 	mu      sync.Mutex
 	closed  bool
@@ -48,25 +50,27 @@ type Balancer struct {
 // New returns a Balancer without a policy. It does nothing until SwitchTo, or until
 // UpdateClientConnState with a *Config.
 func New(cc balancer.ClientConn, opts balancer.BuildOptions) *Balancer {
-	return &Balancer{cc: cc, opts: &opts}
+	return &Balancer{cc: cc, opts: buildoptions.Keep(cc, opts)}
 }
 
 // Owner is a ClientConn that knows what its balancers are built with, which need not be
 // kept for it then.
 type Owner interface {
 	balancer.ClientConn
-
-	BuildOptions() balancer.BuildOptions
+	buildoptions.Owner
 }
 
 // Init makes of a zero Balancer what New would have made.
 func (b *Balancer) Init(cc Owner) { b.cc = cc }
 
-func (b *Balancer) buildOptions() balancer.BuildOptions {
-	if b.opts != nil {
-		return *b.opts
-	}
-	return b.cc.(Owner).BuildOptions()
+// Tidy is a Builder whose policies look after their SubConns alone: they shut them down in
+// Close, give each a StateListener, and have a lock where these run beside other calls. Then
+// the Balancer has nothing to do with their SubConns, and nothing to keep of them.
+type Tidy interface {
+	balancer.Builder
+
+	// Tidy does nothing.
+	Tidy()
 }
 
 // SwitchTo builds a policy and begins to switch to it. A policy that is still pending
@@ -75,6 +79,7 @@ func (b *Balancer) SwitchTo(builder balancer.Builder) error {
 	c := &child{
 		parent: b,
 		name:   builder.Name(),
+		tidy:   isTidy(builder),
 		last: balancer.State{
 			ConnectivityState: connectivity.Connecting,
 			Picker:            waiting,
@@ -85,11 +90,16 @@ func (b *Balancer) SwitchTo(builder balancer.Builder) error {
 		return err
 	}
 	replaced.close()
-	if !c.build(builder, b.buildOptions()) {
+	if !c.build(builder, b.opts.Of(b.cc)) {
 		b.uninstall(c)
 		return fmt.Errorf("gracefulswitch: the builder of %q built nothing", c.name)
 	}
 	return nil
+}
+
+func isTidy(builder balancer.Builder) bool {
+	_, ok := builder.(Tidy)
+	return ok
 }
 
 // install makes c the latest child and returns the pending one that it replaces, if any.
@@ -228,7 +238,7 @@ func (b *Balancer) adopt(c *child, sc balancer.SubConn, as *balancer.SubConn) bo
 	if !b.isChild(c) {
 		return false
 	}
-	c.subConns.add(sc)
+	c.subConns.Add(sc)
 	*as = sc
 	return true
 }
@@ -239,17 +249,17 @@ func (b *Balancer) adopted(c *child, as *balancer.SubConn, over bool) balancer.S
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if over {
-		c.subConns.remove(*as)
+		c.subConns.Remove(*as)
 	}
 	return *as
 }
 
 // orphans returns the SubConns that c leaves behind.
-func (b *Balancer) orphans(c *child) subConnSet {
+func (b *Balancer) orphans(c *child) subconns.Set {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	left := c.subConns
-	c.subConns = subConnSet{}
+	c.subConns = subconns.Set{}
 	return left
 }
 

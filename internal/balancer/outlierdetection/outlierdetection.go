@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/grpclog"
 	"google.golang.org/grpc/internal/backendlabel"
+	"google.golang.org/grpc/internal/balancer/buildoptions"
 	"google.golang.org/grpc/internal/balancer/gracefulswitch"
 	"google.golang.org/grpc/resolver"
 )
@@ -32,6 +33,9 @@ func Builder() balancer.Builder { return builder{} }
 type builder struct{}
 
 func (builder) Name() string { return Name }
+
+// Tidy implements gracefulswitch.Tidy.
+func (builder) Tidy() {}
 
 func (builder) Build(cc balancer.ClientConn, opts balancer.BuildOptions) balancer.Balancer {
 	p := &policy{
@@ -80,7 +84,11 @@ func (p *policy) adopt(c *Config, s resolver.State) {
 	before := p.config
 	p.config = c
 	p.meter.service = backendlabel.ServiceOf(s)
-	changes := p.setEndpointsLocked(s.Endpoints)
+	var endpoints []resolver.Endpoint
+	if c.counting() { // else nothing need be known of them
+		endpoints = s.Endpoints
+	}
+	changes := p.setEndpointsLocked(endpoints)
 	changes = append(changes, p.scheduleLocked()...)
 	if p.reported && before != nil && before.counting() != c.counting() {
 		p.reportLocked()
@@ -134,6 +142,9 @@ func (p *policy) Close() {
 	p.mu.Unlock()
 	p.child.Close()
 }
+
+// BuildOptions implements buildoptions.Owner.
+func (p *policy) BuildOptions() balancer.BuildOptions { return buildoptions.Of(p.ClientConn) }
 
 // UpdateState implements balancer.ClientConn.
 func (p *policy) UpdateState(s balancer.State) {

@@ -11,6 +11,8 @@ import (
 
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/internal/balancer/buildoptions"
+	"google.golang.org/grpc/internal/balancer/subconns"
 	"google.golang.org/grpc/resolver"
 )
 
@@ -32,13 +34,21 @@ type Child struct {
 
 	mu       sync.Mutex
 	closed   bool
-	subConns map[balancer.SubConn]struct{}
+	subConns subconns.Set
 }
 
 // New returns a Child without a policy, which reports to cc.
 func New(cc balancer.ClientConn) *Child {
-	return &Child{ClientConn: cc, subConns: make(map[balancer.SubConn]struct{})}
+	c := &Child{}
+	c.Init(cc)
+	return c
 }
+
+// Init makes of a zero Child what New would have made.
+func (c *Child) Init(cc balancer.ClientConn) { c.ClientConn = cc }
+
+// BuildOptions implements buildoptions.Owner.
+func (c *Child) BuildOptions() balancer.BuildOptions { return buildoptions.Of(c.ClientConn) }
 
 // Build builds the policy, once, and not after Close.
 func (c *Child) Build(build func(balancer.ClientConn, balancer.BuildOptions) balancer.Balancer, opts balancer.BuildOptions) {
@@ -77,13 +87,13 @@ func (c *Child) ExitIdle() {
 
 // Close closes the policy and shuts down what SubConns it left.
 func (c *Child) Close() {
-	for sc := range c.closePolicy() {
+	for sc := range c.closePolicy().All {
 		sc.Shutdown()
 	}
 }
 
 // closePolicy returns the SubConns that are left.
-func (c *Child) closePolicy() map[balancer.SubConn]struct{} {
+func (c *Child) closePolicy() subconns.Set {
 	c.calls.Lock()
 	defer c.calls.Unlock()
 	if c.policy != nil {
@@ -93,7 +103,7 @@ func (c *Child) closePolicy() map[balancer.SubConn]struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	left := c.subConns
-	c.subConns, c.closed = nil, true
+	c.subConns, c.closed = subconns.Set{}, true
 	return left
 }
 
@@ -147,7 +157,7 @@ func (c *Child) adopt(sc balancer.SubConn) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.closed {
-		c.subConns[sc] = struct{}{}
+		c.subConns.Add(sc)
 	}
 	return !c.closed
 }
@@ -155,5 +165,5 @@ func (c *Child) adopt(sc balancer.SubConn) bool {
 func (c *Child) forget(sc balancer.SubConn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.subConns, sc)
+	c.subConns.Remove(sc)
 }

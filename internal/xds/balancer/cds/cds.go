@@ -20,6 +20,7 @@ import (
 	"google.golang.org/grpc/balancer/base"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/internal/balancer/buildoptions"
 	"google.golang.org/grpc/internal/balancer/gracefulswitch"
 	"google.golang.org/grpc/internal/xds/dependency"
 	"google.golang.org/grpc/internal/xds/resource"
@@ -36,6 +37,9 @@ func init() { balancer.Register(builder{}) }
 type builder struct{}
 
 func (builder) Name() string { return Name }
+
+// Tidy implements gracefulswitch.Tidy.
+func (builder) Tidy() {}
 
 // config is the policy's configuration.
 type config struct {
@@ -63,13 +67,13 @@ func (builder) ParseConfig(js json.RawMessage) (serviceconfig.LoadBalancingConfi
 }
 
 func (builder) Build(cc balancer.ClientConn, opts balancer.BuildOptions) balancer.Balancer {
-	return &policy{cc: cc, opts: opts}
+	return &policy{cc: cc, opts: buildoptions.Keep(cc, opts)}
 }
 
 // policy is the balancer. It is called one call at a time, so it needs no lock.
 type policy struct {
 	cc   balancer.ClientConn
-	opts balancer.BuildOptions
+	opts buildoptions.Kept
 
 	name        string // of the cluster
 	unsubscribe func() // nil unless the cluster is dynamic
@@ -144,7 +148,7 @@ func (p *policy) update(c *dependency.Cluster, s resolver.State) (err error) {
 		return nil
 	}
 	if p.child == nil {
-		p.child = gracefulswitch.New(p.cc, p.opts)
+		p.child = gracefulswitch.New(p.cc, p.opts.Of(p.cc))
 	}
 	return p.child.UpdateClientConnState(balancer.ClientConnState{ResolverState: s, BalancerConfig: below})
 }

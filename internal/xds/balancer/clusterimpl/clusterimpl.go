@@ -15,6 +15,7 @@ import (
 
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/grpclog"
+	"google.golang.org/grpc/internal/balancer/buildoptions"
 	"google.golang.org/grpc/internal/balancer/gracefulswitch"
 	"google.golang.org/grpc/internal/scaling"
 	"google.golang.org/grpc/internal/xds/dependency"
@@ -35,6 +36,9 @@ func Builder() balancer.Builder { return builder{} }
 type builder struct{}
 
 func (builder) Name() string { return Name }
+
+// Tidy implements gracefulswitch.Tidy.
+func (builder) Tidy() {}
 
 // Config is the policy's configuration.
 type Config struct {
@@ -87,6 +91,7 @@ type policy struct {
 
 	mu       sync.Mutex
 	settings *settings
+	prepared prepared
 	last     balancer.State
 	reported bool
 }
@@ -144,6 +149,9 @@ func (p *policy) Close() {
 	p.requests.release()
 	p.security.Close()
 }
+
+// BuildOptions implements buildoptions.Owner.
+func (p *policy) BuildOptions() balancer.BuildOptions { return buildoptions.Of(p.ClientConn) }
 
 // UpdateState implements balancer.ClientConn.
 func (p *policy) UpdateState(s balancer.State) {

@@ -5,6 +5,7 @@ package clusterimpl
 import (
 	"sync/atomic"
 
+	"google.golang.org/grpc/attributes"
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/internal/backendlabel"
 	"google.golang.org/grpc/internal/connectproxy"
@@ -53,27 +54,41 @@ func (p *policy) NewSubConn(addrs []resolver.Address, opts balancer.NewSubConnOp
 	return sc, nil
 }
 
+// prepared is what an address got. The endpoints of a locality share their attributes mostly, and
+// are to share what these become.
+type prepared struct {
+	settings      *settings
+	before, after *attributes.Attributes
+}
+
 // prepare returns the addresses with all that making a connection takes.
 func (p *policy) prepare(addrs []resolver.Address) []resolver.Address {
 	p.mu.Lock()
-	s := p.settings
-	p.mu.Unlock()
+	defer p.mu.Unlock()
 	out := make([]resolver.Address, len(addrs))
 	for i, a := range addrs {
-		at := locality.PlaceOf(a)
-		labels := backendlabel.Labels{Locality: at.ID.String()}
-		if s != nil {
-			labels.BackendService = s.resource.Name
-			if at.Proxy != "" && s.resource.HTTPConnect {
-				a = connectproxy.With(a, at.Proxy)
-			}
-			if s.resource.MaxConnections > 0 {
-				a = scaling.Attach(a, &p.scale)
-			}
+		if last := &p.prepared; last.after == nil || last.settings != p.settings || last.before != a.Attributes {
+			*last = prepared{p.settings, a.Attributes, p.attributesLocked(a)}
 		}
-		out[i] = handshake.SetAddress(backendlabel.With(a, labels), p.security, at.Hostname)
+		a.Attributes = p.prepared.after
+		out[i] = a
 	}
 	return out
+}
+
+func (p *policy) attributesLocked(a resolver.Address) *attributes.Attributes {
+	at := locality.PlaceOf(a)
+	labels := backendlabel.Labels{Locality: at.ID.String()}
+	if s := p.settings; s != nil {
+		labels.BackendService = s.resource.Name
+		if at.Proxy != "" && s.resource.HTTPConnect {
+			a = connectproxy.With(a, at.Proxy)
+		}
+		if s.resource.MaxConnections > 0 {
+			a = scaling.Attach(a, &p.scale)
+		}
+	}
+	return handshake.SetAddress(backendlabel.With(a, labels), p.security, at.Hostname).Attributes
 }
 
 // RemoveSubConn implements balancer.ClientConn.

@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc/balancer/base"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/internal/balancer/buildoptions"
 	"google.golang.org/grpc/internal/balancer/gracefulswitch"
 	"google.golang.org/grpc/internal/hierarchy"
 	"google.golang.org/grpc/internal/xds/call"
@@ -50,6 +51,9 @@ type builder struct{}
 
 func (builder) Name() string { return Name }
 
+// Tidy implements gracefulswitch.Tidy.
+func (builder) Tidy() {}
+
 // config is the policy's configuration.
 type config struct {
 	serviceconfig.LoadBalancingConfig
@@ -78,13 +82,13 @@ func (builder) ParseConfig(js json.RawMessage) (serviceconfig.LoadBalancingConfi
 }
 
 func (builder) Build(cc balancer.ClientConn, opts balancer.BuildOptions) balancer.Balancer {
-	return &manager{cc: cc, opts: opts, children: make(map[string]*child)}
+	return &manager{cc: cc, opts: buildoptions.Keep(cc, opts), children: make(map[string]*child)}
 }
 
 // manager is the policy.
 type manager struct {
 	cc   balancer.ClientConn
-	opts balancer.BuildOptions
+	opts buildoptions.Kept
 
 	// children is changed by the policy's own calls alone, with mu held; they may read it
 	// without.
@@ -108,6 +112,9 @@ type child struct {
 	state  connectivity.State
 	picker atomic.Pointer[balancer.Picker]
 }
+
+// BuildOptions implements buildoptions.Owner.
+func (c *child) BuildOptions() balancer.BuildOptions { return buildoptions.Of(c.ClientConn) }
 
 // UpdateState implements balancer.ClientConn.
 func (c *child) UpdateState(s balancer.State) {
@@ -147,7 +154,7 @@ func (m *manager) UpdateClientConnState(s balancer.ClientConnState) error {
 		if ch == nil {
 			ch = &child{ClientConn: m.cc, manager: m, state: connectivity.Connecting}
 			ch.picker.Store(&waiting)
-			ch.policy = gracefulswitch.New(ch, m.opts)
+			ch.policy = gracefulswitch.New(ch, m.opts.Of(m.cc))
 			m.put(name, ch)
 		}
 		own := s.ResolverState

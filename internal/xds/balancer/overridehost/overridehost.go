@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc/balancer"
+	"google.golang.org/grpc/internal/balancer/buildoptions"
 	"google.golang.org/grpc/internal/balancer/gracefulswitch"
 	"google.golang.org/grpc/internal/xds/balancer/locality"
 	"google.golang.org/grpc/internal/xds/dependency"
@@ -36,6 +37,9 @@ func Builder() balancer.Builder { return builder{} }
 type builder struct{}
 
 func (builder) Name() string { return Name }
+
+// Tidy implements gracefulswitch.Tidy.
+func (builder) Tidy() {}
 
 // Config is the policy's configuration.
 type Config struct {
@@ -179,6 +183,9 @@ func (p *policy) ownLocked(of func(*entry) bool) (left []*subConn) {
 	}
 	return left
 }
+
+// BuildOptions implements buildoptions.Owner.
+func (p *policy) BuildOptions() balancer.BuildOptions { return buildoptions.Of(p.ClientConn) }
 
 // UpdateState implements balancer.ClientConn.
 func (p *policy) UpdateState(s balancer.State) {

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/balancer/base"
 	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/internal/balancer/buildoptions"
 	"google.golang.org/grpc/internal/balancer/gracefulswitch"
 	"google.golang.org/grpc/resolver"
 )
@@ -33,7 +34,7 @@ type child struct {
 func newChild(p *policy, name string) *child {
 	c := &child{ClientConn: p.cc, parent: p, name: name}
 	c.state = balancer.State{ConnectivityState: connectivity.Connecting, Picker: base.NewErrPicker(balancer.ErrNoSubConnAvailable)}
-	c.policy = gracefulswitch.New(c, p.opts)
+	c.policy = gracefulswitch.New(c, p.opts.Of(p.cc))
 	c.startFailover()
 	return c
 }
@@ -50,6 +51,9 @@ func (c *child) update() error {
 	}
 	return c.policy.UpdateClientConnState(balancer.ClientConnState{ResolverState: own, BalancerConfig: config.Policy})
 }
+
+// BuildOptions implements buildoptions.Owner.
+func (c *child) BuildOptions() balancer.BuildOptions { return buildoptions.Of(c.ClientConn) }
 
 // UpdateState implements balancer.ClientConn.
 func (c *child) UpdateState(s balancer.State) {

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/balancer/base"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/internal/balancer/buildoptions"
 	"google.golang.org/grpc/internal/hierarchy"
 	"google.golang.org/grpc/internal/serializer"
 	"google.golang.org/grpc/resolver"
@@ -37,8 +38,11 @@ type builder struct{}
 
 func (builder) Name() string { return Name }
 
+// Tidy implements gracefulswitch.Tidy.
+func (builder) Tidy() {}
+
 func (builder) Build(cc balancer.ClientConn, opts balancer.BuildOptions) balancer.Balancer {
-	return &policy{cc: cc, opts: opts, children: make(map[string]*child)}
+	return &policy{cc: cc, opts: buildoptions.Keep(cc, opts), children: make(map[string]*child)}
 }
 
 // policy is the balancer. Whatever happens is an event: the parent's calls, what children
@@ -47,7 +51,7 @@ func (builder) Build(cc balancer.ClientConn, opts balancer.BuildOptions) balance
 // handled by another goroutine, as they report with locks of theirs held.
 type policy struct {
 	cc     balancer.ClientConn
-	opts   balancer.BuildOptions
+	opts   buildoptions.Kept
 	events serializer.Serializer
 
 	closed    bool

@@ -31,6 +31,9 @@ type builder struct{}
 
 func (builder) Name() string { return Name }
 
+// Tidy implements gracefulswitch.Tidy.
+func (builder) Tidy() {}
+
 // config is the policy's configuration.
 type config struct {
 	serviceconfig.LoadBalancingConfig
@@ -78,20 +81,22 @@ func (p *policy) UpdateClientConnState(s balancer.ClientConnState) error {
 	}
 	targets := make(map[string]weightedtarget.Target)
 	endpoints := make([]resolver.Endpoint, 0, len(s.ResolverState.Endpoints))
-	names := make(map[locality.Info]string)
+	names := make(map[locality.Info][]string)
+	var paths hierarchy.Setter
 	for _, e := range s.ResolverState.Endpoints {
 		info, _ := locality.Of(e)
-		name, ok := names[info]
+		path, ok := names[info]
 		if !ok {
-			name = info.ID.String()
-			names[info] = name
+			name := info.ID.String()
+			path = []string{name}
+			names[info] = path
 			if t, twice := targets[name]; twice { // A52: the first one counts
 				logger.Warningf("locality %s has weights %d and %d; %d is used", name, t.Weight, info.Weight, t.Weight)
 			} else {
 				targets[name] = weightedtarget.Target{Weight: info.Weight, ChildPolicy: &c.child}
 			}
 		}
-		endpoints = append(endpoints, hierarchy.Set(e, []string{name}))
+		endpoints = append(endpoints, paths.Set(e, path))
 	}
 	s.ResolverState.Endpoints = endpoints
 	s.BalancerConfig = &weightedtarget.LBConfig{Targets: targets}

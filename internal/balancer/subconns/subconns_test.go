@@ -1,23 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package gracefulswitch
+package subconns
 
 import (
 	"testing"
 
 	"google.golang.org/grpc/balancer"
+	"google.golang.org/grpc/internal/leakcheck"
 )
+
+func TestMain(m *testing.M) { leakcheck.Main(m) }
 
 type namedSubConn struct {
 	balancer.SubConn
 	name string
 }
 
-func TestSubConnSet(t *testing.T) {
+func TestSet(t *testing.T) {
 	a, b, c := namedSubConn{name: "a"}, namedSubConn{name: "b"}, namedSubConn{name: "c"}
-	var s subConnSet
+	var s Set
 	members := func() (n int) {
-		for sc := range s.all {
+		for sc := range s.All {
 			if sc == nil {
 				t.Error("nil is a member")
 			}
@@ -29,24 +32,24 @@ func TestSubConnSet(t *testing.T) {
 		change func()
 		want   int
 	}{
-		{func() { s.remove(a) }, 0},
-		{func() { s.add(a) }, 1},
-		{func() { s.add(b) }, 2},
-		{func() { s.add(c) }, 3},
-		{func() { s.remove(nil) }, 3},
-		{func() { s.remove(a) }, 2},
-		{func() { s.add(a) }, 3},
-		{func() { s.remove(b) }, 2},
-		{func() { s.remove(b) }, 2},
-		{func() { s.remove(a); s.remove(c) }, 0},
+		{func() { s.Remove(a) }, 0},
+		{func() { s.Add(a) }, 1},
+		{func() { s.Add(b) }, 2},
+		{func() { s.Add(c) }, 3},
+		{func() { s.Remove(nil) }, 3},
+		{func() { s.Remove(a) }, 2},
+		{func() { s.Add(a) }, 3},
+		{func() { s.Remove(b) }, 2},
+		{func() { s.Remove(b) }, 2},
+		{func() { s.Remove(a); s.Remove(c) }, 0},
 	} {
 		if step.change(); members() != step.want {
 			t.Fatalf("step %d: %d members, want %d", i, members(), step.want)
 		}
 	}
-	s.add(a)
-	s.add(b)
-	for range s.all {
+	s.Add(a)
+	s.Add(b)
+	for range s.All {
 		break // must not go on
 	}
 }

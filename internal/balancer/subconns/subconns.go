@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package gracefulswitch
+// Package subconns is what policies keep SubConns in.
+package subconns
 
 import "google.golang.org/grpc/balancer"
 
-// subConnSet is a set of SubConns. Most hold one, which takes no map.
-type subConnSet struct {
+// Set is a set of SubConns, at first an empty one. Most hold one, which takes no map.
+type Set struct {
 	one  balancer.SubConn
 	more map[balancer.SubConn]struct{}
 }
 
-func (s *subConnSet) add(sc balancer.SubConn) {
+// Add adds a member.
+func (s *Set) Add(sc balancer.SubConn) {
 	if s.one == nil {
 		s.one = sc
 		return
@@ -21,7 +23,8 @@ func (s *subConnSet) add(sc balancer.SubConn) {
 	s.more[sc] = struct{}{}
 }
 
-func (s *subConnSet) remove(sc balancer.SubConn) {
+// Remove removes a member, if it is one.
+func (s *Set) Remove(sc balancer.SubConn) {
 	if s.one == sc {
 		s.one = nil
 		return
@@ -29,8 +32,8 @@ func (s *subConnSet) remove(sc balancer.SubConn) {
 	delete(s.more, sc)
 }
 
-// all yields the members, for range.
-func (s subConnSet) all(yield func(balancer.SubConn) bool) {
+// All yields the members, for range.
+func (s Set) All(yield func(balancer.SubConn) bool) {
 	if s.one != nil && !yield(s.one) {
 		return
 	}
