@@ -6,7 +6,6 @@ import (
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/balancer/base"
 	"google.golang.org/grpc/connectivity"
-	"google.golang.org/grpc/internal/balancer/buildoptions"
 	"google.golang.org/grpc/internal/balancer/serial"
 	"google.golang.org/grpc/resolver"
 )
@@ -46,7 +45,7 @@ type childConn struct {
 }
 
 // BuildOptions implements buildoptions.Owner.
-func (cc *childConn) BuildOptions() balancer.BuildOptions { return buildoptions.Of(cc.ClientConn) }
+func (cc *childConn) BuildOptions() balancer.BuildOptions { return cc.parent.opts.Of(cc.ClientConn) }
 
 // UpdateState implements balancer.ClientConn.
 func (cc *childConn) UpdateState(s balancer.State) {

@@ -74,15 +74,15 @@ type weightedTarget struct {
 type childConn struct {
 	balancer.ClientConn
 	name   string
-	states *weightedaggregator.Aggregator
+	parent *weightedTarget
 }
 
 // BuildOptions implements buildoptions.Owner.
-func (c *childConn) BuildOptions() balancer.BuildOptions { return buildoptions.Of(c.ClientConn) }
+func (c *childConn) BuildOptions() balancer.BuildOptions { return c.parent.opts.Of(c.ClientConn) }
 
 // UpdateState implements balancer.ClientConn.
 func (c *childConn) UpdateState(s balancer.State) {
-	c.states.UpdateState(c.name, s)
+	c.parent.states.UpdateState(c.name, s)
 }
 
 // UpdateClientConnState makes and removes children as the configuration says, and gives
@@ -127,7 +127,7 @@ func (b *weightedTarget) update(name string, target Target, s resolver.State) er
 	}
 	child := b.children[name]
 	if child == nil {
-		child = gracefulswitch.New(&childConn{b.cc, name, b.states}, b.opts.Of(b.cc))
+		child = gracefulswitch.New(&childConn{b.cc, name, b}, b.opts.Of(b.cc))
 		b.children[name] = child
 		b.states.Add(name, target.Weight)
 	}

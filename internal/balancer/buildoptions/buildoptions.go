@@ -23,7 +23,8 @@ func Keep(cc balancer.ClientConn, opts balancer.BuildOptions) Kept {
 	if o, ok := cc.(Owner); ok && same(o.BuildOptions(), opts) {
 		return Kept{}
 	}
-	return Kept{&opts}
+	own := opts
+	return Kept{&own}
 }
 
 // Of returns what was kept. cc is the ClientConn that Keep was called with.

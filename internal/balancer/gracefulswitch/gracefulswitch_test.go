@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/balancer/base"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/internal/balancer/buildoptions"
 	"google.golang.org/grpc/internal/balancer/lbtest"
 	"google.golang.org/grpc/internal/leakcheck"
 	"google.golang.org/grpc/resolver"
@@ -389,5 +390,48 @@ func TestParseConfig(t *testing.T) {
 		if parsed, ok := c.ChildConfig.(parsedConfig); ok != (tt.child == "test_parser") || ok && parsed.text != "x" {
 			t.Errorf("%s: configuration %v", tt.in, c.ChildConfig)
 		}
+	}
+}
+
+// tidyBuilder is a builder whose policies look after their SubConns.
+type tidyBuilder struct{ policyBuilder }
+
+func (*tidyBuilder) Tidy() {}
+
+func TestTidy(t *testing.T) {
+	cc := &lbtest.ClientConn{}
+	lb := New(cc, balancer.BuildOptions{})
+	b := &tidyBuilder{policyBuilder{name: "A"}}
+	if err := lb.SwitchTo(b); err != nil {
+		t.Fatal(err)
+	}
+	heard := 0
+	sc, err := b.last.cc.NewSubConn([]resolver.Address{{Addr: "a"}}, balancer.NewSubConnOptions{
+		StateListener: func(balancer.SubConnState) { heard++ },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cc.SubConn("a").Report(connectivity.Ready, nil)
+	lb.Close()
+	if !b.last.closed.Load() || cc.SubConn("a").IsShutdown() {
+		t.Error("the SubConn is not the policy's business")
+	}
+	sc.Shutdown()
+	if heard == 0 {
+		t.Error("the listener is not called")
+	}
+}
+
+// TestBuildOptions: a tree of policies keeps what it is built with once.
+func TestBuildOptions(t *testing.T) {
+	b := &policyBuilder{name: "A"}
+	lb := New(&lbtest.ClientConn{}, balancer.BuildOptions{Authority: "x"})
+	if err := lb.SwitchTo(b); err != nil {
+		t.Fatal(err)
+	}
+	defer lb.Close()
+	if got := buildoptions.Of(b.last.cc); got.Authority != "x" {
+		t.Errorf("%+v", got)
 	}
 }

@@ -42,6 +42,8 @@ type Cluster struct {
 	// Children are the clusters of an Aggregate, the best first; each once.
 	Children []string
 
+	Derived Derived
+
 	// LRS is who gets load reports, nil if nobody does.
 	LRS *bootstrap.Server
 	// LoadMetrics are the backend metrics that go into load reports (A85).

@@ -22,6 +22,8 @@ type Endpoints struct {
 	// Localities are those with a weight, by priority, and in the order of the resource within
 	// one. Priorities begin at 0 and leave no gap.
 	Localities []Locality
+
+	Derived Derived
 }
 
 // Drop is a share of requests that fails, and what load reports call it.

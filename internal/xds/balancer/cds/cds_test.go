@@ -235,11 +235,11 @@ func TestEndpoints(t *testing.T) {
 	l := zone("x", 0, "a:1", "b:1")
 	l.Endpoints[0].MoreAddresses = []string{"a:2"}
 	l.Endpoints = append(l.Endpoints, resource.Endpoint{Address: "d:1", Weight: 1, Health: resource.Draining})
-	got := endpoints([][]resource.Locality{{l}}, []string{"p"}, false)
+	got := endpoints([][]resource.Locality{{l}}, []string{"p"}, false).all
 	if len(got) != 2 || len(got[0].Addresses) != 2 || got[0].Addresses[1].Addr != "a:2" || got[1].Addresses[0].Addr != "b:1" {
 		t.Fatalf("%+v", got)
 	}
-	again := endpoints([][]resource.Locality{{l}}, []string{"p"}, false)
+	again := endpoints([][]resource.Locality{{l}}, []string{"p"}, false).all
 	for i := range got {
 		if !got[i].Attributes.Equal(again[i].Attributes) || !got[i].Addresses[0].Equal(again[i].Addresses[0]) {
 			t.Errorf("the same endpoint is another: %v, %v", got[i], again[i])

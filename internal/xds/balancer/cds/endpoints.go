@@ -5,16 +5,21 @@ package cds
 import (
 	"google.golang.org/grpc/experimental/balancer/hostname"
 	"google.golang.org/grpc/experimental/balancer/weight"
-	"google.golang.org/grpc/internal/hierarchy"
 	"google.golang.org/grpc/internal/xds/balancer/locality"
 	"google.golang.org/grpc/internal/xds/resource"
 	"google.golang.org/grpc/resolver"
 	"google.golang.org/grpc/resolver/ringhash"
 )
 
-// endpoints returns all endpoints, each with the name of its priority, its locality and its
-// weight (A113). What they have in common they share. Those that drain are for sessions alone.
-func endpoints(priorities [][]resource.Locality, names []string, sessions bool) []resolver.Endpoint {
+// resolved are endpoints as policies want them. It does not change.
+type resolved struct {
+	all     []resolver.Endpoint
+	byChild map[string][]resolver.Endpoint // parts of all
+}
+
+// endpoints returns all endpoints, and those of each priority, with locality and weight (A113).
+// What they have in common they share. Those that drain are for sessions alone.
+func endpoints(priorities [][]resource.Locality, names []string, sessions bool) *resolved {
 	n := 0
 	for _, localities := range priorities {
 		for i := range localities {
@@ -23,12 +28,12 @@ func endpoints(priorities [][]resource.Locality, names []string, sessions bool) 
 	}
 	out := make([]resolver.Endpoint, 0, n)
 	addresses := make([]resolver.Address, 0, n)
+	byChild := make(map[string][]resolver.Endpoint, len(names))
 	for p, localities := range priorities {
-		path := []string{names[p]}
+		first := len(out)
 		for i := range localities {
 			l := &localities[i]
-			common := hierarchy.Set(resolver.Endpoint{}, path)
-			common = locality.Set(common, locality.Info{ID: l.ID, Weight: l.Weight})
+			common := locality.Set(resolver.Endpoint{}, locality.Info{ID: l.ID, Weight: l.Weight})
 			weights := resource.EndpointWeights(localities, i)
 			where := locality.WithPlace(resolver.Address{}, locality.Place{ID: l.ID})
 			last := weight.Set(common, weight.EndpointInfo{})
@@ -65,6 +70,7 @@ func endpoints(priorities [][]resource.Locality, names []string, sessions bool) 
 				out = append(out, e)
 			}
 		}
+		byChild[names[p]] = out[first:len(out):len(out)]
 	}
-	return out
+	return &resolved{out, byChild}
 }

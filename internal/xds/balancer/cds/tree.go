@@ -4,6 +4,7 @@ package cds
 
 import (
 	"encoding/json"
+	"strings"
 
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/balancer/weightedroundrobin"
@@ -26,7 +27,7 @@ type tree struct {
 	names     names
 	sessions  bool                // resolved has what only sessions use
 	endpoints *resource.Endpoints // that resolved is of
-	resolved  []resolver.Endpoint
+	resolved  *resolved
 }
 
 func prioritized(c *priority.Config) *gracefulswitch.Config {
@@ -59,23 +60,18 @@ func (t *tree) leaf(name string, policy json.RawMessage, c *dependency.Cluster, 
 	}
 	sessions := c.Resource.OverrideHealth != nil
 	if c.Endpoints == nil || c.Endpoints != t.endpoints || sessions != t.sessions {
-		t.sessions = sessions
-		var priorities [][]resource.Locality
-		if t.endpoints = c.Endpoints; t.endpoints != nil {
-			priorities = t.endpoints.Priorities()
-		}
-		t.names.assign(priorities)
-		t.resolved = endpoints(priorities, t.names.list, sessions)
+		t.endpoints, t.sessions = c.Endpoints, sessions
+		t.resolve()
 	}
 	children := &priority.Config{
-		Children: make(map[string]priority.Child, len(t.names.list)), Priorities: t.names.list, Empty: c.Note,
+		Children: make(map[string]priority.Child, len(t.names.list)), Priorities: t.names.list, Endpoints: t.resolved.byChild, Empty: c.Note,
 	}
 	for _, child := range t.names.list {
 		children.Children[child] = priority.Child{
 			Policy: t.policy, IgnoreReresolution: c.Resource.Type == resource.EDS,
 		}
 	}
-	s.Endpoints, s.Addresses = t.resolved, nil
+	s.Endpoints, s.Addresses = t.resolved.all, nil
 	s = weightedroundrobin.SetBackendService(backendlabel.WithService(s, name), name)
 	impl := &clusterimpl.Config{Cluster: name, Child: prioritized(children)}
 	if sessions {
@@ -85,6 +81,25 @@ func (t *tree) leaf(name string, policy json.RawMessage, c *dependency.Cluster, 
 	outliers := outlierConfig(c.Resource.Outlier)
 	outliers.Child = &gracefulswitch.Config{Child: clusterimpl.Builder(), ChildConfig: impl}
 	return &gracefulswitch.Config{Child: outlierdetection.Builder(), ChildConfig: outliers}, s, nil
+}
+
+// resolvedKey is for what is made of endpoints: it is the same for all channels whose children have
+// the same names.
+type resolvedKey struct {
+	names    string
+	sessions bool
+}
+
+func (t *tree) resolve() {
+	if t.endpoints == nil {
+		t.names.assign(nil)
+		t.resolved = &resolved{byChild: make(map[string][]resolver.Endpoint)}
+		return
+	}
+	priorities := t.endpoints.Priorities()
+	t.names.assign(priorities)
+	key := resolvedKey{strings.Join(t.names.list, " "), t.sessions}
+	t.resolved = resource.Derive(&t.endpoints.Derived, key, func() *resolved { return endpoints(priorities, t.names.list, t.sessions) })
 }
 
 // outlierConfig does nothing for nil (A50).

@@ -33,11 +33,26 @@ func newSettings(c *dependency.Cluster, n *requests, load *client.ClusterLoad, b
 	if before != nil && before.resource == c.Resource && before.load == load && before.requests == n && slices.Equal(before.drops, drops) {
 		return before
 	}
-	s := &settings{resource: c.Resource, drops: drops, load: load, requests: n}
+	if len(drops) > 0 { // which change with the endpoints
+		return makeSettings(c.Resource, drops, n, load)
+	}
+	return resource.Derive(&c.Resource.Derived, settingsKey{n, load}, func() *settings {
+		return makeSettings(c.Resource, nil, n, load)
+	})
+}
+
+// settingsKey is for what all channels have in common: counters are the process's.
+type settingsKey struct {
+	requests *requests
+	load     *client.ClusterLoad
+}
+
+func makeSettings(c *resource.Cluster, drops []resource.Drop, n *requests, load *client.ClusterLoad) *settings {
+	s := &settings{resource: c, drops: drops, load: load, requests: n}
 	for _, d := range drops {
 		s.all = s.all || !mayPass(d)
 	}
-	s.labels = c.Resource.TelemetryLabels()
+	s.labels = c.TelemetryLabels()
 	if s.labels == nil {
 		s.labels = make(map[string]string)
 	}

@@ -114,7 +114,7 @@ type child struct {
 }
 
 // BuildOptions implements buildoptions.Owner.
-func (c *child) BuildOptions() balancer.BuildOptions { return buildoptions.Of(c.ClientConn) }
+func (c *child) BuildOptions() balancer.BuildOptions { return c.manager.opts.Of(c.ClientConn) }
 
 // UpdateState implements balancer.ClientConn.
 func (c *child) UpdateState(s balancer.State) {

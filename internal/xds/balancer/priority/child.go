@@ -9,7 +9,6 @@ import (
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/balancer/base"
 	"google.golang.org/grpc/connectivity"
-	"google.golang.org/grpc/internal/balancer/buildoptions"
 	"google.golang.org/grpc/internal/balancer/gracefulswitch"
 	"google.golang.org/grpc/resolver"
 )
@@ -53,7 +52,7 @@ func (c *child) update() error {
 }
 
 // BuildOptions implements buildoptions.Owner.
-func (c *child) BuildOptions() balancer.BuildOptions { return buildoptions.Of(c.ClientConn) }
+func (c *child) BuildOptions() balancer.BuildOptions { return c.parent.opts.Of(c.ClientConn) }
 
 // UpdateState implements balancer.ClientConn.
 func (c *child) UpdateState(s balancer.State) {

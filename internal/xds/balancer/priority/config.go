@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"google.golang.org/grpc/internal/balancer/gracefulswitch"
+	"google.golang.org/grpc/resolver"
 	"google.golang.org/grpc/serviceconfig"
 )
 
@@ -15,6 +16,9 @@ type Config struct {
 	serviceconfig.LoadBalancingConfig
 	Children   map[string]Child
 	Priorities []string // the names of all Children, the best first
+	// Endpoints are those of the Children. Nil: endpoints say themselves whose they are, by
+	// package hierarchy.
+	Endpoints map[string][]resolver.Endpoint
 	// Empty says why there are no Children. Nil: nothing is known of that.
 	Empty error
 }

@@ -95,7 +95,10 @@ func (p *policy) UpdateClientConnState(s balancer.ClientConnState) (err error) {
 }
 
 func (p *policy) update(c *Config, s resolver.State) error {
-	p.config, p.state, p.endpoints = c, s, hierarchy.Group(s.Endpoints)
+	p.config, p.state, p.endpoints = c, s, c.Endpoints
+	if p.endpoints == nil {
+		p.endpoints = hierarchy.Group(s.Endpoints)
+	}
 	var errs []error
 	for name, ch := range p.children {
 		if _, ok := c.Children[name]; !ok {

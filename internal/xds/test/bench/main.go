@@ -37,6 +37,8 @@ var rows = []row{
 	{"100 channels to one target, 10 endpoints: RSS above one", "KiB", (*bench).channels},
 	{"  heap above it", "KiB", func(b *bench) (float64, error) { return b.heap, nil }},
 	{"  ADS streams", "", func(b *bench) (float64, error) { return b.streams, nil }},
+	{"a process that has no channel: RSS", "KiB", (*bench).empty},
+	{"  heap", "KiB", func(b *bench) (float64, error) { return b.heap, nil }},
 }
 
 func main() {
@@ -149,6 +151,18 @@ func (b *bench) restart() (before answer, err error) {
 		}
 	}
 	return b.do("memory")
+}
+
+// empty has a process that does nothing: what the other rows leave out, but for what the first
+// resources of each kind have protobuf make.
+func (b *bench) empty() (rss float64, err error) {
+	b.end()
+	if b.client, err = start(b.program, b.bootstrap()); err != nil {
+		return 0, err
+	}
+	a, err := b.do("memory")
+	b.heap = float64(a.Heap) / 1024
+	return float64(a.RSS) / 1024, err
 }
 
 func (b *bench) connected() (float64, error) {

@@ -111,12 +111,6 @@ func (c *client) do(command []string) (a answer, err error) {
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
 		a.Heap, a.Goroutines = m.HeapAlloc, runtime.NumGoroutine()
-		if os.Getenv("MEASURED_MORE") != "" {
-			log.Printf("alloc %d inuse %d released %d idle %d heapsys %d stack %d stacksys %d mspan %d gcsys %d other %d buckhash %d sys %d objects %d", m.HeapAlloc/1024, m.HeapInuse/1024, m.HeapReleased/1024, m.HeapIdle/1024, m.HeapSys/1024, m.StackInuse/1024, m.StackSys/1024, m.MSpanSys/1024, m.GCSys/1024, m.OtherSys/1024, m.BuckHashSys/1024, m.Sys/1024, m.HeapObjects)
-			_ = pprof.Lookup("goroutine").WriteTo(os.Stderr, 1)
-			text, _ := os.ReadFile("/proc/self/smaps_rollup")
-			log.Print(string(text))
-		}
 		a.RSS, err = rss()
 	case "load": // makes calls until "rest"
 		c.load = make(chan struct{})
