@@ -20,7 +20,8 @@ func loadInterval() *lrsv3.LoadStatsResponse {
 	return &lrsv3.LoadStatsResponse{SendAllClusters: true, LoadReportingInterval: durationpb.New(50 * time.Millisecond)}
 }
 
-func TestA27Flow(t *testing.T) {
+// TestA27A30Flow: all four kinds of resources of version 3, on one stream.
+func TestA27A30Flow(t *testing.T) {
 	p := newPlane(t)
 	c := client(t, pool(t, p))
 	p.set(listener("l", "r"), route("r", "c"), cluster("c"), endpoints("c", 1, 2))

@@ -157,7 +157,7 @@ func reported(t *testing.T, p *plane, ok func(*endpointv3.ClusterStats) bool) {
 	}
 }
 
-func TestA27A85LoadReports(t *testing.T) {
+func TestA27A64A85LoadReports(t *testing.T) {
 	p := newPlane(t)
 	p.loads.reports = make(chan *lrsv3.LoadStatsRequest, 100)
 	a := newBackend(t, "a", orca.CallMetricsServerOption(nil))

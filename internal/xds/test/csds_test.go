@@ -20,8 +20,8 @@ import (
 	"google.golang.org/grpc/xds"
 )
 
-// TestA40Admin: package admin registers the service, which shows what the process's clients have.
-func TestA40Admin(t *testing.T) {
+// TestA38A40Admin: package admin registers the service, which shows what the process's clients have.
+func TestA38A40Admin(t *testing.T) {
 	gs := grpc.NewServer()
 	cleanup, err := admin.Register(gs)
 	if err != nil {
@@ -58,12 +58,30 @@ type recorder struct {
 	internal.MetricsRecorderSeal
 	mu     sync.Mutex
 	counts map[string]int64
+	labels map[string][]string // of the last record
+}
+
+func (r *recorder) count(key string) int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.counts[key]
+}
+
+func (r *recorder) labelsOf(key string) []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.labels[key]
 }
 
 func (r *recorder) RecordInt64Count(h *stats.Int64CountHandle, n int64, labels ...string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.counts[h.Name+" "+labels[0]] += n
+	key := h.Name + " " + labels[0]
+	r.counts[key] += n
+	if r.labels == nil {
+		r.labels = make(map[string][]string)
+	}
+	r.labels[key] = append([]string(nil), labels...)
 }
 func (*recorder) RecordFloat64Count(*stats.Float64CountHandle, float64, ...string)       {}
 func (*recorder) RecordInt64Histo(*stats.Int64HistoHandle, int64, ...string)             {}

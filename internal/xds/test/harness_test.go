@@ -39,7 +39,7 @@ func newBackend(t *testing.T, name string, options ...grpc.ServerOption) *backen
 	return b
 }
 
-func (b *backend) start(t *testing.T, address string) {
+func (b *backend) start(t *testing.T, address string, services ...func(*grpc.Server)) {
 	t.Helper()
 	lis, err := net.Listen("tcp", address)
 	if err != nil {
@@ -48,6 +48,9 @@ func (b *backend) start(t *testing.T, address string) {
 	b.port = uint32(lis.Addr().(*net.TCPAddr).Port)
 	b.server = grpc.NewServer(b.options...)
 	testpb.RegisterTestServiceServer(b.server, b)
+	for _, register := range services {
+		register(b.server)
+	}
 	go b.server.Serve(lis) // it ends with Stop
 	t.Cleanup(b.server.Stop)
 }
