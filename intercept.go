@@ -66,5 +66,22 @@ func interceptUnary(r clientCall, choice rpcconfig.Choice, req, reply any) error
 	if err := st.SendMsg(req); err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
-	return st.RecvMsg(reply)
+	err = st.RecvMsg(reply)
+	cs.metadataOf(st)
+	return err
+}
+
+// metadataOf has options store what the interceptor makes of the server's metadata, when the RPC
+// is over.
+func (cs *clientStream) metadataOf(st ClientStream) {
+	for _, o := range cs.opts {
+		switch o := o.(type) {
+		case HeaderCallOption:
+			if md, err := st.Header(); err == nil {
+				*o.HeaderAddr = md
+			}
+		case TrailerCallOption:
+			*o.TrailerAddr = st.Trailer()
+		}
+	}
 }

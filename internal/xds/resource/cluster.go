@@ -269,8 +269,8 @@ func overrideHealth(in *corev3.HealthStatusSet) []Health {
 	return out
 }
 
-func (cl *Cluster) readMetadata(_ *Context, in *clusterv3.Cluster) (err error) {
-	cl.Metadata, err = parseMetadata(in.GetMetadata())
+func (cl *Cluster) readMetadata(c *Context, in *clusterv3.Cluster) (err error) {
+	cl.Metadata, err = parseMetadata(c, in.GetMetadata())
 	return at("metadata", err)
 }
 

@@ -246,12 +246,16 @@ func TestA55AndA75Sessions(t *testing.T) {
 }
 
 func TestA83Metadata(t *testing.T) {
-	c := parseCluster(t, plain(t), eds(`metadata {
+	text := eds(`metadata {
 		filter_metadata { key: "a" value { fields { key: "x" value { number_value: 1 } } } }
 		filter_metadata { key: "b" value {} }
 		filter_metadata { key: "com.google.csm.telemetry_labels" value { fields { key: "service_name" value { string_value: "s" } } } }
 		typed_filter_metadata { key: "b" value { [type.googleapis.com/envoy.extensions.filters.http.gcp_authn.v3.Audience] { url: "u" } } }
-		typed_filter_metadata { key: "c" value { [type.googleapis.com/envoy.config.cluster.v3.Cluster] {} } } }`))
+		typed_filter_metadata { key: "c" value { [type.googleapis.com/envoy.config.cluster.v3.Cluster] {} } } }`)
+	if off := parseCluster(t, plain(t), text).Metadata; off["b"] == Audience("u") {
+		t.Errorf("an audience is read that nobody uses: %v", off)
+	}
+	c := parseCluster(t, context(t), text)
 	if c.Metadata["b"] != Audience("u") || c.Metadata["c"] != nil {
 		t.Errorf("%v", c.Metadata)
 	}

@@ -151,7 +151,7 @@ func (p *endpointsParser) proxies(in *corev3.Metadata) (Metadata, error) {
 	if !p.c.Features.HTTPConnect {
 		return nil, nil
 	}
-	return parseMetadata(in)
+	return parseMetadata(p.c, in)
 }
 
 func (p *endpointsParser) endpoints(list []*endpointv3.LbEndpoint, proxy string) ([]Endpoint, error) {

@@ -39,13 +39,13 @@ func (m Metadata) proxy() string {
 
 // parseMetadata reads both maps; a key of a known type in typed_filter_metadata comes before
 // the same key in filter_metadata.
-func parseMetadata(in *corev3.Metadata) (Metadata, error) {
+func parseMetadata(c *Context, in *corev3.Metadata) (Metadata, error) {
 	if len(in.GetTypedFilterMetadata())+len(in.GetFilterMetadata()) == 0 {
 		return nil, nil
 	}
 	m := make(Metadata)
 	for key, value := range in.GetTypedFilterMetadata() {
-		v, err := parseTyped(value)
+		v, err := parseTyped(c, value)
 		if err != nil {
 			return nil, atIndex("typed_filter_metadata", key, err)
 		}
@@ -66,10 +66,13 @@ func parseMetadata(in *corev3.Metadata) (Metadata, error) {
 	return m, nil
 }
 
-// parseTyped returns nil for types that are not known.
-func parseTyped(in *anypb.Any) (any, error) {
+// parseTyped returns nil for types that are not known, or not in use.
+func parseTyped(c *Context, in *anypb.Any) (any, error) {
 	switch in.MessageName() {
 	case "envoy.extensions.filters.http.gcp_authn.v3.Audience":
+		if !c.Features.GCPAuthn {
+			return nil, nil
+		}
 		var a gcpauthnv3.Audience
 		if err := proto.Unmarshal(in.GetValue(), &a); err != nil {
 			return nil, err

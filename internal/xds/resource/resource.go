@@ -54,6 +54,7 @@ type Features struct {
 	AuthorityRewrite bool // A81
 	ORCAToLRS        bool // A85
 	StatefulSession  bool // A55, and the idle timeout of A75
+	GCPAuthn         bool // A83
 	PanicRecovery    bool
 	Scaling          bool // A105
 }

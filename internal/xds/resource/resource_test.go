@@ -44,7 +44,7 @@ func context(t testing.TB) *Context {
 	}
 	return &Context{Bootstrap: b, Server: b.Servers[0], Features: Features{
 		Dualstack: true, EndpointHashKey: true, SystemRootCerts: true, HTTPConnect: true, SNI: true,
-		AuthorityRewrite: true, ORCAToLRS: true, StatefulSession: true, PanicRecovery: true, Scaling: true,
+		AuthorityRewrite: true, ORCAToLRS: true, StatefulSession: true, GCPAuthn: true, PanicRecovery: true, Scaling: true,
 	}}
 }
 

@@ -69,6 +69,7 @@ func TestA83(t *testing.T) {
 	providers := fmt.Sprintf(`{"files":{"plugin_name":"file_watcher","config":{"ca_certificate_file":%q,"certificate_file":%q,"private_key_file":%q}}}`, files.CA, files.Cert, files.Key)
 	s := serveXDS(t, serverPool(t, p, providers), "127.0.0.1", grpc.Creds(serverCreds))
 	pool := poolWith(t, serverText(p, providers), func(o *xdsclient.Options) {
+		o.Features.GCPAuthn = true
 		o.Filters = httpfilter.NewRegistry(httpfilter.Router{}, filters.GCPAuthn{})
 	})
 	cc := channelTo(t, "xds:///service.test", xdsresolver.Builder{Pool: pool}, grpc.WithTransportCredentials(clientCreds))

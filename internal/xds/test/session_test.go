@@ -8,6 +8,8 @@ import (
 
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
+	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	routerv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/router/v3"
 	statefulv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/stateful_session/v3"
 	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
@@ -20,50 +22,98 @@ import (
 	"google.golang.org/grpc/internal/xds/xdsclient"
 	testpb "google.golang.org/grpc/interop/grpc_testing"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/types/known/wrapperspb"
 )
 
-// TestA55A75Session has a session stay with its server: among others, while that drains, and in
-// another priority.
-func TestA55A75Session(t *testing.T) {
-	p := newPlane(t)
-	a, b, c := newBackend(t, "a"), newBackend(t, "b"), newBackend(t, "c")
+// cookieOf makes an RPC without a cookie, and returns the one it gets.
+func cookieOf(t *testing.T, cc *grpc.ClientConn) string {
+	t.Helper()
+	var header metadata.MD
+	call(t, cc, grpc.Header(&header))
+	cookie, _, _ := strings.Cut(strings.Join(header["set-cookie"], ""), ";")
+	if cookie == "" {
+		t.Fatalf("no cookie in %v", header)
+	}
+	stream, err := testpb.NewTestServiceClient(cc).FullDuplexCall(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.CloseSend() //nolint:errcheck // it is over then anyway
+	if err := stream.Send(&testpb.StreamingOutputCallRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	if header, err := stream.Header(); err != nil || len(header["set-cookie"]) != 1 {
+		t.Errorf("a stream's headers are %v, %v", header, err)
+	}
+	return cookie
+}
+
+// sticky is a Listener with the filter for sessions.
+func sticky() *listenerv3.Listener {
 	l := listener("target", "r")
 	changeHCM(l, func(m *hcmv3.HttpConnectionManager) {
 		session := &statefulv3.StatefulSession{SessionState: &corev3.TypedExtensionConfig{
 			Name:        "cookie",
 			TypedConfig: mustAny(&cookiev3.CookieBasedSessionState{Cookie: &httpv3.Cookie{Name: "session"}}),
 		}}
-		m.HttpFilters = []*hcmv3.HttpFilter{
-			{Name: "session", ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: mustAny(session)}},
-			{Name: "router", ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: mustAny(&routerv3.Router{})}},
-		}
+		m.HttpFilters = []*hcmv3.HttpFilter{filter("session", session), filter("router", &routerv3.Router{})}
 	})
+	return l
+}
+
+// sessions switches them on.
+func sessions(o *xdsclient.Options) {
+	o.Features.StatefulSession = true
+	o.Filters = httpfilter.NewRegistry(httpfilter.Router{}, filters.Session{})
+}
+
+// TestA60WeightedClusters has a session stay with its cluster, too.
+func TestA60WeightedClusters(t *testing.T) {
+	p := newPlane(t)
+	a, b := newBackend(t, "a"), newBackend(t, "b")
+	split := to("", func(r *routev3.Route) {
+		r.GetRoute().ClusterSpecifier = &routev3.RouteAction_WeightedClusters{WeightedClusters: &routev3.WeightedCluster{
+			Clusters: []*routev3.WeightedCluster_ClusterWeight{
+				{Name: "a", Weight: wrapperspb.UInt32(1)}, {Name: "b", Weight: wrapperspb.UInt32(1)},
+			},
+		}}
+	})
+	one, two := cluster("a"), cluster("b")
+	for _, c := range []*clusterv3.Cluster{one, two} {
+		c.CommonLbConfig = &clusterv3.Cluster_CommonLbConfig{OverrideHostStatus: &corev3.HealthStatusSet{
+			Statuses: []corev3.HealthStatus{corev3.HealthStatus_HEALTHY, corev3.HealthStatus_UNKNOWN},
+		}}
+	}
+	p.set(sticky(), routes(split), one, two, assignment("a", local("z", 0, 1, a)), assignment("b", local("z", 0, 1, b)))
+	cc := channelTo(t, "xds:///target", xdsresolver.Builder{Pool: poolWith(t, bootstrapText(p), sessions)})
+	if got := shares(t, cc, 40); len(got) != 2 {
+		t.Errorf("without a session: %v", got)
+	}
+	ctx := metadata.AppendToOutgoingContext(t.Context(), "cookie", cookieOf(t, cc))
+	first, err := try(ctx, t, cc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 30 {
+		if got, err := try(ctx, t, cc); got != first || err != nil {
+			t.Fatalf("%q, %v; want %q", got, err, first)
+		}
+	}
+}
+
+// TestA55A75Session has a session stay with its server: among others, while that drains, and in
+// another priority.
+func TestA55A75Session(t *testing.T) {
+	p := newPlane(t)
+	a, b, c := newBackend(t, "a"), newBackend(t, "b"), newBackend(t, "c")
+	l := sticky()
 	cl := cluster("c")
 	cl.CommonLbConfig = &clusterv3.Cluster_CommonLbConfig{OverrideHostStatus: &corev3.HealthStatusSet{
 		Statuses: []corev3.HealthStatus{corev3.HealthStatus_HEALTHY, corev3.HealthStatus_UNKNOWN, corev3.HealthStatus_DRAINING},
 	}}
 	p.set(l, routes(to("c")), cl, assignment("c", local("z", 0, 1, a, b, c)))
-	pool := poolWith(t, bootstrapText(p), func(o *xdsclient.Options) {
-		o.Features.StatefulSession = true
-		o.Filters = httpfilter.NewRegistry(httpfilter.Router{}, filters.Session{})
-	})
-	cc := channelTo(t, "xds:///target", xdsresolver.Builder{Pool: pool})
-	// A stream shows the headers as filters have them.
-	stream, err := testpb.NewTestServiceClient(cc).FullDuplexCall(t.Context(), grpc.WaitForReady(true))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := stream.Send(&testpb.StreamingOutputCallRequest{}); err != nil {
-		t.Fatal(err)
-	}
-	header, err := stream.Header()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cookie, _, _ := strings.Cut(strings.Join(header["set-cookie"], ""), ";")
-	if cookie == "" {
-		t.Fatalf("no cookie in %v", header)
-	}
+	cc := channelTo(t, "xds:///target", xdsresolver.Builder{Pool: poolWith(t, bootstrapText(p), sessions)})
+	cookie := cookieOf(t, cc)
 	ctx := metadata.AppendToOutgoingContext(t.Context(), "cookie", cookie)
 	first, err := try(ctx, t, cc, grpc.WaitForReady(true))
 	if err != nil {

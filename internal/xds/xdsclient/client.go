@@ -45,6 +45,7 @@ func Features() resource.Features {
 		AuthorityRewrite: envconfig.XDSAuthorityRewrite,
 		ORCAToLRS:        envconfig.XDSORCAToLRS,
 		StatefulSession:  envconfig.XDSStatefulSession,
+		GCPAuthn:         envconfig.XDSGCPAuthFilter,
 		PanicRecovery:    envconfig.XDSPanicRecovery,
 		Scaling:          envconfig.XDSConnectionScaling,
 	}

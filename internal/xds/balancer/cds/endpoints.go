@@ -5,6 +5,7 @@ package cds
 import (
 	"google.golang.org/grpc/experimental/balancer/hostname"
 	"google.golang.org/grpc/experimental/balancer/weight"
+	"google.golang.org/grpc/internal/hierarchy"
 	"google.golang.org/grpc/internal/xds/balancer/locality"
 	"google.golang.org/grpc/internal/xds/resource"
 	"google.golang.org/grpc/resolver"
@@ -30,10 +31,14 @@ func endpoints(priorities [][]resource.Locality, names []string, sessions bool) 
 	addresses := make([]resolver.Address, 0, n)
 	byChild := make(map[string][]resolver.Endpoint, len(names))
 	for p, localities := range priorities {
-		first := len(out)
+		first, path := len(out), []string{names[p]}
 		for i := range localities {
 			l := &localities[i]
-			common := locality.Set(resolver.Endpoint{}, locality.Info{ID: l.ID, Weight: l.Weight})
+			common := resolver.Endpoint{}
+			if sessions { // override_host leaves some out, and priority gets the rest
+				common = hierarchy.Set(common, path)
+			}
+			common = locality.Set(common, locality.Info{ID: l.ID, Weight: l.Weight})
 			weights := resource.EndpointWeights(localities, i)
 			where := locality.WithPlace(resolver.Address{}, locality.Place{ID: l.ID})
 			last := weight.Set(common, weight.EndpointInfo{})

@@ -66,6 +66,9 @@ func (t *tree) leaf(name string, policy json.RawMessage, c *dependency.Cluster, 
 	children := &priority.Config{
 		Children: make(map[string]priority.Child, len(t.names.list)), Priorities: t.names.list, Endpoints: t.resolved.byChild, Empty: c.Note,
 	}
+	if sessions { // override_host leaves some out
+		children.Endpoints = nil
+	}
 	for _, child := range t.names.list {
 		children.Children[child] = priority.Child{
 			Policy: t.policy, IgnoreReresolution: c.Resource.Type == resource.EDS,
