@@ -5,8 +5,11 @@ package backendlabel
 import (
 	"testing"
 
+	"google.golang.org/grpc/internal/leakcheck"
 	"google.golang.org/grpc/resolver"
 )
+
+func TestMain(m *testing.M) { leakcheck.Main(m) }
 
 func TestLabels(t *testing.T) {
 	plain := resolver.Address{Addr: "a:1"}

@@ -6,8 +6,11 @@ import (
 	"slices"
 	"testing"
 
+	"google.golang.org/grpc/internal/leakcheck"
 	"google.golang.org/grpc/resolver"
 )
+
+func TestMain(m *testing.M) { leakcheck.Main(m) }
 
 func endpoint(addr string, path ...string) resolver.Endpoint {
 	e := resolver.Endpoint{Addresses: []resolver.Address{{Addr: addr}}}

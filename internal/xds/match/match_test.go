@@ -9,9 +9,12 @@ import (
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
 	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
+	"google.golang.org/grpc/internal/leakcheck"
 	"google.golang.org/protobuf/encoding/prototext"
 	"google.golang.org/protobuf/proto"
 )
+
+func TestMain(m *testing.M) { leakcheck.Main(m) }
 
 // text makes a message of its text form.
 func text[M proto.Message](t testing.TB, m M, s string) M {

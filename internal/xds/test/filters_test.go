@@ -4,6 +4,7 @@ package test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -61,4 +62,30 @@ func TestA33Faults(t *testing.T) {
 		_, err := try(ctx, t, cc)
 		return status.Code(err) == codes.DeadlineExceeded
 	})
+}
+
+// TestA39Filters: a filter that is not known is refused, unless it is optional.
+func TestA39Filters(t *testing.T) {
+	p := newPlane(t)
+	a := newBackend(t, "a")
+	unknown := filter("unknown", &faultcommonv3.FaultDelay{})
+	p.set(filtered("target", "r", unknown), routes(to("c")), cluster("c"), assignment("c", local("z", 0, 1, a)))
+	cc := channel(t, nil, p)
+	if _, err := try(t.Context(), t, cc); status.Code(err) != codes.Unavailable || !strings.Contains(err.Error(), "no HTTP filter is known") {
+		t.Error(err)
+	}
+	unknown.IsOptional = true
+	p.set(filtered("target", "r", unknown), routes(to("c")), cluster("c"), assignment("c", local("z", 0, 1, a)))
+	becomes(t, cc, "a")
+	// Without the router at the end there is no way out of a chain.
+	l := filtered("target", "r")
+	changeHCM(l, func(m *hcmv3.HttpConnectionManager) { m.HttpFilters = nil })
+	p.set(l, routes(to("c")), cluster("c"), assignment("c", local("z", 0, 1, a)))
+	until(t, func() bool {
+		_, nacks := p.counts()
+		return len(nacks) > 1
+	})
+	if got := call(t, cc); got != "a" {
+		t.Errorf("%q: what was good is not kept", got)
+	}
 }

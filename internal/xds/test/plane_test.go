@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -29,6 +30,7 @@ import (
 	"google.golang.org/grpc/internal/leakcheck"
 	"google.golang.org/grpc/internal/xds/bootstrap"
 	"google.golang.org/grpc/internal/xds/xdsclient"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/structpb"
@@ -46,6 +48,7 @@ type plane struct {
 	address string
 	cache   cache.SnapshotCache
 	loads   loadServer
+	options []grpc.ServerOption
 
 	mu      sync.Mutex
 	version int
@@ -53,11 +56,12 @@ type plane struct {
 	streams int
 	nacks   []string
 	node    *corev3.Node
+	tokens  []string // "authorization" of the last stream
 }
 
-func newPlane(t *testing.T) *plane {
+func newPlane(t *testing.T, options ...grpc.ServerOption) *plane {
 	t.Helper()
-	p := &plane{t: t, address: "127.0.0.1:0", cache: cache.NewSnapshotCache(false, cache.IDHash{}, nil)}
+	p := &plane{t: t, options: options, address: "127.0.0.1:0", cache: cache.NewSnapshotCache(false, cache.IDHash{}, nil)}
 	p.start()
 	t.Cleanup(p.stop)
 	return p
@@ -71,14 +75,15 @@ func (p *plane) start() {
 		p.t.Fatal(err)
 	}
 	p.address = lis.Addr().String()
-	gs := grpc.NewServer()
+	gs := grpc.NewServer(p.options...)
 	ctx, cancel := context.WithCancel(context.Background())
 	context.AfterFunc(ctx, func() {})
 	discoveryv3.RegisterAggregatedDiscoveryServiceServer(gs, serverv3.NewServer(ctx, p.cache, serverv3.CallbackFuncs{
-		StreamOpenFunc: func(context.Context, int64, string) error {
+		StreamOpenFunc: func(ctx context.Context, _ int64, _ string) error {
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			p.streams++
+			p.tokens = metadata.ValueFromIncomingContext(ctx, "authorization")
 			return nil
 		},
 		StreamRequestFunc: func(_ int64, r *discoveryv3.DiscoveryRequest) error {
@@ -116,6 +121,12 @@ func (p *plane) counts() (streams int, nacks []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.streams, append([]string(nil), p.nacks...)
+}
+
+func (p *plane) authorization() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return strings.Join(p.tokens, ",")
 }
 
 // set makes these all the resources that there are.

@@ -17,6 +17,7 @@ import (
 	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
 	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
 	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
+	"github.com/envoyproxy/go-control-plane/pkg/cache/types"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	testpb "google.golang.org/grpc/interop/grpc_testing"
@@ -222,5 +223,34 @@ func TestA42NoHashPolicy(t *testing.T) {
 	}
 	if len(used) < 2 {
 		t.Errorf("only %v are used", used)
+	}
+}
+
+// TestA63StringMatch: headers are matched by all kinds of string matchers, of whatever case.
+func TestA63StringMatch(t *testing.T) {
+	p := newPlane(t)
+	matches := func(cluster string, m *matcherv3.StringMatcher) *routev3.Route {
+		return to(cluster, func(r *routev3.Route) {
+			r.Match.Headers = []*routev3.HeaderMatcher{{Name: "who", HeaderMatchSpecifier: &routev3.HeaderMatcher_StringMatch{StringMatch: m}}}
+		})
+	}
+	names := []string{"exact", "prefix", "suffix", "contains", "regex"}
+	all := []types.Resource{listener("target", "r"), routes(
+		matches("exact", &matcherv3.StringMatcher{MatchPattern: &matcherv3.StringMatcher_Exact{Exact: "ABC"}, IgnoreCase: true}),
+		matches("prefix", &matcherv3.StringMatcher{MatchPattern: &matcherv3.StringMatcher_Prefix{Prefix: "ab"}, IgnoreCase: true}),
+		matches("suffix", &matcherv3.StringMatcher{MatchPattern: &matcherv3.StringMatcher_Suffix{Suffix: "bc"}}),
+		matches("contains", &matcherv3.StringMatcher{MatchPattern: &matcherv3.StringMatcher_Contains{Contains: "BC"}, IgnoreCase: true}),
+		matches("regex", &matcherv3.StringMatcher{MatchPattern: &matcherv3.StringMatcher_SafeRegex{SafeRegex: &matcherv3.RegexMatcher{Regex: "[0-9]+"}}}),
+	)}
+	for _, name := range names {
+		all = append(all, cluster(name), assignment(name, local("z", 0, 1, newBackend(t, name))))
+	}
+	p.set(all...)
+	cc := channel(t, nil, p)
+	for who, want := range map[string]string{"abc": "exact", "ABx": "prefix", "xbc": "suffix", "xBCx": "contains", "42": "regex"} {
+		got, err := try(metadata.AppendToOutgoingContext(t.Context(), "who", who), t, cc, grpc.WaitForReady(true))
+		if got != want || err != nil {
+			t.Errorf("%s: %q, %v; want %q", who, got, err, want)
+		}
 	}
 }

@@ -6,10 +6,12 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/json"
 	"fmt"
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
@@ -17,6 +19,7 @@ import (
 	rbacv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/rbac/v3"
 	tlsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/authz/audit"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials"
@@ -26,6 +29,7 @@ import (
 	"google.golang.org/grpc/interop/testcerts"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 )
@@ -288,5 +292,50 @@ func TestA29Server(t *testing.T) {
 	}
 	if n := len(s.modes); n != 1 {
 		t.Errorf("told %d times of the mode", n)
+	}
+}
+
+// auditor is a logger of a program's own.
+type auditor struct {
+	audit.LoggerConfig
+	events chan audit.Event
+}
+
+func (*auditor) Name() string { return "auditor_of_test" }
+func (a *auditor) ParseLoggerConfig(json.RawMessage) (audit.LoggerConfig, error) {
+	return a, nil
+}
+func (a *auditor) Build(audit.LoggerConfig) audit.Logger { return a }
+func (a *auditor) Log(e *audit.Event)                    { a.events <- *e }
+
+// TestA59Audit: the RBAC filter has decisions logged.
+func TestA59Audit(t *testing.T) {
+	a := &auditor{events: make(chan audit.Event, 10)}
+	audit.RegisterLoggerBuilder(a)
+	p := newPlane(t)
+	s := serveXDS(t, serverPool(t, p, ""), "127.0.0.1")
+	policy := everybody(rbacconfigv3.RBAC_DENY)
+	policy.Rules.AuditLoggingOptions = &rbacconfigv3.RBAC_AuditLoggingOptions{
+		AuditCondition: rbacconfigv3.RBAC_AuditLoggingOptions_ON_DENY_AND_ALLOW,
+		LoggerConfigs: []*rbacconfigv3.RBAC_AuditLoggingOptions_AuditLoggerConfig{{AuditLogger: &corev3.TypedExtensionConfig{
+			Name: "auditor", TypedConfig: &anypb.Any{
+				TypeUrl: "type.googleapis.com/xds.type.v3.TypedStruct", // whose first field is the type
+				Value:   protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), "x.test/auditor_of_test"),
+			},
+		}}},
+	}
+	p.set(s.listener(inline(takes("", ""), filter("rbac", policy))))
+	s.wantMode(connectivity.ServingModeServing)
+	if err := empty(t, s.dial("")); status.Code(err) != codes.PermissionDenied {
+		t.Error(err)
+	}
+	select {
+	case e := <-a.events:
+		want := audit.Event{FullMethodName: testgrpc.TestService_EmptyCall_FullMethodName, PolicyName: "rbac", MatchedRule: "everybody"}
+		if e != want {
+			t.Errorf("%+v, want %+v", e, want)
+		}
+	case <-time.After(patience):
+		t.Error("nothing is logged")
 	}
 }

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package clusterimpl
+
+import (
+	"encoding/json"
+	"testing"
+
+	"google.golang.org/grpc/balancer"
+	_ "google.golang.org/grpc/balancer/roundrobin"
+	"google.golang.org/grpc/internal/leakcheck"
+	"google.golang.org/grpc/internal/xds/dependency"
+	"google.golang.org/grpc/internal/xds/match"
+	"google.golang.org/grpc/internal/xds/resource"
+)
+
+func TestMain(m *testing.M) { leakcheck.Main(m) }
+
+func TestParseConfig(t *testing.T) {
+	for js, ok := range map[string]bool{
+		`{"cluster":"c","childPolicy":[{"round_robin":{}}]}`: true,
+		`{"childPolicy":[{"round_robin":{}}]}`:               false,
+		`{"cluster":"c"}`:                                    false,
+		`{"cluster":"c","childPolicy":[{"nobody":{}}]}`:      false,
+		`[]`: false,
+	} {
+		if c, err := (builder{}).ParseConfig(json.RawMessage(js)); (err == nil) != ok {
+			t.Errorf("%s: %+v, %v", js, c, err)
+		}
+	}
+}
+
+// TestA32Counters: all channels count with one counter for a cluster and its EDS service.
+func TestA32Counters(t *testing.T) {
+	a, b := requestsOf(requestKey{"c", "s"}), requestsOf(requestKey{"c", "s"})
+	other := requestsOf(requestKey{"c", "other"})
+	if a != b || a == other {
+		t.Error("the counters of a cluster are not one")
+	}
+	a.release()
+	if requestsOf(requestKey{"c", "s"}) != b {
+		t.Error("a counter goes that is in use")
+	}
+	b.release()
+	b.release()
+	other.release()
+	(*requests)(nil).release()
+	counters.Lock()
+	defer counters.Unlock()
+	if n := len(counters.byKey); n != 0 {
+		t.Errorf("%d counters stay", n)
+	}
+}
+
+func TestSettings(t *testing.T) {
+	n := requestsOf(requestKey{"c", ""})
+	defer n.release()
+	cluster := &dependency.Cluster{Resource: &resource.Cluster{Name: "c", MaxRequests: 5}}
+	first := newSettings(cluster, n, nil, nil)
+	if newSettings(cluster, n, nil, nil) != first {
+		t.Error("two channels have two of them")
+	}
+	drops := &resource.Endpoints{Drops: []resource.Drop{{Category: "x", Share: match.All}}}
+	all := newSettings(&dependency.Cluster{Resource: cluster.Resource, Endpoints: drops}, n, nil, first)
+	if all == first || !all.all || first.all {
+		t.Errorf("drops all: %t, %t", first.all, all.all)
+	}
+	if newSettings(&dependency.Cluster{Resource: cluster.Resource, Endpoints: &resource.Endpoints{Drops: drops.Drops}}, n, nil, all) != all {
+		t.Error("the same drops make other settings")
+	}
+	if all.labels["grpc.lb.backend_service"] != "c" {
+		t.Errorf("%v", all.labels)
+	}
+	id := resource.LocalityID{Zone: "z"}
+	at := first.place(id)
+	if first.place(id) != at || at.labels["grpc.lb.locality"] != id.String() {
+		t.Errorf("%v", at.labels)
+	}
+	n.Add(1)
+	at.finished(balancer.DoneInfo{})
+	if n.Load() != 0 {
+		t.Errorf("%d RPCs are under way", n.Load())
+	}
+}
