@@ -18,6 +18,9 @@ func tell(list []change) {
 // that they are let in again.
 func (p *policy) scheduleLocked() []change {
 	if !p.config.counting() {
+		if p.begun.IsZero() { // as before: nobody is left out
+			return nil
+		}
 		p.stopLocked()
 		p.begun = time.Time{}
 		for _, e := range p.endpoints {
