@@ -4,6 +4,7 @@ package grpc
 
 import (
 	"reflect"
+	"sync"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/encoding"
@@ -87,8 +88,42 @@ func kindOf(codec encoding.CodecV2, compressor encoding.Compressor, plain bool) 
 	if compressor != nil {
 		k.Compressor = compressor
 	}
-	if !reflect.ValueOf(codec).Comparable() || compressor != nil && !reflect.ValueOf(compressor).Comparable() {
+	if !isComparable(codec) || compressor != nil && !isComparable(compressor) {
 		k = handover.Kind{Codec: new(byte)}
 	}
 	return k
+}
+
+// isComparable is asked for each stream that a message is sent to.
+func isComparable(v any) bool {
+	t := reflect.TypeOf(v)
+	if t.Kind() == reflect.Pointer {
+		return true
+	}
+	always, ok := plainTypes.Load(t)
+	if !ok {
+		always, _ = plainTypes.LoadOrStore(t, isPlain(t))
+	}
+	return always.(bool) || reflect.ValueOf(v).Comparable()
+}
+
+// plainTypes says of types whether isPlain.
+var plainTypes sync.Map
+
+// isPlain reports whether all values of type t can be compared: whatever is in its interfaces
+// may not be.
+func isPlain(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Interface:
+		return false
+	case reflect.Array:
+		return isPlain(t.Elem())
+	case reflect.Struct:
+		for i := range t.NumField() {
+			if !isPlain(t.Field(i).Type) {
+				return false
+			}
+		}
+	}
+	return t.Comparable()
 }

@@ -22,16 +22,16 @@ type State struct {
 	Attempts int                        // the policy's bound, brought under the channel's
 	Throttle *Throttle
 
-	made          int  // retries that the policy granted
-	sincePushback int  // of these, those since the server last said when
-	refused       bool // the one retry of an attempt that a server refused was made
+	made          int32 // retries that the policy granted
+	sincePushback int32 // of these, those since the server last said when
+	refused       bool  // the one retry of an attempt that a server refused was made
 }
 
 // Nth is the state of an attempt that n others came before, and that no policy retries.
-func Nth(n int) State { return State{made: n} }
+func Nth(n int) State { return State{made: int32(n)} }
 
 // Made is how many retries the policy has granted. The server hears of them.
-func (s *State) Made() int { return s.made }
+func (s *State) Made() int { return int(s.made) }
 
 // Verdict is what is to become of an attempt that failed. The zero value ends the RPC.
 type Verdict struct {
@@ -83,15 +83,15 @@ func (s *State) Decide(f Failure) Verdict {
 	if s.Throttle.Failed() || !retryable || f.Pushback.Never {
 		return Verdict{}
 	}
-	if s.made+1 >= s.Attempts {
-		return Verdict{Exhausted: s.made + 1}
+	if s.Made()+1 >= s.Attempts {
+		return Verdict{Exhausted: s.Made() + 1}
 	}
 	s.made++
 	if f.Pushback.Said {
 		s.sincePushback = 0
 		return Verdict{Retry: true, Delay: f.Pushback.Delay}
 	}
-	v := Verdict{Retry: true, Delay: delay(s.Policy, s.sincePushback, f.random)}
+	v := Verdict{Retry: true, Delay: delay(s.Policy, int(s.sincePushback), f.random)}
 	s.sincePushback++
 	return v
 }

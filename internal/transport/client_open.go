@@ -35,6 +35,7 @@ func (c *Client) NewStream(ctx context.Context, call *Call, first *Payload, last
 	if err := c.conn.Open(&s.h2, f, ctx); err != nil {
 		return nil, openError(ctx, err)
 	}
+	s.call = nil
 	if t := c.traffic(); t != nil {
 		t.streamBegan()
 		if first != nil {

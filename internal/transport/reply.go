@@ -87,7 +87,11 @@ func (r *reply) SetSendCompress(name string) error {
 }
 
 // SendCompress is the encoding of the messages that are sent, "" for none.
-func (r *reply) SendCompress() string { return r.look().sendCompress }
+func (r *reply) SendCompress() string {
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	return r.sendCompress
+}
 
 // Headers returns the metadata set so far, which belongs to the stream.
 func (r *reply) Headers() metadata.MD { return r.look().header }

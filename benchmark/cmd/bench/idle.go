@@ -22,7 +22,7 @@ type idleOptions struct {
 	impls, links, messages, steps, svg string
 	linger, quiet                      time.Duration
 	watch                              bool
-	stall                              int
+	stall, streams                     int
 }
 
 func parseIdle(args []string) (idleOptions, error) {
@@ -35,6 +35,7 @@ func parseIdle(args []string) (idleOptions, error) {
 	fs.DurationVar(&o.linger, "linger", 1500*time.Millisecond, "how long connections are left alone before memory is measured")
 	fs.DurationVar(&o.quiet, "quiet", 5*time.Second, "how long the processor time of idleness is measured")
 	fs.BoolVar(&o.watch, "watch", false, "leave a stream open on each connection")
+	fs.IntVar(&o.streams, "streams", 0, "with -watch: leave so many streams open on each connection, and print what one of them costs")
 	fs.IntVar(&o.stall, "stall", 0, "bytes of messages that the server sends on a stream of each connection and nobody reads")
 	fs.StringVar(&o.svg, "svg", "", "file for the chart (default out/benchmark/idle.svg)")
 	return o, fs.Parse(args)
@@ -57,7 +58,7 @@ func runIdle(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	outcome := idleOutcome{Machine: thisMachine(time.Now()), Steps: steps, Watch: o.watch, Stall: o.stall}
+	outcome := idleOutcome{Machine: thisMachine(time.Now()), Steps: steps, Watch: o.watch, Streams: o.streams, Stall: o.stall}
 	for _, over := range strings.Split(o.links, ",") {
 		if linkOf(over).Security == ops.ALTS {
 			if err := cloud.Check(); err != nil {
@@ -66,13 +67,14 @@ func runIdle(ctx context.Context, args []string) error {
 			}
 		}
 		for _, message := range messages {
-			t := idleTable{Over: over, Message: message}
+			t := idleTable{Over: over, Message: message, Streams: o.streams}
 			for _, impl := range impls {
 				result, err := idle.Measure(ctx, impl, idle.Params{
 					Link:        linkOf(over),
 					Steps:       steps,
 					MessageSize: message,
 					Watch:       o.watch,
+					Streams:     o.streams,
 					Stall:       o.stall,
 					Linger:      o.linger,
 					Quiet:       o.quiet,

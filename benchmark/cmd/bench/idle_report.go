@@ -22,6 +22,7 @@ type idleOutcome struct {
 	Machine machine
 	Steps   []int
 	Watch   bool
+	Streams int `json:",omitempty"` // on each connection, not 0: what is shown is the cost of one
 	Stall   int `json:",omitempty"`
 	Tables  []idleTable
 }
@@ -30,12 +31,17 @@ type idleOutcome struct {
 type idleTable struct {
 	Over    string
 	Message int
+	Streams int `json:",omitempty"`
 	Results []idle.Result
 }
 
 // print prints one table: a line for each step, side and implementation.
 func (t idleTable) print(w io.Writer) {
-	fmt.Fprintf(w, "\nIDLE over %s, after a message of %s each way; for one connection\n", t.Over, size(t.Message))
+	what := "connection"
+	if t.Streams > 0 {
+		what = fmt.Sprintf("of %d streams on each connection", t.Streams)
+	}
+	fmt.Fprintf(w, "\nIDLE over %s, after a message of %s each way; for one %s\n", t.Over, size(t.Message), what)
 	fmt.Fprintf(w, "%-8s %-18s %-12s %10s %10s %10s %11s %8s\n",
 		"side", "", "connections", "RSS", "heap", "stack", "goroutines", "files")
 	t.printSide(w, "server", func(s idle.Step) sample.Memory { return s.Server })
@@ -70,7 +76,10 @@ func (o idleOutcome) chart() chart.Chart {
 	if n := len(o.Steps); n > 1 {
 		what = fmt.Sprintf("RSS of one more connection, between %d and %d of them", o.Steps[0], o.Steps[n-1])
 	}
-	if o.Watch {
+	switch {
+	case o.Watch && o.Streams > 0:
+		what += fmt.Sprintf(", by stream, with %d on each", o.Streams)
+	case o.Watch:
 		what += ", each with an open stream"
 	}
 	if o.Stall > 0 {

@@ -6,6 +6,7 @@
 //	go run ./cmd/bench [flags]        rates, costs and latencies of calls and streams
 //	go run ./cmd/bench idle [flags]   what connections cost while nothing happens
 //	go run ./cmd/bench sparse [flags] what connections cost that make a call now and then
+//	go run ./cmd/bench broadcast [flags]   one message to many streams
 //	go run ./cmd/bench soak [flags]   whether anything stays behind after a bad day
 //	go run ./cmd/bench xds [flags]    a client that a control plane leads
 //
@@ -33,6 +34,8 @@ func main() {
 		switch args[0] {
 		case "idle":
 			args, run = args[1:], runIdle
+		case "broadcast":
+			args, run = args[1:], runBroadcast
 		case "soak":
 			args, run = args[1:], runSoak
 		case "sparse":

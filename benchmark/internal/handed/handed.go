@@ -9,7 +9,6 @@ package handed
 import (
 	"context"
 	"os"
-	"sync"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/benchmark/benchpb"
@@ -28,19 +27,13 @@ type watcher = streams.Server[streams.None, benchpb.State]
 // Hub has the watchers of a server.
 type Hub struct {
 	calls streams.ServerCallbacks[streams.None, benchpb.State]
-
-	mu  sync.Mutex
-	all map[*watcher]struct{}
+	all   streams.Group[streams.None, benchpb.State]
 }
 
 // NewHub returns one without watchers.
 func NewHub() *Hub {
-	h := &Hub{all: make(map[*watcher]struct{})}
-	h.calls.OnDone = func(w *watcher, _ error) {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		delete(h.all, w)
-	}
+	h := &Hub{}
+	h.calls.OnDone = func(w *watcher, _ error) { h.all.Remove(w) }
 	return h
 }
 
@@ -50,20 +43,13 @@ func (h *Hub) Watch(state *benchpb.State, stream grpc.ServerStreamingServer[benc
 	if err != nil {
 		return err
 	}
-	h.mu.Lock()
-	h.all[w] = struct{}{}
-	h.mu.Unlock()
+	h.all.Add(w)
 	return w.Send(state)
 }
 
 // Publish sends state to all watchers, and returns how many there are.
 func (h *Hub) Publish(state *benchpb.State) uint64 {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for w := range h.all {
-		_ = w.Send(state) // one that is gone is told OnDone
-	}
-	return uint64(len(h.all))
+	return uint64(h.all.Send(state))
 }
 
 // listener is a client's end of a watch.

@@ -31,8 +31,10 @@ type Params struct {
 	// Calls before idling, and how large their messages are each way. Calls 0 means 1.
 	Calls       int
 	MessageSize int
-	// Watch leaves a stream open on each connection.
-	Watch bool
+	// Watch leaves a stream open on each connection, or as many as Streams says, if that is
+	// not 0: then a step is what one of the streams costs.
+	Watch   bool
+	Streams int
 	// Stall, when it is not 0, lets the server send messages of that size on a stream of
 	// each connection that nobody reads.
 	Stall int
@@ -97,7 +99,7 @@ type measurement struct {
 }
 
 func (m *measurement) run(ctx context.Context) error {
-	if err := m.add(warm, "warming up"); err != nil {
+	if err := m.add(warm, 1, "warming up"); err != nil {
 		return err
 	}
 	if err := m.callAll("warming up"); err != nil {
@@ -109,7 +111,7 @@ func (m *measurement) run(ctx context.Context) error {
 	}
 	m.before.server, m.before.client = server, client
 	for _, n := range m.params.Steps {
-		if err := m.add(n-m.open, fmt.Sprintf("opening %d connections", n)); err != nil {
+		if err := m.add(n-m.open, m.params.Streams, fmt.Sprintf("opening %d connections", n)); err != nil {
 			return err
 		}
 		m.open = n
@@ -130,12 +132,13 @@ func (m *measurement) run(ctx context.Context) error {
 	return err
 }
 
-func (m *measurement) add(n int, text string) error {
+func (m *measurement) add(n, streams int, text string) error {
 	_, err := m.pair.Open(ops.Open{
 		Connections: n,
 		Calls:       max(m.params.Calls, 1),
 		MessageSize: m.params.MessageSize,
 		Watch:       m.params.Watch,
+		Streams:     streams,
 		Stall:       m.params.Stall,
 	}, m.observe(text))
 	return err
@@ -150,8 +153,9 @@ func (m *measurement) callAll(text string) error {
 	if err != nil {
 		return err
 	}
-	if want := m.open + warm; answered.Calls != want || m.params.Watch && answered.Events != want {
-		return fmt.Errorf("%d of %d connections answered, %d streams", answered.Calls, want, answered.Events)
+	want, streams := m.open+warm, m.open*m.each()+warm
+	if answered.Calls != want || m.params.Watch && answered.Events != streams {
+		return fmt.Errorf("%d of %d connections answered, %d of %d streams", answered.Calls, want, answered.Events, streams)
 	}
 	m.result.Again = answered
 	return nil
@@ -162,10 +166,13 @@ func (m *measurement) step(ctx context.Context) (Step, error) {
 	server, client, err := m.sample(ctx)
 	return Step{
 		Connections: m.open,
-		Server:      server.Minus(m.before.server, m.open),
-		Client:      client.Minus(m.before.client, m.open),
+		Server:      server.Minus(m.before.server, m.open*m.each()),
+		Client:      client.Minus(m.before.client, m.open*m.each()),
 	}, err
 }
+
+// each is among how many what a connection costs is shared out.
+func (m *measurement) each() int { return max(m.params.Streams, 1) }
 
 func (m *measurement) sample(ctx context.Context) (server, client sample.Memory, err error) {
 	m.observe("idle")

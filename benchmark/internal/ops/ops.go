@@ -16,6 +16,7 @@ const (
 	OpServe    = "serve"    // Serve, Served: become a server
 	OpOpen     = "open"     // Open, Opened: connect to one
 	OpCallAll  = "call-all" // CallAll, Answered: call on every connection
+	OpPublish  = "publish"  // Publish, Published: send to all open streams
 	OpSettle   = "settle"   // Nothing, sample.Memory: collect garbage, then measure memory
 	OpResident = "resident" // Nothing, sample.Memory: measure memory as it is, with its garbage
 	OpCounters = "counters" // Nothing, sample.Counters: what was used and done so far
@@ -100,11 +101,21 @@ type Open struct {
 	// and responses are.
 	Calls       int
 	MessageSize int
-	// Watch leaves a stream open on each connection.
-	Watch bool
+	// Watch leaves a stream open on each connection, or as many as Streams says, if that is
+	// not 0.
+	Watch   bool
+	Streams int
 	// Stall, when it is not 0, opens a stream on each connection on which the server sends
 	// messages of that size, and never reads them.
 	Stall int
+}
+
+// Watches is how many streams are left open on each connection.
+func (o Open) Watches() int {
+	if !o.Watch {
+		return 0
+	}
+	return max(o.Streams, 1)
 }
 
 // Opened is what came of Open.
@@ -126,6 +137,15 @@ type Answered struct {
 	Calls   int
 	Events  int // that arrived on open streams
 	Latency hist.Summary
+}
+
+// Publish has the server send a state of Size bytes on every open stream, and awaits it there.
+type Publish struct{ Size int }
+
+// Published is what came of Publish.
+type Published struct {
+	Events int // that arrived
+	Took   time.Duration
 }
 
 // Kinds of load.

@@ -31,8 +31,11 @@ type channels struct {
 	raw    bool
 	conns  []*grpc.ClientConn
 	raws   []net.Conn
-	// watches has a stream for each connection of conns that was opened with one.
-	watches []benchpb.Bench_WatchClient
+	// watches are the open streams.
+	watches struct {
+		sync.Mutex
+		all []benchpb.Bench_WatchClient
+	}
 	// listeners is what those see that have no goroutine, which has no place in watches.
 	listeners listeners
 }
@@ -89,7 +92,6 @@ func (c *channels) open(ctx context.Context, args ops.Open, progress control.Pro
 	}
 	first := len(c.conns)
 	c.conns = append(c.conns, make([]*grpc.ClientConn, args.Connections)...)
-	c.watches = append(c.watches, make([]benchpb.Bench_WatchClient, args.Connections)...)
 	err := each(opening, args.Connections, progress, func(i int) error {
 		i += first
 		if err := c.openOne(ctx, args, i); err != nil {
@@ -117,9 +119,16 @@ func (c *channels) openOne(ctx context.Context, args ops.Open, i int) error {
 			return err
 		}
 	}
-	if !args.Watch {
-		return nil
+	for range args.Watches() {
+		if err := c.watch(ctx, client); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+// watch leaves a stream open.
+func (c *channels) watch(ctx context.Context, client benchpb.BenchClient) error {
 	if handed.On() {
 		if err := c.listeners.ears.Listen(ctx, client); err != nil {
 			return err
@@ -129,10 +138,14 @@ func (c *channels) openOne(ctx context.Context, args ops.Open, i int) error {
 		c.listeners.mu.Unlock()
 		return nil
 	}
-	if c.watches[i], err = client.Watch(ctx, &benchpb.WatchRequest{}); err != nil {
+	watch, err := client.Watch(ctx, &benchpb.WatchRequest{})
+	if err != nil {
 		return err
 	}
-	_, err = c.watches[i].Recv()
+	c.watches.Lock()
+	c.watches.all = append(c.watches.all, watch)
+	c.watches.Unlock()
+	_, err = watch.Recv()
 	return err
 }
 
@@ -155,22 +168,18 @@ func (c *channels) callAll(ctx context.Context, args ops.CallAll, progress contr
 	if err != nil || !args.Publish || len(c.conns) == 0 {
 		return answered, err
 	}
-	answered.Events, err = c.publish(ctx)
+	answered.Events, err = c.publish(ctx, time.Now().String())
 	return answered, err
 }
 
-// publish changes the state and returns how many watches saw it.
-func (c *channels) publish(ctx context.Context) (int, error) {
-	text := time.Now().String()
+// publish makes text the state, and returns how many watches saw it.
+func (c *channels) publish(ctx context.Context, text string) (int, error) {
 	_, err := benchpb.NewBenchClient(c.conns[0]).Publish(ctx, &benchpb.State{Text: text})
 	if err != nil {
 		return 0, err
 	}
 	seen := c.listeners.await(text)
-	for i, watch := range c.watches {
-		if watch == nil {
-			continue
-		}
+	for i, watch := range c.watches.all {
 		for {
 			state, err := watch.Recv()
 			if err != nil {

@@ -8,6 +8,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strings"
+	"time"
 
 	"google.golang.org/grpc/benchmark/internal/control"
 	"google.golang.org/grpc/benchmark/internal/link"
@@ -35,6 +37,7 @@ func Run(ctx context.Context, in io.Reader, out io.Writer) error {
 		ops.OpServe:    control.Handle(w.serve),
 		ops.OpOpen:     control.Handle(w.open),
 		ops.OpCallAll:  control.Handle(w.callAll),
+		ops.OpPublish:  control.Handle(w.publish),
 		ops.OpSettle:   control.Handle(w.settle),
 		ops.OpResident: control.Handle(w.resident),
 		ops.OpCounters: control.Handle(w.counters),
@@ -71,6 +74,17 @@ func (w *Worker) callAll(ctx context.Context, args ops.CallAll, progress control
 		return ops.Answered{}, errNotConnected
 	}
 	return w.channels.callAll(ctx, args, progress)
+}
+
+func (w *Worker) publish(ctx context.Context, args ops.Publish, _ control.Progress) (ops.Published, error) {
+	if w.channels == nil {
+		return ops.Published{}, errNotConnected
+	}
+	start := time.Now()
+	text := start.String()
+	text += strings.Repeat(".", max(args.Size-len(text), 0))
+	events, err := w.channels.publish(ctx, text)
+	return ops.Published{Events: events, Took: time.Since(start)}, err
 }
 
 func (w *Worker) settle(context.Context, ops.Nothing, control.Progress) (sample.Memory, error) {

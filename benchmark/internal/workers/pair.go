@@ -55,6 +55,11 @@ func (p *Pair) Open(args ops.Open, progress control.Progress) (ops.Opened, error
 	return control.Call[ops.Opened](p.Client, ops.OpOpen, args, progress)
 }
 
+// Publish has the server send a state of size bytes to all open streams.
+func (p *Pair) Publish(size int) (ops.Published, error) {
+	return control.Call[ops.Published](p.Client, ops.OpPublish, ops.Publish{Size: size}, nil)
+}
+
 // Soak lets clients come and go; Link and Served of its order are filled in.
 func (p *Pair) Soak(args ops.Soak) (ops.Soaked, error) {
 	args.Link, args.Served = p.link, p.served

@@ -4,9 +4,71 @@ package h2
 
 import "iter"
 
-// streamSet is streams by their ids. Most connections that wait have one or two, for which a
-// map is large. The nil set is empty, and read only.
+// streamSet is streams by their ids. Most connections that wait have one. The nil set is empty,
+// and read only.
 type streamSet struct {
+	one  *stream      // nil: none, or it has gone
+	rest *someStreams // nil: none
+}
+
+func (t *streamSet) len() int {
+	switch {
+	case t == nil:
+		return 0
+	case t.one == nil:
+		return t.rest.len()
+	}
+	return 1 + t.rest.len()
+}
+
+func (t *streamSet) get(id uint32) *stream {
+	if t == nil {
+		return nil
+	}
+	if t.one != nil && t.one.id == id {
+		return t.one
+	}
+	return t.rest.get(id)
+}
+
+// add adds s, whose id is not there.
+func (t *streamSet) add(s *stream) {
+	switch {
+	case t.one == nil:
+		t.one = s
+		return
+	case t.rest == nil:
+		t.rest = new(someStreams)
+	}
+	t.rest.add(s)
+}
+
+// remove removes s, if it is there.
+func (t *streamSet) remove(s *stream) {
+	switch {
+	case t.one == s:
+		t.one = nil
+	case t.rest != nil:
+		t.rest.remove(s)
+	}
+}
+
+// all are the streams, in no order. The set must not be changed meanwhile.
+func (t *streamSet) all() iter.Seq[*stream] {
+	return func(yield func(*stream) bool) {
+		if t == nil || t.one != nil && !yield(t.one) {
+			return
+		}
+		for s := range t.rest.all() {
+			if !yield(s) {
+				return
+			}
+		}
+	}
+}
+
+// someStreams are those of a streamSet but for one. For a few a map is large.
+type someStreams struct {
 	few  []*stream // all, as long as many is nil
 	many map[uint32]*stream
 }
@@ -14,7 +76,7 @@ type streamSet struct {
 // maxFew is how many streams are looked through faster than a map is asked.
 const maxFew = 8
 
-func (t *streamSet) len() int {
+func (t *someStreams) len() int {
 	switch {
 	case t == nil:
 		return 0
@@ -24,7 +86,7 @@ func (t *streamSet) len() int {
 	return len(t.few)
 }
 
-func (t *streamSet) get(id uint32) *stream {
+func (t *someStreams) get(id uint32) *stream {
 	if t == nil {
 		return nil
 	}
@@ -40,7 +102,7 @@ func (t *streamSet) get(id uint32) *stream {
 }
 
 // add adds s, whose id is not there.
-func (t *streamSet) add(s *stream) {
+func (t *someStreams) add(s *stream) {
 	if t.many == nil && len(t.few) < maxFew {
 		t.few = append(t.few, s)
 		return
@@ -56,7 +118,7 @@ func (t *streamSet) add(s *stream) {
 }
 
 // remove removes s, if it is there.
-func (t *streamSet) remove(s *stream) {
+func (t *someStreams) remove(s *stream) {
 	if t.many != nil {
 		delete(t.many, s.id)
 		return
@@ -71,8 +133,7 @@ func (t *streamSet) remove(s *stream) {
 	}
 }
 
-// all are the streams, in no order. The set must not be changed meanwhile.
-func (t *streamSet) all() iter.Seq[*stream] {
+func (t *someStreams) all() iter.Seq[*stream] {
 	return func(yield func(*stream) bool) {
 		switch {
 		case t == nil:
