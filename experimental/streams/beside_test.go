@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc/experimental/streams"
 	"google.golang.org/grpc/internal/binarylog"
 	"google.golang.org/grpc/internal/channelz"
+	testpb "google.golang.org/grpc/interop/grpc_testing"
 	"google.golang.org/grpc/status"
 )
 
@@ -216,6 +217,9 @@ func TestHandOverRaces(t *testing.T) {
 					return err
 				}}
 				r := newRig(t, s, grpc.WaitForHandlers(true))
+				if _, err := r.client.EmptyCall(r.ctx, &testpb.Empty{}); status.Code(err) != codes.Unimplemented {
+					t.Fatal(err) // it is not served yet
+				}
 				ctx, cancel := context.WithCancel(r.ctx)
 				if name == "deadline" {
 					ctx, cancel = context.WithTimeout(r.ctx, time.Duration(i)*100*time.Microsecond)
