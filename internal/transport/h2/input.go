@@ -46,6 +46,7 @@ type active struct {
 	credit  int       // what may be reserved for the DATA frame at hand, whether or not it has come
 	now     time.Time // when the batch began
 
+	woken  bool // the reader has not looked yet what there is
 	batch  bool // frames were read since the last BatchEnd
 	caused bool // something was queued for the peer's sake
 	broke  bool // more than twice the bound is held, or was a moment ago
@@ -64,6 +65,7 @@ func (in *input) activate(nc *wire, cfg *Config) {
 	a := actives.Get().(*active)
 	a.rd = readyreader.New(nc.nc, readOptions(nc, cfg))
 	a.lasting = in.lasting
+	a.woken = true
 	if in.reading.fresh() {
 		a.dec.Reset(cfg.Kinds)
 	} else {

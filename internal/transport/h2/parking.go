@@ -87,11 +87,13 @@ func (r *reader) awaitHeader() ([]byte, error) {
 						return nil, err
 					}
 				}
-				r.watch()
+				if !r.in.act.woken {
+					r.watch()
+				}
 			}
 			r.launchNext()
 		}
-		b, err := r.in.act.rd.Peek(frame.HeaderLen)
+		b, err := r.peekHeader()
 		if err == nil {
 			r.resume()
 			return b, nil
@@ -107,6 +109,28 @@ func (r *reader) awaitHeader() ([]byte, error) {
 			return nil, err
 		}
 	}
+}
+
+// peekHeader waits for a frame header. For a reader that has just begun there is one, as a
+// rule, and no need that the sweeper knows of it.
+func (r *reader) peekHeader() ([]byte, error) {
+	a := r.in.act
+	if !a.woken {
+		return a.rd.Peek(frame.HeaderLen)
+	}
+	a.woken = false
+	rd, ok := a.rd.(readyreader.Pollable)
+	if !ok {
+		return a.rd.Peek(frame.HeaderLen)
+	}
+	b, err := rd.TryPeek(frame.HeaderLen)
+	if errors.Is(err, readyreader.ErrWouldBlock) {
+		if r.in.atBoundary() {
+			r.watch()
+		}
+		return rd.Peek(frame.HeaderLen)
+	}
+	return b, err
 }
 
 // goesAtOnce reports whether a reader that has dealt with what came is to park without

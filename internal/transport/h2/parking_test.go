@@ -4,6 +4,7 @@ package h2
 
 import (
 	"errors"
+	"fmt"
 	"net"
 	"testing"
 	"time"
@@ -166,28 +167,35 @@ func TestParksAtOnce(t *testing.T) {
 		return nil
 	}
 	c := New(ns, Server, &Config{Pool: mem.DefaultBufferPool(), Pooled: true, StaticWindow: true}, role)
-	c.habit.vain() // parks three times without a wait
 	c.Start()
 	p := &testPeer{t: t}
 	p.enc = newPeerEncoder(p)
 	nc.Write(join([]byte(http2.ClientPreface), settings()))
-	until(t, "parked", c.handle.Parked)
-	if got := c.habit; got&atOnce != 2 {
-		t.Fatalf("after the first park the habit is %b", got)
+	parked := func(left habit) {
+		t.Helper()
+		until(t, "parked", c.handle.Parked)
+		if got := c.habit & atOnce; got != left {
+			t.Fatalf("it parks %d times without a wait, want %d", got, left)
+		}
 	}
+	parked(3) // after a wait
 	nc.Write(join(p.request(1, true), p.request(3, true)))
 	until(t, "both begun", func() bool { return role.told("begun 1") && role.told("begun 3") })
-	until(t, "parked beside its tasks", c.handle.Parked)
+	parked(2) // beside its tasks
 	nc.Write(p.request(5, true))
 	until(t, "the third begun", func() bool { return role.told("begun 5") })
-	// No park is left that has no wait: a task is not held back for one.
+	parked(1)
 	nc.Write(p.request(7, true))
 	until(t, "the fourth begun", func() bool { return role.told("begun 7") })
+	parked(0)
+	// No park is left that has no wait: a task is not held back for one.
+	nc.Write(p.request(9, true))
+	until(t, "the fifth begun", func() bool { return role.told("begun 9") })
 	close(release)
-	until(t, "all done", func() bool {
-		return role.told("done 1") && role.told("done 3") && role.told("done 5") && role.told("done 7")
-	})
-	until(t, "parked after a wait", c.handle.Parked)
+	for id := 1; id <= 9; id += 2 {
+		until(t, "all done", func() bool { return role.told(fmt.Sprintf("done %d", id)) })
+	}
+	parked(7) // after a wait
 	c.Close(errors.New("enough"))
 	until(t, "told", func() bool { return role.told("closed: enough") })
 }
