@@ -56,9 +56,8 @@ func TestIdleHoldsNothing(t *testing.T) {
 					}
 				}
 				waitFor(t, "all connections to park", func() bool { return park.ReadStats().Parked == 2*n })
-				if b := imem.Default().Stats().Buffers - lent; b != 0 {
-					t.Errorf("%d buffers out of the pool while idle", b)
-				}
+				// The last handler may still be about to return.
+				waitFor(t, "all buffers to be back in the pool", func() bool { return imem.Default().Stats().Buffers == lent })
 				waitFor(t, "goroutines to end", func() bool { return runtime.NumGoroutine() <= goroutines+2 })
 			}
 		})
