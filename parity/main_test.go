@@ -4,7 +4,9 @@ package main
 
 import (
 	"errors"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -38,6 +40,34 @@ func TestReadmeHasEveryDifference(t *testing.T) {
 	}
 	if !slices.Equal(headings, rows) {
 		t.Errorf("differences.txt has the headings\n%q, README the rows\n%q", headings, rows)
+	}
+}
+
+// TestBehavioursHaveTests looks for the tests that behaviours.md names.
+func TestBehavioursHaveTests(t *testing.T) {
+	text, err := os.ReadFile("behaviours.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	there := make(map[string]bool)
+	decl := regexp.MustCompile(`(?m)^func (Test\w+)\(`)
+	err = filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		source, err := os.ReadFile(path)
+		for _, m := range decl.FindAllSubmatch(source, -1) {
+			there[string(m[1])] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range regexp.MustCompile(`\bTest\w+`).FindAllString(string(text), -1) {
+		if !there[name] {
+			t.Errorf("there is no %s", name)
+		}
 	}
 }
 

@@ -30,4 +30,5 @@ var areas = []area{
 	{"message", slices.Concat(compressionProbes(), codecProbes())},
 	{"stream", slices.Concat(streamProbes, stageProbes(), orderProbes)},
 	{"channel", slices.Concat(resolverProbes, policyProbes(), customProbes, stateProbes, lbProbes())},
+	{"xds", xdsProbes()},
 }

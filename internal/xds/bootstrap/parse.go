@@ -26,7 +26,7 @@ type Options struct {
 }
 
 // ErrNone means that neither a file nor a text is set.
-var ErrNone = errors.New(`bootstrap environment variables ("GRPC_XDS_BOOTSTRAP" or "GRPC_XDS_BOOTSTRAP_CONFIG") not defined and fallback config not set`)
+var ErrNone = errors.New(`failed to read xDS bootstrap config from env vars: bootstrap environment variables ("GRPC_XDS_BOOTSTRAP" or "GRPC_XDS_BOOTSTRAP_CONFIG") not defined and fallback config not set`)
 
 // Read reads the configuration that the options name.
 func Read(o Options) (*Config, error) {
@@ -34,14 +34,27 @@ func Read(o Options) (*Config, error) {
 	case o.File != "":
 		text, err := os.ReadFile(o.File)
 		if err != nil {
-			return nil, fmt.Errorf("xds: bootstrap configuration: %w", err)
+			return nil, unreadable(err)
 		}
-		return Parse(text, o)
+		return parseNamed(text, o)
 	case o.Text != "":
-		return Parse([]byte(o.Text), o)
+		return parseNamed([]byte(o.Text), o)
 	default:
 		return nil, ErrNone
 	}
+}
+
+func parseNamed(text []byte, o Options) (*Config, error) {
+	c, err := Parse(text, o)
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	return c, nil
+}
+
+// unreadable begins as programs know it.
+func unreadable(err error) error {
+	return fmt.Errorf("xds: failed to read xDS bootstrap config from env vars: %w", err)
 }
 
 // configJSON is the form of the file. Fields that are not here are ignored (A27).

@@ -33,7 +33,7 @@ func (b Builder) Build(target resolver.Target, cc resolver.ClientConn, opts reso
 	}
 	c, release, err := pool.Client(target.String(), nil, stats.ListOf(opts.MetricsRecorder)...)
 	if err != nil {
-		return nil, fmt.Errorf("target %q: %w", target, err)
+		return nil, fmt.Errorf("xds: failed to create xds-client: %w", err)
 	}
 	name, err := c.Bootstrap().ClientListener(target.URL.Host, target.Endpoint())
 	if err != nil {

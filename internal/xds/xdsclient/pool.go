@@ -3,7 +3,6 @@
 package xdsclient
 
 import (
-	"fmt"
 	"maps"
 	"sync"
 
@@ -106,7 +105,7 @@ func (p *Pool) Client(name string, handlers []stats.Handler, others ...estats.Me
 	u := p.clients[name]
 	if u == nil {
 		if u, err = p.newLocked(name); err != nil {
-			return nil, nil, fmt.Errorf("xds: %w", err)
+			return nil, nil, err
 		}
 		p.clients[name] = u
 	}
