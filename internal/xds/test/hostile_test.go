@@ -6,14 +6,20 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
 	"github.com/envoyproxy/go-control-plane/pkg/cache/types"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	xdsresolver "google.golang.org/grpc/internal/xds/resolver"
 	"google.golang.org/grpc/internal/xds/xdsclient"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 )
 
@@ -22,7 +28,7 @@ import (
 func TestHostileManyClusters(t *testing.T) {
 	p := newPlane(t)
 	a := newBackend(t, "a")
-	const n = 3000
+	n := size(3_000)
 	all := []types.Resource{listener("target", "r"), cluster("good"), assignment("good", local("z", 0, 1, a))}
 	list := []*routev3.Route{to("good", withHeader("who", "good"))}
 	split := &routev3.WeightedCluster{}
@@ -38,7 +44,8 @@ func TestHostileManyClusters(t *testing.T) {
 	wide.GetRoute().ClusterSpecifier = &routev3.RouteAction_WeightedClusters{WeightedClusters: split}
 	all = append(all, routes(append(list, wide, to("all"))...))
 	p.set(all...)
-	cc := channel(t, nil, p)
+	pool := poolWith(t, bootstrapText(p), func(o *xdsclient.Options) { o.Client.ResourceTimeout = patience })
+	cc := channelTo(t, "xds:///target", xdsresolver.Builder{Pool: pool})
 	began := time.Now()
 	if got := call(t, cc); got != "a" {
 		t.Errorf("%q", got)
@@ -46,6 +53,22 @@ func TestHostileManyClusters(t *testing.T) {
 	t.Logf("%d clusters and an aggregate of them: %v to the first RPC", n, time.Since(began))
 	// Afterwards nothing happens.
 	idle(t, time.Second)
+}
+
+// size is a tenth of n where tests are to be short.
+func size(n int) int {
+	if testing.Short() {
+		return n / 10
+	}
+	return n
+}
+
+// heap is what the process has, which is the control plane's, too.
+func heap() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
 }
 
 // idle fails if the process does more than a little meanwhile.
@@ -74,12 +97,15 @@ func TestHostileManyEndpoints(t *testing.T) {
 	p := newPlane(t)
 	a := newBackend(t, "a")
 	e := assignment("c", local("good", 0, 1, a))
+	before, n := heap(), size(100_000)
 	port := uint32(1)
-	for i := range 1000 {
+	for i := range n / 50 {
 		l := local(fmt.Sprint("z", i), uint32(1+i), 1)
 		for range 50 {
 			port++
-			l.LbEndpoints = append(l.LbEndpoints, local("", 0, 1, &backend{port: port}).LbEndpoints...)
+			far := local("", 0, 1, &backend{port: 1 + port%50_000}).LbEndpoints
+			far[0].GetEndpoint().Address.GetSocketAddress().Address = fmt.Sprintf("127.0.0.%d", 2+port/50_000)
+			l.LbEndpoints = append(l.LbEndpoints, far...)
 		}
 		e.Endpoints = append(e.Endpoints, l)
 	}
@@ -90,6 +116,77 @@ func TestHostileManyEndpoints(t *testing.T) {
 	if got := call(t, channelTo(t, "xds:///target", xdsresolver.Builder{Pool: pool})); got != "a" {
 		t.Errorf("%q", got)
 	}
+	// Those of priorities that are not in use are data, and no more: here they are in the control
+	// plane's snapshot and message, too.
+	each := (heap() - before) / uint64(n)
+	t.Logf("%d bytes an endpoint", each)
+	if each > 4<<10 {
+		t.Errorf("%d bytes an endpoint", each)
+	}
+	runtime.KeepAlive(e)
+	idle(t, time.Second)
+}
+
+// TestHostileRegexes: a regular expression that can't be used is refused, by the field it is in; one
+// that takes other engines for ever is matched in no time.
+func TestHostileRegexes(t *testing.T) {
+	p := newPlane(t)
+	a, b := newBackend(t, "a"), newBackend(t, "b")
+	rest := []types.Resource{listener("target", "r"), cluster("a"), cluster("b"), assignment("a", local("z", 0, 1, a)), assignment("b", local("z", 0, 1, b))}
+	with := func(expression string) *routev3.RouteConfiguration {
+		return routes(to("b", func(r *routev3.Route) {
+			r.Match.Headers = []*routev3.HeaderMatcher{{Name: "who", HeaderMatchSpecifier: &routev3.HeaderMatcher_StringMatch{
+				StringMatch: &matcherv3.StringMatcher{MatchPattern: &matcherv3.StringMatcher_SafeRegex{SafeRegex: &matcherv3.RegexMatcher{Regex: expression}}},
+			}}}
+		}), to("a"))
+	}
+	p.set(append(rest, with("(a+)+b"))...)
+	cc := channel(t, nil, p)
+	ctx := metadata.AppendToOutgoingContext(t.Context(), "who", strings.Repeat("a", 4000))
+	began := time.Now()
+	if got, err := try(ctx, t, cc, grpc.WaitForReady(true)); got != "a" || err != nil {
+		t.Errorf("%q, %v", got, err)
+	}
+	if d := time.Since(began); d > patience/2 {
+		t.Errorf("it takes %v", d)
+	}
+	for i, bad := range []string{"(", "[z-a]", "a{2000}", "(?P<n", strings.Repeat("(a{100}){100}", 20), `\xff(?<`} {
+		p.set(append(rest, with(bad))...)
+		until(t, func() bool {
+			_, nacks := p.counts()
+			return len(nacks) > i && strings.Contains(nacks[len(nacks)-1], "safe_regex")
+		})
+		if got := call(t, cc); got != "a" {
+			t.Errorf("%q: what was good is not kept", got)
+		}
+	}
+}
+
+// TestHostileAggregates: clusters that consist of each other, and of each other's, end in an error
+// that says so, and one that is good works beside them.
+func TestHostileAggregates(t *testing.T) {
+	p := newPlane(t)
+	a := newBackend(t, "a")
+	n := size(200)
+	all := []types.Resource{listener("target", "r"), cluster("good"), assignment("good", local("z", 0, 1, a))}
+	var names []string
+	for i := range n {
+		names = append(names, fmt.Sprint("c", i))
+	}
+	for _, name := range names {
+		all = append(all, aggregate(name, names...))
+	}
+	all = append(all, routes(to("c0", withHeader("who", "bad")), to("good")))
+	p.set(all...)
+	cc := channel(t, nil, p)
+	if got := call(t, cc); got != "a" {
+		t.Errorf("%q", got)
+	}
+	_, err := try(metadata.AppendToOutgoingContext(t.Context(), "who", "bad"), t, cc)
+	if status.Code(err) != codes.Unavailable || !strings.Contains(err.Error(), "aggregate cluster") {
+		t.Error(err)
+	}
+	idle(t, time.Second)
 }
 
 // TestHostileFlapping has resources come and go all the time: RPCs to what stays never fail.
@@ -136,8 +233,11 @@ func TestHostileADSDies(t *testing.T) {
 	p.set(listener("target", "r"), routes(to("c")), cluster("c"), assignment("c", local("z", 0, 1, a)))
 	cc := channel(t, nil, p)
 	call(t, cc)
-	for range 5 {
+	for i := range 5 {
 		p.stop()
+		if i == 0 {
+			idle(t, time.Second)
+		}
 		for range 100 {
 			if _, err := try(t.Context(), t, cc); err != nil {
 				t.Fatal(err)
