@@ -39,6 +39,8 @@ type suite struct {
 	mesh string
 	// run is the pattern for the names of tests; all, if it is empty.
 	run string
+	// short leaves the long tests out.
+	short bool
 	// long suites run only if asked for.
 	long bool
 }
@@ -167,8 +169,10 @@ var suites = []suite{
 		packages: []string{".", "./pstest/..."},
 	},
 	{
-		// The client over gRPC; its writers have a fake of the service.
+		// The client over gRPC; its writers have a fake of the service. The long tests ask
+		// Google's cloud.
 		name:     "storage",
+		short:    true,
 		module:   "cloud.google.com/go/storage@v1.70.0",
 		packages: []string{"."},
 		run:      "GRPC|BytesCodec|RoutingInterceptors|DirectPath|ListObjects_UserProject|Checksums|RangeReader|ChunkRetry|StallTimeout|WriteStall",
@@ -235,6 +239,9 @@ func (w workshop) test(ctx context.Context, s suite) (*outcome, error) {
 	// The copy's go.mod and go.sum follow from the replacement, and so does its version of Go,
 	// with which vet looks for more than the authors had it look for.
 	args := append([]string{"test", "-mod=mod", "-vet=off", "-json", "-count=1", "-timeout=20m"}, w.args...)
+	if s.short {
+		args = append(args, "-short")
+	}
 	if s.run != "" {
 		args = append(args, "-run="+s.run)
 	}
