@@ -175,7 +175,7 @@ var suites = []suite{
 		short:    true,
 		module:   "cloud.google.com/go/storage@v1.70.0",
 		packages: []string{"."},
-		run:      "GRPC|BytesCodec|RoutingInterceptors|DirectPath|ListObjects_UserProject|Checksums|RangeReader|ChunkRetry|StallTimeout|WriteStall",
+		run:      "GRPCWriter|GRPCResumable|GRPCStorageClient|BytesCodec|RoutingInterceptors|PrepareDirectPath|ListObjects_UserProject|Checksums|RangeReader|ChunkRetry|StallTimeout|WriteStall",
 	},
 	{
 		name:     "siblings",
