@@ -10,10 +10,12 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
 
+	"google.golang.org/grpc/grpclog"
 	credinternal "google.golang.org/grpc/internal/credentials"
 	"google.golang.org/grpc/internal/envconfig"
 	"google.golang.org/grpc/internal/tlsconn"
@@ -153,6 +155,16 @@ const (
 	serverSide side = true
 )
 
+var logger = grpclog.Component("credentials")
+
+// tellStoodAside logs, once, that this version of Go has a crypto/tls whose buffers can't
+// be released.
+var tellStoodAside = sync.OnceFunc(func() {
+	if err := tlsconn.StoodAside(); err != nil {
+		logger.Warningf("idle TLS connections keep the buffers of crypto/tls, which in %s is not as it is known: %v", runtime.Version(), err)
+	}
+})
+
 // secureConn is a *tls.Conn or a *tlsconn.Conn.
 type secureConn interface {
 	net.Conn
@@ -165,6 +177,9 @@ type secureConn interface {
 func newTLSConn(rawConn net.Conn, config *tls.Config, s side) secureConn {
 	if envconfig.HTTPFramerReadBufferPooling {
 		opts := tlsconn.Options{Server: s == serverSide, Release: envconfig.TLSIdleRelease}
+		if opts.Release {
+			tellStoodAside()
+		}
 		if c, ok := tlsconn.New(rawConn, config, opts); ok {
 			return c
 		}

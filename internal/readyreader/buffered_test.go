@@ -3,7 +3,6 @@
 package readyreader
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"io"
@@ -184,7 +183,7 @@ func TestSplitFrameWithoutWait(t *testing.T) {
 func TestPeekErrors(t *testing.T) {
 	for _, pooled := range []bool{true, false} {
 		s := newScript(t, "abc")
-		var b Buffered = &fixed{r: bufio.NewReaderSize(s, 256)}
+		var b Buffered = newFixed(s, 256)
 		if pooled {
 			b = s.buffered(256)
 		}
@@ -454,4 +453,26 @@ func TestCloseDuringWaitInFrame(t *testing.T) {
 			t.Errorf("%d buffers held", n)
 		}
 	})
+}
+
+// A fixed buffer is small until a read has filled it, and grows to what is asked for.
+func TestFixedGrows(t *testing.T) {
+	r := bytes.NewReader(make([]byte, 100<<10))
+	f := newFixed(r, 32<<10)
+	if len(f.buf) != firstFixed {
+		t.Fatalf("%d bytes at first", len(f.buf))
+	}
+	if p, err := f.Peek(10); len(p) != 10 || err != nil || len(f.buf) != firstFixed {
+		t.Fatalf("%d bytes, %v, in a buffer of %d", len(p), err, len(f.buf))
+	}
+	f.Discard(f.Buffered())
+	if f.Peek(1); len(f.buf) != 2*firstFixed {
+		t.Errorf("%d bytes after a full read", len(f.buf))
+	}
+	if p, err := f.Peek(32 << 10); len(p) != 32<<10 || err != nil || len(f.buf) != 32<<10 {
+		t.Errorf("%d bytes, %v, in a buffer of %d", len(p), err, len(f.buf))
+	}
+	if n, err := f.Discard(200 << 10); n != 100<<10-firstFixed || err != io.EOF {
+		t.Errorf("dropped %d, %v", n, err)
+	}
 }

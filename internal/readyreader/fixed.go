@@ -2,34 +2,118 @@
 
 package readyreader
 
-import "bufio"
+import (
+	"bufio"
+	"io"
+)
 
-// fixed is Buffered with one buffer for the life of the connection, for
-// connections that can't wait without one, and where pooling is off.
+// firstFixed is how large a fixed buffer is before a read has filled it: connections of
+// small messages never need more.
+const firstFixed = 4 << 10
+
+// tries is how many reads may return nothing, one after the other.
+const tries = 100
+
+// fixed is Buffered with a buffer for the life of the connection, for
+// connections that can't wait without one, and where pooling is off. It grows up to its
+// size with what comes in one read.
 type fixed struct {
-	r *bufio.Reader
+	conn io.Reader
+	size int
+	buf  []byte // the unparsed bytes are buf[r:w]
+	r, w int
+	late error // came with bytes, and is for when these are used up
+}
+
+func newFixed(conn io.Reader, size int) *fixed {
+	return &fixed{conn: conn, size: size, buf: make([]byte, min(size, firstFixed))}
 }
 
 func (f *fixed) Peek(n int) ([]byte, error) {
 	if n < 0 {
 		return nil, bufio.ErrNegativeCount
 	}
-	if n > f.r.Size() {
+	if n > f.size {
 		return nil, ErrTooLarge
 	}
-	p, err := f.r.Peek(n)
-	if err != nil {
-		return nil, endOfStream(err, len(p))
+	for f.Buffered() < n {
+		if err := f.fill(n); err != nil {
+			return nil, endOfStream(err, f.Buffered())
+		}
 	}
-	return p, nil
+	return f.buf[f.r : f.r+n : f.r+n], nil
 }
 
-func (f *fixed) Discard(n int) (int, error) { return f.r.Discard(n) }
+func (f *fixed) Discard(n int) (int, error) {
+	if n < 0 {
+		return 0, bufio.ErrNegativeCount
+	}
+	dropped := 0
+	for {
+		k := min(n-dropped, f.Buffered())
+		f.r += k
+		dropped += k
+		if dropped == n {
+			return n, nil
+		}
+		if err := f.fill(1); err != nil {
+			return dropped, err
+		}
+	}
+}
 
-func (f *fixed) Buffered() int { return f.r.Buffered() }
+func (f *fixed) Buffered() int { return f.w - f.r }
 
-func (f *fixed) Read(p []byte) (int, error) { return f.r.Read(p) }
+func (f *fixed) Read(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	if f.Buffered() == 0 {
+		if len(p) >= len(f.buf) && f.late == nil {
+			return f.conn.Read(p)
+		}
+		if err := f.fill(1); err != nil {
+			return 0, err
+		}
+	}
+	n := copy(p, f.buf[f.r:f.w])
+	f.r += n
+	return n, nil
+}
 
-// Release drops the bytes. The buffer goes with the connection: bufio has no
-// way to give it up.
-func (f *fixed) Release() { _, _ = f.r.Discard(f.r.Buffered()) }
+// Release drops the bytes. The buffer goes with the connection.
+func (f *fixed) Release() { f.r, f.w = 0, 0 }
+
+// fill adds at least one byte to the unparsed ones, of which n are wanted, or fails.
+func (f *fixed) fill(n int) error {
+	if err := f.late; err != nil {
+		f.late = nil
+		return err
+	}
+	f.room(n)
+	for range tries {
+		n, err := f.conn.Read(f.buf[f.w:])
+		f.w += n
+		switch {
+		case n > 0:
+			f.late = err
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+	return io.ErrNoProgress
+}
+
+// room moves the unparsed bytes to the buffer's beginning: to a larger one's if n do not
+// fit, or if the last read filled this one.
+func (f *fixed) room(n int) {
+	to := f.buf
+	if size := len(f.buf); size < f.size && (n > size || f.w == size) {
+		to = make([]byte, min(max(2*size, n), f.size))
+	}
+	if f.r > 0 || len(to) > len(f.buf) { // else nothing moves
+		f.w = copy(to, f.buf[f.r:f.w])
+		f.r, f.buf = 0, to
+	}
+}

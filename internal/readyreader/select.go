@@ -3,7 +3,6 @@
 package readyreader
 
 import (
-	"bufio"
 	"io"
 	"net"
 	"syscall"
@@ -54,7 +53,7 @@ func New(conn net.Conn, opts Options) Buffered {
 			return newPooled(direct, r, opts.Pool, size)
 		}
 	}
-	return &fixed{r: bufio.NewReaderSize(conn, size)}
+	return newFixed(conn, size)
 }
 
 // Socket returns what to wait on for input, and whether there is anything: that

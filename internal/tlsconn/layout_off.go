@@ -14,6 +14,9 @@ import (
 
 func releasable() bool { return false }
 
+// StoodAside returns nil: it was asked for.
+func StoodAside() error { return nil }
+
 func (c *Conn) holdsRecord() bool { return true }
 
 func (c *Conn) feed() {}

@@ -63,6 +63,12 @@ func (h *clientHandler) Closed(err error) {
 	h.events.Closed(err)
 }
 
+// Unwatched implements h2.ParkObserver.
+func (h *clientHandler) Unwatched(err error) {
+	tellUnwatched(err)
+	h.Unparkable(h.conn.WhyNot())
+}
+
 // Unparkable implements h2.ParkObserver.
 func (h *clientHandler) Unparkable(why string) {
 	if turnedOut(h.conn) {

@@ -3,12 +3,14 @@
 package transport
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/internal/transport/grpcwire"
 	"google.golang.org/grpc/internal/transport/h2/frame"
 )
 
@@ -127,4 +129,36 @@ func TestRefusedAfterHeaders(t *testing.T) {
 			t.Errorf("unprocessed %v, %v", st.Unprocessed(), st.Status())
 		}
 	})
+}
+
+// TestEncodingAfterCancel: what a call's messages are compressed with is known as long as
+// somebody has one of them, also once the call was cancelled, or has lost its connection.
+func TestEncodingAfterCancel(t *testing.T) {
+	ends := map[string]func(c *Client, st *ClientStream){
+		"cancelled":       func(_ *Client, st *ClientStream) { st.Cancel(context.Canceled) },
+		"connection lost": func(c *Client, st *ClientStream) { c.Close(nil); st.AwaitEnd() },
+	}
+	for name, end := range ends {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				prefix := grpcwire.Prefix(true, 3)
+				answer := headers(false, responseFields, []string{"grpc-encoding", "reverse"})
+				answer = append(answer, dataFrame(1, 8, append(prefix[:], "cba"...))...)
+				c := rawServer(t, answer)
+				st, err := c.NewStream(t.Context(), &Call{Method: "/test.Echo/Any", MaxRecvMsgSize: 100}, nil, true)
+				if err != nil {
+					t.Fatal(err)
+				}
+				m, err := st.Recv()
+				if err != nil || !m.Compressed {
+					t.Fatalf("%+v, %v: %v", m, err, st.Status())
+				}
+				end(c, st)
+				if got := st.RecvCompress(); got != "reverse" {
+					t.Errorf("afterwards the encoding is %q", got)
+				}
+				m.Data.Free()
+			})
+		})
+	}
 }

@@ -168,6 +168,12 @@ func newServerStream(c *Server, req *request, end bool) *ServerStream {
 	return s
 }
 
+// Unwatched implements h2.ParkObserver.
+func (h *serverHandler) Unwatched(err error) {
+	tellUnwatched(err)
+	h.Unparkable(h.conn.WhyNot())
+}
+
 // Unparkable implements h2.ParkObserver.
 func (h *serverHandler) Unparkable(why string) {
 	if turnedOut(h.conn) {

@@ -73,6 +73,9 @@ type ParkObserver interface {
 	// Unparkable is called when the connection is quiet, seldom more than once. It must
 	// not block.
 	Unparkable(why string)
+	// Unwatched is called when the system refuses to watch the connection's socket, which
+	// is read by a goroutine from then on. It must not block.
+	Unwatched(err error)
 }
 
 // awaitHeader waits for the next frame, parking when that takes long.
@@ -180,6 +183,10 @@ func (r *reader) park() error {
 		// Look again: whoever kicked left something.
 	default:
 		r.in.parks = false // it waits in a read, as other connections do
+		r.pulse.unwatched.Store(true)
+		if o, ok := r.handler.(ParkObserver); ok {
+			o.Unwatched(err)
+		}
 	}
 	r.activate()
 	if p, is := gone.(*parkedWith); is {
