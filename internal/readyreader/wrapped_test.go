@@ -24,6 +24,9 @@ func wrap(t testing.TB, f func(net.Conn) net.Conn) (w *wrapped, peer net.Conn) {
 	self, peer := connPair(t, "tcp")
 	nw, _ := NewWriter(f(self))
 	w, ok := nw.(*wrapped)
+	if !ok && !count(rawConnOf(self), false).open {
+		t.Skip("this system does not count what a socket receives, as qemu-user does not")
+	}
 	if !ok {
 		t.Fatalf("a %T", nw)
 	}
