@@ -66,7 +66,7 @@ func (h *clientHandler) Closed(err error) {
 // Unwatched implements h2.ParkObserver.
 func (h *clientHandler) Unwatched(err error) {
 	tellUnwatched(err)
-	h.Unparkable(h.conn.WhyNot())
+	h.events.Unparkable(err.Error())
 }
 
 // Unparkable implements h2.ParkObserver.

@@ -171,7 +171,7 @@ func newServerStream(c *Server, req *request, end bool) *ServerStream {
 // Unwatched implements h2.ParkObserver.
 func (h *serverHandler) Unwatched(err error) {
 	tellUnwatched(err)
-	h.Unparkable(h.conn.WhyNot())
+	h.handler.Unparkable((*Server)(h), err.Error())
 }
 
 // Unparkable implements h2.ParkObserver.

@@ -44,8 +44,6 @@ type pulse struct {
 	quiet atomic.Bool // the sweeper set the read deadline that the reader is about to find
 	heard atomic.Bool // there was a batch since this was last false
 
-	unwatched atomic.Bool // the system refused to watch the socket
-
 	// lastRead is when input was last seen, by the clock. It is kept only where keepalive
 	// asks for it.
 	lastRead atomic.Int64

@@ -64,8 +64,6 @@ func (c *Conn) WhyNot() string {
 		return "there is no poller for sockets on this system"
 	case warm.InBubble():
 		return "it is in a bubble of testing/synctest"
-	case c.pulse.unwatched.Load():
-		return "the system refused to watch its socket"
 	}
 	return readyreader.WhyNot(c.wire.nc, readOptions(&c.wire, c.cfg))
 }

@@ -183,7 +183,6 @@ func (r *reader) park() error {
 		// Look again: whoever kicked left something.
 	default:
 		r.in.parks = false // it waits in a read, as other connections do
-		r.pulse.unwatched.Store(true)
 		if o, ok := r.handler.(ParkObserver); ok {
 			o.Unwatched(err)
 		}
