@@ -56,8 +56,9 @@ func TestIdleHoldsNothing(t *testing.T) {
 					}
 				}
 				waitFor(t, "all connections to park", func() bool { return park.ReadStats().Parked == 2*n })
-				// The last handler may still be about to return.
-				waitFor(t, "all buffers to be back in the pool", func() bool { return imem.Default().Stats().Buffers == lent })
+				// The last handler may still be about to return; and what an earlier test
+				// had lent may have come back meanwhile.
+				waitFor(t, "all buffers to be back in the pool", func() bool { return imem.Default().Stats().Buffers <= lent })
 				waitFor(t, "goroutines to end", func() bool { return runtime.NumGoroutine() <= goroutines+2 })
 			}
 		})
