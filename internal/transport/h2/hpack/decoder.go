@@ -2,6 +2,8 @@
 
 package hpack
 
+import "unique"
+
 // Decoder restores the fields of one connection's header blocks. The zero value is
 // ready for use and allows the peer a dynamic table of 4096 octets.
 type Decoder struct {
@@ -293,6 +295,95 @@ func (d *Decoder) insert(l *List, f *listField) {
 	}
 	copy(place[copy(place, name):], l.value(f))
 }
+
+// lend has the entry in a page.
+func (d *Decoder) lend(age uint32) *lent {
+	e := d.t.lentOf(age)
+	if e.whole == 0 {
+		d.write(e, age)
+	}
+	return e
+}
+
+func (d *Decoder) write(e *lent, age uint32) {
+	if d.beginRun(); e.whole != 0 {
+		return
+	}
+	name, value := d.t.octets(age)
+	e.whole, e.at = d.pages.add(e.name, name, value)
+	if e.name == 0 {
+		e.name = e.whole
+	}
+	e.flawed = d.kinds.isFlawed(value)
+}
+
+// lendName gives a reference to the name of the entry at index i of both tables.
+func (d *Decoder) lendName(i uint32) uint32 {
+	if i <= staticLen {
+		return i
+	}
+	age := i - staticLen - 1
+	e := d.t.lentOf(age)
+	if e.name == 0 {
+		d.beginRun()
+	}
+	if e.name == 0 {
+		name, _ := d.t.octets(age)
+		e.name, _ = d.pages.add(0, name, nil)
+	}
+	return e.name
+}
+
+// beginRun makes the first page of a run, with all entries that there are, less those that get
+// one of their own, and what one page has no room for.
+func (d *Decoder) beginRun() {
+	if d.pages.last != nil {
+		return
+	}
+	var scratch [512]byte
+	b := scratch[:0]
+	for age := range d.t.n {
+		e := d.t.at(age)
+		size := int(e.nameLen) + int(e.valueLen) + shortHead
+		if size <= largeEntry && len(b)+size <= largePage {
+			b = d.appendLent(b, age)
+		}
+	}
+	if len(b) == 0 {
+		return
+	}
+	octets := unique.Make(string(b))
+	p := &Page{octets: octets.Value(), shared: octets, used: uint32(len(b))}
+	d.pages.join(p)
+	d.pages.open = p
+}
+
+// appendLent appends an entry to what is to be the first page.
+func (d *Decoder) appendLent(b []byte, age uint32) []byte {
+	l := d.t.lentOf(age)
+	name, value := d.t.octets(age)
+	l.whole = pageRef(0, uint32(len(b)))
+	if l.name == 0 {
+		b = appendEntry(b, headOf(0, name), name, len(value))
+		l.name = l.whole
+	} else { // it is one of the static table's
+		b = appendEntry(b, headOf(l.name, nil), nil, len(value))
+	}
+	l.at, l.flawed = uint32(len(b)), d.kinds.isFlawed(value)
+	return append(b, value...)
+}
+
+// turnRun begins another run where the last one has grown to several times the table: what
+// of it nobody holds would never be given back.
+func (d *Decoder) turnRun() {
+	if d.pages.last != nil && d.pages.size > 4*(uint64(d.t.max)+1<<10) {
+		d.pages = run{}
+		clear(d.t.lent)
+	}
+}
+
+// Pages is the youngest page of the decoder's run; nil if there is none.
+func (d *Decoder) Pages() *Page { return d.pages.last }
 
 // literal appends a string literal (RFC 7541 section 5.2) to the buffer and gives
 // its length. One longer than most is checked and measured, but not stored.

@@ -171,3 +171,29 @@ func (t *table) trim() {
 		t.resizeRing(places)
 	}
 }
+
+// lent is what a decoder's table knows of an entry in pages.
+type lent struct {
+	name   uint32 // a reference to its name; 0: none yet
+	whole  uint32 // and to all of it
+	at     uint32 // where its value is in the page of whole
+	flawed bool   // what Kinds says of the value, with whole
+}
+
+// lentSize is unsafe.Sizeof(lent{}), held by a test.
+const lentSize = 16
+
+// lentOf is what is known of the entry that was inserted age entries before the newest one.
+func (t *table) lentOf(age uint32) *lent {
+	if t.lent == nil {
+		t.lent = make([]lent, len(t.ring))
+	}
+	return &t.lent[t.slot(age)]
+}
+
+// octets is the name and the value of that entry.
+func (t *table) octets(age uint32) (name, value []byte) {
+	e := t.at(age)
+	b := t.arena[e.off:][:e.nameLen+e.valueLen]
+	return b[:e.nameLen], b[e.nameLen:]
+}

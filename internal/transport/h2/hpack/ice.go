@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hpack
+
+import (
+	"encoding/binary"
+	"sync/atomic"
+)
+
+// freeze appends the sizes of the entries, oldest first, and then their octets.
+func (t *table) freeze(dst []byte) []byte {
+	dst = binary.AppendUvarint(dst, uint64(t.max))
+	dst = binary.AppendUvarint(dst, uint64(t.n))
+	for i := t.n; i > 0; i-- {
+		e := t.at(i - 1)
+		dst = binary.AppendUvarint(dst, uint64(e.nameLen))
+		dst = binary.AppendUvarint(dst, uint64(e.valueLen))
+	}
+	return append(dst, t.arena[t.start():]...)
+}
+
+// thaw undoes freeze, but for the tags, and returns what stands in r from the
+// octets on.
+func (t *table) thaw(r *ice) string {
+	*t = t.emptied()
+	t.max, t.n = r.number(), r.number()
+	places := minRing
+	for places < int(t.n) {
+		places *= 2
+	}
+	if t.n > 0 && len(t.ring) < places {
+		t.ring, t.lent = make([]entry, places), nil
+	}
+	off := uint32(0)
+	for i := range t.n {
+		e := entry{off: off, nameLen: r.number(), valueLen: r.number()}
+		t.ring[i] = e
+		t.size += e.size()
+		off += e.nameLen + e.valueLen
+	}
+	t.arena = append(t.arena, r.s[:off]...)
+	return r.s
+}
+
+// emptied is a table without entries in the memory of t. Its generation is none
+// that another one ever had: what was remembered by it can't be taken for new.
+func (t *table) emptied() table {
+	clear(t.lent) // it is another connection's
+	if len(t.lent) != len(t.ring) {
+		t.lent = nil
+	}
+	return table{arena: t.arena[:0], ring: t.ring, lent: t.lent, gen: generations.Add(1) << 32}
+}
+
+func (t *table) cap() int {
+	return cap(t.arena) + len(t.ring)*entrySize + len(t.lent)*lentSize
+}
+
+// entrySize is unsafe.Sizeof(entry{}), held by a test.
+const entrySize = 16
+
+var generations atomic.Uint64
+
+func flag(b bool) byte {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// ice is a cursor over a frozen state, which is this package's own work and needs
+// no checks.
+type ice struct{ s string }
+
+func (r *ice) flag() bool {
+	b := r.s[0]
+	r.s = r.s[1:]
+	return b != 0
+}
+
+func (r *ice) number() uint32 {
+	n, shift := uint32(0), 0
+	for i := 0; ; i++ {
+		b := r.s[i]
+		n |= uint32(b&0x7f) << shift
+		if b < 0x80 {
+			r.s = r.s[i+1:]
+			return n
+		}
+		shift += 7
+	}
+}

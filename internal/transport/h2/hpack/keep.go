@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hpack
+
+import (
+	"encoding/binary"
+)
+
+// Kept is a decoder's pages while it is frozen.
+type Kept struct {
+	pages run
+	lent  string // of the entries, newest first: the references of each
+}
+
+// Keep returns what is to be kept beside what Freeze writes, where somebody holds the pages:
+// else a peer could have the same octets written again and again. It is nil if there is
+// nothing.
+func (d *Decoder) Keep() *Kept {
+	if d.pages.last == nil {
+		return nil
+	}
+	var scratch [256]byte
+	b := scratch[:0]
+	for age := range d.t.n {
+		var e lent
+		if len(d.t.lent) == len(d.t.ring) {
+			e = *d.t.lentOf(age)
+		}
+		b = binary.AppendUvarint(b, uint64(e.name))
+		b = binary.AppendUvarint(b, uint64(e.whole))
+	}
+	return &Kept{pages: d.pages, lent: string(b)}
+}
+
+// Restore gives back what Keep returned, after Thaw.
+func (d *Decoder) Restore(k *Kept) {
+	if k == nil {
+		return
+	}
+	d.pages = k.pages
+	r := ice{s: k.lent}
+	for age := range d.t.n {
+		e := d.t.lentOf(age)
+		if e.name, e.whole = r.number(), r.number(); e.whole == 0 {
+			continue
+		}
+		value := Value(e.whole, d.pages.last)
+		all := d.pages.last.valueOf(e.whole)
+		page := d.pages.last.page(pageNo(e.whole))
+		e.at = uint32(len(page.octets) - len(all) + numberSize(uint64(len(value))))
+		e.flawed = d.kinds.isFlawed(value)
+	}
+}
