@@ -12,6 +12,9 @@ import (
 	"google.golang.org/grpc/status"
 )
 
+// maxPayload bounds what a client can make the server allocate for one message.
+const maxPayload = 64 << 20
+
 // outputStream is the sending side that the output methods have in common.
 type outputStream interface {
 	grpc.ServerStream
@@ -110,4 +113,20 @@ func pause(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return status.FromContextError(ctx.Err()).Err()
 	}
+}
+
+// echoStatus turns the status a client asked for into the error that ends its RPC.
+func echoStatus(want *testpb.EchoStatus) error {
+	return status.Error(codes.Code(want.GetCode()), want.GetMessage())
+}
+
+// newPayload returns size zero bytes.
+func newPayload(kind testpb.PayloadType, size int32) (*testpb.Payload, error) {
+	switch {
+	case kind != testpb.PayloadType_COMPRESSABLE:
+		return nil, status.Errorf(codes.InvalidArgument, "payload type %v is not supported", kind)
+	case size < 0 || size > maxPayload:
+		return nil, status.Errorf(codes.InvalidArgument, "payload size %d is outside 0..%d", size, maxPayload)
+	}
+	return &testpb.Payload{Type: kind, Body: make([]byte, size)}, nil
 }

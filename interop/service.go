@@ -22,9 +22,6 @@ const (
 	// Metadata that the server sends back, as headers and as trailers.
 	echoInitialKey  = "x-grpc-test-echo-initial"
 	echoTrailingKey = "x-grpc-test-echo-trailing-bin"
-
-	// maxPayload bounds what a client can make the server allocate for one message.
-	maxPayload = 64 << 20
 )
 
 // NewServer returns a server with the test service registered, and that of load reports out
@@ -196,11 +193,6 @@ func echoMetadata(ctx context.Context) error {
 	return nil
 }
 
-// echoStatus turns the status a client asked for into the error that ends its RPC.
-func echoStatus(want *testpb.EchoStatus) error {
-	return status.Error(codes.Code(want.GetCode()), want.GetMessage())
-}
-
 // checkCompressed refuses a request whose compressed flag is not what its sender says it
 // set. A nil want asks for nothing.
 func checkCompressed(ctx context.Context, want *testpb.BoolValue) error {
@@ -224,15 +216,4 @@ func encodingFor(compressed bool) string {
 		return "gzip"
 	}
 	return "identity"
-}
-
-// newPayload returns size zero bytes.
-func newPayload(kind testpb.PayloadType, size int32) (*testpb.Payload, error) {
-	switch {
-	case kind != testpb.PayloadType_COMPRESSABLE:
-		return nil, status.Errorf(codes.InvalidArgument, "payload type %v is not supported", kind)
-	case size < 0 || size > maxPayload:
-		return nil, status.Errorf(codes.InvalidArgument, "payload size %d is outside 0..%d", size, maxPayload)
-	}
-	return &testpb.Payload{Type: kind, Body: make([]byte, size)}, nil
 }

@@ -29,28 +29,6 @@ type Buffer interface {
 	splitAt(n int) (left, right Buffer)
 }
 
-// NewBuffer returns a Buffer of the bytes in *data with one reference, owned by the
-// caller. The array and the header now belong to the Buffer, which passes both to pool.Put
-// when the last reference is given up. With a nil pool the result is a [SliceBuffer].
-func NewBuffer(data *[]byte, pool BufferPool) Buffer {
-	if pool == nil {
-		return SliceBuffer(*data)
-	}
-	return newRegion(data, pool)
-}
-
-// Copy returns a Buffer with a copy of data, owned by the caller; data itself may be reused at once.
-// The memory comes from pool, except for sizes below the pooling threshold and
-// with a nil pool, which get an allocation of just their size.
-func Copy(data []byte, pool BufferPool) Buffer {
-	if pool == nil || IsBelowBufferPoolingThreshold(len(data)) {
-		return SliceBuffer(append([]byte(nil), data...))
-	}
-	b := pool.Get(len(data))
-	copy(*b, data)
-	return NewBuffer(b, pool)
-}
-
 // ReadUnsafe moves bytes from the start of buf to dst and returns how many, and a
 // Buffer of those that remain, nil if there are none. It consumes the caller's
 // reference to buf: only the returned Buffer may be used and must be freed.

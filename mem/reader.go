@@ -136,3 +136,12 @@ func (r *Reader) settle() {
 		}
 	}
 }
+
+// Reader returns a Reader of the bytes, with references of its own to all Buffers: s may
+// be freed at once. The Reader works on the elements of s in place, which must not be
+// replaced before it is at its end or closed.
+func (s BufferSlice) Reader() *Reader {
+	r := new(Reader)
+	r.Reset(s)
+	return r
+}

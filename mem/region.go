@@ -9,6 +9,28 @@ import (
 	"google.golang.org/grpc/internal/mem"
 )
 
+// NewBuffer returns a Buffer of the bytes in *data with one reference, owned by the
+// caller. The array and the header now belong to the Buffer, which passes both to pool.Put
+// when the last reference is given up. With a nil pool the result is a [SliceBuffer].
+func NewBuffer(data *[]byte, pool BufferPool) Buffer {
+	if pool == nil {
+		return SliceBuffer(*data)
+	}
+	return newRegion(data, pool)
+}
+
+// Copy returns a Buffer with a copy of data, owned by the caller; data itself may be reused at once.
+// The memory comes from pool, except for sizes below the pooling threshold and
+// with a nil pool, which get an allocation of just their size.
+func Copy(data []byte, pool BufferPool) Buffer {
+	if pool == nil || IsBelowBufferPoolingThreshold(len(data)) {
+		return SliceBuffer(append([]byte(nil), data...))
+	}
+	b := pool.Get(len(data))
+	copy(*b, data)
+	return NewBuffer(b, pool)
+}
+
 // region is one piece of pooled memory. It returns to its pool when the last of the views
 // on it is gone.
 type region struct {

@@ -11,6 +11,31 @@ import (
 	"google.golang.org/grpc/resolver"
 )
 
+// NewBalancerBuilder returns a builder of balancers of the given name, which take their
+// pickers from pb.
+func NewBalancerBuilder(name string, pb PickerBuilder, config Config) balancer.Builder {
+	return &builder{name: name, pickers: pb, config: config}
+}
+
+type builder struct {
+	name    string
+	pickers PickerBuilder
+	config  Config
+}
+
+func (b *builder) Name() string { return b.name }
+
+func (b *builder) Build(cc balancer.ClientConn, _ balancer.BuildOptions) balancer.Balancer {
+	return &baseBalancer{
+		cc:       cc,
+		pickers:  b.pickers,
+		config:   b.config,
+		subConns: resolver.NewAddressMapV2[*subConn](),
+		picker:   NewErrPicker(balancer.ErrNoSubConnAvailable),
+		state:    connectivity.Connecting,
+	}
+}
+
 var logger = grpclog.Component("balancer")
 
 // baseBalancer is a balancer. The channel calls it one call at a time, the listeners of

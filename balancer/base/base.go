@@ -8,7 +8,6 @@ package base
 
 import (
 	"google.golang.org/grpc/balancer"
-	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/resolver"
 )
 
@@ -38,12 +37,6 @@ type Config struct {
 	HealthCheck bool
 }
 
-// NewBalancerBuilder returns a builder of balancers of the given name, which take their
-// pickers from pb.
-func NewBalancerBuilder(name string, pb PickerBuilder, config Config) balancer.Builder {
-	return &builder{name: name, pickers: pb, config: config}
-}
-
 // NewErrPicker returns a picker whose every Pick returns err.
 func NewErrPicker(err error) balancer.Picker {
 	return errPicker{err}
@@ -60,23 +53,4 @@ type errPicker struct {
 
 func (p errPicker) Pick(balancer.PickInfo) (balancer.PickResult, error) {
 	return balancer.PickResult{}, p.err
-}
-
-type builder struct {
-	name    string
-	pickers PickerBuilder
-	config  Config
-}
-
-func (b *builder) Name() string { return b.name }
-
-func (b *builder) Build(cc balancer.ClientConn, _ balancer.BuildOptions) balancer.Balancer {
-	return &baseBalancer{
-		cc:       cc,
-		pickers:  b.pickers,
-		config:   b.config,
-		subConns: resolver.NewAddressMapV2[*subConn](),
-		picker:   NewErrPicker(balancer.ErrNoSubConnAvailable),
-		state:    connectivity.Connecting,
-	}
 }

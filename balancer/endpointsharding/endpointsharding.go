@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/grpclog"
 	"google.golang.org/grpc/internal/balancer/buildoptions"
+	"google.golang.org/grpc/internal/balancer/serial"
 	"google.golang.org/grpc/resolver"
 )
 
@@ -35,17 +36,6 @@ type Options struct {
 	// DisableAutoReconnect leaves a child that reports Idle alone. Otherwise it is
 	// told to leave idleness at once.
 	DisableAutoReconnect bool
-}
-
-// ChildState is what is known of one endpoint's child.
-type ChildState struct {
-	// Endpoint is the endpoint, as the last update had it.
-	Endpoint resolver.Endpoint
-	// State is what the child reported last: Connecting before its first report.
-	State balancer.State
-	// ExitIdle tells the child to leave idleness, without waiting for it. It may be
-	// called at any time and from any goroutine, also when the child is gone.
-	ExitIdle func()
 }
 
 // NewBalancer returns a balancer that builds a child for each endpoint by childBuilder
@@ -250,4 +240,46 @@ func (b *sharding) publish() {
 	}
 	state := all.CurrentState()
 	b.cc.UpdateState(balancer.State{ConnectivityState: state, Picker: newPicker(state, states)})
+}
+
+// child is the policy of one endpoint.
+type child struct {
+	serial.Child
+	conn     childConn
+	exitIdle func() // immutable; made once, as every ChildState has it
+
+	// The sharding's lock guards the rest. Only calls from above set endpoint, so
+	// they may read it without.
+	endpoint resolver.Endpoint
+	state    balancer.State
+	live     bool // it is one of the sharding's children
+}
+
+// waiting is the picker of a child that has reported nothing yet.
+var waiting = base.NewErrPicker(balancer.ErrNoSubConnAvailable)
+
+// newChild returns a child that is not built.
+func newChild(b *sharding) *child {
+	c := &child{state: balancer.State{ConnectivityState: connectivity.Connecting, Picker: waiting}}
+	c.conn = childConn{ClientConn: b.cc, parent: b, child: c}
+	c.Init(&c.conn)
+	// Who asks may be in the middle of a report of this child, or of another, or hold
+	// a lock that the child's next report will take.
+	c.exitIdle = func() { go c.ExitIdle() }
+	return c
+}
+
+// childConn is where a child's reports go.
+type childConn struct {
+	balancer.ClientConn
+	parent *sharding
+	child  *child
+}
+
+// BuildOptions implements buildoptions.Owner.
+func (cc *childConn) BuildOptions() balancer.BuildOptions { return cc.parent.opts.Of(cc.ClientConn) }
+
+// UpdateState implements balancer.ClientConn.
+func (cc *childConn) UpdateState(s balancer.State) {
+	cc.parent.childReported(cc.child, s)
 }

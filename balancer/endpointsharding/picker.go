@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/resolver"
 )
 
 // ChildStatesFromPicker returns the children behind a picker that NewBalancer's balancer
@@ -49,4 +50,15 @@ func newPicker(state connectivity.State, states []ChildState) *picker {
 func (p *picker) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
 	n := p.next.Add(1)
 	return p.pickers[n%uint32(len(p.pickers))].Pick(info)
+}
+
+// ChildState is what is known of one endpoint's child.
+type ChildState struct {
+	// Endpoint is the endpoint, as the last update had it.
+	Endpoint resolver.Endpoint
+	// State is what the child reported last: Connecting before its first report.
+	State balancer.State
+	// ExitIdle tells the child to leave idleness, without waiting for it. It may be
+	// called at any time and from any goroutine, also when the child is gone.
+	ExitIdle func()
 }

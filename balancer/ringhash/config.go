@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"strings"
 
-	"google.golang.org/grpc/internal/envconfig"
 	"google.golang.org/grpc/serviceconfig"
 )
+
+// Name is the name of the policy.
+const Name = "ring_hash_experimental"
 
 const (
 	defaultMinSize = 1024
@@ -24,16 +26,6 @@ type config struct {
 
 	minSize, maxSize uint64
 	header           string // lower case; empty: the hash comes from xDS
-}
-
-// ParseConfig returns a *config.
-func (builder) ParseConfig(js json.RawMessage) (serviceconfig.LoadBalancingConfig, error) {
-	c, err := parseConfig(js)
-	if err != nil {
-		return nil, err
-	}
-	c.limit(envconfig.RingHashCap)
-	return c, nil
 }
 
 func parseConfig(js json.RawMessage) (*config, error) {

@@ -9,6 +9,7 @@
 package ringhash
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"sync"
@@ -21,12 +22,11 @@ import (
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/experimental/balancer/weight"
 	"google.golang.org/grpc/internal/balancer/petiole"
+	"google.golang.org/grpc/internal/envconfig"
 	"google.golang.org/grpc/resolver"
 	"google.golang.org/grpc/resolver/ringhash"
+	"google.golang.org/grpc/serviceconfig"
 )
-
-// Name is the name of the policy.
-const Name = "ring_hash_experimental"
 
 func init() {
 	balancer.Register(builder{})
@@ -45,6 +45,16 @@ func (builder) Build(cc balancer.ClientConn, opts balancer.BuildOptions) balance
 	b.Balancer = endpointsharding.NewBalancer(&children{ClientConn: cc, parent: b}, opts, child,
 		endpointsharding.Options{DisableAutoReconnect: true})
 	return b
+}
+
+// ParseConfig returns a *config.
+func (builder) ParseConfig(js json.RawMessage) (serviceconfig.LoadBalancingConfig, error) {
+	c, err := parseConfig(js)
+	if err != nil {
+		return nil, err
+	}
+	c.limit(envconfig.RingHashCap)
+	return c, nil
 }
 
 // ringHash is the balancer. What it doesn't do itself, the one for all endpoints does,

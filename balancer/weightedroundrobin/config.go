@@ -3,13 +3,14 @@
 package weightedroundrobin
 
 import (
-	"encoding/json"
-	"fmt"
 	"time"
 
 	iserviceconfig "google.golang.org/grpc/internal/serviceconfig"
 	"google.golang.org/grpc/serviceconfig"
 )
+
+// Name is the name of the policy.
+const Name = "weighted_round_robin"
 
 // leastUpdatePeriod is how often weights are computed anew at most.
 const leastUpdatePeriod = 100 * time.Millisecond
@@ -34,30 +35,4 @@ type configJSON struct {
 	WeightExpirationPeriod  iserviceconfig.Duration
 	WeightUpdatePeriod      iserviceconfig.Duration
 	ErrorUtilizationPenalty float64
-}
-
-// ParseConfig returns a *config. The error of a negative errorUtilizationPenalty is that
-// of gRFC A58.
-func (builder) ParseConfig(js json.RawMessage) (serviceconfig.LoadBalancingConfig, error) {
-	raw := configJSON{
-		OOBReportingPeriod:      iserviceconfig.Duration(10 * time.Second),
-		BlackoutPeriod:          iserviceconfig.Duration(10 * time.Second),
-		WeightExpirationPeriod:  iserviceconfig.Duration(3 * time.Minute),
-		WeightUpdatePeriod:      iserviceconfig.Duration(time.Second),
-		ErrorUtilizationPenalty: 1,
-	}
-	if err := json.Unmarshal(js, &raw); err != nil {
-		return nil, fmt.Errorf("%s: %w", Name, err)
-	}
-	if raw.ErrorUtilizationPenalty < 0 {
-		return nil, fmt.Errorf("%s: errorUtilizationPenalty is %v, below zero", Name, raw.ErrorUtilizationPenalty)
-	}
-	return &config{
-		outOfBand:       raw.EnableOOBLoadReport,
-		outOfBandPeriod: time.Duration(raw.OOBReportingPeriod),
-		blackout:        time.Duration(raw.BlackoutPeriod),
-		expiration:      time.Duration(raw.WeightExpirationPeriod),
-		updatePeriod:    max(time.Duration(raw.WeightUpdatePeriod), leastUpdatePeriod),
-		penalty:         raw.ErrorUtilizationPenalty,
-	}, nil
 }

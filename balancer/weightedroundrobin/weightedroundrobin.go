@@ -8,19 +8,20 @@
 package weightedroundrobin
 
 import (
+	"encoding/json"
 	"fmt"
 	"sync"
+	"time"
 
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/balancer/endpointsharding"
 	"google.golang.org/grpc/balancer/weightedtarget"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/internal/balancer/petiole"
+	iserviceconfig "google.golang.org/grpc/internal/serviceconfig"
 	"google.golang.org/grpc/resolver"
+	"google.golang.org/grpc/serviceconfig"
 )
-
-// Name is the name of the policy.
-const Name = "weighted_round_robin"
 
 func init() {
 	balancer.Register(builder{})
@@ -38,6 +39,32 @@ func (builder) Build(cc balancer.ClientConn, opts balancer.BuildOptions) balance
 	}
 	b.Balancer = petiole.New(&children{ClientConn: cc, parent: b}, opts)
 	return b
+}
+
+// ParseConfig returns a *config. The error of a negative errorUtilizationPenalty is that
+// of gRFC A58.
+func (builder) ParseConfig(js json.RawMessage) (serviceconfig.LoadBalancingConfig, error) {
+	raw := configJSON{
+		OOBReportingPeriod:      iserviceconfig.Duration(10 * time.Second),
+		BlackoutPeriod:          iserviceconfig.Duration(10 * time.Second),
+		WeightExpirationPeriod:  iserviceconfig.Duration(3 * time.Minute),
+		WeightUpdatePeriod:      iserviceconfig.Duration(time.Second),
+		ErrorUtilizationPenalty: 1,
+	}
+	if err := json.Unmarshal(js, &raw); err != nil {
+		return nil, fmt.Errorf("%s: %w", Name, err)
+	}
+	if raw.ErrorUtilizationPenalty < 0 {
+		return nil, fmt.Errorf("%s: errorUtilizationPenalty is %v, below zero", Name, raw.ErrorUtilizationPenalty)
+	}
+	return &config{
+		outOfBand:       raw.EnableOOBLoadReport,
+		outOfBandPeriod: time.Duration(raw.OOBReportingPeriod),
+		blackout:        time.Duration(raw.BlackoutPeriod),
+		expiration:      time.Duration(raw.WeightExpirationPeriod),
+		updatePeriod:    max(time.Duration(raw.WeightUpdatePeriod), leastUpdatePeriod),
+		penalty:         raw.ErrorUtilizationPenalty,
+	}, nil
 }
 
 // weightedRoundRobin is the balancer. What it doesn't do itself, the one for all

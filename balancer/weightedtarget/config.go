@@ -3,13 +3,13 @@
 package weightedtarget
 
 import (
-	"encoding/json"
-	"fmt"
-
 	"google.golang.org/grpc/balancer"
 	iserviceconfig "google.golang.org/grpc/internal/serviceconfig"
 	"google.golang.org/grpc/serviceconfig"
 )
+
+// Name is the name of the policy.
+const Name = "weighted_target_experimental"
 
 // LBConfig is the policy's configuration. In JSON its field is "targets".
 type LBConfig struct {
@@ -27,32 +27,6 @@ type Target struct {
 	// ChildPolicy is the child's policy. In JSON "childPolicy", a list of which the
 	// first that is known is taken. A target without one takes no RPCs.
 	ChildPolicy *iserviceconfig.BalancerConfig `json:"childPolicy,omitempty"`
-}
-
-// ParseConfig returns a *LBConfig.
-func (builder) ParseConfig(js json.RawMessage) (serviceconfig.LoadBalancingConfig, error) {
-	var raw struct {
-		Targets map[string]struct {
-			Weight      uint32          `json:"weight"`
-			ChildPolicy json.RawMessage `json:"childPolicy"`
-		} `json:"targets"`
-	}
-	if err := json.Unmarshal(js, &raw); err != nil {
-		return nil, fmt.Errorf("%s: %w", Name, err)
-	}
-	config := &LBConfig{Targets: make(map[string]Target)}
-	for name, t := range raw.Targets {
-		if len(t.ChildPolicy) == 0 {
-			config.Targets[name] = Target{Weight: t.Weight}
-			continue
-		}
-		child, err := iserviceconfig.SelectBalancer(t.ChildPolicy, lookup)
-		if err != nil {
-			return nil, fmt.Errorf("%s: target %q: %w", Name, name, err)
-		}
-		config.Targets[name] = Target{Weight: t.Weight, ChildPolicy: &child}
-	}
-	return config, nil
 }
 
 func lookup(name string) (parse iserviceconfig.ParseBalancer, known bool) {

@@ -8,6 +8,7 @@
 package weightedtarget
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -20,12 +21,11 @@ import (
 	"google.golang.org/grpc/internal/balancer/gracefulswitch"
 	internalgrpclog "google.golang.org/grpc/internal/grpclog"
 	"google.golang.org/grpc/internal/hierarchy"
+	iserviceconfig "google.golang.org/grpc/internal/serviceconfig"
 	"google.golang.org/grpc/internal/wrr"
 	"google.golang.org/grpc/resolver"
+	"google.golang.org/grpc/serviceconfig"
 )
-
-// Name is the name of the policy.
-const Name = "weighted_target_experimental"
 
 // NewRandomWRR returns what chooses among the children. It may be replaced before the
 // first balancer is built.
@@ -57,6 +57,32 @@ func (builder) Build(cc balancer.ClientConn, opts balancer.BuildOptions) balance
 	b.states = weightedaggregator.New(cc, b.logger, NewRandomWRR)
 	b.states.Start()
 	return b
+}
+
+// ParseConfig returns a *LBConfig.
+func (builder) ParseConfig(js json.RawMessage) (serviceconfig.LoadBalancingConfig, error) {
+	var raw struct {
+		Targets map[string]struct {
+			Weight      uint32          `json:"weight"`
+			ChildPolicy json.RawMessage `json:"childPolicy"`
+		} `json:"targets"`
+	}
+	if err := json.Unmarshal(js, &raw); err != nil {
+		return nil, fmt.Errorf("%s: %w", Name, err)
+	}
+	config := &LBConfig{Targets: make(map[string]Target)}
+	for name, t := range raw.Targets {
+		if len(t.ChildPolicy) == 0 {
+			config.Targets[name] = Target{Weight: t.Weight}
+			continue
+		}
+		child, err := iserviceconfig.SelectBalancer(t.ChildPolicy, lookup)
+		if err != nil {
+			return nil, fmt.Errorf("%s: target %q: %w", Name, name, err)
+		}
+		config.Targets[name] = Target{Weight: t.Weight, ChildPolicy: &child}
+	}
+	return config, nil
 }
 
 // weightedTarget is the balancer. It is called one call at a time, so it needs no lock.

@@ -11,7 +11,6 @@ package oauth
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/google"
@@ -40,18 +39,6 @@ func (ts TokenSource) GetRequestMetadata(ctx context.Context, _ ...string) (map[
 
 // RequireTransportSecurity implements credentials.PerRPCCredentials: it is true.
 func (ts TokenSource) RequireTransportSecurity() bool { return true }
-
-// authorization returns the metadata that carries a token, if the connection may.
-func authorization(ctx context.Context, kind string, token *oauth2.Token) (map[string]string, error) {
-	if token == nil {
-		return nil, fmt.Errorf("oauth: %s has no token", kind)
-	}
-	ri, _ := credentials.RequestInfoFromContext(ctx)
-	if err := credentials.CheckSecurityLevel(ri.AuthInfo, credentials.PrivacyAndIntegrity); err != nil {
-		return nil, fmt.Errorf("unable to transfer %s PerRPCCredentials: %w", kind, err)
-	}
-	return map[string]string{"authorization": token.Type() + " " + token.AccessToken}, nil
-}
 
 // oauthAccess sends one token for ever.
 type oauthAccess struct{ token oauth2.Token }

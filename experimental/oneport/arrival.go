@@ -11,30 +11,11 @@ import (
 	"os"
 	"time"
 
-	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/internal/readyreader"
 	"google.golang.org/grpc/internal/tlsconn"
 	"google.golang.org/grpc/internal/transport/h2/frame"
 	"google.golang.org/grpc/mem"
 )
-
-// arrival is a connection that was accepted and is not passed on yet. It has a goroutine,
-// for as long as its client takes for the handshake and five seconds more at most.
-type arrival struct {
-	port *Port
-	raw  net.Conn
-	conn net.Conn // raw, or the TLS over it, once its handshake is done
-	// secure is conn, if that is one of TLS: a *tls.Conn or a *tlsconn.Conn.
-	secure secureConn
-	state  tls.ConnectionState
-	sniffer
-}
-
-type secureConn interface {
-	net.Conn
-	HandshakeContext(context.Context) error
-	ConnectionState() tls.ConnectionState
-}
 
 // run passes the connection on, or closes it.
 func (a *arrival) run() {
@@ -224,12 +205,3 @@ func (a *arrival) asHTTP() (net.Conn, error) {
 	}
 	return readyreader.Unread(a.raw, a.seen), nil
 }
-
-// conn is what the server of gRPC gets.
-type conn struct {
-	net.Conn
-	auth credentials.AuthInfo // nil in plain text
-}
-
-// SharesPort tells package transport that others serve what is not of gRPC.
-func (*conn) SharesPort() {}

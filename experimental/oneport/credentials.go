@@ -63,3 +63,12 @@ func infoOf(state tls.ConnectionState) credentials.AuthInfo {
 	}
 	return credentials.TLSInfo{State: state}
 }
+
+// conn is what the server of gRPC gets.
+type conn struct {
+	net.Conn
+	auth credentials.AuthInfo // nil in plain text
+}
+
+// SharesPort tells package transport that others serve what is not of gRPC.
+func (*conn) SharesPort() {}

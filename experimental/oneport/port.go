@@ -3,8 +3,8 @@
 package oneport
 
 import (
+	"context"
 	"crypto/tls"
-	"errors"
 	"net"
 	"sync"
 	"time"
@@ -65,41 +65,6 @@ const (
 	maxAcceptDelay = time.Second
 )
 
-// Serve accepts connections and passes them on. It returns nil when the port was closed,
-// or both its sides were; or the error of the listener, if that fails: the port then is closed, and the
-// servers' Serve return that error. Errors that call themselves temporary are tried again.
-func (p *Port) Serve() error {
-	var delay time.Duration
-	for {
-		raw, err := p.lis.Accept()
-		if err == nil {
-			delay = 0
-			p.take(raw)
-			continue
-		}
-		select {
-		case <-p.done:
-			return nil
-		default:
-		}
-		if !isTemporary(err) {
-			_ = p.shut(err) // it failed already
-			return err
-		}
-		delay = min(max(2*delay, minAcceptDelay), maxAcceptDelay)
-		logger.Warningf("oneport: accepting failed, trying again in %v: %v", delay, err)
-		select {
-		case <-time.After(delay):
-		case <-p.done:
-		}
-	}
-}
-
-func isTemporary(err error) bool {
-	var t interface{ Temporary() bool }
-	return errors.As(err, &t) && t.Temporary()
-}
-
 // Close closes the listener, both sides, and the connections that no server has yet. Those
 // that one has stay with it.
 func (p *Port) Close() error { return p.shut(net.ErrClosed) }
@@ -123,22 +88,6 @@ func (p *Port) shut(err error) error {
 	return p.lis.Close()
 }
 
-// take has a new connection looked at.
-func (p *Port) take(raw net.Conn) {
-	a := &arrival{port: p, raw: raw, conn: raw}
-	p.mu.Lock()
-	closed := p.closed
-	if !closed {
-		p.fresh[a] = struct{}{}
-	}
-	p.mu.Unlock()
-	if closed {
-		_ = raw.Close() // nothing was said on it
-		return
-	}
-	go a.run()
-}
-
 // forget takes a out of the port's care, and reports whether it was in it.
 func (p *Port) forget(a *arrival) bool {
 	p.mu.Lock()
@@ -146,4 +95,95 @@ func (p *Port) forget(a *arrival) bool {
 	_, was := p.fresh[a]
 	delete(p.fresh, a)
 	return was
+}
+
+// side is the listener of one of the servers.
+type side struct {
+	port *Port
+	next chan net.Conn
+	once sync.Once
+	over chan struct{} // closed at the end
+	err  error         // of Accept, from then on
+}
+
+func newSide(p *Port) *side {
+	return &side{port: p, next: make(chan net.Conn), over: make(chan struct{})}
+}
+
+// Accept implements net.Listener.
+func (s *side) Accept() (net.Conn, error) {
+	select {
+	case <-s.over:
+		return nil, s.failure()
+	default:
+	}
+	select {
+	case c := <-s.next:
+		return c, nil
+	case <-s.over:
+		return nil, s.failure()
+	}
+}
+
+func (s *side) failure() error {
+	return &net.OpError{Op: "accept", Net: s.Addr().Network(), Addr: s.Addr(), Err: s.err}
+}
+
+// Close implements net.Listener. The port is closed with its second side.
+func (s *side) Close() error {
+	s.end(net.ErrClosed)
+	if s.port.rpc.isOver() && s.port.web.isOver() {
+		return s.port.Close()
+	}
+	return nil
+}
+
+// Addr implements net.Listener.
+func (s *side) Addr() net.Addr { return s.port.lis.Addr() }
+
+func (s *side) end(err error) {
+	s.once.Do(func() {
+		s.err = err
+		close(s.over)
+	})
+}
+
+func (s *side) isOver() bool {
+	select {
+	case <-s.over:
+		return true
+	default:
+		return false
+	}
+}
+
+// pass hands c to the server, and reports whether that takes it.
+func (s *side) pass(c net.Conn) bool {
+	if s.isOver() {
+		return false
+	}
+	select {
+	case s.next <- c:
+		return true
+	case <-s.over:
+		return false
+	}
+}
+
+// arrival is a connection that was accepted and is not passed on yet. It has a goroutine,
+// for as long as its client takes for the handshake and five seconds more at most.
+type arrival struct {
+	port *Port
+	raw  net.Conn
+	conn net.Conn // raw, or the TLS over it, once its handshake is done
+	// secure is conn, if that is one of TLS: a *tls.Conn or a *tlsconn.Conn.
+	secure secureConn
+	state  tls.ConnectionState
+	sniffer
+}
+
+type secureConn interface {
+	net.Conn
+	HandshakeContext(context.Context) error
+	ConnectionState() tls.ConnectionState
 }

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	pb "google.golang.org/grpc/binarylog/grpc_binarylog_v1"
-	"google.golang.org/grpc/grpclog"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
@@ -30,8 +29,6 @@ const (
 	Client Side = iota
 	Server
 )
-
-var logger = grpclog.Component("binarylog")
 
 // Call is the log of one RPC. Its methods are safe for concurrent use, and may be called
 // on nil. What they are given is copied where it is needed later.
@@ -204,9 +201,6 @@ func entriesOf(md metadata.MD) *pb.Metadata {
 	}
 	return out
 }
-
-// traceKey is logged always, and does not count.
-const traceKey = "grpc-trace-bin"
 
 // omitted says whether a header is one of gRPC's or HTTP's own.
 func omitted(key string) bool {

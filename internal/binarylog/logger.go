@@ -129,3 +129,6 @@ func (l Limits) metadata(md *pb.Metadata) (kept *pb.Metadata, truncated bool) {
 	}
 	return kept, truncated
 }
+
+// traceKey is logged always, and does not count.
+const traceKey = "grpc-trace-bin"

@@ -6,7 +6,10 @@ import (
 	"sync/atomic"
 
 	pb "google.golang.org/grpc/binarylog/grpc_binarylog_v1"
+	"google.golang.org/grpc/grpclog"
 )
+
+var logger = grpclog.Component("binarylog")
 
 // Sink takes entries.
 type Sink interface {

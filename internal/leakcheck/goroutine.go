@@ -103,3 +103,10 @@ func (s snapshot) compare() string {
 	}
 	return out.String()
 }
+
+// snapshot is what exists at one moment.
+type snapshot struct {
+	goroutines map[string]bool // by id; the runtime uses none twice
+	buffers    int64
+	forever    []string
+}

@@ -65,13 +65,6 @@ func check(t testing.TB, limit time.Duration, forever []string) {
 	})
 }
 
-// snapshot is what exists at one moment.
-type snapshot struct {
-	goroutines map[string]bool // by id; the runtime uses none twice
-	buffers    int64
-	forever    []string
-}
-
 func take(forever []string) snapshot {
 	s := snapshot{
 		goroutines: make(map[string]bool),

@@ -20,8 +20,6 @@ func init() {
 	RegisterCallCredentials(jwtTokenFile{})
 }
 
-func nothing() {}
-
 type googleDefault struct{}
 
 func (googleDefault) Name() string { return "google_default" }
@@ -55,12 +53,4 @@ func (jwtTokenFile) Build(config json.RawMessage) (credentials.PerRPCCredentials
 	}
 	creds, err := jwt.NewTokenFileCallCredentials(in.File)
 	return creds, nothing, err
-}
-
-// unmarshal takes a configuration that isn't there for an empty one.
-func unmarshal(config json.RawMessage, to any) error {
-	if len(config) == 0 {
-		return nil
-	}
-	return json.Unmarshal(config, to)
 }

@@ -8,8 +8,11 @@ import (
 	"fmt"
 
 	"google.golang.org/grpc/balancer"
+	"google.golang.org/grpc/grpclog"
 	"google.golang.org/grpc/serviceconfig"
 )
+
+var logger = grpclog.Component("gracefulswitch")
 
 // Config chooses a child policy and carries its configuration.
 type Config struct {

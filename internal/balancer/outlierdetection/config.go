@@ -8,9 +8,11 @@ import (
 	"time"
 
 	"google.golang.org/grpc/internal/balancer/gracefulswitch"
-	iserviceconfig "google.golang.org/grpc/internal/serviceconfig"
 	"google.golang.org/grpc/serviceconfig"
 )
+
+// Name is the name of the policy.
+const Name = "outlier_detection_experimental"
 
 // Config is the policy's configuration (A50).
 type Config struct {
@@ -66,41 +68,6 @@ func (f *FailurePercentage) UnmarshalJSON(js []byte) error {
 	}
 	*f = FailurePercentage(p)
 	return nil
-}
-
-// ParseConfig implements balancer.ConfigParser.
-func (builder) ParseConfig(js json.RawMessage) (serviceconfig.LoadBalancingConfig, error) {
-	in := struct {
-		Interval           iserviceconfig.Duration `json:"interval"`
-		BaseEjectionTime   iserviceconfig.Duration `json:"baseEjectionTime"`
-		MaxEjectionTime    iserviceconfig.Duration `json:"maxEjectionTime"`
-		MaxEjectionPercent uint32                  `json:"maxEjectionPercent"`
-		SuccessRate        *SuccessRate            `json:"successRateEjection"`
-		FailurePercentage  *FailurePercentage      `json:"failurePercentageEjection"`
-		ChildPolicy        json.RawMessage         `json:"childPolicy"`
-	}{
-		Interval:           iserviceconfig.Duration(10 * time.Second),
-		BaseEjectionTime:   iserviceconfig.Duration(30 * time.Second),
-		MaxEjectionTime:    iserviceconfig.Duration(300 * time.Second),
-		MaxEjectionPercent: 10,
-	}
-	if err := json.Unmarshal(js, &in); err != nil {
-		return nil, fmt.Errorf("%s: %w", Name, err)
-	}
-	c := &Config{
-		Interval: time.Duration(in.Interval), BaseEjectionTime: time.Duration(in.BaseEjectionTime),
-		MaxEjectionTime: time.Duration(in.MaxEjectionTime), MaxEjectionPercent: in.MaxEjectionPercent,
-		SuccessRate: in.SuccessRate, FailurePercentage: in.FailurePercentage,
-	}
-	if err := c.check(); err != nil {
-		return nil, fmt.Errorf("%s: %w", Name, err)
-	}
-	child, err := gracefulswitch.ParseConfig(in.ChildPolicy)
-	if err != nil {
-		return nil, fmt.Errorf("%s: childPolicy: %w", Name, err)
-	}
-	c.Child = child
-	return c, nil
 }
 
 func (c *Config) check() error {

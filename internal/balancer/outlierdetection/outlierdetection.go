@@ -7,23 +7,19 @@
 package outlierdetection
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"sync"
 	"time"
 
 	"google.golang.org/grpc/balancer"
-	"google.golang.org/grpc/grpclog"
 	"google.golang.org/grpc/internal/backendlabel"
 	"google.golang.org/grpc/internal/balancer/buildoptions"
 	"google.golang.org/grpc/internal/balancer/gracefulswitch"
+	iserviceconfig "google.golang.org/grpc/internal/serviceconfig"
 	"google.golang.org/grpc/resolver"
+	"google.golang.org/grpc/serviceconfig"
 )
-
-// Name is the name of the policy.
-const Name = "outlier_detection_experimental"
-
-var logger = grpclog.Component("outlier-detection")
 
 func init() { balancer.Register(builder{}) }
 
@@ -47,25 +43,39 @@ func (builder) Build(cc balancer.ClientConn, opts balancer.BuildOptions) balance
 	return p
 }
 
-// policy is the balancer, and the ClientConn of the one below. One lock guards what it knows;
-// it is not held in calls of others, but for UpdateState.
-type policy struct {
-	balancer.ClientConn
-	child *gracefulswitch.Balancer
-	roll  func() uint32 // a random number below 100
-
-	mu        sync.Mutex
-	closed    bool
-	config    *Config
-	meter     meter
-	endpoints []*endpoint
-	byAddress map[string]*endpoint
-	subConns  map[*subConn]struct{}
-	last      balancer.State
-	reported  bool
-
-	timer *time.Timer
-	begun time.Time // of the interval; zero while nothing is counted
+// ParseConfig implements balancer.ConfigParser.
+func (builder) ParseConfig(js json.RawMessage) (serviceconfig.LoadBalancingConfig, error) {
+	in := struct {
+		Interval           iserviceconfig.Duration `json:"interval"`
+		BaseEjectionTime   iserviceconfig.Duration `json:"baseEjectionTime"`
+		MaxEjectionTime    iserviceconfig.Duration `json:"maxEjectionTime"`
+		MaxEjectionPercent uint32                  `json:"maxEjectionPercent"`
+		SuccessRate        *SuccessRate            `json:"successRateEjection"`
+		FailurePercentage  *FailurePercentage      `json:"failurePercentageEjection"`
+		ChildPolicy        json.RawMessage         `json:"childPolicy"`
+	}{
+		Interval:           iserviceconfig.Duration(10 * time.Second),
+		BaseEjectionTime:   iserviceconfig.Duration(30 * time.Second),
+		MaxEjectionTime:    iserviceconfig.Duration(300 * time.Second),
+		MaxEjectionPercent: 10,
+	}
+	if err := json.Unmarshal(js, &in); err != nil {
+		return nil, fmt.Errorf("%s: %w", Name, err)
+	}
+	c := &Config{
+		Interval: time.Duration(in.Interval), BaseEjectionTime: time.Duration(in.BaseEjectionTime),
+		MaxEjectionTime: time.Duration(in.MaxEjectionTime), MaxEjectionPercent: in.MaxEjectionPercent,
+		SuccessRate: in.SuccessRate, FailurePercentage: in.FailurePercentage,
+	}
+	if err := c.check(); err != nil {
+		return nil, fmt.Errorf("%s: %w", Name, err)
+	}
+	child, err := gracefulswitch.ParseConfig(in.ChildPolicy)
+	if err != nil {
+		return nil, fmt.Errorf("%s: childPolicy: %w", Name, err)
+	}
+	c.Child = child
+	return c, nil
 }
 
 // UpdateClientConnState takes the endpoints, and passes them on.
@@ -158,10 +168,4 @@ func (p *policy) reportLocked() {
 	s := p.last
 	s.Picker = &picker{child: s.Picker, counts: p.config != nil && p.config.counting()}
 	p.ClientConn.UpdateState(s)
-}
-
-// picker counts for the endpoints it picks. It does not change.
-type picker struct {
-	child  balancer.Picker
-	counts bool
 }

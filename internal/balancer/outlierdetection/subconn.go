@@ -4,33 +4,14 @@ package outlierdetection
 
 import (
 	"errors"
-	"sync"
-	"sync/atomic"
 
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/internal/balancer/done"
-	"google.golang.org/grpc/internal/serializer"
 	"google.golang.org/grpc/resolver"
 )
 
 var errEjected = errors.New("the endpoint is left out: it fails more RPCs than it may (outlier detection)")
-
-// subConn is one whose health is also what the policy thinks of its endpoint (A61).
-type subConn struct {
-	balancer.SubConn
-	policy  *policy
-	address string // "" if there are several: such a one is left alone (A50)
-	// endpoint is nil if the resolver has none with the address.
-	endpoint atomic.Pointer[endpoint]
-
-	health serializer.Serializer // of calls of listeners
-
-	mu       sync.Mutex
-	listener func(balancer.SubConnState) // nil unless somebody listens to a connection's health
-	last     balancer.SubConnState       // that the listener would hear of if it were not ejected
-	heard    bool                        // last is there
-}
 
 // NewSubConn implements balancer.ClientConn.
 func (p *policy) NewSubConn(addrs []resolver.Address, opts balancer.NewSubConnOptions) (balancer.SubConn, error) {

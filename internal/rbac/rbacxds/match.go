@@ -107,3 +107,10 @@ func headerMatch(m *routepb.HeaderMatcher) (rbac.HeaderMatch, error) {
 	h.Value = &text
 	return h, err
 }
+
+func within(field string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s%w", field, err)
+}

@@ -193,10 +193,3 @@ func serverName(t rbac.Text) rbac.Matcher {
 	}
 	return rbac.Never()
 }
-
-func within(field string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%s%w", field, err)
-}

@@ -119,3 +119,10 @@ func (s *session) cookie(text string) string {
 	}
 	return out
 }
+
+// SessionConfig is that of the filter. The zero value does nothing.
+type SessionConfig struct {
+	Cookie string // the name; "": do nothing
+	Path   string // the path of RPCs that the cookie is for
+	TTL    time.Duration
+}

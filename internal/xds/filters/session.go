@@ -5,7 +5,6 @@ package filters
 import (
 	"errors"
 	"fmt"
-	"time"
 
 	statefulv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/stateful_session/v3"
 	cookiev3 "github.com/envoyproxy/go-control-plane/envoy/extensions/http/stateful_session/cookie/v3"
@@ -18,13 +17,6 @@ import (
 // (A55, A60). It takes a policy that heeds call.Info.Hosts and stores what it picked: without one
 // the filter would be accepted and do nothing, so it is not among those of the environment.
 type Session struct{}
-
-// SessionConfig is that of the filter. The zero value does nothing.
-type SessionConfig struct {
-	Cookie string // the name; "": do nothing
-	Path   string // the path of RPCs that the cookie is for
-	TTL    time.Duration
-}
 
 const (
 	sessionType      = "envoy.extensions.filters.http.stateful_session.v3.StatefulSession"

@@ -10,7 +10,6 @@ package httpfilter
 import (
 	"errors"
 	"fmt"
-	"sync"
 
 	udpav1 "github.com/cncf/xds/go/udpa/type/v1"
 	xdsv3 "github.com/cncf/xds/go/xds/type/v3"
@@ -89,11 +88,6 @@ func NewRegistry(kinds ...Kind) *Registry {
 	}
 	return r
 }
-
-// Default returns the filters that no environment variable switches on.
-var Default = sync.OnceValue(func() *Registry {
-	return NewRegistry(Router{}, Fault{})
-})
 
 // errUnknown is about a message that no filter reads.
 type errUnknown string

@@ -19,60 +19,12 @@ import (
 )
 
 const (
-	applicationProtocol = "grpc"
-	recordProtocol      = conn.AES128GCMRekey
-
 	// readSize is what one read from the peer asks for.
 	readSize = 4 << 10
 	// maxPending bounds the bytes of a peer that wait for the service to understand
 	// them: a handshake's frames are far smaller.
 	maxPending = 64 << 10
 )
-
-// Config says how to do a handshake.
-type Config struct {
-	// Service is the connection to the handshaker service.
-	Service grpc.ClientConnInterface
-	// TargetName is the name that the server must be entitled to. Clients only.
-	TargetName string
-	// TargetServiceAccounts are those that the server may have; none: any.
-	// Clients only.
-	TargetServiceAccounts []string
-	// MaxRecord is the largest record to offer to the peer, in bytes; 0 is
-	// conn.MaxRecord.
-	MaxRecord int
-	// Pool lends buffers; nil is mem's default pool.
-	Pool mem.BufferPool
-	// LowWater is conn.Config's.
-	LowWater bool
-	// Slots bounds the handshakes under way; of a server's, those that the service
-	// is busy with, for its clients may take their time. Nil is no bound.
-	Slots Slots
-}
-
-// Slots is a number of places that handshakes take.
-type Slots chan struct{}
-
-// NewSlots returns n places.
-func NewSlots(n int) Slots { return make(Slots, n) }
-
-func (s Slots) take(ctx context.Context) error {
-	if s == nil {
-		return ctx.Err()
-	}
-	select {
-	case s <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("alts: waiting for one of %d concurrent handshakes to end: %w", cap(s), context.Cause(ctx))
-	}
-}
-
-func (s Slots) free() {
-	if s != nil {
-		<-s
-	}
-}
 
 // Client secures raw as the client. When ctx ends, so does the handshake. It
 // changes raw's deadlines only if it fails then. It doesn't close raw: with a nil

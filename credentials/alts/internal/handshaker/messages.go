@@ -11,6 +11,10 @@ import (
 	altspb "google.golang.org/grpc/credentials/alts/internal/proto/grpc_gcp"
 )
 
+const applicationProtocol = "grpc"
+
+const recordProtocol = conn.AES128GCMRekey
+
 // The RPC protocol versions that this module speaks.
 func rpcVersions() *altspb.RpcProtocolVersions {
 	return &altspb.RpcProtocolVersions{

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package handshaker
+
+import (
+	"context"
+	"fmt"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/mem"
+)
+
+// Config says how to do a handshake.
+type Config struct {
+	// Service is the connection to the handshaker service.
+	Service grpc.ClientConnInterface
+	// TargetName is the name that the server must be entitled to. Clients only.
+	TargetName string
+	// TargetServiceAccounts are those that the server may have; none: any.
+	// Clients only.
+	TargetServiceAccounts []string
+	// MaxRecord is the largest record to offer to the peer, in bytes; 0 is
+	// conn.MaxRecord.
+	MaxRecord int
+	// Pool lends buffers; nil is mem's default pool.
+	Pool mem.BufferPool
+	// LowWater is conn.Config's.
+	LowWater bool
+	// Slots bounds the handshakes under way; of a server's, those that the service
+	// is busy with, for its clients may take their time. Nil is no bound.
+	Slots Slots
+}
+
+// Slots is a number of places that handshakes take.
+type Slots chan struct{}
+
+// NewSlots returns n places.
+func NewSlots(n int) Slots { return make(Slots, n) }
+
+func (s Slots) take(ctx context.Context) error {
+	if s == nil {
+		return ctx.Err()
+	}
+	select {
+	case s <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("alts: waiting for one of %d concurrent handshakes to end: %w", cap(s), context.Cause(ctx))
+	}
+}
+
+func (s Slots) free() {
+	if s != nil {
+		<-s
+	}
+}
