@@ -2,10 +2,6 @@
 
 package grpclog
 
-import (
-	"sync/atomic"
-)
-
 // LoggerV2 is what the library logs with. Methods must be safe for concurrent use.
 // Those whose names end in f format as fmt.Printf does, in ln as fmt.Println, the
 // others as fmt.Print.
@@ -41,24 +37,6 @@ type DepthLoggerV2 interface {
 	FatalDepth(depth int, args ...any)
 }
 
-// SetLoggerV2 makes l the logger of the library and of all components. It should be
-// called before anything else of the library, so that nothing is logged elsewhere.
-func SetLoggerV2(l LoggerV2) {
-	d, ok := l.(DepthLoggerV2)
-	if !ok {
-		d = noDepth{l}
-	}
-	set.Store(&d)
-}
-
-var set atomic.Pointer[DepthLoggerV2]
-
-func init() {
-	SetLoggerV2(newFromEnvironment())
-}
-
-func current() DepthLoggerV2 { return *set.Load() }
-
 // noDepth lets a LoggerV2 stand for a DepthLoggerV2.
 type noDepth struct{ LoggerV2 }
 
@@ -78,11 +56,6 @@ type Logger interface {
 	Printf(format string, args ...any)
 	Println(args ...any)
 }
-
-// SetLogger makes l the logger for all severities, at any verbosity.
-//
-// Deprecated: use SetLoggerV2.
-func SetLogger(l Logger) { SetLoggerV2(oneLevel{l}) }
 
 type oneLevel struct{ Logger }
 

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
@@ -17,6 +18,26 @@ import (
 
 	v1 "google.golang.org/grpc/reflection/grpc_reflection_v1"
 )
+
+// ServiceInfoProvider says which services there are; *grpc.Server does. It is asked anew
+// for every request, so services may come and go. It must be safe for concurrent use.
+//
+// Experimental: this API may change in a later release.
+type ServiceInfoProvider interface {
+	// GetServiceInfo returns the services by their full names. Only the names are used.
+	GetServiceInfo() map[string]grpc.ServiceInfo
+}
+
+// ExtensionResolver finds extensions; *protoregistry.Types does. What does not exist is
+// [protoregistry.NotFound]. It must be safe for concurrent use.
+//
+// Experimental: this API may change in a later release.
+type ExtensionResolver interface {
+	protoregistry.ExtensionTypeResolver
+	// RangeExtensionsByMessage calls f for all extensions of a message, until it
+	// returns false.
+	RangeExtensionsByMessage(message protoreflect.FullName, f func(protoreflect.ExtensionType) bool)
+}
 
 // source is where answers come from. Only services may be nil.
 type source struct {

@@ -9,11 +9,8 @@
 package reflection
 
 import (
-	"io"
-
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/reflect/protodesc"
-	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 
 	v1 "google.golang.org/grpc/reflection/grpc_reflection_v1"
@@ -25,26 +22,6 @@ import (
 type GRPCServer interface {
 	grpc.ServiceRegistrar
 	ServiceInfoProvider
-}
-
-// ServiceInfoProvider says which services there are; *grpc.Server does. It is asked anew
-// for every request, so services may come and go. It must be safe for concurrent use.
-//
-// Experimental: this API may change in a later release.
-type ServiceInfoProvider interface {
-	// GetServiceInfo returns the services by their full names. Only the names are used.
-	GetServiceInfo() map[string]grpc.ServiceInfo
-}
-
-// ExtensionResolver finds extensions; *protoregistry.Types does. What does not exist is
-// [protoregistry.NotFound]. It must be safe for concurrent use.
-//
-// Experimental: this API may change in a later release.
-type ExtensionResolver interface {
-	protoregistry.ExtensionTypeResolver
-	// RangeExtensionsByMessage calls f for all extensions of a message, until it
-	// returns false.
-	RangeExtensionsByMessage(message protoreflect.FullName, f func(protoreflect.ExtensionType) bool)
 }
 
 // ServerOptions say where the answers come from.
@@ -88,11 +65,6 @@ func NewServerV1(opts ServerOptions) v1.ServerReflectionServer {
 	return newServer(opts)
 }
 
-type server struct {
-	v1.UnimplementedServerReflectionServer
-	source source
-}
-
 func newServer(opts ServerOptions) *server {
 	if opts.DescriptorResolver == nil {
 		opts.DescriptorResolver = protoregistry.GlobalFiles
@@ -101,25 +73,4 @@ func newServer(opts ServerOptions) *server {
 		opts.ExtensionResolver = protoregistry.GlobalTypes
 	}
 	return &server{source: source{services: opts.Services, files: opts.DescriptorResolver, extensions: opts.ExtensionResolver}}
-}
-
-// ServerReflectionInfo answers the requests of one client, in order.
-func (s *server) ServerReflectionInfo(stream v1.ServerReflection_ServerReflectionInfoServer) error {
-	c := conversation{source: s.source}
-	for {
-		req, err := stream.Recv()
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		resp, err := c.answer(req)
-		if err != nil {
-			return err
-		}
-		if err := stream.Send(resp); err != nil {
-			return err
-		}
-	}
 }

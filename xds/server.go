@@ -9,12 +9,8 @@ import (
 	"sync"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/connectivity"
-	estats "google.golang.org/grpc/experimental/stats"
-	"google.golang.org/grpc/internal/rpcconfig"
 	"google.golang.org/grpc/internal/xds/server"
 	"google.golang.org/grpc/internal/xds/xdsclient"
-	"google.golang.org/grpc/stats"
 )
 
 // GRPCServer is a server that the xDS control plane configures (gRFC A36): which connections it
@@ -115,28 +111,3 @@ func (s *GRPCServer) end() {
 		release()
 	}
 }
-
-// source is the server's rpcconfig.Source, with what its options say.
-type source struct {
-	server.Source
-	pool        func() *xdsclient.Pool
-	err         error // of an option
-	modeChanged func(net.Addr, connectivity.ServingMode, error)
-
-	handlers  []stats.Handler
-	recorders []estats.MetricsRecorder
-}
-
-// SetRecorders implements rpcconfig.Recording.
-func (s *source) SetRecorders(handlers []stats.Handler, others []estats.MetricsRecorder) {
-	s.handlers, s.recorders = handlers, others
-}
-
-// sourceOption brings it.
-type sourceOption struct {
-	grpc.EmptyServerOption
-	source *source
-}
-
-// ServerRPCConfig is what package grpc looks for.
-func (o sourceOption) ServerRPCConfig() rpcconfig.Source { return o.source }

@@ -10,12 +10,6 @@ import (
 	"google.golang.org/grpc/internal/xds/xdsclient"
 )
 
-// serverOption is an option of NewGRPCServer; grpc.NewServer ignores it.
-type serverOption struct {
-	grpc.EmptyServerOption
-	set func(*source)
-}
-
 // ServingModeCallback has cb told whether the server serves. Without it changes are logged.
 func ServingModeCallback(cb ServingModeCallbackFunc) grpc.ServerOption {
 	return &serverOption{set: func(s *source) {

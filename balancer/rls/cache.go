@@ -10,29 +10,6 @@ import (
 // minEviction is how long an answer stays at least, whatever room it takes.
 const minEviction = 5 * time.Second
 
-// cacheKey is what answers are kept by: the method, and the keys as one text.
-type cacheKey struct {
-	path, keys string
-}
-
-// answer is what is known for a key: what the service said last, and how it fails since.
-type answer struct {
-	key     cacheKey
-	element *list.Element // in the cache's order
-	created time.Time
-
-	targets []*child // the best first; the answer has a hold on each
-	header  string
-	expires time.Time // zero without an answer
-	stale   time.Time // from when on it is asked for anew
-
-	failures int
-	err      error     // of the last lookup, nil if it succeeded
-	retryAt  time.Time // not before that
-	forget   time.Time // the failure is of no interest after that
-	wake     *time.Timer
-}
-
 func (e *answer) valid(now time.Time) bool   { return now.Before(e.expires) }
 func (e *answer) backing(now time.Time) bool { return e.err != nil && now.Before(e.retryAt) }
 
@@ -48,14 +25,6 @@ func (e *answer) size() int64 {
 		n += len(c.target)
 	}
 	return int64(n)
-}
-
-// cache has answers up to a size; the ones that were not used for longest go first. What it
-// removes it passes to a function.
-type cache struct {
-	max, size int64
-	answers   map[cacheKey]*answer
-	order     *list.List // the most recently used in front
 }
 
 func newCache() *cache {

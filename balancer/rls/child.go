@@ -10,19 +10,6 @@ import (
 	"google.golang.org/grpc/internal/balancer/serial"
 )
 
-// child is the policy of a target. lb.mu guards refs and state.
-type child struct {
-	balancer.ClientConn // what it has for its channel
-
-	lb     *lb
-	target string
-	policy *serial.Child
-	built  bool // guarded by lb.applying
-
-	refs  int // of answers, and of the default target
-	state balancer.State
-}
-
 // hold returns the child of a target, and makes it if there is none. Whoever gets one tells it
 // its state when mu is no more held. mu is held.
 func (b *lb) hold(target string) *child {

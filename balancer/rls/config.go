@@ -14,7 +14,6 @@ import (
 	lookuppb "google.golang.org/grpc/internal/proto/grpc_lookup_v1"
 	"google.golang.org/grpc/resolver"
 	"google.golang.org/grpc/serviceconfig"
-	"google.golang.org/protobuf/encoding/protojson"
 )
 
 const (
@@ -49,41 +48,6 @@ type lbConfig struct {
 // sameService says whether both are about the same channel to the same service.
 func (c *lbConfig) sameService(o *lbConfig) bool {
 	return c.lookupService == o.lookupService && c.timeout == o.timeout && c.serviceConfig == o.serviceConfig
-}
-
-// ParseConfig implements balancer.ConfigParser.
-func (builder) ParseConfig(text json.RawMessage) (serviceconfig.LoadBalancingConfig, error) {
-	var in struct {
-		RouteLookupConfig                json.RawMessage              `json:"routeLookupConfig"`
-		RouteLookupChannelServiceConfig  json.RawMessage              `json:"routeLookupChannelServiceConfig"`
-		ChildPolicy                      []map[string]json.RawMessage `json:"childPolicy"`
-		ChildPolicyConfigTargetFieldName string                       `json:"childPolicyConfigTargetFieldName"`
-	}
-	if err := json.Unmarshal(text, &in); err != nil {
-		return nil, fmt.Errorf("rls: json unmarshal failed for service config %s: %w", text, err)
-	}
-	lookup := &lookuppb.RouteLookupConfig{}
-	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(in.RouteLookupConfig, lookup); err != nil {
-		return nil, fmt.Errorf("rls: bad RouteLookupConfig proto %s: %w", in.RouteLookupConfig, err)
-	}
-	out, err := parseLookup(lookup)
-	if err != nil {
-		return nil, err
-	}
-	if in.RouteLookupChannelServiceConfig != nil {
-		if err := checkServiceConfig(in.RouteLookupChannelServiceConfig); err != nil {
-			return nil, fmt.Errorf("rls: bad control channel service config %q: %w", in.RouteLookupChannelServiceConfig, err)
-		}
-		out.serviceConfig = string(in.RouteLookupChannelServiceConfig)
-	}
-	if in.ChildPolicyConfigTargetFieldName == "" {
-		return nil, fmt.Errorf("rls: childPolicyConfigTargetFieldName field is not set in service config %s", text)
-	}
-	out.targetField = in.ChildPolicyConfigTargetFieldName
-	if err := out.parseChild(in.ChildPolicy); err != nil {
-		return nil, err
-	}
-	return out, nil
 }
 
 func parseLookup(in *lookuppb.RouteLookupConfig) (*lbConfig, error) {

@@ -3,7 +3,9 @@
 package rls
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -131,4 +133,20 @@ func (b *lb) serviceIsBack(s *service) {
 		b.cache.resetBackoff()
 		b.publish()
 	}
+}
+
+// lookup asks once, for as long as the configuration allows.
+func (s *service) lookup(keys map[string]string, reason lookuppb.RouteLookupRequest_Reason, header string) (*lookuppb.RouteLookupResponse, error) {
+	if s.cc == nil {
+		return nil, s.err
+	}
+	ctx, cancel := context.WithTimeout(s.ctx, s.config.timeout)
+	defer cancel()
+	out, err := lookuppb.NewRouteLookupServiceClient(s.cc).RouteLookup(ctx, &lookuppb.RouteLookupRequest{
+		TargetType: "grpc", KeyMap: keys, Reason: reason, StaleHeaderData: header,
+	})
+	if err == nil && len(out.GetTargets()) == 0 {
+		err = fmt.Errorf("RLS response's target list does not contain any entries for keys {%s}", text(keys))
+	}
+	return out, err
 }

@@ -55,15 +55,6 @@ var (
 	customLabel = []string{"grpc.client.call.custom"}
 )
 
-// metrics records what one balancer does.
-type metrics struct {
-	lb       *lb
-	recorder estats.MetricsRecorder
-	target   string
-	id       string // tells the balancers of a process apart
-	stop     func()
-}
-
 func newMetrics(b *lb) *metrics {
 	m := &metrics{lb: b, recorder: b.cc.MetricsRecorder(), target: b.opts.Target.String(), id: uuid()}
 	m.stop = m.recorder.RegisterAsyncReporter(estats.AsyncMetricReporterFunc(m.report), cacheEntries, cacheSize)

@@ -16,22 +16,6 @@ import (
 // headerKey is where RPCs carry what the service said beside the targets.
 const headerKey = "x-google-rls-data"
 
-// picker finds the answer for an RPC, or has it asked for. What it knows is the balancer's; a
-// new one makes RPCs look again.
-type picker struct {
-	lb     *lb
-	config *lbConfig
-}
-
-// choice is what to do with an RPC.
-type choice struct {
-	err    error           // why it has to wait, or fails
-	child  balancer.Picker // who decides, without err
-	target string
-	header string
-	dflt   bool // the default target is used
-}
-
 func (p *picker) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
 	keys := p.config.keys.build(info, p.lb.opts.Target.Endpoint())
 	c := p.lb.choose(cacheKey{info.FullMethodName, text(keys)}, keys)

@@ -38,27 +38,24 @@
 package rls
 
 import (
+	"encoding/json"
 	"fmt"
-	"sync"
 	"time"
 
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/balancer/base"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
-	"google.golang.org/grpc/grpclog"
 	"google.golang.org/grpc/internal/backoff"
+	lookuppb "google.golang.org/grpc/internal/proto/grpc_lookup_v1"
 	"google.golang.org/grpc/resolver"
+	"google.golang.org/grpc/serviceconfig"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protojson"
 )
 
 // Name is the name of the policy.
 const Name = "rls_experimental"
-
-// purgeInterval is how often answers are looked through for those that are of no more use.
-const purgeInterval = time.Minute
-
-var logger = grpclog.Component("rls")
 
 func init() { balancer.Register(builder{}) }
 
@@ -79,33 +76,39 @@ func (builder) Build(cc balancer.ClientConn, opts balancer.BuildOptions) balance
 	return b
 }
 
-// lb is the balancer. The channel calls it one call at a time, and its pickers at any time;
-// lookups and timers have goroutines of their own.
-//
-// Lock order: applying, a call of a child, mu. The channel may be called with any of them.
-type lb struct {
-	// Immutable.
-	cc      balancer.ClientConn
-	opts    balancer.BuildOptions
-	backoff backoff.Strategy
-	metrics *metrics
-
-	// applying is held while children are told their state.
-	applying sync.Mutex
-
-	lookups sync.WaitGroup // the goroutines of lookups
-
-	mu            sync.Mutex // guards what follows
-	closed        bool
-	config        *lbConfig // nil before the first
-	state         resolver.State
-	service       *service // nil before the first configuration
-	cache         *cache
-	pending       map[cacheKey]struct{}
-	throttle      throttle
-	children      map[string]*child // by target
-	defaultTarget *child            // nil without one; has a hold on it
-	purging       *time.Timer       // nil while there is nothing to purge
+// ParseConfig implements balancer.ConfigParser.
+func (builder) ParseConfig(text json.RawMessage) (serviceconfig.LoadBalancingConfig, error) {
+	var in struct {
+		RouteLookupConfig                json.RawMessage              `json:"routeLookupConfig"`
+		RouteLookupChannelServiceConfig  json.RawMessage              `json:"routeLookupChannelServiceConfig"`
+		ChildPolicy                      []map[string]json.RawMessage `json:"childPolicy"`
+		ChildPolicyConfigTargetFieldName string                       `json:"childPolicyConfigTargetFieldName"`
+	}
+	if err := json.Unmarshal(text, &in); err != nil {
+		return nil, fmt.Errorf("rls: json unmarshal failed for service config %s: %w", text, err)
+	}
+	lookup := &lookuppb.RouteLookupConfig{}
+	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(in.RouteLookupConfig, lookup); err != nil {
+		return nil, fmt.Errorf("rls: bad RouteLookupConfig proto %s: %w", in.RouteLookupConfig, err)
+	}
+	out, err := parseLookup(lookup)
+	if err != nil {
+		return nil, err
+	}
+	if in.RouteLookupChannelServiceConfig != nil {
+		if err := checkServiceConfig(in.RouteLookupChannelServiceConfig); err != nil {
+			return nil, fmt.Errorf("rls: bad control channel service config %q: %w", in.RouteLookupChannelServiceConfig, err)
+		}
+		out.serviceConfig = string(in.RouteLookupChannelServiceConfig)
+	}
+	if in.ChildPolicyConfigTargetFieldName == "" {
+		return nil, fmt.Errorf("rls: childPolicyConfigTargetFieldName field is not set in service config %s", text)
+	}
+	out.targetField = in.ChildPolicyConfigTargetFieldName
+	if err := out.parseChild(in.ChildPolicy); err != nil {
+		return nil, err
+	}
+	return out, nil
 }
 
 // UpdateClientConnState implements balancer.Balancer.
@@ -216,47 +219,4 @@ func (b *lb) Close() {
 	service.stop()
 	b.lookups.Wait()
 	closeAll(dead)
-}
-
-// publish gives the channel the state of the children, the best first, and a new picker: RPCs
-// that wait look again. mu is held.
-func (b *lb) publish() {
-	if b.closed || b.config == nil {
-		return
-	}
-	b.cc.UpdateState(balancer.State{ConnectivityState: b.aggregate(), Picker: &picker{lb: b, config: b.config}})
-}
-
-func (b *lb) aggregate() connectivity.State {
-	var count [connectivity.Shutdown + 1]int
-	for _, c := range b.children {
-		count[c.state.ConnectivityState]++
-	}
-	for _, s := range []connectivity.State{connectivity.Ready, connectivity.Connecting, connectivity.Idle, connectivity.TransientFailure} {
-		if count[s] > 0 {
-			return s
-		}
-	}
-	return connectivity.Idle // nobody has asked for anything
-}
-
-// purge is the timer's.
-func (b *lb) purge() {
-	b.mu.Lock()
-	b.cache.purge(time.Now(), b.release)
-	b.purging = nil
-	b.schedulePurge()
-	dead := b.collect()
-	if len(dead) > 0 {
-		b.publish()
-	}
-	b.mu.Unlock()
-	closeAll(dead)
-}
-
-// schedulePurge starts the timer if there is something to purge. mu is held.
-func (b *lb) schedulePurge() {
-	if b.purging == nil && !b.closed && b.cache.len() > 0 {
-		b.purging = time.AfterFunc(purgeInterval, b.purge)
-	}
 }

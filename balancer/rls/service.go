@@ -4,23 +4,11 @@ package rls
 
 import (
 	"context"
-	"fmt"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials/insecure"
-	lookuppb "google.golang.org/grpc/internal/proto/grpc_lookup_v1"
 )
-
-// service is the channel to the route lookup service.
-type service struct {
-	config *lbConfig
-	ctx    context.Context // ends lookups
-	cancel context.CancelFunc
-	cc     *grpc.ClientConn // nil if it could not be made
-	err    error            // why not
-	done   chan struct{}    // closed when the channel is watched no more
-}
 
 // startService returns at once.
 func startService(b *lb, config *lbConfig) *service {
@@ -89,20 +77,4 @@ func (s *service) stop() {
 		s.cc.Close()
 	}
 	<-s.done
-}
-
-// lookup asks once, for as long as the configuration allows.
-func (s *service) lookup(keys map[string]string, reason lookuppb.RouteLookupRequest_Reason, header string) (*lookuppb.RouteLookupResponse, error) {
-	if s.cc == nil {
-		return nil, s.err
-	}
-	ctx, cancel := context.WithTimeout(s.ctx, s.config.timeout)
-	defer cancel()
-	out, err := lookuppb.NewRouteLookupServiceClient(s.cc).RouteLookup(ctx, &lookuppb.RouteLookupRequest{
-		TargetType: "grpc", KeyMap: keys, Reason: reason, StaleHeaderData: header,
-	})
-	if err == nil && len(out.GetTargets()) == 0 {
-		err = fmt.Errorf("RLS response's target list does not contain any entries for keys {%s}", text(keys))
-	}
-	return out, err
 }

@@ -62,3 +62,10 @@ func (k Kind) String() string {
 func describe(k Kind, id int64) string {
 	return fmt.Sprintf("%v #%d", k, id)
 }
+
+// Ref names a thing in the registry.
+type Ref struct {
+	Kind Kind
+	ID   int64
+	Name string
+}

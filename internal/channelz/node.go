@@ -4,35 +4,10 @@ package channelz
 
 import (
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc/connectivity"
 )
-
-// Node is the record of a channel, subchannel or server. It is safe for concurrent
-// use, and its methods may be called on nil.
-type Node struct {
-	// Immutable.
-	id     int64
-	kind   Kind
-	name   string
-	parent *Node
-
-	state atomic.Int32
-	limit atomic.Uint32 // of a subchannel's connections
-	calls struct {
-		started, succeeded, failed atomic.Int64
-		lastStarted                atomic.Int64 // Unix time in nanoseconds
-	}
-	trace trace
-
-	// What follows belongs to the registry's lock. The maps are nil while empty.
-	children map[int64]*Node
-	sockets  map[int64]*Socket
-	closed   bool
-	named    int // events in the traces of others, whose subject it is
-}
 
 // NewNode registers a channel, subchannel or server, and returns nil while channelz is off.
 // The name is a target, an address list or the like. A channel without a parent is a top
@@ -144,13 +119,6 @@ func (n *Node) Trace(severity Severity, text string, subject *Node) {
 	if old := n.trace.add(e); old.Subject.ID != 0 {
 		entries.forget(old.Subject.ID)
 	}
-}
-
-// Ref names a thing in the registry.
-type Ref struct {
-	Kind Kind
-	ID   int64
-	Name string
 }
 
 // NodeData is a copy of what a Node holds.

@@ -4,57 +4,7 @@ package channelz
 
 import (
 	"net"
-	"syscall"
-	"time"
-
-	"google.golang.org/grpc/credentials"
 )
-
-// Socket is the record of a listener or of a connection. It is safe for concurrent
-// use, and its methods may be called on nil.
-type Socket struct {
-	id     int64
-	kind   Kind
-	parent *Node
-	source SocketSource
-}
-
-// SocketSource is asked for what a socket has to tell when somebody reads it. It is
-// called without any lock held, possibly after the socket was closed.
-type SocketSource interface {
-	ChannelzSocket() SocketData
-}
-
-// SocketData is what a socket has to tell. A listener sets LocalAddr only.
-type SocketData struct {
-	LocalAddr, RemoteAddr net.Addr
-	// RemoteName is the name that the peer proved, or the authority.
-	RemoteName string
-	// Security is nil for a connection that is not secure.
-	Security credentials.ChannelzSecurityValue
-
-	StreamsStarted, StreamsSucceeded, StreamsFailed int64
-	MessagesSent, MessagesReceived                  int64
-	KeepAlivesSent                                  int64
-
-	// Times are zero for what has not happened.
-	LastLocalStreamCreated, LastRemoteStreamCreated time.Time
-	LastMessageSent, LastMessageReceived            time.Time
-
-	LocalFlowControlWindow, RemoteFlowControlWindow int64
-
-	// MaxStreams is the peer's SETTINGS_MAX_CONCURRENT_STREAMS; a server tells 0.
-	MaxStreams uint32
-	// GoAway is the error code of the last GOAWAY that came; nil for none, and at servers.
-	GoAway *uint32
-
-	Options []SocketOption
-	// System is what the operating system knows the socket by; nil if that is not known.
-	System syscall.RawConn
-}
-
-// SocketOption is something about a socket that has no field of its own.
-type SocketOption struct{ Name, Value string }
 
 // NewSocket registers a Listener or a Connection until its Close, and returns nil while
 // channelz is off or the parent is nil.

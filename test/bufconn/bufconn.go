@@ -95,8 +95,3 @@ func (closedError) Error() string { return "closed" }
 func (closedError) Unwrap() error { return net.ErrClosed }
 
 var errClosed error = closedError{}
-
-type addr struct{}
-
-func (addr) Network() string { return "bufconn" }
-func (addr) String() string  { return "bufconn" }

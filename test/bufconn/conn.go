@@ -76,3 +76,9 @@ func (c *conn) SetWriteDeadline(t time.Time) error {
 
 func (*conn) LocalAddr() net.Addr  { return addr{} }
 func (*conn) RemoteAddr() net.Addr { return addr{} }
+
+type addr struct{}
+
+func (addr) Network() string { return "bufconn" }
+
+func (addr) String() string { return "bufconn" }

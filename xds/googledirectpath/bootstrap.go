@@ -112,6 +112,15 @@ func (p *platform) ask() {
 	}
 }
 
+// build makes a resolver of another scheme.
+func (p *platform) build(scheme string, t resolver.Target, cc resolver.ClientConn, opts resolver.BuildOptions) (resolver.Resolver, error) {
+	b := p.resolvers(scheme)
+	if b == nil {
+		return nil, fmt.Errorf("google-c2p: no resolver is registered for scheme %q", scheme)
+	}
+	return b.Build(t, cc, opts)
+}
+
 // handedOver is a resolver that becomes another.
 type handedOver struct {
 	platform *platform

@@ -15,9 +15,7 @@ package googledirectpath
 
 import (
 	"errors"
-	"fmt"
 	"net/url"
-	"sync"
 
 	"google.golang.org/grpc/internal/envconfig"
 	"google.golang.org/grpc/internal/googlecloud"
@@ -45,40 +43,6 @@ func init() {
 	resolver.Register(&builder{scheme: schemeExperimental, platform: p})
 }
 
-// defaultUniverse is where Google's services are unless something else is said.
-const defaultUniverse = "googleapis.com"
-
-var universe struct {
-	sync.Mutex
-	domain string // "" until SetUniverseDomain is called
-}
-
-// SetUniverseDomain says in which universe of Google Cloud's the services are; it is
-// googleapis.com by default. It has to be called before the first channel is made whose target
-// this package resolves. It fails if the domain is empty, or if another one is set already.
-func SetUniverseDomain(domain string) error {
-	universe.Lock()
-	defer universe.Unlock()
-	if domain == "" {
-		return errors.New("universe domain cannot be empty")
-	}
-	if universe.domain != "" && universe.domain != domain {
-		return fmt.Errorf("universe domain cannot be set to %s, already set to different value: %s", domain, universe.domain)
-	}
-	universe.domain = domain
-	return nil
-}
-
-// currentUniverse settles the domain: it does not change once something was made with it.
-func currentUniverse() string {
-	universe.Lock()
-	defer universe.Unlock()
-	if universe.domain == "" {
-		universe.domain = defaultUniverse
-	}
-	return universe.domain
-}
-
 // builder implements resolver.Builder for one scheme.
 type builder struct {
 	scheme   string
@@ -98,13 +62,4 @@ func (b *builder) Build(t resolver.Target, cc resolver.ClientConn, opts resolver
 	}
 	to := resolver.Target{URL: url.URL{Scheme: "xds", Host: authority, Path: "/" + t.Endpoint()}}
 	return b.platform.handOver(to, cc, opts)
-}
-
-// build makes a resolver of another scheme.
-func (p *platform) build(scheme string, t resolver.Target, cc resolver.ClientConn, opts resolver.BuildOptions) (resolver.Resolver, error) {
-	b := p.resolvers(scheme)
-	if b == nil {
-		return nil, fmt.Errorf("google-c2p: no resolver is registered for scheme %q", scheme)
-	}
-	return b.Build(t, cc, opts)
 }

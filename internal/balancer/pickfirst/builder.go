@@ -11,7 +11,6 @@ import (
 
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/internal/envconfig"
-	"google.golang.org/grpc/resolver"
 	"google.golang.org/grpc/serviceconfig"
 )
 
@@ -28,15 +27,7 @@ func (Builder) Name() string { return Name }
 
 // Build makes a balancer.
 func (Builder) Build(cc balancer.ClientConn, _ balancer.BuildOptions) balancer.Balancer {
-	return &pickFirst{cc: cc, random: rand.Float64, weights: envconfig.PickFirstWeightedShuffling}
-}
-
-// config is the policy's configuration.
-type config struct {
-	serviceconfig.LoadBalancingConfig `json:"-"`
-
-	// ShuffleAddressList has the endpoints tried in random order (gRFC A62).
-	ShuffleAddressList bool `json:"shuffleAddressList"`
+	return &pickFirst{cc: cc, shuffler: shuffler{random: rand.Float64, weights: envconfig.PickFirstWeightedShuffling}}
 }
 
 // ParseConfig implements balancer.ConfigParser.
@@ -46,18 +37,4 @@ func (Builder) ParseConfig(js json.RawMessage) (serviceconfig.LoadBalancingConfi
 		return nil, fmt.Errorf("pick_first: %w", err)
 	}
 	return c, nil
-}
-
-type healthKey struct{}
-
-// EnableHealthListener marks a state for a balancer that is to follow the health of the
-// server.
-func EnableHealthListener(s resolver.State) resolver.State {
-	s.Attributes = s.Attributes.WithValue(healthKey{}, true)
-	return s
-}
-
-func wantsHealth(s resolver.State) bool {
-	on, _ := s.Attributes.Value(healthKey{}).(bool)
-	return on
 }

@@ -32,9 +32,8 @@ var logger = grpclog.Component("pick_first")
 // mu is held while the ClientConn's methods are called, which don't call back.
 type pickFirst struct {
 	// Immutable.
-	cc      balancer.ClientConn
-	random  func() float64 // in [0, 1)
-	weights bool           // shuffling goes by them
+	cc balancer.ClientConn
+	shuffler
 
 	mu        sync.Mutex
 	stage     stage

@@ -4,9 +4,7 @@ package dns
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net"
 	"net/netip"
 
 	grpclbstate "google.golang.org/grpc/balancer/grpclb/state"
@@ -14,17 +12,6 @@ import (
 	"google.golang.org/grpc/resolver"
 	"google.golang.org/grpc/serviceconfig"
 )
-
-// query is what one resolver asks of DNS.
-type query struct {
-	*Builder
-	server   Lookuper
-	host     hostPort
-	noConfig bool
-}
-
-// configParser is ClientConn.ParseServiceConfig.
-type configParser func(json string) *serviceconfig.ParseResult
 
 // run looks up addresses and the service config, both at the same time.
 func (q *query) run(ctx context.Context, parse configParser) (resolver.State, error) {
@@ -88,10 +75,4 @@ func (q *query) config(ctx context.Context, parse configParser) *serviceconfig.P
 		return nil
 	}
 	return parse(json)
-}
-
-// isNotFound says whether DNS answered that there is no such record.
-func isNotFound(err error) bool {
-	var dnsErr *net.DNSError
-	return errors.As(err, &dnsErr) && dnsErr.IsNotFound
 }

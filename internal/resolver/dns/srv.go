@@ -4,6 +4,7 @@ package dns
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -60,4 +61,10 @@ func (q *query) balancers(ctx context.Context) ([]resolver.Address, error) {
 		}
 	}
 	return out, nil
+}
+
+// isNotFound says whether DNS answered that there is no such record.
+func isNotFound(err error) bool {
+	var dnsErr *net.DNSError
+	return errors.As(err, &dnsErr) && dnsErr.IsNotFound
 }

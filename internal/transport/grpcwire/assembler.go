@@ -16,16 +16,6 @@ const (
 	scratch = 512
 )
 
-// A Message is one Length-Prefixed-Message as it was received.
-type Message struct {
-	// Data is one contiguous buffer, never nil; the receiver owns it and frees it once.
-	// That of an empty message is a shared value for which Free does nothing.
-	Data       mem.Buffer
-	Compressed bool   // the Compressed-Flag
-	Held       uint32 // the memory that Data takes, in bytes
-	Len        int    // the Message-Length: size on the wire, without the prefix
-}
-
 // An Assembler puts the messages of one stream together from the payloads of its DATA
 // frames. The reader of the connection asks for Space, puts bytes there, and says with
 // Filled how many.
@@ -244,6 +234,20 @@ func (a *Assembler) fail(f fault) error {
 	a.Abort()
 	a.fault = f
 	return a.failure()
+}
+
+// failure is the error of a's fault, nil if there is none. The prefix of the message that
+// is at fault is still there.
+func (a *Assembler) failure() error {
+	switch a.fault {
+	case badFlag:
+		return &FlagError{Flag: a.prefix[0]}
+	case tooLong:
+		return &SizeError{Size: binary.BigEndian.Uint32(a.prefix[1:]), Limit: a.limit}
+	case overfilled:
+		return errOverfilled
+	}
+	return nil
 }
 
 // clampLen makes a length of the application one that compares with a Message-Length.

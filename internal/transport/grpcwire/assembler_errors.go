@@ -3,7 +3,6 @@
 package grpcwire
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -52,20 +51,6 @@ const (
 	tooLong
 	overfilled
 )
-
-// failure is the error of a's fault, nil if there is none. The prefix of the message that
-// is at fault is still there.
-func (a *Assembler) failure() error {
-	switch a.fault {
-	case badFlag:
-		return &FlagError{Flag: a.prefix[0]}
-	case tooLong:
-		return &SizeError{Size: binary.BigEndian.Uint32(a.prefix[1:]), Limit: a.limit}
-	case overfilled:
-		return errOverfilled
-	}
-	return nil
-}
 
 var errOverfilled = errors.New("grpcwire: Filled with more than Space returned")
 

@@ -5,14 +5,14 @@ package resource
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	aggregatev3 "github.com/envoyproxy/go-control-plane/envoy/extensions/clusters/aggregate/v3"
+	proxyv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/http_11_proxy/v3"
+	tlsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
 	upstreamsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/upstreams/http/v3"
 	"google.golang.org/grpc/internal/scaling"
 	"google.golang.org/grpc/internal/xds/bootstrap"
@@ -294,46 +294,101 @@ func (cl *Cluster) TelemetryLabels() map[string]string {
 	return labels
 }
 
-// LoadMetrics says which backend metrics go into load reports (A64, A85).
-type LoadMetrics struct {
-	CPU, Memory, Application, AllNamed bool
-	// Prefixed says that names are reported as "named_metrics.<name>" (A85).
-	Prefixed bool
-	// Named are those that go in if not all do.
-	Named []string
-}
-
-// parseLoadMetrics ignores what it does not know.
-func parseLoadMetrics(names []string, chosen bool) LoadMetrics {
-	if !chosen {
-		return LoadMetrics{AllNamed: true}
+func (cl *Cluster) readOutlier(_ *Context, in *clusterv3.Cluster) error {
+	if in.GetOutlierDetection() == nil {
+		return nil
 	}
-	m := LoadMetrics{Prefixed: true}
-	for _, name := range names {
-		switch name {
-		case "cpu_utilization":
-			m.CPU = true
-		case "mem_utilization":
-			m.Memory = true
-		case "application_utilization":
-			m.Application = true
-		case "named_metrics.*":
-			m.AllNamed = true
-		default:
-			if key, ok := strings.CutPrefix(name, "named_metrics."); ok {
-				m.Named = append(m.Named, key)
-			}
+	o := in.GetOutlierDetection()
+	r := outlierReader{}
+	d := &OutlierDetection{
+		Interval:           r.duration("interval", o.GetInterval(), 10*time.Second),
+		BaseEjectionTime:   r.duration("base_ejection_time", o.GetBaseEjectionTime(), 30*time.Second),
+		MaxEjectionTime:    r.duration("max_ejection_time", o.GetMaxEjectionTime(), 300*time.Second),
+		MaxEjectionPercent: r.percent("max_ejection_percent", o.GetMaxEjectionPercent(), 10),
+	}
+	if enforce := r.percent("enforcing_success_rate", o.GetEnforcingSuccessRate(), 100); enforce > 0 {
+		d.SuccessRate = &SuccessRate{
+			StdevFactor:           number(o.GetSuccessRateStdevFactor(), 1900),
+			EnforcementPercentage: enforce,
+			MinimumHosts:          number(o.GetSuccessRateMinimumHosts(), 5),
+			RequestVolume:         number(o.GetSuccessRateRequestVolume(), 100),
 		}
 	}
-	if m.AllNamed {
-		m.Named = nil
+	threshold := r.percent("failure_percentage_threshold", o.GetFailurePercentageThreshold(), 85)
+	if enforce := r.percent("enforcing_failure_percentage", o.GetEnforcingFailurePercentage(), 0); enforce > 0 {
+		d.FailurePercentage = &FailurePercentage{
+			Threshold:             threshold,
+			EnforcementPercentage: enforce,
+			MinimumHosts:          number(o.GetFailurePercentageMinimumHosts(), 5),
+			RequestVolume:         number(o.GetFailurePercentageRequestVolume(), 50),
+		}
 	}
-	slices.Sort(m.Named)
-	m.Named = slices.Compact(m.Named)
-	return m
+	cl.Outlier = d
+	return at("outlier_detection", r.err)
 }
 
-// Key is the same for equal values.
-func (m LoadMetrics) Key() string {
-	return fmt.Sprint(m.CPU, m.Memory, m.Application, m.AllNamed, m.Prefixed, m.Named)
+func (cl *Cluster) readSecurity(c *Context, in *clusterv3.Cluster) (err error) {
+	socket, field := in.GetTransportSocket(), "transport_socket"
+	if c.Features.HTTPConnect && socket.GetTypedConfig().MessageName() == proxySocket {
+		var p proxyv3.Http11ProxyUpstreamTransport
+		if err := proto.Unmarshal(socket.GetTypedConfig().GetValue(), &p); err != nil {
+			return at(field+".typed_config", err)
+		}
+		cl.HTTPConnect, socket, field = true, p.GetTransportSocket(), field+".typed_config.transport_socket"
+	}
+	if socket == nil {
+		return nil
+	}
+	var m tlsv3.UpstreamTlsContext
+	if err := unwrapTLS(socket, upstreamTLS, &m); err != nil {
+		return at(field, err)
+	}
+	cl.TLS, err = readClientTLS(c, &m)
+	return at(field+".typed_config", err)
+}
+
+func (cl *Cluster) readLBPolicy(_ *Context, in *clusterv3.Cluster) error {
+	err := cl.readPolicy(in)
+	if cl.Type == Aggregate { // it need not have one (A75)
+		return nil
+	}
+	return err
+}
+
+func (cl *Cluster) readPolicy(in *clusterv3.Cluster) error {
+	if in.GetLoadBalancingPolicy() != nil { // comes before the older fields
+		policy, err := policyList(in.GetLoadBalancingPolicy(), 1)
+		if err != nil {
+			return at("load_balancing_policy", err)
+		}
+		return cl.setPolicy(policy)
+	}
+	switch in.GetLbPolicy() {
+	case clusterv3.Cluster_ROUND_ROBIN:
+		return cl.setPolicy(object{"xds_wrr_locality_experimental": object{"childPolicy": []object{{"round_robin": object{}}}}})
+	case clusterv3.Cluster_RING_HASH:
+		c := in.GetRingHashLbConfig()
+		if c.GetHashFunction() != clusterv3.Cluster_RingHashLbConfig_XX_HASH {
+			return wrong("ring_hash_lb_config.hash_function", "%v is not supported", c.GetHashFunction())
+		}
+		config := ringSizes(c.GetMinimumRingSize(), c.GetMaximumRingSize())
+		return at("ring_hash_lb_config", cl.setChecked("ring_hash_experimental", config))
+	case clusterv3.Cluster_LEAST_REQUEST: // A48
+		config := object{"choiceCount": number(in.GetLeastRequestLbConfig().GetChoiceCount(), 2)}
+		return at("least_request_lb_config", cl.setChecked("least_request_experimental", config))
+	default:
+		return wrong("lb_policy", "%v is not supported", in.GetLbPolicy())
+	}
+}
+
+func (cl *Cluster) setChecked(name string, config object) error {
+	if err := check(name, config); err != nil {
+		return err
+	}
+	return cl.setPolicy(object{name: config})
+}
+
+func (cl *Cluster) setPolicy(policy object) (err error) {
+	cl.LBPolicy, err = json.Marshal([]object{policy})
+	return err
 }

@@ -4,13 +4,10 @@ package resource
 
 import (
 	"errors"
-	"math/bits"
 	"regexp"
 	"strings"
-	"unsafe"
 
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
-	"google.golang.org/grpc/internal/xxh64"
 )
 
 // HashPolicy is a part of the hash that ring_hash goes by (A42).
@@ -87,34 +84,4 @@ func goTemplate(s string) string {
 		}
 	}
 	return b.String()
-}
-
-// Hash returns that of a request on a channel with a number of its own; ok is false if no policy
-// gives one, and then any number will do.
-func (t *Route) Hash(r *Request, channel uint64) (hash uint64, ok bool) {
-	for i := range t.HashPolicies {
-		p := &t.HashPolicies[i]
-		if h, found := p.hash(r, channel); found {
-			// Of the same policies comes the same hash, whatever other languages do (A42).
-			hash, ok = bits.RotateLeft64(hash, 1)^h, true
-		}
-		if ok && p.Terminal {
-			break
-		}
-	}
-	return hash, ok
-}
-
-func (p *HashPolicy) hash(r *Request, channel uint64) (hash uint64, ok bool) {
-	if p.Header == "" {
-		return channel, true
-	}
-	value, ok := r.Header(p.Header)
-	if !ok {
-		return 0, false
-	}
-	if p.rewrite != nil {
-		value = p.rewrite.ReplaceAllString(value, p.by)
-	}
-	return xxh64.Sum(unsafe.Slice(unsafe.StringData(value), len(value))), true
 }

@@ -67,52 +67,6 @@ func knownPolicies(message string) (knownPolicy, bool) {
 	}
 }
 
-func (cl *Cluster) readLBPolicy(_ *Context, in *clusterv3.Cluster) error {
-	err := cl.readPolicy(in)
-	if cl.Type == Aggregate { // it need not have one (A75)
-		return nil
-	}
-	return err
-}
-
-func (cl *Cluster) readPolicy(in *clusterv3.Cluster) error {
-	if in.GetLoadBalancingPolicy() != nil { // comes before the older fields
-		policy, err := policyList(in.GetLoadBalancingPolicy(), 1)
-		if err != nil {
-			return at("load_balancing_policy", err)
-		}
-		return cl.setPolicy(policy)
-	}
-	switch in.GetLbPolicy() {
-	case clusterv3.Cluster_ROUND_ROBIN:
-		return cl.setPolicy(object{"xds_wrr_locality_experimental": object{"childPolicy": []object{{"round_robin": object{}}}}})
-	case clusterv3.Cluster_RING_HASH:
-		c := in.GetRingHashLbConfig()
-		if c.GetHashFunction() != clusterv3.Cluster_RingHashLbConfig_XX_HASH {
-			return wrong("ring_hash_lb_config.hash_function", "%v is not supported", c.GetHashFunction())
-		}
-		config := ringSizes(c.GetMinimumRingSize(), c.GetMaximumRingSize())
-		return at("ring_hash_lb_config", cl.setChecked("ring_hash_experimental", config))
-	case clusterv3.Cluster_LEAST_REQUEST: // A48
-		config := object{"choiceCount": number(in.GetLeastRequestLbConfig().GetChoiceCount(), 2)}
-		return at("least_request_lb_config", cl.setChecked("least_request_experimental", config))
-	default:
-		return wrong("lb_policy", "%v is not supported", in.GetLbPolicy())
-	}
-}
-
-func (cl *Cluster) setChecked(name string, config object) error {
-	if err := check(name, config); err != nil {
-		return err
-	}
-	return cl.setPolicy(object{name: config})
-}
-
-func (cl *Cluster) setPolicy(policy object) (err error) {
-	cl.LBPolicy, err = json.Marshal([]object{policy})
-	return err
-}
-
 // policyList returns the first policy of the list that is known, with its configuration.
 func policyList(in *clusterv3.LoadBalancingPolicy, depth int) (object, error) {
 	if depth > maxPolicies {

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"time"
 
-	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 )
@@ -28,39 +27,6 @@ type SuccessRate struct {
 // FailurePercentage leaves out those above the Threshold.
 type FailurePercentage struct {
 	Threshold, EnforcementPercentage, MinimumHosts, RequestVolume uint32
-}
-
-func (cl *Cluster) readOutlier(_ *Context, in *clusterv3.Cluster) error {
-	if in.GetOutlierDetection() == nil {
-		return nil
-	}
-	o := in.GetOutlierDetection()
-	r := outlierReader{}
-	d := &OutlierDetection{
-		Interval:           r.duration("interval", o.GetInterval(), 10*time.Second),
-		BaseEjectionTime:   r.duration("base_ejection_time", o.GetBaseEjectionTime(), 30*time.Second),
-		MaxEjectionTime:    r.duration("max_ejection_time", o.GetMaxEjectionTime(), 300*time.Second),
-		MaxEjectionPercent: r.percent("max_ejection_percent", o.GetMaxEjectionPercent(), 10),
-	}
-	if enforce := r.percent("enforcing_success_rate", o.GetEnforcingSuccessRate(), 100); enforce > 0 {
-		d.SuccessRate = &SuccessRate{
-			StdevFactor:           number(o.GetSuccessRateStdevFactor(), 1900),
-			EnforcementPercentage: enforce,
-			MinimumHosts:          number(o.GetSuccessRateMinimumHosts(), 5),
-			RequestVolume:         number(o.GetSuccessRateRequestVolume(), 100),
-		}
-	}
-	threshold := r.percent("failure_percentage_threshold", o.GetFailurePercentageThreshold(), 85)
-	if enforce := r.percent("enforcing_failure_percentage", o.GetEnforcingFailurePercentage(), 0); enforce > 0 {
-		d.FailurePercentage = &FailurePercentage{
-			Threshold:             threshold,
-			EnforcementPercentage: enforce,
-			MinimumHosts:          number(o.GetFailurePercentageMinimumHosts(), 5),
-			RequestVolume:         number(o.GetFailurePercentageRequestVolume(), 50),
-		}
-	}
-	cl.Outlier = d
-	return at("outlier_detection", r.err)
 }
 
 // outlierReader keeps the first error.

@@ -9,7 +9,6 @@ import (
 
 	udpav1 "github.com/cncf/xds/go/udpa/type/v1"
 	xdsv3 "github.com/cncf/xds/go/xds/type/v3"
-	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	"google.golang.org/grpc/balancer"
 	rlspb "google.golang.org/grpc/internal/proto/grpc_lookup_v1"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -23,32 +22,6 @@ type Plugin json.RawMessage
 
 // rlsName is the policy of the one plugin that is known.
 const rlsName = "rls_experimental"
-
-// readPlugins also returns the names of those that are not known and may be ignored.
-func (c *RouteConfig) readPlugins(list []*routev3.ClusterSpecifierPlugin) (optional map[string]bool, err error) {
-	for i, in := range list {
-		name := in.GetExtension().GetName()
-		if _, twice := c.Plugins[name]; twice || optional[name] {
-			return nil, atIndex("cluster_specifier_plugins", i, fmt.Errorf("name %q is there twice", name))
-		}
-		plugin, err := readPlugin(in.GetExtension().GetTypedConfig())
-		switch {
-		case errors.Is(err, errNoPlugin) && in.GetIsOptional():
-			if optional == nil {
-				optional = make(map[string]bool)
-			}
-			optional[name] = true
-			continue
-		case err != nil:
-			return nil, atIndex("cluster_specifier_plugins", i, at("extension.typed_config", err))
-		}
-		if c.Plugins == nil {
-			c.Plugins = make(map[string]Plugin)
-		}
-		c.Plugins[name] = plugin
-	}
-	return optional, nil
-}
 
 var errNoPlugin = errors.New("no cluster specifier plugin is known")
 

@@ -23,6 +23,32 @@ type RouteConfig struct {
 	Plugins map[string]Plugin
 }
 
+// readPlugins also returns the names of those that are not known and may be ignored.
+func (c *RouteConfig) readPlugins(list []*routev3.ClusterSpecifierPlugin) (optional map[string]bool, err error) {
+	for i, in := range list {
+		name := in.GetExtension().GetName()
+		if _, twice := c.Plugins[name]; twice || optional[name] {
+			return nil, atIndex("cluster_specifier_plugins", i, fmt.Errorf("name %q is there twice", name))
+		}
+		plugin, err := readPlugin(in.GetExtension().GetTypedConfig())
+		switch {
+		case errors.Is(err, errNoPlugin) && in.GetIsOptional():
+			if optional == nil {
+				optional = make(map[string]bool)
+			}
+			optional[name] = true
+			continue
+		case err != nil:
+			return nil, atIndex("cluster_specifier_plugins", i, at("extension.typed_config", err))
+		}
+		if c.Plugins == nil {
+			c.Plugins = make(map[string]Plugin)
+		}
+		c.Plugins[name] = plugin
+	}
+	return optional, nil
+}
+
 // VirtualHost is what there is for some domains.
 type VirtualHost struct {
 	// Domains are patterns; see RouteConfig.VirtualHost.

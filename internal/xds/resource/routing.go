@@ -3,11 +3,14 @@
 package resource
 
 import (
+	"math/bits"
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"unsafe"
 
 	"google.golang.org/grpc/internal/xds/match"
+	"google.golang.org/grpc/internal/xxh64"
 	"google.golang.org/grpc/metadata"
 )
 
@@ -168,4 +171,34 @@ func OverrideOf(f *Filter, h *VirtualHost, t *Route, w *WeightedCluster) any {
 		return c
 	}
 	return h.Overrides.Of(f)
+}
+
+// Hash returns that of a request on a channel with a number of its own; ok is false if no policy
+// gives one, and then any number will do.
+func (t *Route) Hash(r *Request, channel uint64) (hash uint64, ok bool) {
+	for i := range t.HashPolicies {
+		p := &t.HashPolicies[i]
+		if h, found := p.hash(r, channel); found {
+			// Of the same policies comes the same hash, whatever other languages do (A42).
+			hash, ok = bits.RotateLeft64(hash, 1)^h, true
+		}
+		if ok && p.Terminal {
+			break
+		}
+	}
+	return hash, ok
+}
+
+func (p *HashPolicy) hash(r *Request, channel uint64) (hash uint64, ok bool) {
+	if p.Header == "" {
+		return channel, true
+	}
+	value, ok := r.Header(p.Header)
+	if !ok {
+		return 0, false
+	}
+	if p.rewrite != nil {
+		value = p.rewrite.ReplaceAllString(value, p.by)
+	}
+	return xxh64.Sum(unsafe.Slice(unsafe.StringData(value), len(value))), true
 }

@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
-	proxyv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/http_11_proxy/v3"
 	tlsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
 	"google.golang.org/grpc/internal/xds/match"
 	"google.golang.org/protobuf/proto"
@@ -55,26 +53,6 @@ const (
 	serverTLS   = "envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext"
 	proxySocket = "envoy.extensions.transport_sockets.http_11_proxy.v3.Http11ProxyUpstreamTransport"
 )
-
-func (cl *Cluster) readSecurity(c *Context, in *clusterv3.Cluster) (err error) {
-	socket, field := in.GetTransportSocket(), "transport_socket"
-	if c.Features.HTTPConnect && socket.GetTypedConfig().MessageName() == proxySocket {
-		var p proxyv3.Http11ProxyUpstreamTransport
-		if err := proto.Unmarshal(socket.GetTypedConfig().GetValue(), &p); err != nil {
-			return at(field+".typed_config", err)
-		}
-		cl.HTTPConnect, socket, field = true, p.GetTransportSocket(), field+".typed_config.transport_socket"
-	}
-	if socket == nil {
-		return nil
-	}
-	var m tlsv3.UpstreamTlsContext
-	if err := unwrapTLS(socket, upstreamTLS, &m); err != nil {
-		return at(field, err)
-	}
-	cl.TLS, err = readClientTLS(c, &m)
-	return at(field+".typed_config", err)
-}
 
 // unwrapTLS reads a transport socket that has to be of the kind.
 func unwrapTLS(in *corev3.TransportSocket, kind string, to proto.Message) error {

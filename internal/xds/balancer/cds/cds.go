@@ -13,7 +13,6 @@ package cds
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"google.golang.org/grpc/balancer"
@@ -25,46 +24,13 @@ import (
 	"google.golang.org/grpc/internal/xds/dependency"
 	"google.golang.org/grpc/internal/xds/resource"
 	"google.golang.org/grpc/resolver"
-	"google.golang.org/grpc/serviceconfig"
 	"google.golang.org/grpc/status"
 )
 
-// Name is the name of the policy.
-const Name = "cds_experimental"
-
 func init() { balancer.Register(builder{}) }
-
-type builder struct{}
-
-func (builder) Name() string { return Name }
 
 // Tidy implements gracefulswitch.Tidy.
 func (builder) Tidy() {}
-
-// config is the policy's configuration.
-type config struct {
-	serviceconfig.LoadBalancingConfig
-	cluster string
-	// dynamic says that routes don't name the cluster: the policy has to ask for it (A74).
-	dynamic bool
-	// policy, if it is there, takes the place of the one that the cluster names (A37).
-	policy json.RawMessage
-}
-
-// ParseConfig reads "cluster" and "isDynamic".
-func (builder) ParseConfig(js json.RawMessage) (serviceconfig.LoadBalancingConfig, error) {
-	var in struct {
-		Cluster string `json:"cluster"`
-		Dynamic bool   `json:"isDynamic"`
-	}
-	if err := json.Unmarshal(js, &in); err != nil {
-		return nil, fmt.Errorf("%s: %w", Name, err)
-	}
-	if in.Cluster == "" {
-		return nil, errors.New(Name + ": cluster is missing")
-	}
-	return &config{cluster: in.Cluster, dynamic: in.Dynamic}, nil
-}
 
 func (builder) Build(cc balancer.ClientConn, opts balancer.BuildOptions) balancer.Balancer {
 	return &policy{cc: cc, opts: buildoptions.Keep(cc, opts)}

@@ -11,13 +11,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"sync"
 
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/grpclog"
 	"google.golang.org/grpc/internal/balancer/buildoptions"
 	"google.golang.org/grpc/internal/balancer/gracefulswitch"
-	"google.golang.org/grpc/internal/scaling"
 	"google.golang.org/grpc/internal/xds/dependency"
 	"google.golang.org/grpc/internal/xds/handshake"
 	"google.golang.org/grpc/serviceconfig"
@@ -72,28 +70,6 @@ func (builder) Build(cc balancer.ClientConn, opts balancer.BuildOptions) balance
 	p := &policy{ClientConn: cc, security: &handshake.Client{}}
 	p.child = gracefulswitch.New(p, opts)
 	return p
-}
-
-// policy is the balancer, and the ClientConn of the one below. mu guards what it reports; it is
-// not held in calls of others, but for UpdateState.
-type policy struct {
-	balancer.ClientConn
-	child *gracefulswitch.Balancer
-	// security is told what the cluster says of it; addresses refer to it.
-	security *handshake.Client
-	// scale is how many connections a SubConn may have; addresses refer to it too.
-	scale scaling.Limit
-
-	// Used by the policy's own calls alone.
-	current  *dependency.Cluster
-	reports  reports
-	requests *requests
-
-	mu       sync.Mutex
-	settings *settings
-	prepared prepared
-	last     balancer.State
-	reported bool
 }
 
 // UpdateClientConnState takes what is new of the cluster.

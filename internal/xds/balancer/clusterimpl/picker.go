@@ -41,8 +41,6 @@ func (p *policy) reportLocked() {
 	p.ClientConn.UpdateState(s)
 }
 
-func mayPass(d resource.Drop) bool { return !d.Share.Match(uint32(match.All) - 1) }
-
 var errBreaker = status.Error(codes.Unavailable, "circuit breaker: the cluster has as many requests as it may have at a time")
 
 // Pick implements balancer.Picker.

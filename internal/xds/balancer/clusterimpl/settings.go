@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/internal/xds/client"
 	"google.golang.org/grpc/internal/xds/dependency"
+	"google.golang.org/grpc/internal/xds/match"
 	"google.golang.org/grpc/internal/xds/resource"
 )
 
@@ -96,3 +97,5 @@ func (p *place) finished(info balancer.DoneInfo) {
 		reportMetrics(p.load, &p.of.resource.LoadMetrics, info.ServerLoad)
 	}
 }
+
+func mayPass(d resource.Drop) bool { return !d.Share.Match(uint32(match.All) - 1) }

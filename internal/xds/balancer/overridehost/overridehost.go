@@ -10,7 +10,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"google.golang.org/grpc/balancer"
@@ -70,31 +69,6 @@ func (builder) Build(cc balancer.ClientConn, opts balancer.BuildOptions) balance
 	p := &policy{ClientConn: cc, entries: make(map[string]*entry)}
 	p.child = gracefulswitch.New(p, opts)
 	return p
-}
-
-// policy is the balancer, and the ClientConn of the one below. mu is not held in calls of others,
-// but for UpdateState.
-type policy struct {
-	balancer.ClientConn
-	child *gracefulswitch.Balancer
-
-	mu       sync.Mutex
-	closed   bool
-	health   []resource.Health
-	idle     time.Duration
-	entries  map[string]*entry // by address
-	last     balancer.State
-	reported bool
-	sweep    *time.Timer // nil while there is nothing to look for
-}
-
-// entry is an address of an endpoint. policy.mu guards it.
-type entry struct {
-	address   resolver.Address
-	addresses *[]string // of the endpoint; not changed
-	health    resource.Health
-	sub       *subConn // nil: there is none
-	used      time.Time
 }
 
 // UpdateClientConnState passes on the endpoints that don't drain.

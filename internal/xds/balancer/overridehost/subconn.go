@@ -11,16 +11,6 @@ import (
 	"google.golang.org/grpc/resolver"
 )
 
-// subConn is one whose state is known. policy.mu guards it.
-type subConn struct {
-	balancer.SubConn
-	policy   *policy
-	address  string
-	state    connectivity.State
-	own      bool // the child has none to do with it (any more)
-	listener func(balancer.SubConnState)
-}
-
 // NewSubConn implements balancer.ClientConn.
 func (p *policy) NewSubConn(addrs []resolver.Address, opts balancer.NewSubConnOptions) (balancer.SubConn, error) {
 	return p.newSubConn(addrs, opts, false)
@@ -111,12 +101,6 @@ func (p *policy) mayUseLocked(e *entry) bool {
 		}
 	}
 	return false
-}
-
-// picker does not change, but for what is known of sessions.
-type picker struct {
-	*policy
-	child balancer.Picker
 }
 
 // Pick implements balancer.Picker.

@@ -14,15 +14,6 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// Client is the plugin of channels.
-type Client struct {
-	config      Config
-	instruments clientInstruments
-	on          optional
-	tracer      trace.Tracer // nil: nothing is traced
-	recorder    *recorder    // nil: nothing is measured
-}
-
 // NewClient makes a plugin, which may serve any number of channels.
 func NewClient(c Config) *Client {
 	p := &Client{config: c, on: c.optional(), tracer: c.tracer()}
@@ -40,14 +31,6 @@ func (p *Client) Channel(target string) telemetry.Channel {
 		c.exchange = x
 	}
 	return c
-}
-
-// channel is the plugin of one channel.
-type channel struct {
-	*Client
-	target   string
-	exchange Exchange // nil: the RPCs take no part
-	methods  cache[string, *points]
 }
 
 // Recorder implements telemetry.Channel.
@@ -70,9 +53,6 @@ func (c *channel) method(name string) *points {
 		return p
 	})
 }
-
-// callKey finds the call of a channel's plugin in a context.
-type callKey struct{ c *channel }
 
 // BeginCall implements telemetry.Channel.
 func (c *channel) BeginCall(ctx context.Context, info telemetry.CallInfo) (context.Context, telemetry.Call) {

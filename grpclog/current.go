@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package grpclog
+
+import (
+	"sync/atomic"
+)
+
+// SetLoggerV2 makes l the logger of the library and of all components. It should be
+// called before anything else of the library, so that nothing is logged elsewhere.
+func SetLoggerV2(l LoggerV2) {
+	d, ok := l.(DepthLoggerV2)
+	if !ok {
+		d = noDepth{l}
+	}
+	set.Store(&d)
+}
+
+var set atomic.Pointer[DepthLoggerV2]
+
+func init() {
+	SetLoggerV2(newFromEnvironment())
+}
+
+func current() DepthLoggerV2 { return *set.Load() }
+
+// SetLogger makes l the logger for all severities, at any verbosity.
+//
+// Deprecated: use SetLoggerV2.
+func SetLogger(l Logger) { SetLoggerV2(oneLevel{l}) }
