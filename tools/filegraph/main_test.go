@@ -3,50 +3,56 @@
 package main
 
 import (
+	"runtime"
 	"strings"
 	"testing"
 )
 
-// ordered are the packages whose files refer to each other in one direction only. Nothing is
-// to go upward again.
-var ordered = []string{
-	"google.golang.org/grpc",
-	"google.golang.org/grpc/internal/channel",
-	"google.golang.org/grpc/internal/hedge",
-	"google.golang.org/grpc/internal/retry",
-	"google.golang.org/grpc/internal/rpcconfig",
-	"google.golang.org/grpc/internal/telemetry",
-	"google.golang.org/grpc/internal/transport",
-	"google.golang.org/grpc/internal/transport/h2",
-	"google.golang.org/grpc/internal/transport/h2/flow",
-	"google.golang.org/grpc/internal/alarm",
-	"google.golang.org/grpc/internal/warm",
+// tangled are the packages whose files still refer to each other in circles, with the arrows
+// that go upward there. Files of all others refer downward only. No number may grow, and a
+// package that has none is to leave the list.
+var tangled = map[string]int{
+	"google.golang.org/grpc":  1,
+	"balancer/grpclb":         4,
+	"internal/park":           5,
+	"internal/readyreader":    3,
+	"internal/tlsconn":        6,
+	"internal/xds/client":     10,
+	"internal/xds/dependency": 3,
+	"internal/xds/server":     4,
+	"interop/matrix":          3,
+	"interop/polyglot":        9,
 }
 
 func TestNoCircles(t *testing.T) {
 	if testing.Short() {
 		t.Skip("asks the go command")
 	}
-	pkgs, exports, err := list(ordered)
+	const module = "google.golang.org/grpc"
+	pkgs, exports, err := list([]string{module + "/..."})
 	if err != nil {
 		t.Fatal(err)
 	}
+	var sum report
 	for _, p := range pkgs {
 		g, err := load(p, exports, false)
 		if err != nil {
 			t.Fatal(err)
 		}
 		r := g.measure()
-		for _, c := range r.circles {
-			t.Errorf("%s: a circle of %s", p.ImportPath, strings.Join(c, ", "))
-		}
-		if len(r.upward) != 0 {
-			t.Errorf("%s: upward: %v", p.ImportPath, r.upward)
+		sum.add(r)
+		most := tangled[strings.TrimPrefix(p.ImportPath, module+"/")]
+		switch n := len(r.upward); {
+		case n > most:
+			t.Errorf("%s: %d arrows go upward, %d may: %v", p.ImportPath, n, most, r.upward)
+			for _, c := range r.circles {
+				t.Errorf("a circle of %s", strings.Join(c, ", "))
+			}
+		case n < most && runtime.GOOS == "linux": // other systems have other files
+			t.Errorf("%s: %d arrows go upward now, not %d", p.ImportPath, n, most)
 		}
 	}
-	if len(pkgs) != len(ordered) {
-		t.Errorf("%d packages", len(pkgs))
-	}
+	t.Logf("%d arrows, %d of them upward", sum.arrows, len(sum.upward))
 }
 
 // A graph with one circle: a and b refer to each other, c to both, and d is below.
