@@ -40,7 +40,7 @@ func arrival(receiver, typ string) []step {
 		{0, h2Dir + "reader.go", "reader.readFrame"},
 		{1, h2Dir + "parking.go", "reader.awaitHeader"},
 		{2, "internal/readyreader/pooled.go", "pooled.Peek"},
-		{3, "internal/readyreader/raw_unix.go", "rawSocket.ReadOnReady"},
+		{3, "internal/readyreader/raw_socket.go", "rawSocket.ReadOnReady"},
 		{1, h2Dir + "frame/header.go", "ParseHeader"},
 		{1, h2Dir + "data.go", "reader.onData"},
 		{2, h2Dir + "data.go", "reader.receive"},
