@@ -5,6 +5,7 @@ package clusterimpl
 import (
 	"sync"
 
+	"google.golang.org/grpc/attributes"
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/internal/balancer/gracefulswitch"
 	"google.golang.org/grpc/internal/scaling"
@@ -32,4 +33,11 @@ type policy struct {
 	prepared prepared
 	last     balancer.State
 	reported bool
+}
+
+// prepared is what an address got. The endpoints of a locality share their attributes mostly, and
+// are to share what these become.
+type prepared struct {
+	settings      *settings
+	before, after *attributes.Attributes
 }

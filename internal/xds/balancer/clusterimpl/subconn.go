@@ -54,13 +54,6 @@ func (p *policy) NewSubConn(addrs []resolver.Address, opts balancer.NewSubConnOp
 	return sc, nil
 }
 
-// prepared is what an address got. The endpoints of a locality share their attributes mostly, and
-// are to share what these become.
-type prepared struct {
-	settings      *settings
-	before, after *attributes.Attributes
-}
-
 // prepare returns the addresses with all that making a connection takes.
 func (p *policy) prepare(addrs []resolver.Address) []resolver.Address {
 	p.mu.Lock()
