@@ -53,3 +53,14 @@ func readKnown(r io.Reader) (knownList, error) {
 	}
 	return l, lines.Err()
 }
+
+// testID names a test of a package, or without a test, the package itself: it can't be
+// built, or fails apart from its tests.
+type testID struct{ pkg, test string }
+
+func (t testID) String() string {
+	if t.test == "" {
+		return t.pkg
+	}
+	return t.pkg + " " + t.test
+}

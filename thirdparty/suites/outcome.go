@@ -15,17 +15,6 @@ type event struct {
 	Action, Package, ImportPath, Test, Output, FailedBuild string
 }
 
-// testID names a test of a package, or without a test, the package itself: it can't be
-// built, or fails apart from its tests.
-type testID struct{ pkg, test string }
-
-func (t testID) String() string {
-	if t.test == "" {
-		return t.pkg
-	}
-	return t.pkg + " " + t.test
-}
-
 // outcome counts tests by their names, subtests too.
 type outcome struct {
 	passed, skipped int
