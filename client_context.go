@@ -36,8 +36,7 @@ func (c *clientContext) Value(key any) any {
 // RPC. What waits for that, or derives from it, hangs on a context of the standard library's,
 // which there is only once somebody does: most streams have nobody.
 type streamContext struct {
-	parent  context.Context
-	release context.CancelFunc // of parent; nil: there is none
+	parent context.Context
 
 	mu   sync.Mutex
 	tree context.Context // nil: nobody waits
@@ -70,9 +69,6 @@ func (c *streamContext) cancel() {
 	c.mu.Unlock()
 	if fell != nil {
 		fell()
-	}
-	if c.release != nil {
-		c.release()
 	}
 }
 

@@ -9,12 +9,15 @@ func (cs *clientStream) open(config *MethodConfig) (ClientStream, error) {
 	err := cs.begin(config)
 	if err == nil {
 		cs.tellBegun()
-		cs.own = streamContext{parent: cs.ctx, release: cs.cancel}
-		cs.ctx, cs.cancel = &cs.own, cs.own.cancel
+		cs.own.parent = cs.ctx
+		cs.ctx = &cs.own
 		err = cs.beginAttempts()
 	}
 	if err != nil {
 		cs.clientCall.finish(cs.attempt, err)
+		if cs.own.parent != nil {
+			cs.own.cancel()
+		}
 		return nil, err
 	}
 	if !cs.cc.streams.add(cs) {

@@ -86,7 +86,7 @@ func (cs *clientStream) cancelled() error {
 
 // abort ends the RPC for a reason of our own.
 func (cs *clientStream) abort(err error) {
-	cs.cancel() // a retry that waits with mu held gives up
+	cs.own.cancel() // a retry that waits with mu held gives up
 	cs.mu.Lock()
 	a := cs.attempt
 	cs.mu.Unlock()
@@ -120,6 +120,7 @@ func (cs *clientStream) finish(err error) {
 	cs.cc.streams.remove(cs)
 	cs.end(a, err)
 	cs.clientCall.finish(a, err)
+	cs.own.cancel()
 }
 
 // commitLocked gives up the possibility of another attempt, and what that would need.

@@ -73,7 +73,7 @@ func Open[Req, Res any](calls *ClientCallbacks[Req, Res], opts *Options, begin f
 	}
 	c := &Client[Req, Res]{calls: calls}
 	c.core.side, c.core.opts = (*clientSide[Req, Res])(c), opts
-	stream, err := begin(heldOption{held: c.hold})
+	stream, err := begin(heldOption{to: &c.begun})
 	switch {
 	case err != nil:
 		return nil, err
@@ -90,14 +90,12 @@ func Open[Req, Res any](calls *ClientCallbacks[Req, Res], opts *Options, begin f
 // heldOption is known to package grpc by its method.
 type heldOption struct {
 	grpc.EmptyCallOption
-	held func(handover.Client)
+	to *atomic.Value
 }
 
-func (o heldOption) StreamBegun(c handover.Client) { o.held(c) }
-
-// hold is called when the RPC begins, and again when an interceptor begins it anew, which it
-// does in a call of the stream's methods.
-func (c *Client[Req, Res]) hold(begun handover.Client) { c.begun.Store(begun) }
+// StreamBegun is called when the RPC begins, and again when an interceptor begins it anew, which
+// it does in a call of the stream's methods.
+func (o heldOption) StreamBegun(c handover.Client) { o.to.Store(c) }
 
 // Header waits for the metadata that the server sends first, and returns it; in OnMessage it
 // does not wait. See grpc.ClientStream.
