@@ -17,7 +17,6 @@ var tangled = map[string]int{
 	"internal/park":           5,
 	"internal/readyreader":    3,
 	"internal/tlsconn":        6,
-	"internal/transport/h2":   1,
 	"internal/xds/client":     10,
 	"internal/xds/dependency": 3,
 	"internal/xds/server":     4,

@@ -194,24 +194,6 @@ func (r *reader) park() error {
 	return nil
 }
 
-// launch runs a task. A reader that is likely to park when it has dealt with what came
-// keeps one for that moment: it has a goroutine then that nobody needs.
-func (r *reader) launch(t warm.Task) {
-	if r.in.act.next == nil && r.habit.isSeldom() && !r.in.swept {
-		r.in.act.next = t
-		return
-	}
-	warm.Go(t)
-}
-
-// launchNext is for a reader that goes on to wait, or to its end.
-func (r *reader) launchNext() {
-	if t := r.in.act.next; t != nil {
-		r.in.act.next = nil
-		warm.Go(t)
-	}
-}
-
 // activate takes what a connection needs while there is input.
 func (r *reader) activate() {
 	r.in.activate(&r.wire, r.cfg)
