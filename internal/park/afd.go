@@ -45,7 +45,7 @@ type requester interface {
 type poll struct {
 	fd    int
 	token uint64
-	sys   any // the requester's own
+	sys   any //nolint:unused // the requester's own, on Windows
 }
 
 // spares is how many polls that have ended are kept for others.

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-
-	_ "google.golang.org/grpc/xds"
 )
 
 // defaultUniverse is where Google's services are unless something else is said.

@@ -65,7 +65,9 @@ func (in *input) activate(nc *wire, cfg *Config) {
 	a := actives.Get().(*active)
 	a.rd = readyreader.New(nc.nc, readOptions(nc, cfg))
 	a.lasting = in.lasting
-	a.woken = true
+	// A layer such as the program's own TLS may begin with a handshake, which is not for a
+	// read that does not wait.
+	a.woken = in.gotPreface
 	if in.reading.fresh() {
 		a.dec.Reset(cfg.Kinds)
 	} else {

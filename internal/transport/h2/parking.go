@@ -126,14 +126,14 @@ func (r *reader) peekHeader() ([]byte, error) {
 	if !ok {
 		return a.rd.Peek(frame.HeaderLen)
 	}
-	b, err := rd.TryPeek(frame.HeaderLen)
-	if errors.Is(err, readyreader.ErrWouldBlock) {
-		if r.in.atBoundary() {
-			r.watch()
-		}
-		return rd.Peek(frame.HeaderLen)
+	if b, err := rd.TryPeek(frame.HeaderLen); err == nil {
+		return b, nil
 	}
-	return b, err
+	// There is nothing, or a layer could not tell yet. An error that lasts comes again.
+	if r.in.atBoundary() {
+		r.watch()
+	}
+	return rd.Peek(frame.HeaderLen)
 }
 
 // goesAtOnce reports whether a reader that has dealt with what came is to park without

@@ -40,8 +40,11 @@ func TestA60ChooseCluster(t *testing.T) {
 		name    string
 		want    bool
 	}{
-		{nil, "a", true}, {nil, "b", false},
-		{clusters{"a", "b"}, "a", true}, {clusters{"a", "b"}, "b", true}, {clusters{"a", "b"}, "c", false},
+		{nil, "a", true},
+		{nil, "b", false},
+		{clusters{"a", "b"}, "a", true},
+		{clusters{"a", "b"}, "b", true},
+		{clusters{"a", "b"}, "c", false},
 	} {
 		i := &Info{Cluster: "a"}
 		i.SetChooser(tt.chooser)
