@@ -39,8 +39,9 @@ func arrival(receiver, typ string) []step {
 	return []step{
 		{0, h2Dir + "reader.go", "reader.readFrame"},
 		{1, h2Dir + "parking.go", "reader.awaitHeader"},
-		{2, "internal/readyreader/pooled.go", "pooled.Peek"},
-		{3, "internal/readyreader/raw_socket.go", "rawSocket.ReadOnReady"},
+		{2, h2Dir + "parking.go", "reader.peekHeader"},
+		{3, "internal/readyreader/pooled.go", "pooled.Peek"},
+		{4, "internal/readyreader/raw_socket.go", "rawSocket.ReadOnReady"},
 		{1, h2Dir + "frame/header.go", "ParseHeader"},
 		{1, h2Dir + "data.go", "reader.onData"},
 		{2, h2Dir + "data.go", "reader.receive"},
