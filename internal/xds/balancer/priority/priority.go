@@ -98,6 +98,9 @@ type policy struct {
 	endpoints map[string][]resolver.Endpoint
 	children  map[string]*child
 	current   *child
+	// vain is how many priorities, from the best on, have a child that is in use and does not
+	// work: there is no need to ask them again before one of them has news.
+	vain int
 }
 
 // do handles an event of the parent's, and waits until that is done.
@@ -133,7 +136,7 @@ func (p *policy) UpdateClientConnState(s balancer.ClientConnState) (err error) {
 }
 
 func (p *policy) update(c *Config, s resolver.State) error {
-	p.config, p.state, p.endpoints = c, s, c.Endpoints
+	p.config, p.state, p.endpoints, p.vain = c, s, c.Endpoints, 0
 	if p.endpoints == nil {
 		p.endpoints = hierarchy.Group(s.Endpoints)
 	}
@@ -145,6 +148,11 @@ func (p *policy) update(c *Config, s resolver.State) error {
 		}
 		if err := ch.update(); err != nil {
 			errs = append(errs, fmt.Errorf("child %q: %w", name, err))
+		}
+	}
+	for i, name := range c.Priorities {
+		if ch := p.children[name]; ch != nil {
+			ch.rank = i
 		}
 	}
 	p.choose()
@@ -167,10 +175,10 @@ func (p *policy) choose() {
 		p.cc.UpdateState(balancer.State{ConnectivityState: connectivity.TransientFailure, Picker: base.NewErrPicker(err)})
 		return
 	}
-	for i, name := range p.config.Priorities {
-		ch := p.children[name]
+	for i := p.vain; i < len(p.config.Priorities); i++ {
+		ch := p.children[p.config.Priorities[i]]
 		if ch == nil {
-			ch = p.add(name)
+			ch = p.add(i)
 		}
 		ch.reactivate()
 		switch {
@@ -186,6 +194,7 @@ func (p *policy) choose() {
 			p.use(ch)
 			return
 		}
+		p.vain = i + 1
 	}
 	for _, name := range p.config.Priorities {
 		if ch := p.children[name]; ch.state.ConnectivityState == connectivity.Connecting {
@@ -196,15 +205,23 @@ func (p *policy) choose() {
 	p.use(p.children[p.config.Priorities[len(p.config.Priorities)-1]])
 }
 
+// reconsider chooses anew where ch has news.
+func (p *policy) reconsider(ch *child) {
+	p.vain = min(p.vain, ch.rank)
+	p.choose()
+}
+
 // use tells the channel of a child's state.
 func (p *policy) use(ch *child) {
 	p.current = ch
 	p.cc.UpdateState(ch.state)
 }
 
-func (p *policy) add(name string) *child {
-	ch := newChild(p, name)
-	p.children[name] = ch
+// add makes the child of priority i.
+func (p *policy) add(i int) *child {
+	ch := newChild(p, p.config.Priorities[i])
+	ch.rank = i
+	p.children[ch.name] = ch
 	if err := ch.update(); err != nil {
 		// The child fails RPCs with it; a resolver is to know that it shall try again.
 		p.cc.ResolveNow(resolver.ResolveNowOptions{})
@@ -262,6 +279,7 @@ type child struct {
 	balancer.ClientConn
 	parent *policy
 	name   string
+	rank   int // its place in the priorities
 	policy *gracefulswitch.Balancer
 	gone   bool
 
@@ -305,7 +323,7 @@ func (c *child) UpdateState(s balancer.State) {
 			return
 		}
 		c.take(s)
-		c.parent.choose()
+		c.parent.reconsider(c)
 	})
 }
 
@@ -343,7 +361,7 @@ func (c *child) startFailover() {
 		c.parent.later(func() {
 			if c.failover == t {
 				c.failover = nil
-				c.parent.choose()
+				c.parent.reconsider(c)
 			}
 		})
 	})
