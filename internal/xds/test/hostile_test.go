@@ -28,7 +28,7 @@ import (
 func TestHostileManyClusters(t *testing.T) {
 	p := newPlane(t)
 	a := newBackend(t, "a")
-	n := size(3_000)
+	n := size(10_000)
 	all := []types.Resource{listener("target", "r"), cluster("good"), assignment("good", local("z", 0, 1, a))}
 	list := []*routev3.Route{to("good", withHeader("who", "good"))}
 	split := &routev3.WeightedCluster{}
@@ -55,9 +55,9 @@ func TestHostileManyClusters(t *testing.T) {
 	idle(t, time.Second)
 }
 
-// size is a tenth of n where tests are to be short.
+// size is a tenth of n where tests are to be short, or are slow.
 func size(n int) int {
-	if testing.Short() {
+	if testing.Short() || raceEnabled {
 		return n / 10
 	}
 	return n
