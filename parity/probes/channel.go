@@ -258,7 +258,9 @@ var resolverProbes = []probe.Probe{
 			p.Printf("%s: %s", call(p.Context(), cc), methodConfigText(cc.GetMethodConfig(rig.Unary)))
 			for _, config := range []*serviceconfig.ParseResult{
 				r.CC().ParseServiceConfig(methodConfig(`"timeout":"5s"`)), nil,
-				r.CC().ParseServiceConfig(`{}`), nil, {Err: errors.New("bad")}, {},
+				r.CC().ParseServiceConfig(`{}`), nil,
+				{Err: errors.New("bad")},
+				{},
 			} {
 				s.ServiceConfig = config
 				err := r.CC().UpdateState(s)

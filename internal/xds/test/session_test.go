@@ -38,7 +38,7 @@ func cookieOf(t *testing.T, cc *grpc.ClientConn) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer stream.CloseSend() //nolint:errcheck // it is over then anyway
+	defer stream.CloseSend()
 	if err := stream.Send(&testpb.StreamingOutputCallRequest{}); err != nil {
 		t.Fatal(err)
 	}
