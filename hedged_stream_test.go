@@ -162,6 +162,24 @@ func TestHedgedOneWay(t *testing.T) {
 	}
 }
 
+// awaitLegs returns when n attempts are on their way: a server may hear of one before that.
+func awaitLegs(cs *clientStream, n int) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	for {
+		on := 0
+		for _, l := range cs.hedges.legs {
+			if l.onWay {
+				on++
+			}
+		}
+		if on >= n {
+			return
+		}
+		cs.hedges.changed.Wait()
+	}
+}
+
 // What does not fit into the buffer makes the oldest attempt the one that counts: the others
 // are cancelled, and no more begin.
 func TestHedgedStreamTooLarge(t *testing.T) {
@@ -173,6 +191,7 @@ func TestHedgedStreamTooLarge(t *testing.T) {
 	for range 2 {
 		<-a.arrived
 	}
+	awaitLegs(st.(*clientStream), 2)
 	for range 3 {
 		if err := st.SendMsg(&text{Value: "12345"}); err != nil {
 			t.Fatal(err)
