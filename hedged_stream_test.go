@@ -164,11 +164,12 @@ func TestHedgedOneWay(t *testing.T) {
 
 // awaitLegs returns when n attempts are on their way: a server may hear of one before that.
 func awaitLegs(cs *clientStream, n int) {
+	h := cs.hedges.(*hedges)
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	for {
 		on := 0
-		for _, l := range cs.hedges.legs {
+		for _, l := range h.legs {
 			if l.onWay {
 				on++
 			}
@@ -176,7 +177,7 @@ func awaitLegs(cs *clientStream, n int) {
 		if on >= n {
 			return
 		}
-		cs.hedges.changed.Wait()
+		h.changed.Wait()
 	}
 }
 
