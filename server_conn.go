@@ -11,17 +11,13 @@ import (
 	"time"
 
 	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/internal/acceptor"
 	"google.golang.org/grpc/internal/channelz"
 	"google.golang.org/grpc/internal/rpcconfig"
 	"google.golang.org/grpc/internal/transport"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
-)
-
-const (
-	minAcceptDelay = 5 * time.Millisecond
-	maxAcceptDelay = time.Second
 )
 
 // Serve accepts connections from lis and serves the RPCs that come on them, each
@@ -39,38 +35,26 @@ func (s *Server) Serve(lis net.Listener) error {
 		return ErrServerStopped
 	}
 	defer s.removeListener(l)
-	var delay time.Duration
-	for {
-		raw, err := lis.Accept()
-		if err == nil {
-			delay = 0
-			if h := s.addHandshake(raw); h != nil {
-				go s.handshake(h)
-			} else {
-				_ = raw.Close() // nothing was said on it
-			}
-			continue
-		}
-		if s.stateNow() != serverRunning {
-			<-s.stopped
-			return nil
-		}
-		if !isTemporary(err) {
-			return err
-		}
-		delay = min(max(2*delay, minAcceptDelay), maxAcceptDelay)
-		logger.Warningf("grpc: accepting failed, trying again in %v: %v", delay, err)
-		select {
-		case <-time.After(delay):
-		case <-s.stopped:
-		}
+	a := acceptor.Acceptor{Take: s.take, Over: s.isOver, Done: s.stopped, Pausing: func(err error, pause time.Duration) {
+		logger.Warningf("grpc: accepting failed, trying again in %v: %v", pause, err)
+	}}
+	if err := a.Run(lis); err != nil {
+		return err
 	}
+	<-s.stopped
+	return nil
 }
 
-func isTemporary(err error) bool {
-	var t interface{ Temporary() bool }
-	return errors.As(err, &t) && t.Temporary()
+// take begins a connection.
+func (s *Server) take(raw net.Conn) {
+	if h := s.addHandshake(raw); h != nil {
+		go s.handshake(h)
+		return
+	}
+	_ = raw.Close() // nothing was said on it
 }
+
+func (s *Server) isOver() bool { return s.stateNow() != serverRunning }
 
 func (s *Server) stateNow() serverState {
 	s.mu.Lock()

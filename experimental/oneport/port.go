@@ -60,11 +60,6 @@ func (p *Port) GRPC() net.Listener { return p.rpc }
 // is always the same one.
 func (p *Port) HTTP() net.Listener { return p.web }
 
-const (
-	minAcceptDelay = 5 * time.Millisecond
-	maxAcceptDelay = time.Second
-)
-
 // Close closes the listener, both sides, and the connections that no server has yet. Those
 // that one has stay with it.
 func (p *Port) Close() error { return p.shut(net.ErrClosed) }

@@ -3,44 +3,33 @@
 package oneport
 
 import (
-	"errors"
 	"net"
 	"time"
+
+	"google.golang.org/grpc/internal/acceptor"
 )
 
 // Serve accepts connections and passes them on. It returns nil when the port was closed,
 // or both its sides were; or the error of the listener, if that fails: the port then is closed, and the
 // servers' Serve return that error. Errors that call themselves temporary are tried again.
 func (p *Port) Serve() error {
-	var delay time.Duration
-	for {
-		raw, err := p.lis.Accept()
-		if err == nil {
-			delay = 0
-			p.take(raw)
-			continue
-		}
-		select {
-		case <-p.done:
-			return nil
-		default:
-		}
-		if !isTemporary(err) {
-			_ = p.shut(err) // it failed already
-			return err
-		}
-		delay = min(max(2*delay, minAcceptDelay), maxAcceptDelay)
-		logger.Warningf("oneport: accepting failed, trying again in %v: %v", delay, err)
-		select {
-		case <-time.After(delay):
-		case <-p.done:
-		}
+	a := acceptor.Acceptor{Take: p.take, Over: p.isOver, Done: p.done, Pausing: func(err error, pause time.Duration) {
+		logger.Warningf("oneport: accepting failed, trying again in %v: %v", pause, err)
+	}}
+	err := a.Run(p.lis)
+	if err != nil {
+		_ = p.shut(err) // it failed already
 	}
+	return err
 }
 
-func isTemporary(err error) bool {
-	var t interface{ Temporary() bool }
-	return errors.As(err, &t) && t.Temporary()
+func (p *Port) isOver() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
 }
 
 // take has a new connection looked at.
