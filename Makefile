@@ -32,7 +32,7 @@ LINTED := $(NESTED) thirdparty/transports thirdparty/etcd
 # Packages of this module that have benchmarks.
 BENCHED = $(filter-out ./thirdparty/% $(NESTED:%=./%/%),$(sort $(dir $(shell grep -rlE --include='*_test.go' '^func Benchmark' .))))
 
-# Systems that are built and vetted, but not run, here.
+# Systems that are vetted, but not run, here.
 FOREIGN := darwin/arm64 windows/amd64 freebsd/amd64 linux/386
 
 BIN := $(CURDIR)/bin
@@ -124,7 +124,7 @@ tidy-check: ## fail if a module isn't tidy
 	go mod tidy -diff
 	@set -e; for m in $(NESTED); do echo "== $$m"; (cd $$m && go mod tidy -diff); done
 
-vet-all: ## vet and compile everything, tests too, for the systems that are not run here
+vet-all: ## vet everything, tests too, for the systems that are not run here
 	@set -e; for s in $(FOREIGN); do echo "== $$s"; tools/crossbuild.sh $$s; done
 
 .PHONY: systems
