@@ -169,6 +169,10 @@ var suite = []struct {
 		}
 		cancel()
 		running.Wait()
+		// One that comes while the last close is not noticed yet may fail with it.
+		if err := p.echo(p.t.Context(), []byte("soon")); err != nil {
+			p.wantCode(err, codes.Unavailable)
+		}
 		p.mustEcho([]byte("after"))
 	}},
 }
