@@ -9,12 +9,13 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/internal/channelz"
+	"google.golang.org/grpc/internal/testutils"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 )
 
 func TestClientChannelz(t *testing.T) {
-	if !inChild(t, "") {
+	if !testutils.InChild(t, "") {
 		return
 	}
 	channelz.TurnOn()
@@ -58,7 +59,7 @@ func TestClientChannelz(t *testing.T) {
 // TestChannelzCounts counts all that was begun on the channel, and on the subchannel what came
 // so far as to have one.
 func TestChannelzCounts(t *testing.T) {
-	if !inChild(t, "") {
+	if !testutils.InChild(t, "") {
 		return
 	}
 	channelz.TurnOn()
@@ -96,7 +97,7 @@ func TestChannelzCounts(t *testing.T) {
 // TestChannelzScaling: a subchannel tells how many connections it may have, and a connection how
 // many RPCs its server takes, and that this said good-bye (gRFC A105).
 func TestChannelzScaling(t *testing.T) {
-	if !inChild(t, "") {
+	if !testutils.InChild(t, "") {
 		return
 	}
 	channelz.TurnOn()

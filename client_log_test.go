@@ -11,6 +11,7 @@ import (
 	pb "google.golang.org/grpc/binarylog/grpc_binarylog_v1"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/internal/binarylog"
+	"google.golang.org/grpc/internal/testutils"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 )
@@ -44,7 +45,7 @@ func (s *clientSink) take() (entries []*pb.GrpcLogEntry, types string) {
 }
 
 func TestClientBinaryLog(t *testing.T) {
-	if !inChild(t, "GRPC_BINARY_LOG_FILTER=*") {
+	if !testutils.InChild(t, "GRPC_BINARY_LOG_FILTER=*") {
 		return
 	}
 	sink := &clientSink{}

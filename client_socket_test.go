@@ -9,10 +9,11 @@ import (
 	"google.golang.org/grpc/internal/channelz"
 	"google.golang.org/grpc/internal/envconfig"
 	"google.golang.org/grpc/internal/park"
+	"google.golang.org/grpc/internal/testutils"
 )
 
 func TestSocketsInChannelz(t *testing.T) {
-	if !inChild(t, "") {
+	if !testutils.InChild(t, "") {
 		return
 	}
 	parks := park.Supported() && envconfig.HTTPFramerReadBufferPooling

@@ -24,6 +24,7 @@ import (
 	"google.golang.org/grpc/grpclog"
 	"google.golang.org/grpc/internal/envconfig"
 	"google.golang.org/grpc/internal/park"
+	"google.golang.org/grpc/internal/testutils"
 )
 
 // What becomes of a process with many connections when the system has no more to give, and
@@ -88,7 +89,7 @@ func closeAll(files []*os.File) {
 // Without descriptors for new connections a server serves the ones that it has, says what is
 // wrong, looks for better times seldom, and takes connections again when they come.
 func TestOutOfDescriptors(t *testing.T) {
-	if !inChild(t, "") {
+	if !testutils.InChild(t, "") {
 		return
 	}
 	log := warnings()
@@ -129,7 +130,7 @@ func TestUnwatched(t *testing.T) {
 	if !park.Supported() || !envconfig.HTTPFramerReadBufferPooling {
 		t.Skip("nothing is watched")
 	}
-	if !inChild(t, "") {
+	if !testutils.InChild(t, "") {
 		return
 	}
 	log := warnings()
@@ -169,7 +170,7 @@ func waitUntil(t *testing.T, what string, is func() bool) {
 
 // Near its memory limit a process with idle connections goes on working, and stays there.
 func TestMemoryLimit(t *testing.T) {
-	if !inChild(t, "GOMEMLIMIT=64MiB") {
+	if !testutils.InChild(t, "GOMEMLIMIT=64MiB") {
 		return
 	}
 	s := serve(t, newEcho())

@@ -5,9 +5,6 @@ package grpc
 import (
 	"context"
 	"errors"
-	"os"
-	"os/exec"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -16,26 +13,11 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/internal/binarylog"
 	"google.golang.org/grpc/internal/channelz"
+	"google.golang.org/grpc/internal/testutils"
 	"google.golang.org/grpc/internal/transport"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 )
-
-// inChild runs the test in a process of its own, whose environment has env too. It
-// returns true there, and false in the parent, for which the child has done it all.
-func inChild(t *testing.T, env string) bool {
-	t.Helper()
-	const mark = "GRPC_TEST_CHILD=1"
-	if slices.Contains(os.Environ(), mark) {
-		return true
-	}
-	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.count=1")
-	cmd.Env = append(os.Environ(), mark, env)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
-	}
-	return false
-}
 
 // logSink keeps a binary log.
 type logSink struct {
@@ -75,7 +57,7 @@ func (s *logSink) take(t *testing.T) (entries []*pb.GrpcLogEntry, types string) 
 }
 
 func TestServerBinaryLog(t *testing.T) {
-	if !inChild(t, "GRPC_BINARY_LOG_FILTER=*") {
+	if !testutils.InChild(t, "GRPC_BINARY_LOG_FILTER=*") {
 		return
 	}
 	sink := &logSink{ended: make(chan struct{}, 1)}
@@ -149,7 +131,7 @@ func TestServerBinaryLog(t *testing.T) {
 }
 
 func TestServerChannelz(t *testing.T) {
-	if !inChild(t, "") {
+	if !testutils.InChild(t, "") {
 		return
 	}
 	channelz.TurnOn()

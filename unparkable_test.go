@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/experimental/footprint"
 	"google.golang.org/grpc/grpclog"
 	"google.golang.org/grpc/internal/channelz"
+	"google.golang.org/grpc/internal/testutils"
 )
 
 // opaque is a connection that does not show what is below it.
@@ -75,7 +76,7 @@ func (b *lockedBuffer) String() string {
 // Whoever wonders why a connection is not parked finds out: in the log, in channelz, and
 // in package footprint.
 func TestTellsWhyNotParked(t *testing.T) {
-	if !inChild(t, "") {
+	if !testutils.InChild(t, "") {
 		return
 	}
 	log := lockedBuffer{grown: make(chan struct{}, 1)}

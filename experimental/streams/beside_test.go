@@ -4,10 +4,7 @@ package streams_test
 
 import (
 	"context"
-	"os"
-	"os/exec"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,29 +15,14 @@ import (
 	"google.golang.org/grpc/experimental/streams"
 	"google.golang.org/grpc/internal/binarylog"
 	"google.golang.org/grpc/internal/channelz"
+	"google.golang.org/grpc/internal/testutils"
 	testpb "google.golang.org/grpc/interop/grpc_testing"
 	"google.golang.org/grpc/status"
 )
 
-// inChild runs the test in a process of its own, whose environment has env too. It returns true
-// there, and false in the parent, for which the child has done it all.
-func inChild(t *testing.T, env string) bool {
-	t.Helper()
-	const mark = "GRPC_TEST_CHILD=1"
-	if slices.Contains(os.Environ(), mark) {
-		return true
-	}
-	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.count=1")
-	cmd.Env = append(os.Environ(), mark, env)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
-	}
-	return false
-}
-
 // channelz counts a stream that was handed over when it begins, and how it ended when it does.
 func TestChannelz(t *testing.T) {
-	if !inChild(t, "") {
+	if !testutils.InChild(t, "") {
 		return
 	}
 	channelz.TurnOn()
@@ -88,7 +70,7 @@ func (serverLog) Close() error { return nil }
 
 // The binary log of a stream that was handed over is that of any other.
 func TestBinaryLog(t *testing.T) {
-	if !inChild(t, "GRPC_BINARY_LOG_FILTER=*") {
+	if !testutils.InChild(t, "GRPC_BINARY_LOG_FILTER=*") {
 		return
 	}
 	log := serverLog{make(chan string, 100)}

@@ -5,7 +5,6 @@
 package readyreader
 
 import (
-	"errors"
 	"io"
 	"net"
 	"syscall"
@@ -69,17 +68,6 @@ func (r *rawReader) second(uintptr) bool {
 }
 
 func newRawWriter(net.Conn) (Writer, bool) { return nil, false }
-
-// renameOp turns the raw-read of a RawConn's error into the read of a Conn's.
-func renameOp(err error, op string) error {
-	var oe *net.OpError
-	if errors.As(err, &oe) {
-		c := *oe
-		c.Op = op
-		return &c
-	}
-	return err
-}
 
 func isRawSocket(Writer) bool { return false }
 

@@ -5,7 +5,6 @@
 package readyreader
 
 import (
-	"errors"
 	"io"
 	"net"
 	"sync"
@@ -194,17 +193,6 @@ func opError(op string, conn net.Conn, err error) error {
 		Op: op, Net: conn.LocalAddr().Network(),
 		Source: conn.LocalAddr(), Addr: conn.RemoteAddr(), Err: err,
 	}
-}
-
-// renameOp turns the raw-read of a RawConn's error into the read of a Conn's.
-func renameOp(err error, op string) error {
-	var oe *net.OpError
-	if errors.As(err, &oe) {
-		c := *oe
-		c.Op = op
-		return &c
-	}
-	return err
 }
 
 func isRawSocket(w Writer) bool {

@@ -83,18 +83,21 @@ func TestAnotherShardHelps(t *testing.T) {
 }
 
 func TestManyAtOnce(t *testing.T) {
-	p := newPool(8)
-	var all sync.WaitGroup
-	for range 16 {
-		all.Go(func() {
-			for range 2000 {
-				all.Add(1)
-				p.run(task(all.Done))
-			}
-		})
-	}
-	all.Wait()
-	for idle, armed := p.counts(); idle > 0 || armed; idle, armed = p.counts() {
-		time.Sleep(linger) // until the sweeps have come: the leak check would be too early
-	}
+	synctest.Test(t, func(t *testing.T) {
+		p := newPool(8)
+		var all sync.WaitGroup
+		for range 16 {
+			all.Go(func() {
+				for range 2000 {
+					all.Add(1)
+					p.run(task(all.Done))
+				}
+			})
+		}
+		all.Wait()
+		time.Sleep(3 * linger)
+		if idle, armed := p.counts(); idle != 0 || armed {
+			t.Errorf("idle %d, armed %v after the linger", idle, armed)
+		}
+	})
 }
