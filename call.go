@@ -146,6 +146,6 @@ func (u *unaryCall) try(req, reply any) error {
 	if !u.again.Retry {
 		u.logSent(size)
 	}
-	a.Stream.AwaitEnd()
+	a.Stream.AwaitReply()
 	return u.receive(a, reply)
 }

@@ -48,6 +48,10 @@ type Client struct {
 	leave atomic.Pointer[GoAway] // why the peer takes leave; nil if it does not
 
 	wait atomic.Pointer[preface] // nil once the peer has spoken HTTP/2, or never will
+
+	// replied is a stream whose reply is there, and waited for, and whose end may follow in the
+	// same batch. Owned by the reader.
+	replied *ClientStream
 }
 
 // GoAway is how the peer took leave of a connection.

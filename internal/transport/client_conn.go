@@ -42,14 +42,29 @@ func (h *clientHandler) settle(spoke bool) {
 	}
 }
 
+// hasReply notes that the end of s may follow its reply in the same batch.
+func (c *Client) hasReply(s *ClientStream) {
+	if before := c.replied; before != nil && before != s {
+		before.tellReply()
+	}
+	c.replied = s
+}
+
 func (h *clientHandler) Accept(*h2.HeaderBlock, bool) (*h2.Stream, error) {
 	return nil, frame.ConnError(frame.ProtocolError, "a server may not open streams")
 }
 func (h *clientHandler) Opened(*h2.Stream, bool)      {}
-func (h *clientHandler) BatchEnd()                    {}
 func (h *clientHandler) Ready()                       { h.settle(true) }
 func (h *clientHandler) Places(n uint32)              { h.events.Places(n) }
 func (h *clientHandler) PingReceived(int, bool) error { return nil }
+
+// BatchEnd implements h2.Handler.
+func (h *clientHandler) BatchEnd() {
+	if s := h.replied; s != nil {
+		h.replied = nil
+		s.tellReply()
+	}
+}
 
 func (h *clientHandler) GoAway(code frame.ErrCode, debug string) {
 	why := GoAway{code, debug}

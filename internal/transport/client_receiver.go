@@ -57,6 +57,9 @@ func (r *clientReceiver) OnHeaders(b *h2.HeaderBlock, end bool) error {
 	if err := s.counted(); err != nil {
 		return err
 	}
+	if s.client.replied == s {
+		s.client.replied = nil // the end wakes
+	}
 	st := resp.verdict(s.headers)
 	if err := s.end(); err != nil && st == nil {
 		st = status.Convert(err)
@@ -89,7 +92,11 @@ func (r *clientReceiver) Filled(n int) (grew int, err error) {
 		return 0, frame.Error{Code: frame.Cancel, Reason: err.Error()}
 	}
 	grew = s.change()
+	replied := s.wake.reason == wakeReply && s.inbox.len() > 0
 	s.mu.Unlock()
+	if replied {
+		s.client.hasReply(s)
+	}
 	s.h2.Expect(expect)
 	return grew, nil
 }

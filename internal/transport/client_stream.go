@@ -101,6 +101,25 @@ func (s *ClientStream) Recv() (grpcwire.Message, error) {
 	}
 }
 
+// AwaitReply waits until the stream is over, or until it has brought a message and its end
+// is not there yet, though everything that came with the message was dealt with: who may
+// have one reply only is then woken once, mostly, and learns at once of a reply that is of
+// no use to it.
+func (s *ClientStream) AwaitReply() {
+	s.mu.Lock()
+	for !s.over && s.inbox.len() == 0 {
+		s.await(wakeReply)
+	}
+	s.mu.Unlock()
+}
+
+// tellReply wakes who waits for a reply, which is there.
+func (s *ClientStream) tellReply() {
+	s.mu.Lock()
+	s.wake.reply(s.inbox.len())
+	s.mu.Unlock()
+}
+
 // AwaitEnd waits until the stream is over, or has brought more than one message:
 // after it Recv does not wait where a call may have one reply only.
 func (s *ClientStream) AwaitEnd() {

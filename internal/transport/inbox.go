@@ -149,6 +149,7 @@ type wakeReason uint8
 const (
 	wakeNone wakeReason = iota
 	wakeMessage
+	wakeReply // the end, or a message that stays without it until the batch ends
 	wakeEnd
 )
 
@@ -189,6 +190,14 @@ func (w *waker) disarm() {
 
 // call has who woken for r, once, in place of a goroutine.
 func (w *waker) call(who handover.Waker, r wakeReason) { w.who, w.reason = who, r }
+
+// reply wakes who waits for a reply, if there is one.
+func (w *waker) reply(messages int) {
+	if w.reason == wakeReply && messages > 0 {
+		w.reason = wakeNone
+		w.who.Wake()
+	}
+}
 
 // signal wakes who waits for what happened. messages is how many are queued:
 // the end wakes everyone, a second message also who waits for the end.

@@ -131,6 +131,43 @@ func TestRefusedAfterHeaders(t *testing.T) {
 	})
 }
 
+// TestAwaitReply: a reply wakes once, with its end if that came with it, and without if it
+// did not.
+func TestAwaitReply(t *testing.T) {
+	reply := append(headers(false, responseFields), dataFrame(1, 6, []byte("\x00\x00\x00\x00\x01x"))...)
+	ended := append(reply[:len(reply):len(reply)], headers(true, []string{"grpc-status", "5"})...)
+	for name, tt := range map[string]struct {
+		answer []byte
+		code   codes.Code // OK: the stream goes on
+	}{
+		"with its end": {ended, codes.NotFound},
+		"alone":        {reply, codes.OK},
+		"without any":  {headers(true, responseFields, []string{"grpc-status", "6"}), codes.AlreadyExists},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := rawServer(t, tt.answer)
+				st, err := c.NewStream(t.Context(), &Call{Method: "/test.Echo/Any", MaxRecvMsgSize: 100}, nil, true)
+				if err != nil {
+					t.Fatal(err)
+				}
+				st.AwaitReply()
+				st.mu.Lock()
+				over := st.over
+				st.mu.Unlock()
+				if over != (tt.code != codes.OK) || over && st.Status().Code() != tt.code {
+					t.Errorf("over: %v, %v", over, st.Status())
+				}
+				synctest.Wait()
+				if c.replied != nil && tt.code != codes.OK {
+					t.Error("the connection keeps a stream that is over")
+				}
+				st.Cancel(context.Canceled)
+			})
+		})
+	}
+}
+
 // TestEncodingAfterCancel: what a call's messages are compressed with is known as long as
 // somebody has one of them, also once the call was cancelled, or has lost its connection.
 func TestEncodingAfterCancel(t *testing.T) {

@@ -43,6 +43,14 @@ func full(header []string, message []byte, trailer ...string) func(*rig.Raw, rig
 	}
 }
 
+// endless is headers and a message, after which nothing comes.
+func endless(header []string, message []byte) func(*rig.Raw, rig.Request) {
+	return func(r *rig.Raw, req rig.Request) {
+		r.Headers(req.ID, false, header...)
+		_ = r.WriteData(req.ID, false, message)
+	}
+}
+
 var reply = rig.Message("reply")
 
 // answers are those that tables do not make.
@@ -80,6 +88,11 @@ var answers = []answer{
 	{"gzip garbage", full(ok("grpc-encoding", "gzip"), rig.Frame(1, "x"), "grpc-status", "0")},
 	{"too large a message", full(ok(), []byte("\x00\x7f\xff\xff\xff"), "grpc-status", "0")},
 	{"length over int32", full(ok(), []byte("\x00\xff\xff\xff\xff"), "grpc-status", "0")},
+	{"no end, good", endless(ok(), reply)},
+	{"no end, bad proto", endless(ok(), rig.Frame(0, "\xff\xff"))},
+	{"no end, gzip garbage", endless(ok("grpc-encoding", "gzip"), rig.Frame(1, "x"))},
+	{"no end, encoding unknown", endless(ok("grpc-encoding", "nope"), rig.Frame(1, "x"))},
+	{"no end, too large a message", endless(ok(), []byte("\x00\x7f\xff\xff\xff"))},
 	{"trailers only", headers(true, ok("grpc-status", "5", "grpc-message", "nf")...)},
 	{"trailers only OK", headers(true, ok("grpc-status", "0")...)},
 	{"trailers only without status", headers(true, ok()...)},

@@ -40,7 +40,7 @@ var clientDataKinds = []Kind{
 		Attack: serveStreams(begin(append(wire.AppendPrefix(nil, 0, 4*mib-1), make([]byte, 60<<10)...))),
 	},
 	{
-		Name: "client/data/gzip-bomb", Work: callers(10), Short: true,
+		Name: "client/data/gzip-bomb", Work: callers(10), Own: 10 * 4 * mib, Short: true, // what a message may be, each
 		About:  "60 KB that gzip blows up to 60 MB",
 		Attack: serveStreams(begin(wire.AppendMessage(nil, 1, bomb(60*mib)), gzipEncoding)),
 	},
