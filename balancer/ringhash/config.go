@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"google.golang.org/grpc/internal/envconfig"
 	"google.golang.org/grpc/serviceconfig"
 )
 
@@ -36,6 +37,9 @@ func parseConfig(js json.RawMessage) (*config, error) {
 	}{}
 	if err := json.Unmarshal(js, &raw); err != nil {
 		return nil, fmt.Errorf("%s: %w", Name, err)
+	}
+	if !envconfig.RingHashHeader {
+		raw.RequestHashHeader = ""
 	}
 	c := &config{minSize: raw.MinRingSize, maxSize: raw.MaxRingSize, header: strings.ToLower(raw.RequestHashHeader)}
 	if c.minSize == 0 {

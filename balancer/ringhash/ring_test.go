@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"google.golang.org/grpc/internal/testutils"
 	"google.golang.org/grpc/internal/xxh64"
 )
 
@@ -42,6 +43,19 @@ func TestParseConfig(t *testing.T) {
 		}
 		if err != nil || *got.(*config) != *tt.want {
 			t.Errorf("%s: %+v, %v; want %+v", tt.js, got, err, tt.want)
+		}
+	}
+}
+
+// Where the variable says so, the policy is not to hash a header: it does not look at it then.
+func TestWithoutRequestHash(t *testing.T) {
+	if !testutils.InChild(t, "GRPC_EXPERIMENTAL_RING_HASH_SET_REQUEST_HASH_KEY=false") {
+		return
+	}
+	for _, header := range []string{"user", "a b"} {
+		c, err := parseConfig(fmt.Appendf(nil, `{"requestHashHeader": %q}`, header))
+		if err != nil || c.header != "" {
+			t.Errorf("%q: %+v, %v", header, c, err)
 		}
 	}
 }

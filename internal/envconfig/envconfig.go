@@ -65,8 +65,8 @@ var (
 
 	// ALTSHandshakerKeepalive says whether the connection to the ALTS handshaker
 	// service sends keepalive pings.
-	// GRPC_EXPERIMENTAL_ALTS_HANDSHAKER_KEEPALIVE_PARAMS, true unless "false".
-	ALTSHandshakerKeepalive = boolean(os.Getenv("GRPC_EXPERIMENTAL_ALTS_HANDSHAKER_KEEPALIVE_PARAMS"), true)
+	// GRPC_EXPERIMENTAL_ALTS_HANDSHAKER_KEEPALIVE_PARAMS, false unless "true".
+	ALTSHandshakerKeepalive = boolean(os.Getenv("GRPC_EXPERIMENTAL_ALTS_HANDSHAKER_KEEPALIVE_PARAMS"), false)
 )
 
 // Names and balancing.
@@ -88,6 +88,11 @@ var (
 	// RingHashCap bounds the rings of ring_hash, whatever their configuration says.
 	// GRPC_RING_HASH_CAP, 1 to 8,388,608 entries, 4,096 by default.
 	RingHashCap = number(os.Getenv("GRPC_RING_HASH_CAP"), bounds{def: 4096, min: 1, max: 8 << 20})
+
+	// RingHashHeader says whether ring_hash may hash a header that its configuration names
+	// in requestHashHeader (gRFC A76), which it does not look at otherwise.
+	// GRPC_EXPERIMENTAL_RING_HASH_SET_REQUEST_HASH_KEY, true unless "false".
+	RingHashHeader = boolean(os.Getenv("GRPC_EXPERIMENTAL_RING_HASH_SET_REQUEST_HASH_KEY"), true)
 
 	// PickFirstWeightedShuffling says whether pick_first, where it shuffles, goes by the
 	// weights of endpoints (gRFC A113).
