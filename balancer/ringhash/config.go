@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 
-	"google.golang.org/grpc/internal/envconfig"
 	"google.golang.org/grpc/serviceconfig"
 )
 
@@ -29,7 +28,8 @@ type config struct {
 	header           string // lower case; empty: the hash comes from xDS
 }
 
-func parseConfig(js json.RawMessage) (*config, error) {
+// parseConfig does not look at the header's name if no header is to be hashed.
+func parseConfig(js json.RawMessage, hashHeader bool) (*config, error) {
 	raw := struct {
 		MinRingSize       uint64 `json:"minRingSize"`
 		MaxRingSize       uint64 `json:"maxRingSize"`
@@ -38,7 +38,7 @@ func parseConfig(js json.RawMessage) (*config, error) {
 	if err := json.Unmarshal(js, &raw); err != nil {
 		return nil, fmt.Errorf("%s: %w", Name, err)
 	}
-	if !envconfig.RingHashHeader {
+	if !hashHeader {
 		raw.RequestHashHeader = ""
 	}
 	c := &config{minSize: raw.MinRingSize, maxSize: raw.MaxRingSize, header: strings.ToLower(raw.RequestHashHeader)}

@@ -53,8 +53,8 @@ func TestWithoutRequestHash(t *testing.T) {
 		return
 	}
 	for _, header := range []string{"user", "a b"} {
-		c, err := parseConfig(fmt.Appendf(nil, `{"requestHashHeader": %q}`, header))
-		if err != nil || c.header != "" {
+		c, err := builder{}.ParseConfig(fmt.Appendf(nil, `{"requestHashHeader": %q}`, header))
+		if err != nil || c.(*config).header != "" {
 			t.Errorf("%q: %+v, %v", header, c, err)
 		}
 	}
@@ -73,7 +73,7 @@ func TestSizeCap(t *testing.T) {
 		{`{"minRingSize": 5000, "maxRingSize": 9000}`, 6000, 5000, 6000},
 		{`{"minRingSize": 5000, "maxRingSize": 8388608}`, 8 << 20, 5000, 8 << 20},
 	} {
-		c, err := parseConfig([]byte(tt.js))
+		c, err := parseConfig([]byte(tt.js), true)
 		if err != nil {
 			t.Fatal(err)
 		}

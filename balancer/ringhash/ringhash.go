@@ -49,7 +49,7 @@ func (builder) Build(cc balancer.ClientConn, opts balancer.BuildOptions) balance
 
 // ParseConfig returns a *config.
 func (builder) ParseConfig(js json.RawMessage) (serviceconfig.LoadBalancingConfig, error) {
-	c, err := parseConfig(js)
+	c, err := parseConfig(js, envconfig.RingHashHeader)
 	if err != nil {
 		return nil, err
 	}
