@@ -67,6 +67,16 @@ func (b *backend) UnaryCall(ctx context.Context, _ *testpb.SimpleRequest) (*test
 	return &testpb.SimpleResponse{ServerId: b.name}, nil
 }
 
+// EmptyCall implements the test service.
+func (b *backend) EmptyCall(ctx context.Context, _ *testpb.Empty) (*testpb.Empty, error) {
+	if b.handle != nil {
+		if err := b.handle(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return &testpb.Empty{}, nil
+}
+
 // FullDuplexCall implements the test service: it answers each message.
 func (b *backend) FullDuplexCall(s testpb.TestService_FullDuplexCallServer) error {
 	for {

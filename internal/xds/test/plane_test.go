@@ -55,8 +55,11 @@ type plane struct {
 	server  *grpc.Server
 	streams int
 	nacks   []string
-	node    *corev3.Node
-	tokens  []string // "authorization" of the last stream
+	asked   map[string][]string // the names of the last request, by type
+	// requests counts what clients have sent.
+	requests int
+	node     *corev3.Node
+	tokens   []string // "authorization" of the last stream
 }
 
 func newPlane(t *testing.T, options ...grpc.ServerOption) *plane {
@@ -89,6 +92,11 @@ func (p *plane) start() {
 		StreamRequestFunc: func(_ int64, r *discoveryv3.DiscoveryRequest) error {
 			p.mu.Lock()
 			defer p.mu.Unlock()
+			p.requests++
+			if p.asked == nil {
+				p.asked = make(map[string][]string)
+			}
+			p.asked[r.GetTypeUrl()] = r.GetResourceNames()
 			if r.GetNode() != nil {
 				p.node = r.GetNode()
 			}
@@ -121,6 +129,13 @@ func (p *plane) counts() (streams int, nacks []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.streams, append([]string(nil), p.nacks...)
+}
+
+// names are those of the RouteConfigurations that a client asks for.
+func (p *plane) names() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.asked[resourcev3.RouteType]
 }
 
 func (p *plane) authorization() string {
