@@ -56,6 +56,7 @@ type plane struct {
 	streams int
 	nacks   []string
 	asked   map[string][]string // the names of the last request, by type
+	acks    map[string]bool     // the types that this stream has got, and taken
 	// requests counts what clients have sent.
 	requests int
 	node     *corev3.Node
@@ -86,6 +87,7 @@ func (p *plane) start() {
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			p.streams++
+			p.acks = make(map[string]bool)
 			p.tokens = metadata.ValueFromIncomingContext(ctx, "authorization")
 			return nil
 		},
@@ -97,6 +99,9 @@ func (p *plane) start() {
 				p.asked = make(map[string][]string)
 			}
 			p.asked[r.GetTypeUrl()] = r.GetResourceNames()
+			if r.GetResponseNonce() != "" {
+				p.acks[r.GetTypeUrl()] = true
+			}
 			if r.GetNode() != nil {
 				p.node = r.GetNode()
 			}
@@ -129,6 +134,20 @@ func (p *plane) counts() (streams int, nacks []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.streams, append([]string(nil), p.nacks...)
+}
+
+// received is how many requests there were.
+func (p *plane) received() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.requests
+}
+
+// answered reports whether the last stream has brought all types of resources.
+func (p *plane) answered() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.acks) == 4
 }
 
 // names are those of the RouteConfigurations that a client asks for.
