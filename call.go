@@ -146,6 +146,7 @@ func (u *unaryCall) try(req, reply any) error {
 	if !u.again.Retry {
 		u.logSent(size)
 	}
+	u.awaitIn(a)
 	a.Stream.AwaitReply()
 	return u.receive(a, reply)
 }

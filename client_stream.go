@@ -371,6 +371,7 @@ func (cs *clientStream) awaitHedges() error {
 
 // receiveFrom takes the next message of an attempt. io.EOF is its end with success.
 func (cs *clientStream) receiveFrom(a *attempt, m any) error {
+	cs.awaitIn(a)
 	msg, err := a.Stream.Recv()
 	if err != nil {
 		switch st := a.result(); {

@@ -112,6 +112,15 @@ func (w *clientWatch) tellReceived(a *attempt, msg any, n messageSizes) {
 	}
 }
 
+// awaitIn reports the response headers when they come, where somebody wants to know: what
+// follows them may take its time.
+func (w *clientWatch) awaitIn(a *attempt) {
+	if w.observed() && !a.headerTold.Load() {
+		_ = a.Stream.Header()
+		w.tellIn(a)
+	}
+}
+
 // tellIn reports the response headers, once, if they are there.
 func (w *clientWatch) tellIn(a *attempt) {
 	if !w.observed() || !a.Stream.GotHeaders() || a.headerTold.Swap(true) {

@@ -228,6 +228,6 @@ func (l *leg) try(req any, events chan<- legEvent) error {
 	if a.Stream.GotHeaders() {
 		events <- legEvent{leg: l}
 	}
-	a.Stream.AwaitEnd()
+	a.Stream.AwaitReply()
 	return a.result().Err()
 }

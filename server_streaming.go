@@ -29,11 +29,15 @@ func (ss *serverStream) handled(err error) {
 		ss.leave(err)
 		return
 	}
-	if earlier := ss.call.failure(); earlier != nil {
-		err = earlier
-	} else if err != nil {
+	// Who watches hears what the handler said, also where the client does not: it was told
+	// something else, or has left.
+	switch {
+	case ss.call.failure() != nil:
+	case err != nil:
 		err = end(ss.call.servedCall, err)
-	} else {
+	case ss.ctx.Err() != nil:
+		_ = ss.call.Finish(nil)
+	default:
 		err = ss.call.Finish(nil)
 	}
 	ss.server.ended(ss.call.servedCall, ss.method, err)

@@ -45,7 +45,7 @@ func (r *clientReceiver) OnHeaders(b *h2.HeaderBlock, end bool) error {
 		return nil
 	case s.headers == nil && !end && resp.unreadable != nil:
 		s.endLocked(nil, resp.unreadable, lostMaybeSeen)
-		return frame.Error{Code: frame.Cancel, Reason: resp.unreadable.Message()}
+		return frame.Error{Code: frame.ProtocolError, Reason: resp.unreadable.Message()}
 	case s.headers == nil && !end:
 		s.headers = resp
 		s.body.length = resp.length

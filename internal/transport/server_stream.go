@@ -101,14 +101,14 @@ func (s *ServerStream) heedDeadline() {
 
 // SendHeader sends the response headers, with md added to what was set.
 func (s *ServerStream) SendHeader(md metadata.MD) error {
-	if err := s.SetHeader(md); err != nil {
+	if err := s.SetHeader(md); err != nil && err != errHeaderSent {
 		return err
 	}
 	s.mu.Lock()
 	if s.headers != headersUnsent || s.finished {
-		finished := s.finished
+		gone := s.finished && !s.stranded
 		s.mu.Unlock()
-		if err := s.ctxErr(); finished && err != nil {
+		if err := s.ctxErr(); gone && err != nil {
 			return status.FromContextError(err).Err()
 		}
 		return errHeaderSent
