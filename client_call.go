@@ -20,30 +20,6 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// clientCall is what all attempts of an RPC have in common.
-type clientCall struct {
-	cc     *ClientConn
-	ctx    context.Context // with the deadline of the service config
-	cancel context.CancelFunc
-	desc   *StreamDesc
-	opts   []CallOption
-	fixed  *channel.Link // the connection of an RPC that must use this one; not retried
-
-	info   callInfo
-	writer messageWriter
-	retry  retry.State
-	// hedging is how the RPC may be sent several times at once; nil: not at all.
-	hedging *serviceconfig.HedgingPolicy
-	clientWatch
-
-	call     *transport.Call // of the present attempt; nil once there will be no other
-	onCommit func()          // the Selector's, who has yet to hear; nil for none
-	waited   bool            // for the resolver's first answer
-	began    bool            // it keeps the channel from going idle
-	beside   bool            // it runs beside attempts that began before (gRFC A6)
-	again    retry.Verdict   // why there is another attempt; zero in the first
-}
-
 // enter counts the RPC, and finds out what it goes by. The error is a status. In any case
 // finish must follow.
 func (r *clientCall) enter(ctx context.Context, cc *ClientConn, method string, opts []CallOption) (rpcconfig.Choice, error) {

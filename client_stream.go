@@ -6,57 +6,11 @@ import (
 	"context"
 	"errors"
 	"io"
-	"sync"
 
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/internal/retry"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 )
-
-// clientStream is a streaming RPC. Until it is committed to an attempt it keeps what was
-// sent, to send it again.
-//
-// mu may be held for long, while a retry waits or begins; the end of ctx ends that. It
-// comes before the transport's locks.
-type clientStream struct {
-	clientCall
-
-	own       streamContext // what clientCall.ctx is
-	stopWatch func() bool   // ends the watch of own.parent; nil if that never ends
-	hedges    streamHedges  // immutable; nil: attempts are made in turn
-
-	mu       sync.Mutex
-	attempt  *attempt
-	sentLast bool // owned by the sender
-	finished bool
-	replay   retry.Replay[sentMessage]
-	// lost is how the RPC ended, if that was in place of another attempt.
-	lost    error
-	failed  error // what it was finished with; nil for success
-	context *clientContext
-
-	next, prev *clientStream // in the channel's list; guarded by that
-}
-
-// streamHedges are the attempts of a stream that is hedged, until one counts: hedged_stream.go.
-type streamHedges interface {
-	// await returns when there is an attempt that counts, or with the error that the RPC ended
-	// with.
-	await() error
-	// send and closeSend send to all attempts. They return false, and take nothing, if there
-	// is an attempt that counts.
-	send(msg any, out outMessage) bool
-	closeSend() bool
-	// endLocked ends the race, and waits for its goroutines. mu is free while it waits.
-	endLocked()
-}
-
-// sentMessage is a message kept for another attempt. It holds a reference of its own.
-type sentMessage struct {
-	out outMessage
-	msg any
-}
 
 // contextDone ends the RPC when its context ends.
 func (cs *clientStream) contextDone() {

@@ -2,17 +2,6 @@
 
 package grpc
 
-import (
-	"sync"
-)
-
-// streamList holds the streams that are open, so that closing the channel ends them.
-type streamList struct {
-	mu     sync.Mutex
-	first  *clientStream
-	closed bool
-}
-
 // add returns false after cancelAll.
 func (l *streamList) add(n *clientStream) bool {
 	l.mu.Lock()
@@ -40,18 +29,4 @@ func (l *streamList) remove(n *clientStream) {
 		n.next.prev = n.prev
 	}
 	n.next, n.prev = nil, nil
-}
-
-// cancelAll ends all streams with err, and lets no other begin.
-func (l *streamList) cancelAll(err error) {
-	l.mu.Lock()
-	l.closed = true
-	var all []*clientStream
-	for n := l.first; n != nil; n = n.next {
-		all = append(all, n)
-	}
-	l.mu.Unlock()
-	for _, n := range all {
-		n.abort(err)
-	}
 }

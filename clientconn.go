@@ -7,9 +7,7 @@ import (
 	"errors"
 
 	"google.golang.org/grpc/connectivity"
-	"google.golang.org/grpc/internal/binarylog"
 	"google.golang.org/grpc/internal/channel"
-	"google.golang.org/grpc/internal/telemetry"
 )
 
 var (
@@ -31,39 +29,6 @@ type ClientConnInterface interface {
 	Invoke(ctx context.Context, method string, args any, reply any, opts ...CallOption) error
 	// NewStream begins a streaming RPC.
 	NewStream(ctx context.Context, desc *StreamDesc, method string, opts ...CallOption) (ClientStream, error)
-}
-
-// ClientConn is a channel: a target, and the connections to the servers behind it that
-// its balancer wants. It is made by [NewClient] and has to be closed. It is safe for
-// concurrent use.
-//
-// A channel begins idle. The first RPC, or Connect, has its target resolved and
-// connections made.
-type ClientConn struct {
-	opts    *channelOptions // immutable
-	channel channel.Channel
-	streams streamList
-	unwatch func() // ends what recorders were promised; nil without
-}
-
-// channelOptions is what a channel keeps of its options. It is not changed once a
-// channel has it: others may have the same one, see shareOptions.
-type channelOptions struct {
-	channel.Options
-
-	userAgent    string // with a space at its end; "": none
-	callOptions  []CallOption
-	compressor   Compressor
-	decompressor Decompressor
-	maxAttempts  int
-	noRetry      bool
-
-	telemetry telemetry.Channels
-	// binaryLogger logs RPCs beside what the environment says; nil for none.
-	binaryLogger binarylog.Logger
-	// The interceptors, a UnaryInvoker and a Streamer; nil without.
-	invoker  func(ctx context.Context, method string, req, reply any, cc *ClientConn, opts ...CallOption) error
-	streamer func(ctx context.Context, desc *StreamDesc, cc *ClientConn, method string, opts ...CallOption) (ClientStream, error)
 }
 
 // withDefaults puts the channel's options in front.
@@ -122,4 +87,18 @@ func (cc *ClientConn) Close() error {
 	}
 	cc.channel.Node().Close()
 	return nil
+}
+
+// cancelAll ends all streams with err, and lets no other begin.
+func (l *streamList) cancelAll(err error) {
+	l.mu.Lock()
+	l.closed = true
+	var all []*clientStream
+	for n := l.first; n != nil; n = n.next {
+		all = append(all, n)
+	}
+	l.mu.Unlock()
+	for _, n := range all {
+		n.abort(err)
+	}
 }

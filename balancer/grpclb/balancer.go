@@ -22,10 +22,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-var (
-	errNoServers  = status.Error(codes.Unavailable, "grpclb: the load balancer named no server")
-	errNoFallback = status.Error(codes.Unavailable, "grpclb: the load balancer can't be reached, and the resolver found no server")
-)
+var errNoFallback = status.Error(codes.Unavailable, "grpclb: the load balancer can't be reached, and the resolver found no server")
 
 // lb is the balancer. The channel calls it one call at a time; the stream to the load balancer
 // and the fallback timer have goroutines of their own.
@@ -38,7 +35,6 @@ type lb struct {
 	child        *serial.Child
 	stats        callStats
 	balancerMode credentials.Bundle // nil without a bundle
-	backendMode  credentials.Bundle // nil without a bundle
 	roundRobin   balancer.Builder
 	pickFirst    balancer.Builder
 
@@ -56,16 +52,19 @@ type lb struct {
 	contact    bool               // the load balancer has answered on its present stream
 	timer      *time.Timer        // until fallback; nil if it doesn't run
 	childState balancer.State
-	servers    map[balancer.SubConn]string // addresses of the load balancer's servers
+
+	servers servers // has a lock of its own, which comes last
 }
 
 func newLB(cc balancer.ClientConn, opts balancer.BuildOptions) *lb {
-	b := &lb{cc: cc, opts: opts, config: &lbConfig{fallback: fallbackTimeout}, servers: make(map[balancer.SubConn]string)}
+	b := &lb{cc: cc, opts: opts, config: &lbConfig{fallback: fallbackTimeout}}
 	b.balancerMode = mode(opts.CredsBundle, credsmode.Balancer)
-	b.backendMode = mode(opts.CredsBundle, credsmode.BackendFromBalancer)
 	b.roundRobin = base.NewBalancerBuilder("grpclb_round_robin", orderBuilder{b.currentList}, base.Config{HealthCheck: true})
 	b.pickFirst = balancer.Get(pickfirst.Name)
-	b.child = serial.New(&childConn{cc, b})
+	b.child = serial.New(&childConn{
+		ClientConn: cc, changed: b.childChanged, servers: &b.servers,
+		mode: mode(opts.CredsBundle, credsmode.BackendFromBalancer),
+	})
 	b.child.Build(func(cc balancer.ClientConn, opts balancer.BuildOptions) balancer.Balancer {
 		return gracefulswitch.New(cc, opts)
 	}, opts)
@@ -136,7 +135,7 @@ func (b *lb) resolved(config *lbConfig, backends, balancers []resolver.Address) 
 			b.stopTimer()
 			b.timer = time.AfterFunc(config.fallback, b.timedOut)
 		}
-		b.remote = startRemote(b, name)
+		b.remote = startRemote(remoteParams{name: name, heard: b, stats: &b.stats, bundle: b.balancerMode, build: b.opts})
 	}
 	b.remote.update(balancers)
 	return old
@@ -165,8 +164,12 @@ func (b *lb) stopTimer() {
 	}
 }
 
-// received takes a list of the load balancer's.
+// received takes a list of the load balancer's; without one it asks for the fallback.
 func (b *lb) received(r *remote, list *serverList) {
+	if list == nil {
+		b.fallBack(r)
+		return
+	}
 	b.mu.Lock()
 	ours := r == b.remote && !b.closed
 	changed := ours && (b.fallback || !list.equal(b.list))
@@ -219,6 +222,19 @@ func (b *lb) lost(r *remote) {
 	if due {
 		b.applyAndLog()
 	}
+}
+
+// childChanged keeps the child's state, and publishes what it means.
+func (b *lb) childChanged(s balancer.State) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.childState = s
+	if b.loseServers() {
+		// Not from here: this is a call of the child.
+		go b.applyAndLog()
+		return
+	}
+	b.publish()
 }
 
 // loseServers begins fallback if there is neither a load balancer nor a server of its, and
@@ -318,9 +334,7 @@ func (b *lb) currentList() *serverList {
 // token returns what finds the tokens of a list by SubConn.
 func (b *lb) token(list *serverList) func(balancer.SubConn) string {
 	return func(sc balancer.SubConn) string {
-		b.mu.Lock()
-		addr := b.servers[sc]
-		b.mu.Unlock()
+		addr := b.servers.address(sc)
 		if addr == "" {
 			return ""
 		}

@@ -30,27 +30,13 @@ package grpclb
 
 import (
 	"encoding/json"
-	"fmt"
-	"time"
 
 	"google.golang.org/grpc/balancer"
-	"google.golang.org/grpc/balancer/pickfirst"
-	"google.golang.org/grpc/grpclog"
 	"google.golang.org/grpc/internal/resolver/dns"
 	"google.golang.org/grpc/serviceconfig"
-	"google.golang.org/protobuf/encoding/protojson"
-	"google.golang.org/protobuf/types/known/durationpb"
 )
 
-const (
-	policyName = "grpclb"
-	// fallbackTimeout holds where the configuration says nothing.
-	fallbackTimeout = 10 * time.Second
-	// tokenKey is where RPCs carry the token of their server.
-	tokenKey = "lb-token"
-)
-
-var logger = grpclog.Component("grpclb")
+const policyName = "grpclb"
 
 func init() {
 	balancer.Register(builder{})
@@ -65,47 +51,12 @@ func (builder) Build(cc balancer.ClientConn, opts balancer.BuildOptions) balance
 	return newLB(cc, opts)
 }
 
-// lbConfig is the configuration.
-type lbConfig struct {
-	serviceconfig.LoadBalancingConfig
-
-	pickFirst   bool
-	serviceName string
-	fallback    time.Duration
-}
-
 // ParseConfig implements balancer.ConfigParser. Of the child policies the first one that is
 // round_robin or pick_first counts.
 func (builder) ParseConfig(text json.RawMessage) (serviceconfig.LoadBalancingConfig, error) {
-	var in struct {
-		ChildPolicy            []map[string]json.RawMessage `json:"childPolicy"`
-		ServiceName            string                       `json:"serviceName"`
-		InitialFallbackTimeout json.RawMessage              `json:"initialFallbackTimeout"`
+	c, err := parseConfig(text)
+	if err != nil {
+		return nil, err
 	}
-	if err := json.Unmarshal(text, &in); err != nil {
-		return nil, fmt.Errorf("grpclb: %w", err)
-	}
-	out := &lbConfig{serviceName: in.ServiceName, fallback: fallbackTimeout, pickFirst: choosesPickFirst(in.ChildPolicy)}
-	if in.InitialFallbackTimeout != nil {
-		var d durationpb.Duration
-		if err := protojson.Unmarshal(in.InitialFallbackTimeout, &d); err != nil {
-			return nil, fmt.Errorf("grpclb: initialFallbackTimeout: %w", err)
-		}
-		if out.fallback = d.AsDuration(); out.fallback <= 0 {
-			return nil, fmt.Errorf("grpclb: initialFallbackTimeout %v is not above zero", out.fallback)
-		}
-	}
-	return out, nil
-}
-
-func choosesPickFirst(policies []map[string]json.RawMessage) bool {
-	for _, p := range policies {
-		if _, ok := p[pickfirst.Name]; ok {
-			return true
-		}
-		if _, ok := p["round_robin"]; ok {
-			return false
-		}
-	}
-	return false
+	return c, nil
 }

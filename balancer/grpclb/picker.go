@@ -13,7 +13,13 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-var errDropped = status.Error(codes.Unavailable, "request dropped by grpclb")
+// tokenKey is where RPCs carry the token of their server.
+const tokenKey = "lb-token"
+
+var (
+	errDropped   = status.Error(codes.Unavailable, "request dropped by grpclb")
+	errNoServers = status.Error(codes.Unavailable, "grpclb: the load balancer named no server")
+)
 
 // listPicker drops RPCs as the list says, leaves the others to the child policy's picker, and
 // counts all of them.

@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/balancer"
 	lbpb "google.golang.org/grpc/balancer/grpclb/grpc_lb_v1"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/internal/backoff"
 	"google.golang.org/grpc/keepalive"
@@ -24,8 +26,7 @@ const quickEnd = time.Second
 // remote keeps a stream to the load balancer.
 type remote struct {
 	// Immutable.
-	lb     *lb
-	name   string // of the service
+	remoteParams
 	cancel context.CancelFunc
 	done   chan struct{} // closed when the goroutine has ended
 
@@ -33,11 +34,31 @@ type remote struct {
 	cc        *grpc.ClientConn // nil if it could not be made
 }
 
+// remoteParams are what a remote is made of.
+type remoteParams struct {
+	name   string // of the service
+	heard  hearer
+	stats  *callStats         // what the load balancer gets to know
+	bundle credentials.Bundle // nil without
+	build  balancer.BuildOptions
+}
+
+// hearer is told what becomes of a stream to the load balancer. It may be a remote that it no
+// longer has.
+type hearer interface {
+	// answered says that the load balancer speaks the protocol.
+	answered(*remote)
+	// received brings a list of servers, or nil if the load balancer wants the fallback used.
+	received(*remote, *serverList)
+	// lost says that the stream has ended.
+	lost(*remote)
+}
+
 // startRemote returns at once. update has to be called before anything happens.
-func startRemote(b *lb, name string) *remote {
+func startRemote(p remoteParams) *remote {
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &remote{
-		lb: b, name: name, cancel: cancel, done: make(chan struct{}),
+		remoteParams: p, cancel: cancel, done: make(chan struct{}),
 		addresses: manual.NewBuilderWithScheme("grpclb-internal"),
 	}
 	var err error
@@ -49,7 +70,7 @@ func startRemote(b *lb, name string) *remote {
 }
 
 func (r *remote) options() []grpc.DialOption {
-	o := r.lb.opts
+	o := r.build
 	opts := []grpc.DialOption{
 		grpc.WithResolvers(r.addresses),
 		grpc.WithDisableServiceConfig(),
@@ -57,8 +78,8 @@ func (r *remote) options() []grpc.DialOption {
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 20 * time.Second, Timeout: 10 * time.Second, PermitWithoutStream: true}),
 	}
 	switch {
-	case r.lb.balancerMode != nil:
-		opts = append(opts, grpc.WithCredentialsBundle(r.lb.balancerMode))
+	case r.bundle != nil:
+		opts = append(opts, grpc.WithCredentialsBundle(r.bundle))
 	case o.DialCreds != nil:
 		opts = append(opts, grpc.WithTransportCredentials(o.DialCreds.Clone()))
 	default:
@@ -98,7 +119,7 @@ func (r *remote) stop() {
 func (r *remote) run(ctx context.Context) {
 	defer close(r.done)
 	if r.cc == nil {
-		r.lb.lost(r)
+		r.heard.lost(r)
 		return
 	}
 	for failures := 0; ; failures++ {
@@ -108,7 +129,7 @@ func (r *remote) run(ctx context.Context) {
 			return
 		}
 		logger.Infof("the stream to the load balancer has ended: %v", err)
-		r.lb.lost(r)
+		r.heard.lost(r)
 		if answered {
 			failures = 0
 			if time.Since(begin) >= quickEnd {
@@ -146,9 +167,9 @@ func (r *remote) stream(ctx context.Context) (answered bool, err error) {
 	if initial == nil {
 		return false, errors.New("the first message was no initial response")
 	}
-	r.lb.answered(r)
+	r.heard.answered(r)
 	if every := initial.GetClientStatsReportInterval(); every.AsDuration() > 0 {
-		r.lb.stats.take() // what was before is not this stream's
+		r.stats.take() // what was before is not this stream's
 		reports.Go(func() { r.report(ctx, stream, every.AsDuration()) })
 	}
 	return true, r.receive(stream)
@@ -162,9 +183,9 @@ func (r *remote) receive(stream lbpb.LoadBalancer_BalanceLoadClient) error {
 		}
 		switch m := m.GetLoadBalanceResponseType().(type) {
 		case *lbpb.LoadBalanceResponse_ServerList:
-			r.lb.received(r, newServerList(m.ServerList))
+			r.heard.received(r, newServerList(m.ServerList))
 		case *lbpb.LoadBalanceResponse_FallbackResponse:
-			r.lb.fallBack(r)
+			r.heard.received(r, nil)
 		default:
 			logger.Warningf("the load balancer sent a %T, which is ignored", m)
 		}
@@ -181,7 +202,7 @@ func (r *remote) report(ctx context.Context, stream lbpb.LoadBalancer_BalanceLoa
 		case <-ctx.Done():
 			return
 		}
-		stats, zero := r.lb.stats.take()
+		stats, zero := r.stats.take()
 		if zero && wasZero {
 			continue
 		}

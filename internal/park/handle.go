@@ -2,39 +2,7 @@
 
 package park
 
-import (
-	"sync"
-	"sync/atomic"
-	"syscall"
-)
-
-// Owner is a connection as the poller knows it.
-type Owner interface {
-	// RawConn is the socket to watch, always the same. It is called by anyone, at
-	// any time.
-	RawConn() syscall.RawConn
-	// Wake confers the reader's role. It is called on the poller's goroutine or the
-	// walk's, without locks, and must not block: it hands the connection to a
-	// goroutine that reads. A wake without input is possible; the reader tries,
-	// finds nothing and parks again.
-	Wake()
-}
-
-// Handle is one connection's place in the poller. It is meant to be a field of
-// the connection, and must not be copied after Init. All methods are safe for
-// concurrent use, Park as the holder of the reader's role.
-type Handle struct {
-	word atomic.Uint64 // a word
-
-	// mu orders what is told to the kernel: an arming under way and a Close
-	// don't overlap. It is never held while waiting or calling out.
-	mu   sync.Mutex
-	slot uint32 // in the poller's table; 0: not registered. Guarded by mu.
-	gen  uint32 // of the last arming. Guarded by mu.
-
-	owner Owner // immutable after Init, as is set
-	set   *set
-}
+import "sync"
 
 // Init makes the handle ready, active, for o. It registers nothing yet. A nil o
 // is allowed: Park then fails with ErrUnsupported.
@@ -93,19 +61,6 @@ func (h *Handle) Park() error {
 	return nil
 }
 
-// Kick makes the connection's reader look again: if the handle is parked, Kick
-// takes the reader's role for the caller and returns true. If the reader is at
-// work, its next Park fails with ErrKicked. A closed handle is left alone.
-func (h *Handle) Kick() bool {
-	for {
-		w := h.load()
-		next, won := w.kick()
-		if h.swap(w, next) {
-			return won
-		}
-	}
-}
-
 // Close ends the handle and takes it out of the poller. It reports whether the
 // caller has to run the reader's exit path, because the handle was parked and
 // now no event will come. Otherwise the reader is at work, and its next Park
@@ -136,26 +91,6 @@ func (h *Handle) Close() bool {
 // Wake has the owner start a reader. It is for who was told by Close to run its exit path
 // and has that done by a reader of its own.
 func (h *Handle) Wake() { h.owner.Wake() }
-
-// Parked reports whether the handle is parked at this moment.
-func (h *Handle) Parked() bool { return h.load().state() == parked }
-
-func (h *Handle) park() error {
-	for {
-		w := h.load()
-		next, err := w.park(h.gen)
-		if h.swap(w, next) {
-			return err
-		}
-	}
-}
-
-// wakeGen takes the role if the handle is parked under the arming gen.
-func (h *Handle) wakeGen(gen uint32) bool {
-	w := parkedAs(gen)
-	next, _ := w.wake(gen)
-	return h.swap(w, next)
-}
 
 // arm tells the kernel, while Control keeps the descriptor from being closed
 // and its number from being reused. mu is held and the handle is registered,
@@ -198,22 +133,4 @@ func (h *Handle) disarm() {
 	if be, err := h.set.backend(false); err == nil {
 		_ = h.owner.RawConn().Control(func(fd uintptr) { be.disarm(int(fd)) })
 	}
-}
-
-func (h *Handle) load() word { return word(h.word.Load()) }
-
-// swap makes a transition if the word is still what it was, and counts it.
-func (h *Handle) swap(from, to word) bool {
-	if from == to {
-		return h.load() == from
-	}
-	// Up before, down after: the count is never below zero.
-	if to.state() == parked {
-		h.set.parked.add(h, 1)
-	}
-	ok := h.word.CompareAndSwap(uint64(from), uint64(to))
-	if h.set != nil && (ok && from.state() == parked || !ok && to.state() == parked) {
-		h.set.parked.add(h, -1)
-	}
-	return ok
 }

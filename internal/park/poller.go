@@ -2,30 +2,6 @@
 
 package park
 
-import (
-	"sync"
-	"sync/atomic"
-	"time"
-)
-
-// backend is the kernel's side. Only wait blocks. arm and disarm are called
-// between newBackend and close, wait by one goroutine until it fails.
-type backend interface {
-	// arm asks for one event with this token when fd is readable, at its end,
-	// or in error; at once if it is so now. It replaces an earlier arming.
-	// first says that fd is new.
-	arm(fd int, token uint64, first bool) error
-	// disarm forgets fd.
-	disarm(fd int)
-	// wait blocks until there are events, and puts their tokens into tokens.
-	wait(tokens []uint64) (int, error)
-	// close makes wait fail.
-	close()
-}
-
-// batch is how many events one look at the kernel takes.
-const batch = 128
-
 // Stats counts handles.
 type Stats struct {
 	// Parked connections wait without a goroutine.
@@ -43,32 +19,6 @@ func Supported() bool { return supported }
 
 // process is the set of all connections. Tests have others.
 var process = set{open: newBackend, pace: walkPace}
-
-// set is a group of handles with one poller, which runs while any of them is
-// registered. To park and to wake takes nothing of it that another handle waits for.
-type set struct {
-	open   func() (backend, error)
-	pace   time.Duration // of the walk; 0: there is none
-	parked tally
-	p      atomic.Pointer[poller] // nil: nobody is registered. Written with mu held.
-
-	mu  sync.Mutex
-	err error // the poller failed; no further parking
-}
-
-// poller is a running backend. Its table is its own: an event that a stopped
-// poller still has in hand finds nobody there.
-type poller struct {
-	set     *set
-	backend backend
-	table   table
-	failed  atomic.Bool // set.err is there
-	walking atomic.Bool // there will be a next step of the walk
-
-	// guarded by set.mu
-	walk   *time.Timer // its next step; nil: there was none yet
-	walked int         // where in the table it is
-}
 
 func (s *set) stats() Stats {
 	st := Stats{Parked: s.parked.sum()}

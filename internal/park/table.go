@@ -2,30 +2,6 @@
 
 package park
 
-import "sync/atomic"
-
-// table gives each registered handle a number that the kernel can hold, so that
-// it holds no Go pointer. Numbers start at 1 and are reused; the generation goes
-// on counting where the number's last holder stopped, so that an event for that
-// one does not pass for the new holder's.
-//
-// All but get is called with the set's mu.
-type table struct {
-	chunks atomic.Pointer[[]*chunk] // replaced as it grows
-	n      uint32                   // how many slots there are
-	free   uint32                   // head of the list of free slots; 0: none
-	used   int
-}
-
-// chunk is some of the slots. They stay where they are, so that get needs no lock.
-type chunk [256]slot
-
-type slot struct {
-	h    atomic.Pointer[Handle]
-	gen  uint32
-	next uint32 // free slots
-}
-
 func tokenOf(slot, gen uint32) uint64 { return uint64(slot)<<32 | uint64(gen) }
 
 func splitToken(token uint64) (slot, gen uint32) { return uint32(token >> 32), uint32(token) }

@@ -14,8 +14,9 @@ type tally [16]struct {
 	_ [56]byte
 }
 
-func (t *tally) add(h *Handle, n int64) {
-	t[uintptr(unsafe.Pointer(h))>>9%uintptr(len(t))].n.Add(n)
+// add counts what lies at p.
+func (t *tally) add(p unsafe.Pointer, n int64) {
+	t[uintptr(p)>>9%uintptr(len(t))].n.Add(n)
 }
 
 // sum is the count at about this moment. Of what stays as it is it is exact.

@@ -8,8 +8,6 @@ import (
 	"net"
 	"reflect"
 	"strings"
-
-	"google.golang.org/grpc/mem"
 )
 
 // A wrapper that takes a header off the stream is never even: see wrapped. What it took
@@ -48,19 +46,6 @@ func (w *wrapped) takes() {
 	w.trust, w.taker = trusted, true
 }
 
-// outlives reports whether a Read may be ended by a deadline: once a header is read.
-func (w *wrapped) outlives() bool { return w.taker && w.returned.Load() > 0 }
-
-// probe reads what the wrapper holds, and nothing of the socket: the error is that of a
-// deadline then.
-func (w *wrapped) probe(size int, pool mem.BufferPool) (*[]byte, int, error) {
-	w.mu.Lock()
-	w.kicked = true
-	w.mu.Unlock()
-	defer w.calm()
-	return w.lend(size, pool)
-}
-
 // learn follows a Read that a deadline has ended with nothing.
 func (w *wrapped) learn() {
 	_ = w.rc.Control(func(fd uintptr) { // it fails on a connection that is closed
@@ -71,10 +56,4 @@ func (w *wrapped) learn() {
 			w.learned = true
 		}
 	})
-}
-
-// habit is what a wrapper does with the beginning of the stream.
-type habit struct {
-	taker   bool // it may take bytes, and outlives deadlines: never changed
-	learned bool // how many it has taken is known. Owned by the reader.
 }

@@ -20,46 +20,6 @@ import (
 // connection next to nothing, under a deadline that is renewed as long as it is busy. When
 // the deadline is met, because the connection fell silent, nothing remains to be found out.
 
-// trust is what is known of a wrapper.
-type trust int
-
-const (
-	untested   trust = iota
-	alone            // nobody else reads the socket
-	trusted          // and nobody else sets its read deadline
-	distrusted       // it is waited for in its Read
-)
-
-// pace are the times that finding out takes.
-type pace struct {
-	// patience is how long after a read the wait meets the test's deadline. It is far
-	// more than the wrapper takes to return what is there, and less than any idle timeout.
-	patience time.Duration
-	// renewal is how old a deadline may be that another read begins under.
-	renewal time.Duration
-	// margin is when before the deadline it is lifted, unless it is the reader who will
-	// meet it.
-	margin time.Duration
-	// slack is how late the deadline may be met. Later it may have been another.
-	slack time.Duration
-	// overdue is when after the deadline it is certain that it won't be met.
-	overdue time.Duration
-	// quiet is for how long nothing arrives where somebody else who reads has the lock.
-	quiet time.Duration
-	// lock is how long that may be held by someone who only reads what is there.
-	lock time.Duration
-}
-
-var usualPace = pace{
-	patience: 1500 * time.Millisecond,
-	renewal:  100 * time.Millisecond,
-	margin:   900 * time.Millisecond,
-	slack:    600 * time.Millisecond,
-	overdue:  1300 * time.Millisecond,
-	quiet:    40 * time.Millisecond,
-	lock:     300 * time.Millisecond,
-}
-
 const (
 	firstPause, lastPause = 20 * time.Microsecond, 2 * time.Millisecond // between looks
 
@@ -74,17 +34,6 @@ const (
 	// blindSize is the buffer that a Read waits with.
 	blindSize = 4 << 10
 )
-
-// trial is where finding out stands.
-type trial struct {
-	trust trust
-	test  time.Time     // the deadline that the test has set; zero: none
-	watch *time.Timer   // runs watchTest
-	looks int           // how often it has looked for what ought to have happened
-	late  time.Duration // and how late it did so first
-	wiped bool          // a deadline was lifted since the last Read
-	blind bool          // the next Read, or this one, is to wait, and is not put to the test
-}
 
 // watchInput looks for a while whether there is input, without taking the socket's lock,
 // and reports whether there was none all the time.
@@ -246,14 +195,6 @@ func (w *wrapped) watchReader() {
 func (w *wrapped) pushOut() {
 	w.mine = true
 	w.sock.SetReadDeadline(time.Unix(1, 0))
-}
-
-// endTest is for when nothing remains to be found out. mu is held.
-func (w *wrapped) endTest() {
-	if w.watch != nil {
-		w.watch.Stop()
-		w.watch = nil
-	}
 }
 
 // timedOut follows a wait that a deadline has ended. With neither again nor an error the

@@ -6,14 +6,11 @@ package readyreader
 
 import (
 	"fmt"
-	"io"
 	"net"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
-
-	"google.golang.org/grpc/mem"
 )
 
 // wrapped reads a wrapper whose Read is its own: one that counts, replays what it
@@ -35,6 +32,10 @@ import (
 //
 // See trial.go. The wrapper sees nothing of all this. None of our deadlines ends a Read of it: there
 // are wrappers that fail for good after that.
+//
+// Here is what a wrapped is, its account, and the deadline on its socket; trust.go and
+// trial.go find out whether it can be waited for, known.go knows some wrappers by name,
+// wrapped_read.go reads, and wrapped_deadline.go ends a wait from outside.
 type wrapped struct {
 	conn net.Conn // the wrapper
 	sock net.Conn // the socket below
@@ -92,30 +93,6 @@ func (w *wrapped) WhyNot() string {
 	return ""
 }
 
-// emptyReads is how often in a row a wrapper may return nothing at all.
-const emptyReads = 100
-
-// newWrapped returns nil if what is below conn can't be waited for.
-func newWrapped(conn net.Conn, out Writer) *wrapped {
-	sock := below(conn)
-	if sock == nil {
-		sock = conn // it may still show its descriptor
-	}
-	rc := rawConnOf(sock)
-	if rc == nil || !isCounted(rc) {
-		return nil
-	}
-	w := &wrapped{conn: conn, sock: sock, rc: rc, out: out, pace: &usualPace}
-	w.unsettled = func(fd uintptr) bool {
-		w.locked.Store(true)
-		return !w.settled(fd)
-	}
-	if isTaker(conn) {
-		w.takes()
-	}
-	return w
-}
-
 // RawConn implements TryReader.
 func (w *wrapped) RawConn() syscall.RawConn { return w.rc }
 
@@ -139,136 +116,10 @@ func (w *wrapped) even(sum uint64, c census) bool {
 	return c.open && c.received == sum && !w.exceeds.Load()
 }
 
-// isCounted reports whether the system counts what the socket receives.
-func isCounted(rc syscall.RawConn) (does bool) {
-	err := rc.Control(func(fd uintptr) { _, does = received(fd) })
-	return err == nil && does
-}
-
 // isSettled is settled without a descriptor in hand.
 func (w *wrapped) isSettled() bool {
 	sum := w.sum()
 	return w.even(sum, count(w.rc, false))
-}
-
-// ReadOnReady implements Reader.
-func (w *wrapped) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, error) {
-	blind, err := w.wait()
-	if err != nil {
-		return nil, 0, err
-	}
-	if blind {
-		size = min(size, blindSize)
-	}
-	return w.lend(size, pool)
-}
-
-// TryRead implements TryReader. Where the account is not even it may wait: there is
-// something to be had, if not all that the wrapper needs to return any of it.
-func (w *wrapped) TryRead(size int, pool mem.BufferPool) (*[]byte, int, error) {
-	if w.err == nil && w.known() != distrusted && w.isSettled() {
-		return nil, 0, ErrWouldBlock
-	}
-	if w.outlives() {
-		if buf, n, err := w.probe(size, pool); !isTimeout(err) {
-			return buf, n, err
-		}
-		if w.isSettled() {
-			return nil, 0, ErrWouldBlock
-		}
-	}
-	return w.lend(size, pool)
-}
-
-// TryReadInto implements InPlaceReader, as TryRead does.
-func (w *wrapped) TryReadInto(p []byte) (int, error) {
-	if len(p) == 0 {
-		return 0, nil
-	}
-	if w.err == nil && (w.known() == distrusted || w.taker && !w.learned || w.isSettled()) {
-		return 0, ErrWouldBlock
-	}
-	return w.through(p)
-}
-
-// Write implements Writer.
-func (w *wrapped) Write(p []byte) (int, error) {
-	if w.out != nil {
-		return w.out.Write(p)
-	}
-	return w.conn.Write(p)
-}
-
-// TryWrite implements Writer. What a Write of the wrapper's own does nobody knows, so it
-// is left to who may wait.
-func (w *wrapped) TryWrite(p []byte) (int, error) {
-	if w.out != nil {
-		return w.out.TryWrite(p)
-	}
-	return 0, ErrWouldBlock
-}
-
-// ReadBlind implements BlindReader.
-func (w *wrapped) ReadBlind(p []byte) (int, error) {
-	n, err := w.conn.Read(p)
-	w.returned.Add(uint64(max(n, 0)))
-	return n, err
-}
-
-// Read implements net.Conn.
-func (w *wrapped) Read(p []byte) (int, error) {
-	if len(p) == 0 {
-		return 0, nil
-	}
-	if _, err := w.wait(); err != nil {
-		return 0, err
-	}
-	return w.through(p)
-}
-
-func (w *wrapped) lend(size int, pool mem.BufferPool) (*[]byte, int, error) {
-	if w.err != nil {
-		return nil, 0, w.err
-	}
-	buf := pool.Get(size)
-	p := window(buf, size)
-	n, err := 0, io.ErrShortBuffer
-	if len(p) > 0 {
-		n, err = w.through(p)
-	}
-	if n > 0 {
-		return buf, n, nil
-	}
-	pool.Put(buf)
-	return nil, 0, err
-}
-
-// through reads through the wrapper: n > 0, or an error.
-func (w *wrapped) through(p []byte) (n int, err error) {
-	if w.err != nil {
-		return 0, w.err
-	}
-	w.enter()
-	for range emptyReads {
-		if n, err = w.conn.Read(p); n != 0 || err != nil {
-			break
-		}
-	}
-	w.leave()
-	switch {
-	case n > 0:
-		w.returned.Add(uint64(n))
-		if !isTimeout(err) { // that can be asked for again
-			w.err = err
-		}
-		return n, nil
-	case err == nil:
-		return 0, io.ErrNoProgress
-	case w.taker && isTimeout(err):
-		w.learn()
-		w.calm()
-	}
-	return 0, err
 }
 
 // calm follows a wait, or a Read of a taker, that was interrupted.
@@ -277,30 +128,6 @@ func (w *wrapped) calm() {
 	defer w.mu.Unlock()
 	w.kicked = false
 	w.lift()
-}
-
-// enter precedes a read of the wrapper. It takes our deadline off the socket, or, as
-// long as the wrapper is to be tested, sets that of the test.
-func (w *wrapped) enter() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.inside, w.waiting = true, false
-	switch {
-	case w.blind:
-	case w.kicked && w.outlives():
-		w.pushOut()
-	case w.trust == untested || w.trust == alone:
-		w.setTest()
-	default:
-		w.lift()
-	}
-	w.wiped = false
-}
-
-func (w *wrapped) leave() {
-	w.mu.Lock()
-	w.inside, w.blind = false, false
-	w.mu.Unlock()
 }
 
 // lift takes our deadline off the socket. mu is held.
@@ -314,36 +141,6 @@ func (w *wrapped) lift() {
 		w.owed = false
 		w.conn.SetReadDeadline(w.until)
 	}
-}
-
-// wait returns when the wrapper is to be read. It waits while that has nothing to give,
-// unless it is to be read blind.
-func (w *wrapped) wait() (blind bool, err error) {
-	for w.err == nil {
-		switch w.known() {
-		case distrusted:
-			return false, nil
-		case untested:
-			if !w.watchInput() {
-				return false, nil
-			}
-			w.findLock()
-		default:
-			if blind, err = w.beginWait(); blind || err != nil {
-				return blind, err
-			}
-			switch err = w.rc.Read(w.unsettled); {
-			case err == nil:
-				return false, nil
-			case !isTimeout(err):
-				return false, renameOp(err, "read")
-			}
-			if again, err := w.timedOut(err); !again {
-				return false, err
-			}
-		}
-	}
-	return false, nil
 }
 
 // distrust has the wrapper waited for in its Read from now on. mu is held.
@@ -363,53 +160,13 @@ func (w *wrapped) known() trust {
 	return w.trust
 }
 
-// Interrupt makes the present wait, or the next one, end with os.ErrDeadlineExceeded,
-// and sets flag; unless that can't be, because the wrapper is waited for in its Read. A
-// Read of the wrapper is not disturbed, unless it is known to outlive that. As long as it
-// was not tested, the wait that ends is one that follows a test.
-func (w *wrapped) Interrupt(flag *atomic.Bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.trust == distrusted {
-		return
-	}
-	w.kicked, w.flag = true, flag
-	flag.Store(true)
-	if w.trust == trusted && (!w.inside || w.outlives()) {
-		w.pushOut()
+// endTest is for when nothing remains to be found out. mu is held.
+func (w *wrapped) endTest() {
+	if w.watch != nil {
+		w.watch.Stop()
+		w.watch = nil
 	}
 }
 
-// SetReadDeadline is the wrapper's, and is to be used instead of it. During a test the
-// wrapper is told only when that is over, if t allows for that: a deadline that it has set
-// in its last Read would be lost, and with it what the test is to find out. Otherwise it is
-// lost, and the wrapper is to have another Read before its socket is waited for.
-func (w *wrapped) SetReadDeadline(t time.Time) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.until = t
-	if w.defers() {
-		w.owed = true
-		return nil
-	}
-	w.owed = false
-	w.lift()
-	if w.trust == untested || w.trust == alone {
-		w.wiped = w.wiped || w.inside || w.returned.Load() > 0
-	}
-	return w.conn.SetReadDeadline(t)
-}
-
-// defers reports whether a deadline is for later: not while a Read of the wrapper's runs,
-// which is to meet it and whose locks nobody knows. mu is held.
-func (w *wrapped) defers() bool {
-	return !w.inside && !w.test.IsZero() && w.isBefore(w.test.Add(2*w.pace.overdue))
-}
-
-// Withdraw leaves the connection to others. After it w must not be used.
-func (w *wrapped) Withdraw() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.lift()
-	w.endTest()
-}
+// outlives reports whether a Read may be ended by a deadline: once a header is read.
+func (w *wrapped) outlives() bool { return w.taker && w.returned.Load() > 0 }

@@ -7,76 +7,12 @@ import (
 	"crypto/tls"
 	"errors"
 	"net"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
 
-	"google.golang.org/grpc/internal/readyreader"
 	"google.golang.org/grpc/mem"
 )
-
-// socket is what a Conn needs of the connection below, beside net.Conn.
-type socket interface {
-	readyreader.TryReader
-	readyreader.InPlaceReader
-}
-
-// Conn is a TLS connection. It is a net.Conn, a readyreader.TryReader,
-// InPlaceReader and Writer. One goroutine reads and one writes at a time;
-// deadlines and Close may come from anywhere.
-type Conn struct {
-	// Immutable once the handshake is over.
-	tls     *tls.Conn
-	raw     net.Conn
-	sock    socket
-	sockW   readyreader.Writer
-	release bool        // tls.Conn reads from our buffers: see layout.go
-	open    atomic.Bool // the handshake is over; from here on tls.Conn never waits
-
-	rmu sync.Mutex
-	// Guarded by rmu, which the reader holds except while it waits.
-	intake   intake
-	rerr     error // final
-	closed   bool
-	retained readyreader.Retained
-
-	out outbox
-}
-
-// Options says how New is to make a connection.
-type Options struct {
-	// Server is the accepting side.
-	Server bool
-	// Release asks to take crypto/tls's buffers away while they are empty, if
-	// that is possible here.
-	Release bool
-}
-
-// New puts TLS over raw and reports whether it can: raw has to be a TCP or unix
-// socket, or a wrapper that leaves reading and writing to one that it embeds (its Close,
-// deadlines and addresses are used), on a system where sockets can be read without
-// waiting, and
-// config must not allow renegotiation, which reads in the middle of a read and
-// has to wait. If not, raw is untouched, and is good for a tls.Conn.
-//
-// config is not changed. The handshake is still to be done.
-func New(raw net.Conn, config *tls.Config, opts Options) (*Conn, bool) {
-	if !opts.Server && config.Renegotiation != tls.RenegotiateNever {
-		return nil, false
-	}
-	w, ok := readyreader.NewWriter(raw)
-	if !ok || !readyreader.IsRaw(w) {
-		return nil, false
-	}
-	sock, ok := w.(socket)
-	if !ok {
-		return nil, false
-	}
-	c := &Conn{raw: raw, sock: sock, sockW: w, release: opts.Release && releasable()}
-	c.start(config, opts.Server)
-	return c, true
-}
 
 func (c *Conn) start(config *tls.Config, server bool) {
 	c.intake.Pool = mem.DefaultBufferPool()

@@ -25,17 +25,6 @@ type buffers struct {
 // offsets are where the fields are. They are valid if findOffsets says so.
 var offsets struct{ raw, input, hand uintptr }
 
-// releasable reports whether tls.Conn is as this file expects. It finds out once, at
-// the first connection.
-var releasable = sync.OnceValue(func() bool { return refusal() == nil })
-
-var refusal = sync.OnceValue(selfTest)
-
-// StoodAside says why crypto/tls of this version of Go is left alone, so that idle
-// connections hold its buffers; nil if it is not. It finds out with the first connection,
-// or now.
-func StoodAside() error { return refusal() }
-
 var findOffsets = sync.OnceValue(func() bool {
 	conn := reflect.TypeFor[tls.Conn]()
 	for _, want := range []struct {

@@ -4,7 +4,6 @@ package tlsconn
 
 import (
 	"errors"
-	"net"
 	"sync"
 	"sync/atomic"
 
@@ -137,6 +136,3 @@ func (o *outbox) pending() bool {
 	defer o.mu.Unlock()
 	return len(o.b) > 0
 }
-
-// shutOutbox makes the box refuse records, because the socket is closed.
-func (c *Conn) shutOutbox() { _ = c.out.fail(net.ErrClosed, c.intake.Pool) }

@@ -10,18 +10,6 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-const (
-	// cipherSize is how much is read from the socket at once. It leaves room for
-	// two records of full size and more, so that the part of one that stays
-	// behind can always be completed in the same buffer.
-	cipherSize = 64 << 10
-
-	recordHeader = 5
-	// maxRecord is more than any record's length says: RFC 5246 section 6.2.3
-	// allows 2^14+2048, RFC 8446 section 5.2 less.
-	maxRecord = 16<<10 + 2048
-)
-
 // ReadOnReady implements readyreader.Reader. No buffer is held during the wait,
 // but for the bytes of a record of which only a part arrived.
 func (c *Conn) ReadOnReady(bufSize int, pool mem.BufferPool) (*[]byte, int, error) {
@@ -181,11 +169,4 @@ func (c *Conn) filled(err error) error {
 	}
 	c.intake.dry = false
 	return nil
-}
-
-// dropIntake forgets the ciphertext in hand.
-func (c *Conn) dropIntake() {
-	c.intake.Drop()
-	c.intake.dry = false
-	c.retained.Set(0)
 }

@@ -15,10 +15,22 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"sync"
 
 	"google.golang.org/grpc/internal/readyreader"
 	"google.golang.org/grpc/mem"
 )
+
+// releasable reports whether tls.Conn is as layout.go expects. It finds out once, at
+// the first connection.
+var releasable = sync.OnceValue(func() bool { return refusal() == nil })
+
+var refusal = sync.OnceValue(selfTest)
+
+// StoodAside says why crypto/tls of this version of Go is left alone, so that idle
+// connections hold its buffers; nil if it is not. It finds out with the first connection,
+// or now.
+func StoodAside() error { return refusal() }
 
 // selfTest runs traffic over a connection in memory whose buffers are taken away
 // at every opportunity, for each version of TLS. It takes a few milliseconds.

@@ -92,3 +92,6 @@ func (w *wire) SetWriteDeadline(t time.Time) error {
 	}
 	return nil
 }
+
+// shutOutbox makes the box refuse records, because the socket is closed.
+func (c *Conn) shutOutbox() { _ = c.out.fail(net.ErrClosed, c.intake.Pool) }

@@ -4,6 +4,10 @@ package main
 
 import "fmt"
 
+// rounds is how often both modules are run, in turn, while ours shows a kind of error
+// that the published one has not shown.
+const rounds = 6
+
 // comparison is what two modules showed in runs that took turns.
 type comparison struct {
 	allowed         outcomes // kinds of errors that are none

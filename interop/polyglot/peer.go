@@ -6,9 +6,7 @@ import (
 	"context"
 	"errors"
 	"os/exec"
-	"strconv"
 
-	"google.golang.org/grpc/interop/internal/programs"
 	"google.golang.org/grpc/interop/testcerts"
 )
 
@@ -29,50 +27,6 @@ type peer struct {
 	certs func(*workshop) (certificates, error)
 	// without has the cases that its server does not answer as they want, and why.
 	without map[string]string
-}
-
-// certificates are what a server shows and a client trusts.
-type certificates struct {
-	testcerts.Files
-	serverName string
-}
-
-// target is a server's address.
-type target struct {
-	host string
-	port int
-	// certs are nil in plain text.
-	certs *certificates
-}
-
-func (t target) addr() string { return t.host + ":" + strconv.Itoa(t.port) }
-
-// peers are the implementations, in the order they run in.
-var peers = []*peer{javaPeer, okhttpPeer, pythonPeer, nodePeer, rustPeer, cppPeer}
-
-// legs are the peer's runs: its client with our server, its server with our client, and
-// either side's load while a side is started anew.
-func (p *peer) legs() []leg {
-	var legs []leg
-	for _, secure := range []bool{false, true} {
-		link := "plain"
-		if secure {
-			link = "tls"
-		}
-		if p.client != nil {
-			legs = append(legs, leg{p.name + ">ours " + link, p, secure, theirClient})
-		}
-		if p.server != nil {
-			legs = append(legs, leg{"ours>" + p.name + " " + link, p, secure, theirServer})
-		}
-	}
-	if p.load != nil {
-		legs = append(legs, leg{p.name + ">ours restart", p, false, restartUnderTheirLoad})
-	}
-	if p.server != nil {
-		legs = append(legs, leg{"ours>" + p.name + " restart", p, false, restartUnderOurLoad})
-	}
-	return legs
 }
 
 // leg is one run.
@@ -103,24 +57,6 @@ func (l leg) target(w *workshop) (target, error) {
 	}
 	t.certs = &certs
 	return t, nil
-}
-
-// theirClient runs the peer's cases against our server.
-func theirClient(ctx context.Context, w *workshop, l leg) row {
-	return w.twice(row{name: l.name}, func(p programs.Programs, only []string) ([]result, error) {
-		return l.serving(ctx, w, func(t target) *exec.Cmd { return w.ourServer(ctx, p.Server, t) }, func(t target) ([]result, error) {
-			return l.peer.client(ctx, w, t, only)
-		})
-	})
-}
-
-// theirServer runs our cases against the peer's server.
-func theirServer(ctx context.Context, w *workshop, l leg) row {
-	return w.twice(row{name: l.name, without: l.peer.without}, func(p programs.Programs, only []string) ([]result, error) {
-		return l.serving(ctx, w, func(t target) *exec.Cmd { return l.peer.server(ctx, w, t) }, func(t target) ([]result, error) {
-			return w.ourClient(ctx, p.Client, t, l.peer.without, only)
-		})
-	})
 }
 
 // serving starts a server, and runs a client against it.

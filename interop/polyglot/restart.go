@@ -16,9 +16,6 @@ const (
 	loadTime     = 7 * time.Second
 	restartEvery = 2 * time.Second
 	restarts     = 3
-	// rounds is how often both modules are run, in turn, while ours shows a kind of error
-	// that the published one has not shown.
-	rounds = 6
 )
 
 // restartUnderTheirLoad has the peer call a server of ours while that is started anew.

@@ -5,21 +5,7 @@ package client
 import (
 	"fmt"
 	"iter"
-
-	"google.golang.org/grpc/internal/xds/bootstrap"
 )
-
-// authority is what is watched of one authority, and the control planes it is asked of. All of
-// it is guarded by Client.mu.
-type authority struct {
-	client *Client
-	key    authorityKey
-	list   []*bootstrap.Server
-	// open are the servers in use: the first ones of list. The last of them is the one whose
-	// resources count; those before it have failed, and take over as soon as one answers.
-	open      []*server
-	resources map[string]map[string]*entry // by type URL and name
-}
 
 // entries returns all.
 func (a *authority) entries() iter.Seq2[string, *entry] {
@@ -43,7 +29,7 @@ func (a *authority) entryLocked(k kind, name string) *entry {
 	}
 	e, ok := byName[name]
 	if !ok {
-		e = &entry{authority: a, kind: k, name: name, watches: make(map[*watch]struct{})}
+		e = &entry{client: a.client, user: a, kind: k, name: name, watches: make(map[*watch]struct{})}
 		byName[name] = e
 		for _, s := range a.open {
 			s.subscribeLocked(e)
@@ -78,7 +64,7 @@ func (a *authority) dropLocked(e *entry) {
 func (a *authority) openLocked() {
 	s := a.client.serverLocked(a.list[len(a.open)])
 	a.open = append(a.open, s)
-	s.authorities[a] = struct{}{}
+	s.users[a] = struct{}{}
 	for _, e := range a.entries() {
 		s.subscribeLocked(e)
 	}
@@ -90,7 +76,7 @@ func (a *authority) closeToLocked(n int) {
 		for _, e := range a.entries() {
 			s.unsubscribeLocked(e)
 		}
-		delete(s.authorities, a)
+		delete(s.users, a)
 		s.releaseLocked()
 	}
 	clear(a.open[n:])
@@ -137,6 +123,19 @@ func (a *authority) lacksLocked() bool {
 		}
 	}
 	return false
+}
+
+// failedLocked looks for another server after one has failed, and tells watchers if there is none.
+func (a *authority) failedLocked() {
+	a.failOverLocked()
+	a.reportLocked()
+}
+
+// backLocked ends what watchers were told of servers that can't be reached.
+func (a *authority) backLocked() {
+	for _, e := range a.entries() {
+		e.reached()
+	}
 }
 
 // answeredLocked is about a server that had a resource: those after it are not needed.

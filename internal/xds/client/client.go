@@ -3,61 +3,12 @@
 package client
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"sync"
-	"sync/atomic"
 	"time"
 
-	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
-	"google.golang.org/grpc/grpclog"
-	"google.golang.org/grpc/internal/serializer"
 	"google.golang.org/grpc/internal/xds/bootstrap"
 )
-
-// Config is what a Client is made of.
-type Config struct {
-	// Bootstrap says which control planes there are.
-	Bootstrap *bootstrap.Config
-	// Dial connects to a control plane. It must not wait for the connection. An error is one of
-	// configuration; the client tries again after a pause.
-	Dial func(*bootstrap.Server) (Transport, error)
-	// Metrics may be nil.
-	Metrics Metrics
-	// Logger may be nil.
-	Logger grpclog.DepthLoggerV2
-
-	// DataErrors says that errors in data are handled as A88 has it.
-	DataErrors bool
-	// ResourceTimeout is how long a resource may take to come (A57), 15 s if it is 0. Twice as
-	// long where the server's feature says so (A88).
-	ResourceTimeout time.Duration
-	// Backoff returns the pause after so many failures in a row, 0 for the first. Nil means that
-	// of connections.
-	Backoff func(failures int) time.Duration
-}
-
-// Metrics are told what A78 counts. Servers are named by their URI, types by their URL.
-type Metrics interface {
-	// Updates counts resources in a response that were valid, and that were not.
-	Updates(server, typeURL string, valid, invalid int)
-	// ServerFailure counts the times that a server that worked stopped to.
-	ServerFailure(server string)
-}
-
-// Client is an xDS client. Its methods are safe for concurrent use.
-type Client struct {
-	config    Config
-	node      *corev3.Node
-	callbacks serializer.Serializer
-
-	mu          sync.Mutex
-	closed      bool
-	authorities map[authorityKey]*authority
-	servers     map[string]*server // by Server.Key
-	running     sync.WaitGroup     // servers' goroutines
-}
 
 // New returns a Client that has no connection until there is something to watch. Close ends it.
 func New(c Config) *Client {
@@ -103,34 +54,6 @@ func (c *Client) Close() {
 	c.running.Wait()
 }
 
-// watch is a Watcher without its type.
-type watch struct {
-	changed func(any, error)
-	ambient func(error)
-	gone    atomic.Bool
-}
-
-// tell has a watch hear of something, in order.
-func (c *Client) tell(w *watch, f func()) {
-	c.callbacks.Go(func() {
-		if !w.gone.Load() {
-			f()
-		}
-	})
-}
-
-// drained waits until all watchers have heard what there was to hear, or ctx ends.
-func (c *Client) drained(ctx context.Context) {
-	done := make(chan struct{})
-	if !c.callbacks.Go(func() { close(done) }) {
-		return
-	}
-	select {
-	case <-done:
-	case <-ctx.Done():
-	}
-}
-
 // watch starts one.
 func (c *Client) watch(k kind, name string, w *watch) (cancel func()) {
 	fail := func(err error) func() {
@@ -154,10 +77,10 @@ func (c *Client) watch(k kind, name string, w *watch) (cancel func()) {
 	e.watches[w] = struct{}{}
 	e.greet(w)
 	a.failOverLocked()
-	return func() { c.unwatch(e, w) }
+	return func() { c.unwatch(a, e, w) }
 }
 
-func (c *Client) unwatch(e *entry, w *watch) {
+func (c *Client) unwatch(a *authority, e *entry, w *watch) {
 	if w.gone.Swap(true) {
 		return
 	}
@@ -165,7 +88,7 @@ func (c *Client) unwatch(e *entry, w *watch) {
 	defer c.mu.Unlock()
 	delete(e.watches, w)
 	if len(e.watches) == 0 && !c.closed {
-		e.authority.dropLocked(e)
+		a.dropLocked(e)
 	}
 }
 
@@ -184,17 +107,4 @@ func (c *Client) authorityLocked(key authorityKey) (*authority, error) {
 	c.authorities[key] = a
 	a.openLocked()
 	return a, nil
-}
-
-// logf is for what operators want to know; format names the thing it is about.
-func (c *Client) logf(format string, args ...any) {
-	if c.config.Logger != nil {
-		c.config.Logger.InfoDepth(1, fmt.Sprintf(format, args...))
-	}
-}
-
-func (c *Client) warnf(format string, args ...any) {
-	if c.config.Logger != nil {
-		c.config.Logger.WarningDepth(1, fmt.Sprintf(format, args...))
-	}
 }

@@ -7,59 +7,12 @@ import (
 	"time"
 )
 
-// State is what is known of a resource, with the names of CSDS and A88.
-type State uint8
-
-// A resource is in one of these states.
-const (
-	// Requested: nothing came yet.
-	Requested State = iota
-	// DoesNotExist: it did not come in time, or is deleted.
-	DoesNotExist
-	// ACKed: it is there, and valid.
-	ACKed
-	// NACKed: the last version is not valid. The one before may be in use.
-	NACKed
-	// ReceivedError: the control plane sent an error in its place.
-	ReceivedError
-	// TimedOut: it did not come in time, and that is an error.
-	TimedOut
-)
-
-// entry is one resource that is watched. All of it is guarded by Client.mu.
-type entry struct {
-	authority *authority
-	kind      kind
-	name      string
-	watches   map[*watch]struct{}
-
-	state   State
-	value   any    // nil if there is none in use
-	raw     []byte // of value
-	version string
-	updated time.Time
-	from    *server // whose value it is
-
-	// err is why the state is none of Requested and ACKed.
-	err        error
-	errVersion string
-	errTime    time.Time
-	// ambient is what watchers of a value in use were told last, transient that no control plane
-	// can be reached.
-	ambient, transient error
-	// ignored says that the value is deleted, and in use (A53).
-	ignored bool
-
-	timer     *time.Timer
-	timerFrom *server
-}
-
 // cached returns the value, and whether it is in use.
 func (e *entry) cached() (any, bool) { return e.value, e.value != nil }
 
 // greet tells a new watch what is known.
 func (e *entry) greet(w *watch) {
-	c := e.authority.client
+	c := e.client
 	v, ok := e.cached()
 	switch {
 	case ok:
@@ -83,7 +36,7 @@ func (e *entry) set(value any, raw []byte, version string, from *server) {
 	e.state, e.value, e.raw, e.version, e.from, e.updated = ACKed, value, raw, version, from, time.Now()
 	e.err, e.errVersion, e.ambient, e.transient = nil, "", nil, nil
 	for w := range e.watches {
-		e.authority.client.tell(w, func() { w.changed(value, nil) })
+		e.client.tell(w, func() { w.changed(value, nil) })
 	}
 }
 
@@ -97,7 +50,7 @@ func (e *entry) confirm(version string) {
 	}
 	e.ambient = nil
 	for w := range e.watches {
-		e.authority.client.tell(w, func() { w.ambient(nil) })
+		e.client.tell(w, func() { w.ambient(nil) })
 	}
 }
 
@@ -109,12 +62,12 @@ func (e *entry) invalid(state State, err error, version string, from *server) {
 		return // watchers know
 	}
 	e.state, e.err, e.errVersion, e.errTime = state, err, version, time.Now()
-	e.fail(err, from.config.Features.FailOnDataErrors && e.authority.client.config.DataErrors)
+	e.fail(err, from.config.Features.FailOnDataErrors && e.client.config.DataErrors)
 }
 
 // deleted is about a resource that the control plane no longer has.
 func (e *entry) deleted(from *server) {
-	c, features := e.authority.client, from.config.Features
+	c, features := e.client, from.config.Features
 	err := fmt.Errorf("%s %q: %w", e.kind.name(), e.name, errDeleted)
 	if c.config.DataErrors { // A88
 		if e.state == DoesNotExist {
@@ -138,7 +91,7 @@ func (e *entry) deleted(from *server) {
 func (e *entry) clearIgnored(why string) {
 	if e.ignored {
 		e.ignored = false
-		e.authority.client.logf("%s %q, which was deleted: %s", e.kind.name(), e.name, why)
+		e.client.logf("%s %q, which was deleted: %s", e.kind.name(), e.name, why)
 	}
 }
 
@@ -147,7 +100,7 @@ func (e *entry) fail(err error, drop bool) {
 	if drop {
 		e.value, e.raw, e.from, e.ambient = nil, nil, nil, nil
 	}
-	c := e.authority.client
+	c := e.client
 	if _, ok := e.cached(); ok {
 		e.ambient = err
 		for w := range e.watches {
@@ -166,7 +119,7 @@ func (e *entry) await(from *server) {
 	if e.state != Requested || e.timer != nil {
 		return
 	}
-	c := e.authority.client
+	c := e.client
 	after, state := c.config.ResourceTimeout, DoesNotExist
 	if c.config.DataErrors && from.config.Features.ResourceTimerIsTransientError {
 		after, state = 2*after, TimedOut
@@ -197,5 +150,21 @@ func (e *entry) stopTimer() {
 	if e.timer != nil {
 		e.timer.Stop()
 		e.timer, e.timerFrom = nil, nil
+	}
+}
+
+// reached ends what watchers were told of control planes that can't be reached.
+func (e *entry) reached() {
+	if e.transient == nil {
+		return
+	}
+	over := e.ambient != nil && e.ambient == e.transient
+	e.transient = nil
+	if !over {
+		return
+	}
+	e.ambient = nil
+	for w := range e.watches {
+		e.client.tell(w, func() { w.ambient(nil) })
 	}
 }

@@ -39,19 +39,11 @@ func (c *Client) ReportLoad(config *bootstrap.Server) (loads *Loads, stop func()
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if l.users--; l.users == 0 && s.loads == l {
-			l.stopLocked()
+			l.cancel()
 			s.loads = nil
 			s.releaseLocked()
 		}
 	})
-}
-
-// loadReporter sends load reports to a server.
-type loadReporter struct {
-	server *server
-	loads  Loads
-	users  int // guarded by Client.mu
-	cancel context.CancelFunc
 }
 
 func (s *server) startLoadsLocked() {
@@ -60,8 +52,6 @@ func (s *server) startLoadsLocked() {
 	s.client.running.Add(1)
 	go s.loads.run(ctx)
 }
-
-func (l *loadReporter) stopLocked() { l.cancel() }
 
 // run keeps a stream open.
 func (l *loadReporter) run(ctx context.Context) {

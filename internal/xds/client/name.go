@@ -3,10 +3,13 @@
 package client
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"slices"
 	"strings"
+
+	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // authorityKey names an authority: that of names without one is the zero value.
@@ -46,4 +49,28 @@ func parseName(name string) (authorityKey, string, error) {
 func paramKey(p string) string {
 	key, _, _ := strings.Cut(p, "=")
 	return key
+}
+
+// resourceName reads field 1 of a resource, which is its name in each type, without reading the
+// rest.
+func resourceName(raw []byte) (string, error) {
+	for len(raw) > 0 {
+		number, kind, n := protowire.ConsumeTag(raw)
+		if n < 0 {
+			return "", fmt.Errorf("no message: %w", protowire.ParseError(n))
+		}
+		raw = raw[n:]
+		if number == 1 && kind == protowire.BytesType {
+			name, n := protowire.ConsumeBytes(raw)
+			if n < 0 {
+				return "", fmt.Errorf("no message: %w", protowire.ParseError(n))
+			}
+			return string(name), nil
+		}
+		if n = protowire.ConsumeFieldValue(number, kind, raw); n < 0 {
+			return "", fmt.Errorf("no message: %w", protowire.ParseError(n))
+		}
+		raw = raw[n:]
+	}
+	return "", errors.New("a resource without a name")
 }

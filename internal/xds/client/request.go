@@ -94,3 +94,27 @@ func (s *server) sent(stream Stream, sub *subscription, req *discoveryv3.Discove
 		}
 	}
 }
+
+func (s *server) subscribeLocked(e *entry) {
+	sub, ok := s.subs[e.kind.url()]
+	if !ok {
+		sub = &subscription{kind: e.kind, entries: make(map[string]*entry)}
+		s.subs[e.kind.url()] = sub
+	}
+	sub.entries[e.name] = e
+	sub.dirty = true
+	s.kickLocked()
+}
+
+func (s *server) unsubscribeLocked(e *entry) {
+	sub := s.subs[e.kind.url()]
+	if sub == nil || sub.entries[e.name] != e {
+		return
+	}
+	delete(sub.entries, e.name)
+	if e.timerFrom == s {
+		e.stopTimer()
+	}
+	sub.dirty = sub.asked
+	s.kickLocked()
+}

@@ -149,12 +149,12 @@ func (r *response) finish(stream Stream) {
 		c.config.Metrics.Updates(s.config.URI, r.url, r.valid, r.wrong)
 	}
 	seen := make(map[string]bool, len(r.items))
-	answered := make(map[*authority]bool)
+	answered := make(map[user]bool)
 	for i := range r.items {
 		seen[r.items[i].name] = true
 		if e := sub.entries[r.items[i].name]; e != nil {
 			r.apply(e, &r.items[i])
-			answered[e.authority] = answered[e.authority] || r.items[i].err == nil
+			answered[e.user] = answered[e.user] || r.items[i].err == nil
 		}
 	}
 	r.applyErrors(sub, seen)
@@ -165,9 +165,9 @@ func (r *response) finish(stream Stream) {
 			}
 		}
 	}
-	for a, ok := range answered {
+	for u, ok := range answered {
 		if ok {
-			a.answeredLocked(s)
+			u.answeredLocked(s)
 		}
 	}
 	sub.nonce, sub.nack, sub.dirty = r.nonce, summary(r.problems), true
@@ -257,4 +257,28 @@ func summary(problems []error) error {
 		b.WriteString(p.Error())
 	}
 	return errors.New(strings.ToValidUTF8(b.String()[:min(b.Len(), maxDetail)], ""))
+}
+
+// backLocked is about a response after failures.
+func (s *server) backLocked() {
+	s.worked = true
+	if s.failure == nil {
+		return
+	}
+	s.failure = nil
+	for u := range s.users {
+		u.backLocked()
+	}
+}
+
+// drained waits until all watchers have heard what there was to hear, or ctx ends.
+func (c *Client) drained(ctx context.Context) {
+	done := make(chan struct{})
+	if !c.callbacks.Go(func() { close(done) }) {
+		return
+	}
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
 }

@@ -12,44 +12,13 @@ import (
 	"google.golang.org/grpc/internal/xds/bootstrap"
 )
 
-// server is a control plane in use. Its fields are guarded by Client.mu unless they say other.
-type server struct {
-	client *Client
-	config *bootstrap.Server
-	ctx    context.Context // ends with the use of the server
-	stop   context.CancelFunc
-	dial   func() (Transport, error) // connects once; safe for concurrent use
-
-	authorities map[*authority]struct{}
-	loads       *loadReporter // nil: nobody reports load
-	subs        map[string]*subscription
-	failure     error // why the last stream failed; nil once one has answered
-	worked      bool  // a stream has answered since the last failure
-
-	// The stream of the moment.
-	stream  Stream // nil while there is none
-	sending bool   // a goroutine sends
-}
-
-// subscription is what is asked for of one type.
-type subscription struct {
-	kind    kind
-	entries map[string]*entry
-	version string  // of the last response that was valid; it outlives streams
-	nonce   string  // of the last response on this stream
-	nack    error   // what was wrong with it
-	refused *string // the last version that was refused, nil if a valid one came since
-	dirty   bool    // there is something to send
-	asked   bool    // something was sent on this stream
-}
-
 // serverLocked returns the server, which it brings into use if it has to.
 func (c *Client) serverLocked(config *bootstrap.Server) *server {
 	if s, ok := c.servers[config.Key()]; ok {
 		return s
 	}
 	s := &server{
-		client: c, config: config, authorities: make(map[*authority]struct{}), subs: make(map[string]*subscription),
+		client: c, config: config, users: make(map[user]struct{}), subs: make(map[string]*subscription),
 	}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.dial = sync.OnceValues(func() (Transport, error) { return c.config.Dial(config) })
@@ -61,7 +30,7 @@ func (c *Client) serverLocked(config *bootstrap.Server) *server {
 
 // releaseLocked ends the use of a server that nobody uses.
 func (s *server) releaseLocked() {
-	if len(s.authorities) > 0 || s.loads != nil {
+	if len(s.users) > 0 || s.loads != nil {
 		return
 	}
 	delete(s.client.servers, s.config.Key())
@@ -72,7 +41,7 @@ func (s *server) stopLocked() {
 	s.stop()
 	s.stream = nil
 	if s.loads != nil {
-		s.loads.stopLocked()
+		s.loads.cancel()
 	}
 }
 
@@ -187,57 +156,7 @@ func (s *server) down(err error, answered bool) {
 	}
 	c.warnf("%v can't be reached: %v", s.config, err)
 	s.failure = err
-	for a := range s.authorities {
-		a.failOverLocked()
-		a.reportLocked()
+	for u := range s.users {
+		u.failedLocked()
 	}
-}
-
-// backLocked is about a response after failures.
-func (s *server) backLocked() {
-	s.worked = true
-	if s.failure == nil {
-		return
-	}
-	s.failure = nil
-	for a := range s.authorities {
-		for _, e := range a.entries() {
-			if e.transient == nil {
-				continue
-			}
-			over := e.ambient != nil && e.ambient == e.transient
-			e.transient = nil
-			if !over {
-				continue
-			}
-			e.ambient = nil
-			for w := range e.watches {
-				s.client.tell(w, func() { w.ambient(nil) })
-			}
-		}
-	}
-}
-
-func (s *server) subscribeLocked(e *entry) {
-	sub, ok := s.subs[e.kind.url()]
-	if !ok {
-		sub = &subscription{kind: e.kind, entries: make(map[string]*entry)}
-		s.subs[e.kind.url()] = sub
-	}
-	sub.entries[e.name] = e
-	sub.dirty = true
-	s.kickLocked()
-}
-
-func (s *server) unsubscribeLocked(e *entry) {
-	sub := s.subs[e.kind.url()]
-	if sub == nil || sub.entries[e.name] != e {
-		return
-	}
-	delete(sub.entries, e.name)
-	if e.timerFrom == s {
-		e.stopTimer()
-	}
-	sub.dirty = sub.asked
-	s.kickLocked()
 }

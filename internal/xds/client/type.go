@@ -2,13 +2,7 @@
 
 package client
 
-import (
-	"errors"
-	"fmt"
-
-	"google.golang.org/grpc/internal/xds/bootstrap"
-	"google.golang.org/protobuf/encoding/protowire"
-)
+import "google.golang.org/grpc/internal/xds/bootstrap"
 
 // Type is a type of resources, whose values are of type T. It must not change once it is in
 // use; there may be only one with a URL.
@@ -23,14 +17,6 @@ type Type[T any] struct {
 	// Decode reads a serialized resource that came from a control plane. It is called by
 	// goroutines of several servers at once. The value must not refer to raw.
 	Decode func(from *bootstrap.Server, raw []byte) (T, error)
-}
-
-// kind is a Type without its T.
-type kind interface {
-	url() string
-	name() string
-	whole() bool
-	decode(from *bootstrap.Server, raw []byte) (any, error)
 }
 
 func (t *Type[T]) url() string  { return t.URL }
@@ -61,28 +47,4 @@ func Watch[T any](c *Client, t *Type[T], name string, w Watcher[T]) (cancel func
 		},
 		ambient: w.Ambient,
 	})
-}
-
-// resourceName reads field 1 of a resource, which is its name in each type, without reading the
-// rest.
-func resourceName(raw []byte) (string, error) {
-	for len(raw) > 0 {
-		number, kind, n := protowire.ConsumeTag(raw)
-		if n < 0 {
-			return "", fmt.Errorf("no message: %w", protowire.ParseError(n))
-		}
-		raw = raw[n:]
-		if number == 1 && kind == protowire.BytesType {
-			name, n := protowire.ConsumeBytes(raw)
-			if n < 0 {
-				return "", fmt.Errorf("no message: %w", protowire.ParseError(n))
-			}
-			return string(name), nil
-		}
-		if n = protowire.ConsumeFieldValue(number, kind, raw); n < 0 {
-			return "", fmt.Errorf("no message: %w", protowire.ParseError(n))
-		}
-		raw = raw[n:]
-	}
-	return "", errors.New("a resource without a name")
 }

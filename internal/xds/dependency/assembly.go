@@ -14,9 +14,9 @@ import (
 const maxDepth = 16
 
 // assembly is one attempt to put together a Config: it goes from resource to resource, and
-// starts the watches that are lacking on its way. The manager's mutex is held.
+// starts the watches that are lacking on its way. The agenda's mutex is held.
 type assembly struct {
-	*Manager
+	*sources
 	missing bool         // something has not been heard of yet
 	fresh   []*nameWatch // to be started
 }
@@ -54,7 +54,7 @@ func (a *assembly) routeConfig(api *resource.HTTP) (*resource.RouteConfig, error
 	}
 	if a.routes == nil || a.routes.name != api.RouteName {
 		a.routes.stopLocked()
-		a.routes = startLocked(a.Manager, a.client.Routes, api.RouteName)
+		a.routes = startLocked(&a.agenda, a.client.Client, a.client.Routes, api.RouteName)
 	}
 	w := a.routes
 	w.round = a.round
@@ -98,7 +98,7 @@ func (a *assembly) addRoot(c *Config, name string) {
 func (a *assembly) cluster(name string) *clusterWatch {
 	w := a.clusters[name]
 	if w == nil {
-		w = &clusterWatch{watch: startLocked(a.Manager, a.Manager.client.Clusters, name)}
+		w = &clusterWatch{watch: startLocked(&a.agenda, a.client.Client, a.client.Clusters, name)}
 		a.clusters[name] = w
 	}
 	w.round = a.round
@@ -180,7 +180,7 @@ func (a *assembly) addEndpoints(made *Cluster) {
 	name := made.Resource.EDSName()
 	w := a.endpoints[name]
 	if w == nil {
-		w = startLocked(a.Manager, a.client.Endpoints, name)
+		w = startLocked(&a.agenda, a.client.Client, a.client.Endpoints, name)
 		a.endpoints[name] = w
 	}
 	w.round = a.round
@@ -193,7 +193,7 @@ func (a *assembly) addEndpoints(made *Cluster) {
 func (a *assembly) addName(made *Cluster) {
 	n := a.names[made.Resource.DNSHostname]
 	if n == nil {
-		n = &nameWatch{manager: a.Manager, name: made.Resource.DNSHostname}
+		n = &nameWatch{agenda: &a.agenda, name: made.Resource.DNSHostname}
 		a.names[n.name] = n
 		a.fresh = append(a.fresh, n)
 	}

@@ -65,15 +65,15 @@ func TestAttach(t *testing.T) {
 
 // known makes a manager that has heard of clusters: an aggregate is a list of others.
 func known(clusters map[string][]string) *Manager {
-	m := &Manager{clusters: make(map[string]*clusterWatch)}
+	m := &Manager{sources: sources{clusters: make(map[string]*clusterWatch)}}
 	for name, children := range clusters {
 		r := &resource.Cluster{Name: name, Type: resource.LogicalDNS, DNSHostname: "dns:1"}
 		if children != nil {
 			r = &resource.Cluster{Name: name, Type: resource.Aggregate, Children: children}
 		}
-		m.clusters[name] = &clusterWatch{watch: &watch[*resource.Cluster]{manager: m, name: name, value: r, has: true}}
+		m.clusters[name] = &clusterWatch{watch: &watch[*resource.Cluster]{agenda: &m.agenda, name: name, value: r, has: true}}
 	}
-	m.names = map[string]*nameWatch{"dns:1": {manager: m, name: "dns:1", endpoints: &resource.Endpoints{}}}
+	m.names = map[string]*nameWatch{"dns:1": {agenda: &m.agenda, name: "dns:1", endpoints: &resource.Endpoints{}}}
 	return m
 }
 
@@ -98,7 +98,7 @@ func TestA37Aggregates(t *testing.T) {
 		"too deep":  {deep, "a0", "", "more than 16 deep"},
 		"deep":      {deep, "a3", "leaf", ""},
 	} {
-		a := &assembly{Manager: known(tt.clusters)}
+		a := &assembly{sources: &known(tt.clusters).sources}
 		c := &Config{Clusters: make(map[string]*Cluster)}
 		a.addRoot(c, tt.root)
 		got := c.Clusters[tt.root]

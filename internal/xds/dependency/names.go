@@ -14,9 +14,9 @@ import (
 )
 
 // nameWatch is what the DNS knows of a name (A37). It is the resolver.ClientConn of a resolver.
-// The manager's mutex guards it.
+// The agenda's mutex guards it.
 type nameWatch struct {
-	manager  *Manager
+	agenda   *agenda
 	name     string // with the port
 	resolver resolver.Resolver
 	gone     bool
@@ -29,15 +29,13 @@ type nameWatch struct {
 // known reports whether anything was heard yet.
 func (n *nameWatch) known() bool { return n.endpoints != nil || n.err != nil }
 
-// start builds the resolver, which may call back. The manager's mutex is not held.
-func (n *nameWatch) start() {
-	m := n.manager
+// start builds the resolver, which may call back. The agenda's mutex is not held.
+func (n *nameWatch) start(opts resolver.BuildOptions) {
 	var r resolver.Resolver
 	b, err := resolver.Get(scheme.DNS), error(nil)
 	if b == nil {
 		err = errors.New("no resolver is registered for dns")
 	} else {
-		opts := m.options.Build
 		opts.DisableServiceConfig = true
 		target := resolver.Target{URL: url.URL{Scheme: scheme.DNS, Path: "/" + n.name}}
 		r, err = b.Build(target, n, opts)
@@ -46,10 +44,10 @@ func (n *nameWatch) start() {
 		n.ReportError(err)
 		return
 	}
-	m.mu.Lock()
+	n.agenda.mu.Lock()
 	n.resolver = r
 	gone := n.gone
-	m.mu.Unlock()
+	n.agenda.mu.Unlock()
 	if gone {
 		r.Close()
 	}
@@ -90,16 +88,15 @@ func (n *nameWatch) UpdateState(s resolver.State) error {
 func (n *nameWatch) ReportError(err error) { n.change(nil, fmt.Errorf("DNS name %q: %w", n.name, err)) }
 
 func (n *nameWatch) change(e *resource.Endpoints, err error) {
-	m := n.manager
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	n.agenda.mu.Lock()
+	defer n.agenda.mu.Unlock()
 	if n.gone {
 		return
 	}
 	if n.err = err; e != nil {
 		n.endpoints = e
 	}
-	m.touchLocked()
+	n.agenda.touchLocked()
 }
 
 // NewAddress implements resolver.ClientConn.

@@ -4,13 +4,13 @@ package dependency
 
 import "google.golang.org/grpc/internal/xds/client"
 
-// watch is what is known of one resource. The manager's mutex guards it.
+// watch is what is known of one resource. The agenda's mutex guards it.
 type watch[T any] struct {
-	manager *Manager
-	name    string
-	cancel  func()
-	gone    bool
-	round   uint64 // the last one that needed it
+	agenda *agenda
+	name   string
+	cancel func()
+	gone   bool
+	round  uint64 // the last one that needed it
 
 	value T
 	has   bool
@@ -18,9 +18,9 @@ type watch[T any] struct {
 }
 
 // startLocked starts a watch.
-func startLocked[T any](m *Manager, t *client.Type[T], name string) *watch[T] {
-	w := &watch[T]{manager: m, name: name}
-	w.cancel = client.Watch(m.client.Client, t, name, w)
+func startLocked[T any](a *agenda, c *client.Client, t *client.Type[T], name string) *watch[T] {
+	w := &watch[T]{agenda: a, name: name}
+	w.cancel = client.Watch(c, t, name, w)
 	return w
 }
 
@@ -37,9 +37,8 @@ func (w *watch[T]) known() bool { return w.has || w.err != nil }
 
 // Changed implements client.Watcher.
 func (w *watch[T]) Changed(v T, err error) {
-	m := w.manager
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	w.agenda.mu.Lock()
+	defer w.agenda.mu.Unlock()
 	if w.gone {
 		return
 	}
@@ -48,7 +47,7 @@ func (w *watch[T]) Changed(v T, err error) {
 		v = none
 	}
 	w.value = v
-	m.touchLocked()
+	w.agenda.touchLocked()
 }
 
 // Ambient implements client.Watcher: what is there stays in use (A74).

@@ -4,25 +4,11 @@ package server
 
 import (
 	"net"
-	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc/internal/rpcconfig"
 	"google.golang.org/grpc/internal/xds/handshake"
 )
-
-// conn is an accepted connection that knows its filter chain. It leaves reading and writing to
-// what it embeds, and all who read or write below it, as package readyreader does, are right to.
-type conn struct {
-	net.Conn
-	edition  *edition
-	chain    *chain
-	deadline atomic.Pointer[time.Time] // of the handshake
-
-	// Guarded by the Listener's mu.
-	shaking bool
-	drain   func() // nil until the server serves the connection
-}
 
 // SetDeadline notes the deadline, which bounds the handshake.
 func (c *conn) SetDeadline(t time.Time) error {

@@ -3,59 +3,12 @@
 package server
 
 import (
+	"fmt"
 	"net"
 	"time"
 
-	"google.golang.org/grpc/internal/xds/handshake"
 	"google.golang.org/grpc/internal/xds/resource"
 )
-
-// edition is what a Listener resource said, in use. The Listener's mu guards what changes.
-type edition struct {
-	listener *Listener
-	config   *resource.ServerListener
-	chains   map[*resource.FilterChain]*chain
-
-	conns   map[*conn]struct{} // not closed yet
-	shaking int                // how many of conns have their handshakes before them
-	retired bool
-	grace   *time.Timer // closes what is left; nil until it is retired
-}
-
-// chain is a filter chain in use.
-type chain struct {
-	tls    *handshake.Server // nil: the fallback credentials
-	router *router
-}
-
-// newEditionLocked prepares one, and watches the routes that it names.
-func (l *Listener) newEditionLocked(config *resource.ServerListener) *edition {
-	e := &edition{
-		listener: l, config: config,
-		chains: make(map[*resource.FilterChain]*chain), conns: make(map[*conn]struct{}),
-	}
-	for _, fc := range config.Chains {
-		e.addChainLocked(fc)
-	}
-	if config.Default != nil {
-		e.addChainLocked(config.Default)
-	}
-	return e
-}
-
-func (e *edition) addChainLocked(fc *resource.FilterChain) {
-	l := e.listener
-	c := &chain{router: &router{node: l.node, filters: fc.HTTP.Filters, memory: &l.memory}}
-	if fc.TLS != nil {
-		c.tls = handshake.NewServer(fc.TLS, l.options.Client.Bootstrap().CertProviders)
-	}
-	if fc.HTTP.Routes != nil {
-		c.router.routes = fixedRoutes(fc.HTTP.Routes)
-	} else {
-		c.router.routes = l.routesLocked(fc.HTTP.RouteName)
-	}
-	e.chains[fc] = c
-}
 
 // complete reports whether all routes have come, or can't be had.
 func (e *edition) complete() bool {
@@ -131,7 +84,7 @@ func (e *edition) releaseLocked() {
 // closeAll closes what is left after the drain grace time.
 func (e *edition) closeAll() {
 	e.listener.mu.Lock()
-	left := make([]*conn, 0, len(e.conns))
+	left := make([]net.Conn, 0, len(e.conns))
 	for c := range e.conns {
 		left = append(left, c)
 	}
@@ -163,4 +116,25 @@ func (e *edition) forget(c *conn) {
 	if len(e.conns) == 0 && e.grace != nil {
 		e.grace.Stop()
 	}
+}
+
+// faults returns the first thing that will make RPCs fail.
+func (e *edition) faults() error {
+	for _, c := range e.chains {
+		now := c.router.routes.current.Load()
+		if now == nil {
+			continue
+		}
+		if now.err != nil {
+			return fmt.Errorf("RouteConfiguration %q: %w", c.router.routes.name, now.err)
+		}
+		for i := range now.config.VirtualHosts {
+			for j := range now.config.VirtualHosts[i].Routes {
+				if now.config.VirtualHosts[i].Routes[j].Action != resource.NonForwarding {
+					return fmt.Errorf("RouteConfiguration %q: virtual_hosts[%d].routes[%d] has no non_forwarding_action", now.config.Name, i, j)
+				}
+			}
+		}
+	}
+	return nil
 }

@@ -6,53 +6,14 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"sync"
 	"time"
 
-	"google.golang.org/grpc/connectivity"
-	"google.golang.org/grpc/grpclog"
-	"google.golang.org/grpc/internal/serializer"
 	"google.golang.org/grpc/internal/xds/client"
-	"google.golang.org/grpc/internal/xds/httpfilter"
-	"google.golang.org/grpc/internal/xds/resource"
-	"google.golang.org/grpc/internal/xds/xdsclient"
 )
-
-var logger = grpclog.Component("xds")
 
 // DefaultDrainGrace is how long RPCs of a connection may go on whose configuration is no longer
 // in force (A36).
 const DefaultDrainGrace = 10 * time.Minute
-
-// Options are what a Listener is made of.
-type Options struct {
-	Client *xdsclient.Client
-	// ModeChanged is told, in order and one at a time, whether the server serves. The error
-	// says why it does not. Nil: changes are logged.
-	ModeChanged func(addr net.Addr, mode connectivity.ServingMode, err error)
-	// DrainGrace is DefaultDrainGrace if it is 0.
-	DrainGrace time.Duration
-}
-
-// Listener accepts connections as the control plane says. It has to be closed, as any.
-type Listener struct {
-	net.Listener
-	options Options
-	address netip.AddrPort
-	name    string // of the resource
-	node    string // stands before errors
-	memory  httpfilter.Memory
-	told    serializer.Serializer
-
-	mu      sync.Mutex // guards what follows
-	closed  bool
-	cancel  func() // the watch of the Listener
-	mode    connectivity.ServingMode
-	current *edition // nil while nothing is served
-	next    *edition // waits for its routes; nil if there is none
-	routes  map[string]*routes
-	broken  bool // a warning about routes was logged
-}
 
 // Listen makes a Listener of one that listens on a TCP address, and begins to watch.
 func Listen(lis net.Listener, o Options) (*Listener, error) {
@@ -142,99 +103,4 @@ func (l *Listener) Close() error {
 	}
 	l.mu.Unlock()
 	return l.Listener.Close()
-}
-
-// listenerWatcher is the Listener as a watcher of the resource.
-type listenerWatcher Listener
-
-// Changed implements client.Watcher.
-func (w *listenerWatcher) Changed(v *resource.Listener, err error) {
-	l := (*Listener)(w)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed {
-		return
-	}
-	if err == nil {
-		err = l.checkLocked(v)
-	}
-	if err != nil {
-		l.next = nil
-		l.replaceLocked(nil)
-		l.switchLocked(connectivity.ServingModeNotServing, err)
-		return
-	}
-	l.next = l.newEditionLocked(v.Server)
-	l.proceedLocked()
-}
-
-// Ambient implements client.Watcher: what there is stays in use.
-func (w *listenerWatcher) Ambient(err error) {
-	if err != nil {
-		logger.Warningf("listener %v goes on with the Listener that it has: %v", w.Addr(), err)
-	}
-}
-
-// checkLocked says why a resource can't be used (A36).
-func (l *Listener) checkLocked(v *resource.Listener) error {
-	if v.Server == nil {
-		return fmt.Errorf("xds: Listener %q is for clients: it has an api_listener", l.name)
-	}
-	if a, err := netip.ParseAddrPort(v.Server.Address); err != nil || netip.AddrPortFrom(a.Addr().Unmap(), a.Port()) != l.address {
-		return fmt.Errorf("xds: Listener %q has address %s, which is not %v that the server listens on", l.name, v.Server.Address, l.address)
-	}
-	return nil
-}
-
-// proceedLocked brings the next edition in force if its routes are there.
-func (l *Listener) proceedLocked() {
-	if l.next == nil || !l.next.complete() {
-		return
-	}
-	e := l.next
-	l.next = nil
-	l.memory.Renew()
-	l.replaceLocked(e)
-	l.switchLocked(connectivity.ServingModeServing, nil)
-	l.reportLocked()
-}
-
-// replaceLocked puts an edition, or nil, in the place of the current one.
-func (l *Listener) replaceLocked(e *edition) {
-	old := l.current
-	l.current = e
-	for name, r := range l.routes {
-		if !e.uses(r) {
-			r.cancel()
-			delete(l.routes, name)
-		}
-	}
-	if old != nil {
-		old.retireLocked()
-	}
-}
-
-// switchLocked tells of the mode. That the server serves still is no news; that it does not, for
-// whatever reason this time, is.
-func (l *Listener) switchLocked(mode connectivity.ServingMode, err error) {
-	if l.mode == mode && mode == connectivity.ServingModeServing {
-		return
-	}
-	l.mode = mode
-	if err != nil {
-		err = fmt.Errorf("%s%w", l.node, err)
-	}
-	tell := l.options.ModeChanged
-	if tell == nil {
-		tell = logMode
-	}
-	l.told.Go(func() { tell(l.Addr(), mode, err) })
-}
-
-func logMode(addr net.Addr, mode connectivity.ServingMode, err error) {
-	if err != nil {
-		logger.Warningf("listener %v enters mode %v: %v", addr, mode, err)
-		return
-	}
-	logger.Warningf("listener %v enters mode %v", addr, mode)
 }

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package park
+
+import (
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// Owner is a connection as the poller knows it.
+type Owner interface {
+	// RawConn is the socket to watch, always the same. It is called by anyone, at
+	// any time.
+	RawConn() syscall.RawConn
+	// Wake confers the reader's role. It is called on the poller's goroutine or the
+	// walk's, without locks, and must not block: it hands the connection to a
+	// goroutine that reads. A wake without input is possible; the reader tries,
+	// finds nothing and parks again.
+	Wake()
+}
+
+// Handle is one connection's place in the poller. It is meant to be a field of
+// the connection, and must not be copied after Init. All methods are safe for
+// concurrent use, Park as the holder of the reader's role.
+type Handle struct {
+	word atomic.Uint64 // a word
+
+	// mu orders what is told to the kernel: an arming under way and a Close
+	// don't overlap. It is never held while waiting or calling out.
+	mu   sync.Mutex
+	slot uint32 // in the poller's table; 0: not registered. Guarded by mu.
+	gen  uint32 // of the last arming. Guarded by mu.
+
+	owner Owner // immutable after Init, as is set
+	set   *set
+}
+
+// backend is the kernel's side. Only wait blocks. arm and disarm are called
+// between newBackend and close, wait by one goroutine until it fails.
+type backend interface {
+	// arm asks for one event with this token when fd is readable, at its end,
+	// or in error; at once if it is so now. It replaces an earlier arming.
+	// first says that fd is new.
+	arm(fd int, token uint64, first bool) error
+	// disarm forgets fd.
+	disarm(fd int)
+	// wait blocks until there are events, and puts their tokens into tokens.
+	wait(tokens []uint64) (int, error)
+	// close makes wait fail.
+	close()
+}
+
+// batch is how many events one look at the kernel takes.
+const batch = 128
+
+// set is a group of handles with one poller, which runs while any of them is
+// registered. To park and to wake takes nothing of it that another handle waits for.
+type set struct {
+	open   func() (backend, error)
+	pace   time.Duration // of the walk; 0: there is none
+	parked tally
+	p      atomic.Pointer[poller] // nil: nobody is registered. Written with mu held.
+
+	mu  sync.Mutex
+	err error // the poller failed; no further parking
+}
+
+// poller is a running backend. Its table is its own: an event that a stopped
+// poller still has in hand finds nobody there.
+type poller struct {
+	set     *set
+	backend backend
+	table   table
+	failed  atomic.Bool // set.err is there
+	walking atomic.Bool // there will be a next step of the walk
+
+	// guarded by set.mu
+	walk   *time.Timer // its next step; nil: there was none yet
+	walked int         // where in the table it is
+}
+
+// table gives each registered handle a number that the kernel can hold, so that
+// it holds no Go pointer. Numbers start at 1 and are reused; the generation goes
+// on counting where the number's last holder stopped, so that an event for that
+// one does not pass for the new holder's.
+//
+// All but get is called with the set's mu.
+type table struct {
+	chunks atomic.Pointer[[]*chunk] // replaced as it grows
+	n      uint32                   // how many slots there are
+	free   uint32                   // head of the list of free slots; 0: none
+	used   int
+}
+
+// chunk is some of the slots. They stay where they are, so that get needs no lock.
+type chunk [256]slot
+
+type slot struct {
+	h    atomic.Pointer[Handle]
+	gen  uint32
+	next uint32 // free slots
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tlsconn
+
+import (
+	"crypto/tls"
+	"net"
+	"sync"
+	"sync/atomic"
+
+	"google.golang.org/grpc/internal/readyreader"
+)
+
+const (
+	// cipherSize is how much is read from the socket at once. It leaves room for
+	// two records of full size and more, so that the part of one that stays
+	// behind can always be completed in the same buffer.
+	cipherSize = 64 << 10
+
+	recordHeader = 5
+	// maxRecord is more than any record's length says: RFC 5246 section 6.2.3
+	// allows 2^14+2048, RFC 8446 section 5.2 less.
+	maxRecord = 16<<10 + 2048
+)
+
+// socket is what a Conn needs of the connection below, beside net.Conn.
+type socket interface {
+	readyreader.TryReader
+	readyreader.InPlaceReader
+}
+
+// Conn is a TLS connection. It is a net.Conn, a readyreader.TryReader,
+// InPlaceReader and Writer. One goroutine reads and one writes at a time;
+// deadlines and Close may come from anywhere.
+type Conn struct {
+	// Immutable once the handshake is over.
+	tls     *tls.Conn
+	raw     net.Conn
+	sock    socket
+	sockW   readyreader.Writer
+	release bool        // tls.Conn reads from our buffers: see layout.go
+	open    atomic.Bool // the handshake is over; from here on tls.Conn never waits
+
+	rmu sync.Mutex
+	// Guarded by rmu, which the reader holds except while it waits.
+	intake   intake
+	rerr     error // final
+	closed   bool
+	retained readyreader.Retained
+
+	out outbox
+}
+
+// dropIntake forgets the ciphertext in hand.
+func (c *Conn) dropIntake() {
+	c.intake.Drop()
+	c.intake.dry = false
+	c.retained.Set(0)
+}

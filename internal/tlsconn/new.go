@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tlsconn
+
+import (
+	"crypto/tls"
+	"net"
+
+	"google.golang.org/grpc/internal/readyreader"
+)
+
+// Options says how New is to make a connection.
+type Options struct {
+	// Server is the accepting side.
+	Server bool
+	// Release asks to take crypto/tls's buffers away while they are empty, if
+	// that is possible here.
+	Release bool
+}
+
+// New puts TLS over raw and reports whether it can: raw has to be a TCP or unix
+// socket, or a wrapper that leaves reading and writing to one that it embeds (its Close,
+// deadlines and addresses are used), on a system where sockets can be read without
+// waiting; and config must not allow renegotiation, which reads in the middle of a read
+// and has to wait. If not, raw is untouched, and is good for a tls.Conn.
+//
+// config is not changed. The handshake is still to be done.
+func New(raw net.Conn, config *tls.Config, opts Options) (*Conn, bool) {
+	if !opts.Server && config.Renegotiation != tls.RenegotiateNever {
+		return nil, false
+	}
+	w, ok := readyreader.NewWriter(raw)
+	if !ok || !readyreader.IsRaw(w) {
+		return nil, false
+	}
+	sock, ok := w.(socket)
+	if !ok {
+		return nil, false
+	}
+	c := &Conn{raw: raw, sock: sock, sockW: w, release: opts.Release && releasable()}
+	c.start(config, opts.Server)
+	return c, true
+}

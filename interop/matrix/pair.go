@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"google.golang.org/grpc/interop/internal/programs"
+)
+
+// The implementations.
+const (
+	ours      = programs.Ours
+	published = programs.Published
+)
+
+// pair is a client's and a server's implementation.
+type pair struct{ client, server string }
+
+func (p pair) String() string { return p.client + ">" + p.server }
+
+func parsePairs(s string) ([]pair, error) {
+	var pairs []pair
+	for _, f := range strings.Split(s, ",") {
+		client, server, ok := strings.Cut(f, ">")
+		if !ok || !known(client) || !known(server) {
+			return nil, fmt.Errorf("%q is not a pair like ours>published", f)
+		}
+		pairs = append(pairs, pair{client, server})
+	}
+	return pairs, nil
+}
+
+func known(impl string) bool { return impl == ours || impl == published }
+
+// implementations returns the ones that the pairs need, each once.
+func implementations(pairs []pair) []string {
+	var impls []string
+	for _, impl := range []string{ours, published} {
+		for _, p := range pairs {
+			if p.client == impl || p.server == impl {
+				impls = append(impls, impl)
+				break
+			}
+		}
+	}
+	return impls
+}
