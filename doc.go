@@ -11,40 +11,56 @@
 //
 // # The files
 //
-// Shared by both sides: stream.go, interceptor.go and service_desc.go hold the
-// types that generated code and interceptors see; message.go turns messages
-// into bytes and back, with codec.go and compressor.go for what the application
-// can choose there, and prepared_msg.go for a message that is sent often; observer.go
-// holds what stats handlers are told by, observer_trace.go what a build tag adds.
-// rpc_errors.go is the older way to read errors, and
-// what errors of programs become; log.go the logger, version.go the version,
-// siblings.go what modules beside this one reach through package internal.
+// Files refer to each other downward only, never in a circle; go run ./tools/filegraph tells.
 //
-// The client: clientconn.go is a channel as programs see it, newclient.go its beginning and
-// dial.go the older one, dialoptions.go what can be set, with backoff.go,
-// dialoptions_shared.go what channels have of that together, service_config.go the names of
-// service configs. What lies between a target and a connection is package
-// internal/channel, for which channel_owner.go does what needs messages. call.go is a unary
-// RPC, client_stream.go a streaming one, with client_new_stream.go and client_open.go for
-// its beginning, client_context.go for its context and client_streams.go for all that are
-// open, call_options.go what can be set for each. client_call.go is what both have in common: what the RPC goes by, and the attempts
-// that it consists of (attempt.go), which package internal/channel carries out and package
-// internal/retry asks for. hedged.go makes several at once as package internal/hedge says, hedged_stream.go of a
-// stream,
-// and intercept.go lets the resolver's interceptors in. client_watch.go and
-// client_telemetry.go tell of them. client_handover.go is for streams that nobody waits for
-// (package experimental/streams), as server_handover.go is on a server.
+// Both sides:
 //
-// The server: server.go is its beginning and server_stop.go its end,
-// server_options.go what can be set, server_conn.go its connections, with
-// server_listener.go for where they come from, server_connset.go for all that are open,
-// server_router.go for what a listener says of their RPCs, and server_http.go for the calls
-// behind net/http. server_call.go is an RPC as the transport has it, and server_watch.go
-// tells of it. server_rpc.go finds its method and has it served: in server_unary.go, or in
-// server_streaming.go, whose handler talks to server_stream.go; server_message.go is what both need
-// of messages. server_labels.go labels the handler's goroutine, server_handlers.go counts
-// those that run, and server_context.go is what a handler can do through its context.
+//   - stream.go, interceptor.go and service_desc.go have the types that generated code and
+//     interceptors see.
+//   - message.go turns messages into bytes and back; codec.go and compressor.go have what a
+//     program can choose there; prepared_msg.go is a message that is sent often.
+//   - observer.go is what stats handlers are told by; observer_trace.go is what a build tag
+//     adds to it.
+//   - rpc_errors.go is the older way to read errors, and what errors of programs become.
+//   - log.go has the logger, version.go the version, siblings.go what modules beside this one
+//     reach through package internal.
 //
-// Tests of one file have its name. The others, client_*_test.go and server_*_test.go, are
-// of a whole channel or server and named after what they look at.
+// The client. What lies between a target and a connection is package internal/channel:
+//
+//   - newclient.go makes a channel, dial.go does it the older way; dialoptions.go has what can
+//     be set, with backoff.go; dialoptions_shared.go has what channels hold of that together.
+//   - client_core.go has the types that name each other: the channel, what its options come to,
+//     an RPC, a stream. clientconn.go is the channel as programs see it; service_config.go has
+//     the names of service configs; channel_owner.go does for package internal/channel what
+//     needs messages.
+//   - client_call.go is what every RPC has: what it goes by, and the attempts that it consists
+//     of (attempt.go). Package internal/channel carries an attempt out, internal/retry says
+//     whether there is another one. call_options.go has what can be set for an RPC.
+//   - call.go is a unary RPC. client_stream.go is a streaming one; client_new_stream.go and
+//     client_open.go are its beginning, client_context.go its context, client_streams.go the
+//     list of those that are open.
+//   - hedged.go makes several attempts at once, as package internal/hedge says;
+//     hedged_stream.go does so for a stream.
+//   - intercept.go lets the resolver's interceptors in; client_watch.go and client_telemetry.go
+//     tell of RPCs to those that watch.
+//   - client_handover.go is for streams that nobody waits for (package experimental/streams).
+//
+// The server:
+//
+//   - server.go is its beginning and server_stop.go its end; server_options.go has what can be
+//     set.
+//   - server_listener.go is where connections come from, server_conn.go is one of them,
+//     server_connset.go has all that are open; server_router.go is what a listener says of
+//     their RPCs; server_http.go serves behind net/http.
+//   - server_call.go is an RPC as the transport has it. server_rpc.go finds its method and has
+//     it served: in server_unary.go, or in server_streaming.go, whose handler talks to
+//     server_stream.go; server_message.go has what both need of messages.
+//   - server_watch.go tells of RPCs to those that watch; server_labels.go labels the handler's
+//     goroutine; server_handlers.go counts those that run; server_context.go is what a handler
+//     can do through its context.
+//   - server_handover.go is for streams that nobody waits for.
+//
+// A test is named after the file that it tests, with what it looks at behind that where one
+// file has several: clientconn_*_test.go and server_*_test.go are of a whole channel or server,
+// grpc_*_test.go of the package as a whole.
 package grpc // import "google.golang.org/grpc"

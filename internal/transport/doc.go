@@ -31,8 +31,8 @@
 // # Where RFC 9113 says otherwise
 //
 // The rules of RFC 9113 and RFC 7541 that a peer can break are kept, and tested by
-// section: those of frames and streams in rules_test.go of package h2, for both roles (the
-// preface and its SETTINGS, 3.4, in close_test.go there), those of field blocks in
+// section: those of frames and streams in violation_test.go of package h2, for both roles (the
+// preface and its SETTINGS, 3.4, in closing_test.go there), those of field blocks in
 // decoder_test.go of package hpack, those of requests and responses in request_test.go and
 // response_test.go. It is otherwise with these:
 //
