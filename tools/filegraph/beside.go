@@ -66,9 +66,11 @@ func (f *folder) add(name string) error {
 	switch {
 	case isTest && tests(file):
 		f.tests = append(f.tests, stem)
-	case !isTest && stem != "doc":
+	case !isTest:
 		f.stems = append(f.stems, stem)
-		f.pkg = file.Name.Name
+		if stem != "doc" {
+			f.pkg = file.Name.Name
+		}
 	}
 	return nil
 }
