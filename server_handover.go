@@ -43,10 +43,7 @@ func (h *handedStream) Conn() any { return h.call.Conn() }
 
 // Kind implements handover.Encoder.
 func (h *handedStream) Kind() handover.Kind {
-	if name := h.call.SendCompress(); h.compressor == nil || h.compressor.Name() != name {
-		h.compressor = h.server.compressorFor(name)
-	}
-	return kindOf(h.codec, h.compressor, h.call.watch.keepsPlain())
+	return kindOf(h.codec, (*serverStream)(h).compress(), h.call.watch.keepsPlain())
 }
 
 // Prepare implements handover.Encoder.

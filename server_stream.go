@@ -17,18 +17,27 @@ import (
 // serverStream is a streaming call as its handler has it.
 type serverStream struct {
 	call   streamCall
-	ctx    handlercontext.Handler
+	ctx    *handlercontext.Handler
 	server *Server
 	method *method
 	codec  encoding.CodecV2
 
 	// Owned by the one who receives. What reads a message, like what writes one, is made for
 	// each: a stream may wait for a long time with none.
-	decompressor encoding.Compressor // that was found; nil: none yet
+	decompressor *packer // that was found; nil: none yet
 	received     bool
 
 	// Owned by the one who sends.
-	compressor encoding.Compressor // of the last message; nil: none
+	compressor *packer // of the last message; nil: none
+}
+
+// packer is a compressor. Most streams have none, and want no room for it.
+type packer struct{ encoding.Compressor }
+
+// watchedServerStream is one whose context is not the transport's own.
+type watchedServerStream struct {
+	serverStream
+	ctx handlercontext.Handler
 }
 
 // streamCall is the call of a streaming handler. It ends before the handler does if a
@@ -72,7 +81,7 @@ func (c *streamCall) SetTrailer(md metadata.MD) error {
 }
 
 // Context implements ServerStream.
-func (ss *serverStream) Context() context.Context { return &ss.ctx }
+func (ss *serverStream) Context() context.Context { return ss.ctx }
 
 // SetHeader implements ServerStream. The RPC may go on after it refused metadata.
 func (ss *serverStream) SetHeader(md metadata.MD) error {
@@ -99,10 +108,7 @@ func (ss *serverStream) SetTrailer(md metadata.MD) {
 
 // SendMsg implements ServerStream.
 func (ss *serverStream) SendMsg(msg any) error {
-	if name := ss.call.SendCompress(); ss.compressor == nil || ss.compressor.Name() != name {
-		ss.compressor = ss.server.compressorFor(name)
-	}
-	w := ss.server.writerWith(ss.call.servedCall, ss.codec, ss.compressor)
+	w := ss.server.writerWith(ss.call.servedCall, ss.codec, ss.compress())
 	out, err := w.write(msg)
 	if err != nil {
 		return ss.call.fail(err)
@@ -143,9 +149,11 @@ func (ss *serverStream) receive(msg any) error {
 // is to be small.
 func (ss *serverStream) accept(m transport.Message, msg any) error {
 	r := ss.server.reader(ss.call.servedCall, ss.codec)
-	r.decompressor = ss.decompressor
+	if d := ss.decompressor; d != nil {
+		r.decompressor = d.Compressor
+	}
 	err := decodeOne(ss.call.servedCall, &r, m, msg)
-	ss.decompressor = r.decompressor
+	ss.decompressor = packerOf(r.decompressor, ss.decompressor)
 	if err != nil {
 		return err
 	}
@@ -154,4 +162,27 @@ func (ss *serverStream) accept(m transport.Message, msg any) error {
 		return noMore(ss.call.servedCall)
 	}
 	return nil
+}
+
+// compress returns what messages are compressed with; nil is none. It is for the one who sends.
+func (ss *serverStream) compress() encoding.Compressor {
+	name := ss.call.SendCompress()
+	if ss.compressor == nil || ss.compressor.Name() != name {
+		ss.compressor = packerOf(ss.server.compressorFor(name), nil)
+	}
+	if ss.compressor == nil {
+		return nil
+	}
+	return ss.compressor.Compressor
+}
+
+// packerOf is c, by the name of which there may be one already.
+func packerOf(c encoding.Compressor, have *packer) *packer {
+	switch {
+	case c == nil:
+		return nil
+	case have != nil && have.Name() == c.Name():
+		return have
+	}
+	return &packer{c}
 }

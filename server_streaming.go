@@ -11,15 +11,17 @@ import (
 )
 
 func (s *Server) newServerStream(ctx context.Context, st servedCall, m *method) *serverStream {
-	ss := &serverStream{
-		call:         streamCall{servedCall: st},
-		server:       s,
-		method:       m,
-		codec:        s.codecOf(st),
-		decompressor: s.opts.decompressor,
-		compressor:   s.compressorFor(st.SendCompress()),
+	var ss *serverStream
+	if h, ok := ctx.(*handlercontext.Handler); ok && h.Values == nil && s.opts.transport.Tap == nil {
+		ss = &serverStream{ctx: h} // nobody else has had it
+	} else {
+		w := &watchedServerStream{}
+		w.ctx.Context = ctx
+		w.serverStream.ctx = &w.ctx
+		ss = &w.serverStream
 	}
-	ss.ctx = handlercontext.Handler{Context: ctx, Values: ss}
+	ss.call.servedCall, ss.server, ss.method, ss.codec = st, s, m, s.codecOf(st)
+	ss.ctx.Values = ss
 	return ss
 }
 

@@ -39,7 +39,7 @@ func TestBinaryFields(t *testing.T) {
 				s := startServer(t, "memory", ServerConfig{}, func(s *ServerStream) {
 					got = s.IncomingHeader()
 					for k := range got {
-						if vs := s.callContext.Values(k); !reflect.DeepEqual(vs, got[k]) {
+						if vs := s.asContext().Values(k); !reflect.DeepEqual(vs, got[k]) {
 							t.Errorf("values of %s: %q", k, vs)
 						}
 					}
@@ -139,7 +139,7 @@ func TestJoinedBinaryFields(t *testing.T) {
 				s := startServer(t, "memory", ServerConfig{}, func(s *ServerStream) {
 					ran = true
 					got := s.IncomingHeader()["x-bin"]
-					if !reflect.DeepEqual(s.callContext.Values("x-bin"), got) || len(got) != tt.want {
+					if !reflect.DeepEqual(s.asContext().Values("x-bin"), got) || len(got) != tt.want {
 						t.Errorf("the handler has %d values, want %d", len(got), tt.want)
 					}
 					single := len(got) / (tt.refs + 1)

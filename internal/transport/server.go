@@ -158,12 +158,11 @@ func newServerStream(c *Server, req *request, end bool) *ServerStream {
 	s.h2.Init((*serverReceiver)(s), serverStreamSize)
 	s.body.init(c.cfg.BufferPool, c.cfg.MaxRecvMsgSize)
 	s.body.length = req.length
-	s.callContext.stream = s
 	s.reply.lock = &s.mu
-	s.handler.Context = &s.callContext
+	s.handler.Context = s.asContext()
 	c.traffic().streamBegan()
 	if req.hasTimeout && req.refusal == nil {
-		s.callContext.setDeadline(req.timeout)
+		s.asContext().setDeadline(req.timeout)
 	}
 	return s
 }

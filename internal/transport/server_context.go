@@ -4,8 +4,10 @@ package transport
 
 import (
 	"context"
+	"math"
 	"time"
 
+	"google.golang.org/grpc/internal/clock"
 	"google.golang.org/grpc/internal/ctxkey"
 	"google.golang.org/grpc/internal/transport/h2/frame"
 )
@@ -20,8 +22,15 @@ func (e contextEnd) err() error {
 	return nil
 }
 
-// Deadline implements context.Context.
-func (c *callContext) Deadline() (time.Time, bool) { return c.deadline, !c.deadline.IsZero() }
+// Deadline implements context.Context. The clock on the wall may have been set since the call
+// began: the time is by what it shows now.
+func (c *callContext) Deadline() (time.Time, bool) {
+	if c.deadline == 0 {
+		return time.Time{}, false
+	}
+	now := time.Now()
+	return now.Add(time.Duration(c.deadline - clock.At(now))), true
+}
 
 // Done implements context.Context.
 func (c *callContext) Done() <-chan struct{} { return c.waitable().Done() }
@@ -41,7 +50,7 @@ func (c *callContext) waitable() context.Context {
 
 // newTree returns a context that fell ends. ctxMu is held.
 func (c *callContext) newTree() context.Context {
-	if c.deadline.IsZero() && c.over != expired {
+	if c.deadline == 0 && c.over != expired {
 		tree, cancel := context.WithCancel(context.Background())
 		if c.fell = cancel; c.over != running {
 			cancel()
@@ -85,6 +94,11 @@ func (r *callRoot) AfterFunc(f func()) (stop func() bool) {
 	return func() bool { return false }
 }
 
+// ctxErr is the error of the call's context.
+func (s *ServerStream) ctxErr() error { return s.asContext().ctxErr() }
+
+func (s *ServerStream) asContext() *callContext { return (*callContext)(s) }
+
 // Err implements context.Context.
 func (c *callContext) Err() error { return c.ctxErr() }
 
@@ -100,16 +114,16 @@ func (c *callContext) ctxErr() error {
 	return err
 }
 
-// ended reports whether the context has been ended. Unlike ctxErr it never ends it, so that
+// isOver reports whether the context has been ended. Unlike ctxErr it never ends it, so that
 // the stream's mu may be held.
-func (c *callContext) ended() bool {
+func (c *callContext) isOver() bool {
 	c.ctxMu.Lock()
 	defer c.ctxMu.Unlock()
 	return c.over != running
 }
 
 // passed reports whether the deadline is over, for which no timer may run.
-func (c *callContext) passed() bool { return !c.deadline.IsZero() && !time.Now().Before(c.deadline) }
+func (c *callContext) passed() bool { return c.deadline != 0 && clock.Now() >= c.deadline }
 
 // lateAtOnce reports whether the deadline has passed before anybody knows of the context,
 // which nothing else has ended.
@@ -125,21 +139,21 @@ func (c *callContext) Value(key any) any {
 	case ctxkey.IncomingMetadata:
 		return c
 	case ctxkey.Peer:
-		return &c.stream.server.peer
+		return &c.server.peer
 	case ctxkey.ServerTransportStream:
-		return c.stream
+		return (*ServerStream)(c)
 	}
 	if v := c.treeValue(key); v != nil {
 		return v
 	}
-	return c.stream.server.ctx.Value(key)
+	return c.server.ctx.Value(key)
 }
 
 // IncomingMD implements ctxkey.LazyMD.
-func (c *callContext) IncomingMD() map[string][]string { return c.stream.req.fields.md() }
+func (c *callContext) IncomingMD() map[string][]string { return c.req.fields.md() }
 
 // Values implements ctxkey.ValuesMD.
-func (c *callContext) Values(key string) []string { return c.stream.req.fields.values(key) }
+func (c *callContext) Values(key string) []string { return c.req.fields.values(key) }
 
 // treeValue lets package context find the tree by the key that it alone has.
 func (c *callContext) treeValue(key any) any {
@@ -154,7 +168,7 @@ func (c *callContext) treeValue(key any) any {
 
 // startTimer makes the context end at its deadline even if nobody asks.
 func (c *callContext) startTimer() {
-	if c.deadline.IsZero() {
+	if c.deadline == 0 {
 		return
 	}
 	c.ctxMu.Lock()
@@ -163,16 +177,16 @@ func (c *callContext) startTimer() {
 }
 
 func (c *callContext) startTimerLocked() {
-	if c.deadline.IsZero() || c.timer != nil || c.over != running {
+	if c.deadline == 0 || c.timer != nil || c.over != running {
 		return
 	}
-	c.timer = time.AfterFunc(time.Until(c.deadline), c.expire)
+	c.timer = time.AfterFunc(time.Duration(c.deadline-clock.Now()), c.expire)
 }
 
 // expire ends the context because of its deadline, and the call with it.
 func (c *callContext) expire() {
 	if c.cancel(expired) {
-		c.stream.expired()
+		(*ServerStream)(c).expired()
 	}
 }
 
@@ -196,13 +210,16 @@ func (c *callContext) cancel(end contextEnd) bool {
 	if fell != nil {
 		fell()
 	}
-	c.stream.contextEnded()
+	(*ServerStream)(c).contextEnded()
 	return true
 }
 
 // setDeadline is called before anyone else has the context.
 func (c *callContext) setDeadline(timeout time.Duration) {
-	c.deadline = time.Now().Add(timeout)
+	now := clock.Now()
+	if c.deadline = now + int64(timeout); c.deadline < now {
+		c.deadline = math.MaxInt64
+	}
 }
 
 // contextEnded is called by the context, once, when it ends.

@@ -20,7 +20,7 @@ func TestDerivedContexts(t *testing.T) {
 		before, cancel := context.WithTimeout(ctx, time.Hour)
 		defer cancel()
 		if st.Method() == "/test.Echo/Cancel" {
-			st.callContext.cancel(cancelled)
+			st.asContext().cancel(cancelled)
 		}
 		<-before.Done()
 		after, cancel := context.WithCancel(ctx)

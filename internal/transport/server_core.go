@@ -83,18 +83,24 @@ type ServerStream struct {
 
 	owner handover.Owner // set before the handler returns; nil: the handler sees to all
 
-	callContext
-	handler handlercontext.Handler // callContext as handlers see it
+	contextState
+	handler handlercontext.Handler // the callContext as handlers see it
 
-	body                    // its mu guards what follows
-	fed      bool           // something of it has come
-	ended    bool           // the client has said all
-	stranded bool           // the connection is gone
-	started  bool           // by the connection's reader, which alone looks; here it takes no room
-	bodyErr  *status.Status // what was wrong with what it said
+	body                // its mu guards what follows
+	fed      bool       // something of it has come
+	ended    bool       // the client has said all
+	stranded bool       // the connection is gone
+	started  bool       // by the connection's reader, which alone looks; here it takes no room
+	over     contextEnd // of the callContext, whose lock guards it
+	seldom   *seldom    // nil while there is nothing of it
 	reply
-	headersOut chan struct{} // closed when headersGoing is over; nil while nobody waits
-	out        outcome
+	out *outcome // nil before the end
+}
+
+// seldom is what few calls need.
+type seldom struct {
+	bodyErr    *status.Status // what was wrong with what the client said
+	headersOut chan struct{}  // closed when headersGoing is over; nil while nobody waits
 }
 
 // serverStreamSize is the memory, in bytes, of a call that its handler has not begun to
@@ -103,25 +109,25 @@ const serverStreamSize = int(unsafe.Sizeof(ServerStream{})) + 64
 
 // outcome is how a call ends, encoded before the connection's lock is taken.
 type outcome struct {
+	status  grpcwire.StatusFields
 	refusal *refusal // nil: a handler has served it
-	status  *grpcwire.StatusFields
 }
 
-// callContext is the context of a server's call. It is a part of the stream, so
-// that it costs no allocation, and does only what is asked of it: the channel
+// callContext is the context of a server's call: the stream, so that it costs no allocation.
+// It does only what is asked of it: the channel
 // of Done and the timer of the deadline come into being when somebody wants to
 // wait. A call whose handler waits for something else, and asks for nothing of the
 // stream, is so not reset at its deadline but when it next does, or ends: a timer
 // for each call would cost every one of them two allocations.
-type callContext struct {
-	stream *ServerStream
+type callContext ServerStream
 
+// contextState is what a callContext knows, but for how it ended.
+type contextState struct {
 	ctxMu    sync.Mutex
 	tree     context.Context // what those who wait hang on, see waitable; nil while nobody does
 	fell     func()          // ends tree, once it is over; nil if it began so
 	timer    *time.Timer
-	deadline time.Time // zero: the client set none
-	over     contextEnd
+	deadline int64 // by the clock; 0: the client set none
 }
 
 // contextEnd is how a context ended, if it did. The error itself would take more room.

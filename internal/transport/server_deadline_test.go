@@ -46,7 +46,7 @@ func TestServerDeadline(t *testing.T) {
 		},
 		"faster than the timer": func(s *ServerStream) {
 			outwait(s)
-			s.callContext.cancel(expired) // its first half
+			s.asContext().cancel(expired) // its first half
 			got = s.Finish(status.New(codes.Unknown, "too late"))
 		},
 		"replying after it":  func(s *ServerStream) { outwait(s); got = s.Reply(payload([]byte("x"))) },

@@ -19,7 +19,7 @@ func (s *ServerStream) HandOver(o handover.Owner) error {
 		return errHandedOver
 	}
 	s.owner = o
-	s.callContext.startTimer()
+	s.asContext().startTimer()
 	return nil
 }
 
@@ -31,10 +31,10 @@ func (s *ServerStream) Arm(w handover.Waker, input bool) handover.Events {
 	expect := 0
 	s.mu.Lock()
 	switch {
-	case s.callContext.ended():
+	case s.asContext().isOver():
 		s.mu.Unlock()
 		return handover.Over
-	case input && (s.inbox.len() > 0 || s.ended || s.bodyErr != nil):
+	case input && (s.inbox.len() > 0 || s.ended || s.bodyErr() != nil):
 		s.mu.Unlock()
 		return handover.Input
 	case input:

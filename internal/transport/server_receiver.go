@@ -63,8 +63,8 @@ func (r *serverReceiver) OnEnd() error {
 
 // endBody settles that no message follows, and why. mu is held.
 func (s *ServerStream) endBody(err error) {
-	if s.bodyErr == nil && err != nil {
-		s.bodyErr = status.Convert(err)
+	if s.bodyErr() == nil && err != nil {
+		s.rarely().bodyErr = status.Convert(err)
 	}
 	s.ended = true
 	s.wake.signal(wakeEnd, 0)
@@ -76,7 +76,7 @@ func (r *serverReceiver) OnAbort(err *h2.StreamError) {
 	s.mu.Lock()
 	s.stranded = err.Cause != nil
 	s.mu.Unlock()
-	s.callContext.cancel(cancelled)
+	s.asContext().cancel(cancelled)
 	s.mu.Lock()
 	s.close()
 	freed := -s.change()

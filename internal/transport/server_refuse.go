@@ -22,7 +22,7 @@ func (s *ServerStream) refusalFrames(r *refusal) (f h2.Frames, ok bool) {
 	if !s.finish(r.status, &f) {
 		return f, false
 	}
-	s.out.refusal = r
+	s.out.refusal = r // it is the call's own, as that of every failure
 	if r.text != "" {
 		f.Headers, f.Trailers, f.End = f.Trailers, nil, true
 		// The body is no message, but to the connection it is five bytes and more like

@@ -37,7 +37,7 @@ func (s *replyTrailers) AppendFields(w *h2.FieldWriter) {
 		w.Field(grpcwire.HeaderStatus, httpStatus)
 		w.Field(grpcwire.HeaderContentType, contentType)
 	}
-	st := s.out.status
+	st := &s.out.status
 	w.Field(grpcwire.HeaderGRPCStatus, st.Code)
 	if st.Message != "" {
 		w.Once(grpcwire.HeaderGRPCMessage, st.Message)

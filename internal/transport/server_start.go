@@ -12,7 +12,7 @@ func (s *ServerStream) start() {
 	}
 	s.started = true
 	r := s.req.refusal
-	if r == nil && s.callContext.lateAtOnce() {
+	if r == nil && s.asContext().lateAtOnce() {
 		r = expiredRefusal
 	}
 	if r == nil {
@@ -39,9 +39,9 @@ func (s *ServerStream) Run() {
 // isLate ends a call that comes too late for its handler, and reports whether it did.
 func (s *ServerStream) isLate() bool {
 	switch {
-	case s.callContext.ended() && !s.fed: // reset before it was started
+	case s.asContext().isOver() && !s.fed: // reset before it was started
 		s.release(false)
-	case s.callContext.lateAtOnce():
+	case s.asContext().lateAtOnce():
 		if f, ok := s.refusalFrames(expiredRefusal); ok {
 			_ = s.send(f) // nobody to tell
 		}

@@ -59,9 +59,9 @@ func (s *ServerStream) Recv() (grpcwire.Message, error) {
 			return m, nil
 		}
 		switch {
-		case s.bodyErr != nil:
+		case s.bodyErr() != nil:
 			defer s.mu.Unlock()
-			return grpcwire.Message{}, s.bodyErr.Err()
+			return grpcwire.Message{}, s.bodyErr().Err()
 		case s.ended && !s.closed: // else messages may have been dropped, and the context has ended
 			s.mu.Unlock()
 			return grpcwire.Message{}, io.EOF
@@ -77,9 +77,9 @@ func (s *ServerStream) Recv() (grpcwire.Message, error) {
 // await waits until something may have come, or the context ends; mu is held
 // after, not before.
 func (s *ServerStream) await() {
-	s.callContext.startTimer()
+	s.asContext().startTimer()
 	s.mu.Lock()
-	if s.inbox.len() > 0 || s.ended || s.bodyErr != nil || s.callContext.ended() {
+	if s.inbox.len() > 0 || s.ended || s.bodyErr() != nil || s.asContext().isOver() {
 		return
 	}
 	ch := s.wake.arm(wakeMessage)
@@ -126,7 +126,7 @@ func (s *ServerStream) Send(p Payload) error {
 		p.Data.Free()
 		return s.sendError(err)
 	}
-	if err := awaitRoom(&s.callContext, &s.h2); err != nil {
+	if err := awaitRoom(s.asContext(), &s.h2); err != nil {
 		p.Data.Free()
 		return s.sendError(err)
 	}
@@ -155,10 +155,11 @@ func (s *ServerStream) Send(p Payload) error {
 // for the wait itself.
 func (s *ServerStream) awaitHeaders() {
 	for s.headers == headersGoing {
-		if s.headersOut == nil {
-			s.headersOut = make(chan struct{})
+		rare := s.rarely()
+		if rare.headersOut == nil {
+			rare.headersOut = make(chan struct{})
 		}
-		out := s.headersOut
+		out := rare.headersOut
 		s.mu.Unlock()
 		<-out
 		s.mu.Lock()
@@ -211,13 +212,12 @@ func (s *ServerStream) headersDone(tooLarge *h2.ErrHeaderListTooLarge) {
 	if tooLarge != nil {
 		ended, s.finished = !s.finished, true
 		s.trailer = nil
-		s.bare, s.out.refusal = true, nil
-		s.out.status = encodeStatus(headerListError(tooLarge))
+		s.bare, s.out = true, encodeStatus(headerListError(tooLarge))
 	}
 	s.headers = headersSent
-	if s.headersOut != nil {
-		close(s.headersOut)
-		s.headersOut = nil
+	if rare := s.seldom; rare != nil && rare.headersOut != nil {
+		close(rare.headersOut)
+		rare.headersOut = nil
 	}
 	s.mu.Unlock()
 	if tooLarge == nil {
@@ -283,27 +283,43 @@ func (s *ServerStream) finish(st *status.Status, f *h2.Frames) bool {
 	}
 	f.Trailers = (*replyTrailers)(s)
 	if st == nil || st.Code() == codes.OK && st.Message() == "" && len(st.Proto().GetDetails()) == 0 {
-		s.out.status = &okFields // most calls need no memory for it
+		s.out = &okOutcome // most calls need no memory for it
 		return true
 	}
-	s.out.status = encodeStatus(st)
+	s.out = encodeStatus(st)
 	return true
 }
 
-var okFields = grpcwire.StatusFields{Code: "0"}
+var okOutcome = outcome{status: grpcwire.StatusFields{Code: "0"}}
 
 // encodeStatus leaves out details that can't be encoded: the code and message that the
 // handler chose still arrive.
-func encodeStatus(st *status.Status) *grpcwire.StatusFields {
+func encodeStatus(st *status.Status) *outcome {
 	f, _ := grpcwire.EncodeStatus(st)
-	return &f
+	return &outcome{status: f}
+}
+
+// rarely is s.seldom, made where there is none. mu is held.
+func (s *ServerStream) rarely() *seldom {
+	if s.seldom == nil {
+		s.seldom = new(seldom)
+	}
+	return s.seldom
+}
+
+// bodyErr is what was wrong with what the client said; nil: nothing so far. mu is held.
+func (s *ServerStream) bodyErr() *status.Status {
+	if s.seldom == nil {
+		return nil
+	}
+	return s.seldom.bodyErr
 }
 
 // release ends the context and frees what was received and not taken. well says that
 // the client is told how the call ended.
 func (s *ServerStream) release(well bool) {
 	s.server.traffic().streamEnded(well)
-	s.callContext.cancel(cancelled)
+	s.asContext().cancel(cancelled)
 	s.mu.Lock()
 	s.ended = true
 	s.close()

@@ -571,7 +571,7 @@ func TestServerStreamSize(t *testing.T) {
 	if unsafe.Sizeof(uintptr(0)) != 8 {
 		t.Skip("the classes are those of pointers of 8 bytes")
 	}
-	if got := unsafe.Sizeof(ServerStream{}); got > 512 {
-		t.Errorf("a ServerStream takes %d bytes; beyond 512 the allocator gives it 576", got)
+	if got := unsafe.Sizeof(ServerStream{}); got > 448 {
+		t.Errorf("a ServerStream takes %d bytes; beyond 448 the allocator gives it 480, and 512 of a page", got)
 	}
 }

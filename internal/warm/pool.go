@@ -31,7 +31,7 @@ func newPool(processors int) *pool {
 	n := 1 << bits.Len(uint(min(processors, maxShards)-1))
 	p := &pool{shards: make([]shard, n)}
 	for i := range p.shards {
-		p.shards[i].index = i
+		p.shards[i].index, p.shards[i].pool = i, p
 	}
 	p.near.New = func() any { return p.shard(int(p.turn.Add(1))) }
 	return p
@@ -49,70 +49,92 @@ func (p *pool) here() *shard {
 
 func (p *pool) run(t Task) {
 	s := p.here()
-	w := s.pop()
-	for i := 1; w == nil && i < min(lookAround, len(p.shards)); i++ {
-		w = p.shard(s.index + i).pop()
+	c := s.pop()
+	for i := 1; c == nil && i < min(lookAround, len(p.shards)); i++ {
+		c = p.shard(s.index + i).pop()
 	}
-	if w == nil {
-		go (&worker{home: s}).loop(p, t)
+	if c == nil {
+		go (*worker)(s).loop(t)
 		return
 	}
-	w.home = s
-	w.next <- t
+	c <- order{t, s}
 }
 
-// park has w wait in its home, or where there is nobody just then.
-func (p *pool) park(w *worker) {
-	for i := w.home.index; !p.shard(i).push(w); i++ {
-		if i-w.home.index >= len(p.shards) {
+// park returns where a worker waits: in its home, or where there is nobody just then.
+func (p *pool) park(home *shard) seat {
+	for i := home.index; ; i++ {
+		if c := p.shard(i).push(); c != nil {
+			return c
+		}
+		if i-home.index >= len(p.shards) {
 			runtime.Gosched()
 		}
 	}
 }
 
+// order is what an idle worker is told: its task, none to end, and where it is from then on at
+// home.
+type order struct {
+	task Task
+	home *shard
+}
+
+// seat is where an idle worker waits for its order. It is the shard's, so that a worker whose
+// task takes long keeps none. Another one may come to it before the first has left: each then
+// gets one of the orders that are sent, whichever.
+type seat chan order
+
+// seatRoom is for how many workers a seat takes orders that have taken it and not begun to wait.
+const seatRoom = 4
+
 // shard is a stack of idle workers. Its lock is only ever tried, so that nobody waits.
 type shard struct {
 	index int // in the pool
+	pool  *pool
 
 	mu sync.Mutex
 	// Guarded by mu.
-	idle  []*worker // the last one became idle most recently
-	low   int       // the fewest idle workers since the last sweep: they had nothing to do
+	seats []seat // those that are taken, the last one most recently, and behind them free ones
+	idle  int    // how many are taken
+	low   int    // the fewest idle workers since the last sweep: they had nothing to do
 	sweep *time.Timer
 	armed bool
 
 	_ [64]byte // the next shard is another processor's
 }
 
-// pop returns nil if there is no worker, or somebody else is here.
-func (s *shard) pop() *worker {
+// pop returns the seat of an idle worker, which has to be sent an order; nil if there is none,
+// or somebody else is here.
+func (s *shard) pop() seat {
 	if !s.mu.TryLock() {
 		return nil
 	}
-	n := len(s.idle) - 1
-	if n < 0 {
+	if s.idle == 0 {
 		s.mu.Unlock()
 		return nil
 	}
-	w := s.idle[n]
-	s.idle[n] = nil
-	s.idle = s.idle[:n]
-	s.low = min(s.low, n)
+	s.idle--
+	c := s.seats[s.idle]
+	s.low = min(s.low, s.idle)
 	s.mu.Unlock()
-	return w
+	return c
 }
 
-// push fails if somebody else is here.
-func (s *shard) push(w *worker) bool {
+// push returns a seat, on which the caller has to wait; nil if somebody else is here.
+func (s *shard) push() seat {
 	if !s.mu.TryLock() {
-		return false
+		return nil
 	}
-	s.idle = append(s.idle, w)
+	if s.idle == len(s.seats) {
+		s.seats = append(s.seats, make(seat, seatRoom))
+	}
+	c := s.seats[s.idle]
+	s.idle++
 	if !s.armed {
 		s.arm()
 	}
 	s.mu.Unlock()
-	return true
+	return c
 }
 
 // arm begins to sweep. It holds mu.
@@ -127,22 +149,25 @@ func (s *shard) arm() {
 }
 
 // trim ends the workers that nobody needed since the last trim: those at the
-// bottom of the stack.
+// bottom of the stack. It drops their seats, and half of the free ones.
 func (s *shard) trim() {
 	for !s.mu.TryLock() {
 		runtime.Gosched()
 	}
 	defer s.mu.Unlock()
-	for _, w := range s.idle[:s.low] {
-		w.next <- nil
+	for _, c := range s.seats[:s.low] {
+		c <- order{}
 	}
-	rest := copy(s.idle, s.idle[s.low:])
-	clear(s.idle[rest:])
-	s.idle = s.idle[:rest]
-	s.low = rest
-	if rest == 0 {
+	s.idle -= s.low
+	free := len(s.seats) - s.low - s.idle
+	copy(s.seats, s.seats[s.low:])
+	rest := s.idle + free/2
+	clear(s.seats[rest:])
+	s.seats = s.seats[:rest]
+	s.low = s.idle
+	if s.idle == 0 {
 		s.armed = false
-		s.idle = nil
+		s.seats = nil
 		return
 	}
 	s.sweep.Reset(linger)
@@ -155,24 +180,17 @@ type Task interface{ Run() }
 // linger is how long an idle goroutine waits at least for another task.
 const linger = 50 * time.Millisecond
 
-// worker is one goroutine; next hands it its following task, nil to end. It has none
-// before it is idle: many never are.
-type worker struct {
-	next chan Task
-	home *shard // where it was taken from, and goes when it is idle
-}
+// worker is one goroutine, which begins in the shard that is its home.
+type worker shard
 
-func (w *worker) loop(p *pool, t Task) {
+func (w *worker) loop(t Task) {
 	unlabel() // a new goroutine has those of the one that started it
-	for t != nil {
+	for home := (*shard)(w); t != nil; {
 		t.Run()
 		t = nil // an idle goroutine must not keep the last task alive
 		unlabel()
-		if w.next == nil {
-			w.next = make(chan Task, 1)
-		}
-		p.park(w)
-		t = w.wait()
+		o := home.pool.park(home).wait()
+		t, home = o.task, o.home
 	}
 }
 
@@ -182,18 +200,18 @@ func unlabel() { pprof.SetGoroutineLabels(context.Background()) }
 // ballast is how deep the stack of an idle worker looks.
 type ballast [1536]byte
 
-// wait takes the next task, with so much of the stack in use that the garbage collector,
+// wait takes the next order, with so much of the stack in use that the garbage collector,
 // which halves a stack of which less than a quarter is, leaves it as it has grown: the next
 // task would only have to grow it again. What is in use is room for an argument of a call
 // that is never made; a variable would be cleared each time.
 //
 //go:noinline
-func (w *worker) wait() Task {
-	if w.next == nil {
-		w.weigh(ballast{})
+func (c seat) wait() order {
+	if c == nil {
+		c.weigh(ballast{})
 	}
-	return <-w.next
+	return <-c
 }
 
 //go:noinline
-func (w *worker) weigh(ballast) { panic("warm: a worker without a channel waits") }
+func (seat) weigh(ballast) { panic("warm: a worker without a seat waits") }

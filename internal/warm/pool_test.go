@@ -13,7 +13,7 @@ func (p *pool) counts() (idle int, armed bool) {
 	for i := range p.shards {
 		s := &p.shards[i]
 		s.mu.Lock()
-		idle += len(s.idle)
+		idle += s.idle
 		armed = armed || s.armed
 		s.mu.Unlock()
 	}
@@ -41,7 +41,7 @@ func TestNobodyWaits(t *testing.T) {
 		p.shards[3].mu.Unlock() // where the worker goes then
 		for idle := 0; idle == 0; {
 			if p.shards[3].mu.TryLock() {
-				idle = len(p.shards[3].idle)
+				idle = p.shards[3].idle
 				p.shards[3].mu.Unlock()
 			}
 			time.Sleep(time.Millisecond)
@@ -60,15 +60,14 @@ func TestNobodyWaits(t *testing.T) {
 func TestAnotherShardHelps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(2)
-		w := &worker{next: make(chan Task, 1), home: p.shard(1)}
+		seats := make(chan seat)
 		go func() {
-			for t := w.wait(); t != nil; t = w.wait() {
-				t.Run()
+			for c := range seats {
+				c.wait().task.Run()
 			}
 		}()
 		for i := range p.shards {
-			w.home = p.shard(i)
-			p.park(w)
+			seats <- p.park(p.shard(i))
 			done := make(chan struct{})
 			p.run(task(func() { close(done) }))
 			<-done
@@ -77,7 +76,7 @@ func TestAnotherShardHelps(t *testing.T) {
 				t.Errorf("the worker of shard %d was not used", i)
 			}
 		}
-		w.next <- nil
+		close(seats)
 		time.Sleep(3 * linger)
 	})
 }

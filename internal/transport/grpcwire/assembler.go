@@ -31,7 +31,6 @@ type Assembler struct {
 	buf  *[]byte // of the message in assembly; nil in front of its body
 
 	limit uint32
-	need  uint32 // declared length, once the prefix is complete
 	have  uint32 // bytes of the body that are in buf
 
 	prefix  [PrefixLen]byte
@@ -91,7 +90,7 @@ func (a *Assembler) Filled(n int) (m Message, complete bool, err error) {
 			return Message{}, false, a.fail(fault)
 		}
 	}
-	if a.have < a.need {
+	if a.have < a.need() {
 		return Message{}, false, nil
 	}
 	return a.finish(), true, nil
@@ -115,7 +114,7 @@ func (a *Assembler) Missing() int {
 	case a.nPrefix < PrefixLen:
 		return PrefixLen - int(a.nPrefix)
 	}
-	return int(a.need - a.have)
+	return int(a.need() - a.have)
 }
 
 // InMessage reports whether a message has begun and is incomplete.
@@ -145,7 +144,7 @@ func (a *Assembler) End() error {
 // called at any time, also more than once.
 func (a *Assembler) Abort() {
 	a.free()
-	a.buf, a.need, a.have, a.nPrefix = nil, 0, 0, 0
+	a.buf, a.have, a.nPrefix = nil, 0, 0
 }
 
 // begin judges a complete prefix.
@@ -153,19 +152,21 @@ func (a *Assembler) begin() fault {
 	if a.prefix[0] > 1 {
 		return badFlag
 	}
-	a.need = binary.BigEndian.Uint32(a.prefix[1:])
-	if a.need > a.limit {
+	if a.need() > a.limit {
 		return tooLong
 	}
 	if a.buf != nil { // left by Reuse
-		if a.need > 0 && int(a.need) <= cap(*a.buf) {
-			*a.buf = (*a.buf)[:a.need]
+		if a.need() > 0 && int(a.need()) <= cap(*a.buf) {
+			*a.buf = (*a.buf)[:a.need()]
 		} else {
 			a.buf = nil
 		}
 	}
 	return noFault
 }
+
+// need is the declared length, once the prefix is complete.
+func (a *Assembler) need() uint32 { return binary.BigEndian.Uint32(a.prefix[1:]) }
 
 // free gives the buffer back, if it is the pool's: those are larger than small ones.
 func (a *Assembler) free() {
@@ -191,8 +192,8 @@ func (a *Assembler) reserve(ahead int) bool {
 	switch {
 	case a.buf == nil && ahead <= 0:
 		return false
-	case a.buf == nil && a.need <= smallMax:
-		a.buf = newSmall(int(a.need))
+	case a.buf == nil && a.need() <= smallMax:
+		a.buf = newSmall(int(a.need()))
 	case a.buf == nil && ahead <= smallMax:
 		a.buf = newSmall(ahead)
 		*a.buf = (*a.buf)[:cap(*a.buf)]
@@ -210,22 +211,22 @@ func (a *Assembler) reserve(ahead int) bool {
 // get returns a buffer of n bytes and what the pool gives beyond that, but never of more
 // than the message needs.
 func (a *Assembler) get(n uint64) *[]byte {
-	b := a.pool.Get(int(min(n, uint64(a.need))))
-	*b = (*b)[:min(cap(*b), int(a.need))]
+	b := a.pool.Get(int(min(n, uint64(a.need()))))
+	*b = (*b)[:min(cap(*b), int(a.need()))]
 	return b
 }
 
 // finish hands the message over and leaves the Assembler between messages.
 func (a *Assembler) finish() Message {
-	m := Message{Data: emptyData, Compressed: a.prefix[0] == 1, Len: int(a.need), Held: uint32(a.Held())}
+	m := Message{Data: emptyData, Compressed: a.prefix[0] == 1, Len: int(a.need()), Held: uint32(a.Held())}
 	switch {
 	case a.buf == nil: // an empty message
-	case a.need <= smallMax:
+	case a.need() <= smallMax:
 		m.Data = (*mem.SliceBuffer)(a.buf)
 	default:
 		m.Data = mem.NewBuffer(a.buf, a.pool)
 	}
-	a.buf, a.need, a.have, a.nPrefix = nil, 0, 0, 0
+	a.buf, a.have, a.nPrefix = nil, 0, 0
 	return m
 }
 
@@ -243,7 +244,7 @@ func (a *Assembler) failure() error {
 	case badFlag:
 		return &FlagError{Flag: a.prefix[0]}
 	case tooLong:
-		return &SizeError{Size: binary.BigEndian.Uint32(a.prefix[1:]), Limit: a.limit}
+		return &SizeError{Size: a.need(), Limit: a.limit}
 	case overfilled:
 		return errOverfilled
 	}
