@@ -26,11 +26,11 @@ type pooled struct {
 type polled struct{ pooled } // its src is a TryReader
 
 func newPooled(conn io.Reader, src Reader, pool mem.BufferPool, size int) Buffered {
-	p := pooled{conn: conn, src: src, size: size, in: Stock{Pool: pool}}
+	b := &polled{pooled{conn: conn, src: src, size: size, in: Stock{Pool: pool}}}
 	if _, ok := src.(TryReader); ok {
-		return &polled{p}
+		return b
 	}
-	return &p
+	return &b.pooled
 }
 
 func (b *pooled) Buffered() int { return b.in.Len() }

@@ -103,7 +103,7 @@ func (in *input) release(pool mem.BufferPool) {
 	}
 	a.dec.Reset(nil) // others have no use for what was shared
 	a.headers.list.Reset(0)
-	a.headers.list.Release()
+	a.headers.slim()
 	a.headers.slot, a.headers.memo, a.headers.held = nil, nil, nil
 	a.ledger = ledger{}
 	a.broke = false
