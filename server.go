@@ -78,6 +78,7 @@ func NewServer(opt ...ServerOption) *Server {
 		httpCalls:  make(map[*transport.HandlerStream]struct{}),
 		stopped:    make(chan struct{}),
 	}
+	s.opts.transport.Known = s.nameOf
 	s.unwatch = footprint.Register(opts.stats, opts.telemetry.Recorders()...)
 	if r, ok := opts.rpcConfig.(rpcconfig.Recording); ok {
 		r.SetRecorders(opts.stats, opts.telemetry.Recorders())
@@ -138,6 +139,14 @@ func (s *Server) RegisterService(desc *ServiceDesc, impl any) {
 func (s *Server) addMethod(service, name string, m *method) {
 	m.full = "/" + service + "/" + name
 	s.methods[m.full] = m
+}
+
+// nameOf returns the name of the method that path is, "" if it is none.
+func (s *Server) nameOf(path []byte) string {
+	if m := s.methods[string(path)]; m != nil {
+		return m.full
+	}
+	return ""
 }
 
 // lookUp returns the method of the name, nil if nobody serves it.

@@ -76,7 +76,12 @@ type ServerConfig struct {
 	MaxRecvMsgSize   int
 	Tap              tap.ServerInHandle
 	LaxPath          bool // accept a :path without a leading slash
-	h2               h2.Config
+
+	// Known returns path as a string that is there already, so that calls share it, and ""
+	// for one that it does not know. It may be nil.
+	Known func(path []byte) string
+
+	h2 h2.Config
 }
 
 func (t *Tuning) fill(c *h2.Config) {

@@ -26,6 +26,7 @@ type HandlerStream struct {
 	r      *http.Request
 	flush  http.Flusher
 	req    request
+	odd    oddities    // the request's
 	md     metadata.MD // received
 	peer   peer.Peer
 	ctx    handlerContext
@@ -44,7 +45,8 @@ type HandlerStream struct {
 // NewHandlerStream makes a call of the request r. If it is none, the answer has
 // been given to w and the result is nil.
 func NewHandlerStream(w http.ResponseWriter, r *http.Request, cfg *ServerConfig) *HandlerStream {
-	s := &HandlerStream{w: w, r: r}
+	s := &HandlerStream{w: w, r: r, odd: usual}
+	s.req.oddities = &s.odd
 	s.reply.lock = &s.mu
 	if code, reason := s.parse(); reason != "" {
 		if code == http.StatusMethodNotAllowed {
@@ -95,7 +97,7 @@ func (s *HandlerStream) parse() (code int, reason string) {
 	case !ok:
 		return http.StatusInternalServerError, "gRPC requires a ResponseWriter that is an http.Flusher"
 	}
-	s.flush, s.req.subtype = flush, subtype
+	s.flush, s.odd.subtype = flush, subtype
 	if v := r.Header.Get(grpcwire.HeaderTimeout); v != "" {
 		d, err := grpcwire.ParseTimeout(v)
 		if err != nil {
@@ -104,7 +106,7 @@ func (s *HandlerStream) parse() (code int, reason string) {
 		s.req.timeout, s.req.hasTimeout = d, true
 	}
 	s.req.method = r.URL.Path
-	s.req.encoding = r.Header.Get(grpcwire.HeaderEncoding)
+	s.odd.encoding = r.Header.Get(grpcwire.HeaderEncoding)
 	s.req.acceptEncoding = strings.Join(r.Header.Values(grpcwire.HeaderAcceptEncoding), ",")
 	return s.parseMetadata()
 }

@@ -20,21 +20,37 @@ import (
 // immutable, so that calls with the same block share it.
 type request struct {
 	method         string // the :path
-	subtype        string // of the content type
-	encoding       string
 	acceptEncoding string
 	timeout        time.Duration
 	fields         fields
-	length         int64 // content-length, -1 without
 	size           uint32
 	hasTimeout     bool
 	refusal        *refusal // why the call is answered without a handler; nil: it is not
 	held           h2.Shared
+	*oddities
+}
+
+// oddities is what few requests say. It is shared, and not changed, as the request is.
+type oddities struct {
+	subtype  string // of the content type
+	encoding string
+	length   int64 // content-length, -1 without
+}
+
+// usual is what most requests say.
+var usual = oddities{length: -1}
+
+// oddRequest is a request that says something else.
+type oddRequest struct {
+	request
+	own oddities
 }
 
 // requestParser is what is only of interest while a block is read.
 type requestParser struct {
-	*request
+	request
+	odd         oddities
+	known       func(path []byte) string // as that of ServerConfig
 	httpMethod  []byte
 	host        []byte
 	authority   []byte
@@ -47,11 +63,11 @@ type requestParser struct {
 
 // parseRequest reads b. An error means that the request is malformed in the
 // sense of RFC 9113 section 8.1.1, which resets the stream.
-func parseRequest(b *h2.HeaderBlock, laxPath bool) (*request, error) {
+func parseRequest(b *h2.HeaderBlock, cfg *ServerConfig) (*request, error) {
 	if r, ok := b.Memo().(*request); ok {
 		return r, nil
 	}
-	p := requestParser{request: &request{size: uint32(b.Size()), length: -1}}
+	p := requestParser{request: request{size: uint32(b.Size())}, odd: usual, known: cfg.Known}
 	for i := range b.Len() {
 		if err := p.field(b, i); err != nil {
 			return nil, err
@@ -67,15 +83,28 @@ func parseRequest(b *h2.HeaderBlock, laxPath bool) (*request, error) {
 	if p.authority == nil && p.host != nil {
 		p.fields = p.fields.with(grpcwire.HeaderAuthority, string(p.host))
 	}
-	p.refusal = p.refuse(laxPath)
-	p.held = h2.NewShared(p.memory(), b.Pages())
-	b.SetMemo(p.request, &p.held)
-	return p.request, nil
+	p.refusal = p.refuse(cfg.LaxPath)
+	r := p.keep()
+	r.held = h2.NewShared(r.memory(), b.Pages())
+	b.SetMemo(r, &r.held)
+	return r, nil
+}
+
+// keep is what the parser leaves, in one piece.
+func (p *requestParser) keep() *request {
+	if p.odd == usual {
+		r := p.request
+		r.oddities = &usual
+		return &r
+	}
+	o := &oddRequest{request: p.request, own: p.odd}
+	o.oddities = &o.own
+	return &o.request
 }
 
 // memory is how many bytes of it r takes.
 func (r *request) memory() int {
-	return int(unsafe.Sizeof(*r)) + len(r.method) + len(r.subtype) + len(r.encoding) +
+	return int(unsafe.Sizeof(oddRequest{})) + len(r.method) + len(r.subtype) + len(r.encoding) +
 		len(r.acceptEncoding) + r.fields.memory()
 }
 
@@ -98,7 +127,12 @@ func (p *requestParser) field(b *h2.HeaderBlock, i int) error {
 		if p.method != "" || len(v) == 0 {
 			return malformed("an empty or a second :path")
 		}
-		p.method = value(b, i)
+		if p.known != nil {
+			p.method = p.known(v)
+		}
+		if p.method == "" {
+			p.method = value(b, i)
+		}
 	case kindAuthority:
 		return once(&p.authority, v, "a second :authority")
 	case kindStatus, kindUnknownPseudo, kindMalformed, kindConnection:
@@ -110,11 +144,11 @@ func (p *requestParser) field(b *h2.HeaderBlock, i int) error {
 	case kindHost:
 		return once(&p.host, v, "a second host")
 	case kindContentLength:
-		return parseLength(&p.length, v)
+		return parseLength(&p.odd.length, v)
 	case kindContentType:
 		p.contentType = v
 	case kindEncoding:
-		p.encoding = value(b, i)
+		p.odd.encoding = value(b, i)
 	case kindAcceptEncoding:
 		switch {
 		case p.acceptEncoding == "":
@@ -153,7 +187,7 @@ func (p *requestParser) refuse(laxPath bool) *refusal {
 		r.foreign = true
 		return r
 	}
-	p.subtype = subtype
+	p.odd.subtype = subtype
 	switch {
 	case string(p.httpMethod) != grpcwire.MethodPost:
 		return p.unlikeGRPC(http.StatusMethodNotAllowed, status.Newf(codes.Internal,
@@ -186,7 +220,7 @@ func (p *requestParser) refuse(laxPath bool) *refusal {
 // handle can send an HTTP 431 status code", RFC 9113 section 10.5.1.
 func (p *requestParser) tooLarge(b *h2.HeaderBlock) *request {
 	st := status.New(codes.ResourceExhausted, "header list larger than announced in SETTINGS_MAX_HEADER_LIST_SIZE")
-	r := &request{size: uint32(b.Size()), length: -1} // all else may be large
+	r := &request{size: uint32(b.Size()), oddities: &usual} // all else may be large
 	if _, ok := grpcwire.ParseContentType(p.contentType); ok {
 		r.refusal = refused(http.StatusRequestHeaderFieldsTooLarge, st)
 	} else {

@@ -80,7 +80,7 @@ type serverHandler Server
 
 // Accept implements h2.Handler.
 func (h *serverHandler) Accept(b *h2.HeaderBlock, end bool) (*h2.Stream, error) {
-	req, err := parseRequest(b, h.cfg.LaxPath)
+	req, err := parseRequest(b, h.cfg)
 	if err != nil {
 		return nil, err
 	}
