@@ -11,10 +11,20 @@ import (
 // Modules that are released on their own, google.golang.org/grpc/security/advancedtls,
 // .../stats/opencensus, .../gcp/observability and .../examples, import names of this
 // module's internal packages, and those that are released already can't be changed. What
-// is there for them alone is in this file and in package internal/grpcsync, and for their
-// tests, which `go mod tidy` of a program looks at too, in packages internal/grpctest,
-// internal/stubserver and internal/testutils; gcp/observability's loggers of RPCs are in
-// internal/binarylog/logger.go. `make thirdparty` runs these tests.
+// they use of package internal is in this file, and beside it
+//
+//	internal/credentials	advancedtls: SPIFFEIDFromState, CloneTLSConfig, AppendH2ToNextProtos, WrapSyscallConn
+//	internal/grpcsync	examples, observability's tests: Event
+//	internal/grpcutil	observability: ParseMethod
+//	internal/envconfig	observability: ObservabilityConfig, ObservabilityConfigFile
+//	internal/binarylog	observability: the loggers of RPCs in logger.go
+//	internal/grpctest	tests of all: Tester, RunSubTests
+//	internal/leakcheck	tests of opencensus and observability: RegisterIgnoreGoroutine
+//	internal/stubserver	tests of opencensus and observability
+//	internal/testutils	tests of opencensus and observability
+//
+// `go mod tidy` of a program looks at tests of what it imports, too. `make thirdparty` runs
+// these tests, and holds this list against what the modules import.
 
 // CanonicalString is a func(codes.Code) string: a code's name as JSON and metrics spell it.
 // It is an any because its users assert its type.
