@@ -26,7 +26,7 @@ import (
 )
 
 // limit bounds a suite with all that has to be fetched and built for it.
-const limit = 30 * time.Minute
+const limit = time.Hour
 
 func main() {
 	var o options

@@ -165,6 +165,17 @@ var suites = []suite{
 		run:      "GRPCWriter|GRPCResumable|GRPCStorageClient|BytesCodec|RoutingInterceptors|PrepareDirectPath|ListObjects_UserProject|Checksums|RangeReader|ChunkRetry|StallTimeout|WriteStall",
 	},
 	{
+		// The server, whose services call one another over gRPC, in one process with SQLite
+		// in memory, and what is about gRPC alone.
+		name:   "temporal",
+		module: "go.temporal.io/server@v1.32.1",
+		packages: []string{
+			"./temporaltest/...", "./common/rpc/...", "./common/headers/...", "./common/membership/...",
+			"./common/authorization/...", "./common/testing/nettest/...", "./client/history/...",
+		},
+		builds: []string{"./cmd/server"},
+	},
+	{
 		name:     "siblings",
 		module:   "./thirdparty/siblings",
 		packages: []string{"./..."},
