@@ -24,7 +24,7 @@ var areas = []area{
 	{"value", slices.Concat(valueProbes, targetProbes())},
 	{"stats", slices.Concat(statsProbes(), eventProbes())},
 	{"server", slices.Concat(serverProbes, handlerProbes, keepaliveProbes(), pauseProbes())},
-	{"security", securityProbes},
+	{"security", slices.Concat(securityProbes, restProbes)},
 	{"service", slices.Concat(serviceProbes, channelzProbes, pageProbes(), httpProbes(), carrierProbes(),
 		binaryLogProbes(), reflectionProbes(), healthProbes(), loadReportProbes())},
 	{"message", slices.Concat(compressionProbes(), codecProbes())},
