@@ -574,4 +574,7 @@ func TestServerStreamSize(t *testing.T) {
 	if got := unsafe.Sizeof(ServerStream{}); got > 448 {
 		t.Errorf("a ServerStream takes %d bytes; beyond 448 the allocator gives it 480, and 512 of a page", got)
 	}
+	if got := unsafe.Sizeof(request{}); got > 112 {
+		t.Errorf("a request takes %d bytes; beyond 112 the allocator gives it 128", got)
+	}
 }
