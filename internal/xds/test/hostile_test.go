@@ -287,7 +287,12 @@ func TestHostileADSStreamDies(t *testing.T) {
 	if n := pauses.Load(); n != before {
 		t.Errorf("%d pauses after %d streams without an answer", n, before)
 	}
-	streams, _ := p.counts()
+	answered := func(stream int) { // so that it is not one without an answer
+		until(t, func() bool {
+			n, _ := p.counts()
+			return n == stream && p.answered()
+		})
+	}
 	var began time.Time
 	for i := range after {
 		kill := <-k.begun
@@ -295,7 +300,7 @@ func TestHostileADSStreamDies(t *testing.T) {
 			t.Errorf("stream %d comes %v after the one before", i, time.Since(began))
 		}
 		began = time.Now()
-		until(t, func() bool { return p.answered() }) // so that it is not one without an answer
+		answered(i + 1)
 		kill <- struct{}{}
 		for range 100 {
 			if _, err := try(t.Context(), t, cc); err != nil {
@@ -304,10 +309,10 @@ func TestHostileADSStreamDies(t *testing.T) {
 		}
 	}
 	<-k.begun
-	until(t, func() bool { return p.answered() })
+	answered(after + 1)
 	quiet(t, p, cc)
-	if now, _ := p.counts(); now-streams != after {
-		t.Errorf("%d streams in place of %d that ended", now-streams, after)
+	if n, _ := p.counts(); n != after+1 {
+		t.Errorf("%d streams after %d have ended", n, after)
 	}
 	if n := pauses.Load(); n != before {
 		t.Errorf("%d pauses, though there was an answer each time", n-before)

@@ -37,6 +37,9 @@ var rows = []row{
 	{"100 channels to one target, 10 endpoints: RSS above one", "KiB", (*bench).channels},
 	{"  heap above it", "KiB", func(b *bench) (float64, error) { return b.heap, nil }},
 	{"  ADS streams", "", func(b *bench) (float64, error) { return b.streams, nil }},
+	{"1,000 endpoints in 10 clusters, idle (ring_hash, no RPCs): RSS above 10 endpoints", "KiB", (*bench).idle},
+	{"  heap above it", "KiB", func(b *bench) (float64, error) { return b.heap, nil }},
+	{"  connections above it", "", func(b *bench) (float64, error) { return b.opened, nil }},
 	{"a process that has no channel: RSS", "KiB", (*bench).empty},
 	{"  heap", "KiB", func(b *bench) (float64, error) { return b.heap, nil }},
 }
@@ -108,6 +111,7 @@ type bench struct {
 	program          string
 	heap, goroutines float64
 	allocs, streams  float64
+	opened           float64
 }
 
 func measure(w *world, program string) (figures []float64, err error) {
@@ -183,6 +187,28 @@ func (b *bench) connected() (float64, error) {
 	b.profile("heap", "connected")
 	b.heap = float64(after.Heap-before.Heap) / 1024
 	b.goroutines = float64(after.Goroutines - before.Goroutines)
+	return float64(after.RSS-before.RSS) / 1024, err
+}
+
+// idle has a client know of endpoints that no RPC has needed yet.
+func (b *bench) idle() (float64, error) {
+	b.lazy = true
+	defer func() { b.lazy = false }()
+	before, err := b.restart()
+	if err != nil {
+		return 0, err
+	}
+	conns := b.conns.Load()
+	if err := b.say(100); err != nil {
+		return 0, err
+	}
+	if err := b.awaitTaken(); err != nil {
+		return 0, err
+	}
+	after, err := b.do("memory")
+	b.profile("heap", "idle")
+	b.heap = float64(after.Heap-before.Heap) / 1024
+	b.opened = float64(b.conns.Load() - conns)
 	return float64(after.RSS-before.RSS) / 1024, err
 }
 

@@ -45,6 +45,8 @@ type world struct {
 	address string
 	version int
 	streams atomic.Int64
+	taken   atomic.Int64 // the version of the endpoints that a client has taken last
+	lazy    bool         // clusters are those of ring_hash, which connects when an RPC needs it
 
 	backend *grpc.Server // of all endpoints
 	ports   []uint32
@@ -96,6 +98,12 @@ func newWorld(endpoints int) (*world, error) {
 			w.streams.Add(1)
 			return nil
 		},
+		StreamRequestFunc: func(_ int64, r *discoveryv3.DiscoveryRequest) error {
+			if v, err := strconv.ParseInt(r.GetVersionInfo(), 10, 64); err == nil && r.GetTypeUrl() == resourcev3.EndpointType {
+				w.taken.Store(v)
+			}
+			return nil
+		},
 	}))
 	go w.plane.Serve(lis) //nolint:errcheck // it ends with Stop
 	return w, nil
@@ -140,6 +148,16 @@ func (w *world) await(conns int64) error {
 	return nil
 }
 
+// awaitTaken waits until a client has taken what was said last.
+func (w *world) awaitTaken() error {
+	for end := time.Now().Add(time.Minute); w.taken.Load() != int64(w.version); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			return fmt.Errorf("version %d is the client's, not %d", w.taken.Load(), w.version)
+		}
+	}
+	return nil
+}
+
 // counter counts connections.
 type counter struct{ w *world }
 
@@ -176,8 +194,12 @@ func (w *world) say(each int, more ...*fresh) error {
 			},
 			Action: &routev3.Route_Route{Route: &routev3.RouteAction{ClusterSpecifier: &routev3.RouteAction_Cluster{Cluster: name}}},
 		})
+		policy := clusterv3.Cluster_ROUND_ROBIN
+		if w.lazy {
+			policy = clusterv3.Cluster_RING_HASH
+		}
 		byType[resourcev3.ClusterType] = append(byType[resourcev3.ClusterType], &clusterv3.Cluster{
-			Name: name, ClusterDiscoveryType: &clusterv3.Cluster_Type{Type: clusterv3.Cluster_EDS},
+			Name: name, ClusterDiscoveryType: &clusterv3.Cluster_Type{Type: clusterv3.Cluster_EDS}, LbPolicy: policy,
 			EdsClusterConfig: &clusterv3.Cluster_EdsClusterConfig{EdsConfig: ads},
 		})
 		l := &endpointv3.LocalityLbEndpoints{Locality: &corev3.Locality{Zone: "z"}, LoadBalancingWeight: wrapperspb.UInt32(1)}
