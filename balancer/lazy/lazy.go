@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/grpclog"
+	"google.golang.org/grpc/internal/balancer/buildoptions"
 	"google.golang.org/grpc/internal/balancer/serial"
 	"google.golang.org/grpc/resolver"
 )
@@ -28,7 +29,7 @@ type ChildBuilderFunc func(cc balancer.ClientConn, opts balancer.BuildOptions) b
 //
 // Before that, what the resolver finds and its errors are kept and change nothing.
 func NewBalancer(cc balancer.ClientConn, opts balancer.BuildOptions, childBuilder ChildBuilderFunc) balancer.Balancer {
-	b := &lazy{cc: cc, opts: opts, build: childBuilder, child: serial.New(cc)}
+	b := &lazy{cc: cc, opts: buildoptions.Keep(cc, opts), build: childBuilder, child: serial.New(cc)}
 	b.cc.UpdateState(balancer.State{ConnectivityState: connectivity.Idle, Picker: &picker{exitIdle: b.ExitIdle}})
 	return b
 }
@@ -38,7 +39,7 @@ func NewBalancer(cc balancer.ClientConn, opts balancer.BuildOptions, childBuilde
 type lazy struct {
 	// Immutable.
 	cc    balancer.ClientConn
-	opts  balancer.BuildOptions
+	opts  buildoptions.Kept
 	build ChildBuilderFunc
 	child *serial.Child
 
@@ -93,7 +94,7 @@ func (b *lazy) keep(f func()) bool {
 // ExitIdle builds the child, if there is none, and has it leave idleness.
 func (b *lazy) ExitIdle() {
 	if b.advance(waiting, building) {
-		b.child.Build(b.build, b.opts)
+		b.child.Build(b.build, b.opts.Of(b.cc))
 		b.tell()
 	}
 	b.child.ExitIdle()

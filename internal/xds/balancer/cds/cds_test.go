@@ -256,3 +256,36 @@ func TestParseConfig(t *testing.T) {
 		}
 	}
 }
+
+// TestSharedConfigs: channels share what they make of the same cluster; what one has of its own, or
+// an older version, is not mixed up with it.
+func TestSharedConfigs(t *testing.T) {
+	c := leaf(zone("x", 0, "a:1"))
+	build := func(c *dependency.Cluster, policy string) any {
+		t.Helper()
+		config, _, err := new(tree).leaf("c", json.RawMessage(policy), c, resolver.State{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return config
+	}
+	first := build(c, "")
+	if build(c, "") != first {
+		t.Error("each channel has one of its own")
+	}
+	other := *c
+	resource := *c.Resource
+	other.Resource = &resource
+	for name, got := range map[string]any{
+		"resource":  build(&other, ""),
+		"policy":    build(c, `[{"round_robin":{}}]`),
+		"endpoints": build(leaf(zone("x", 0, "a:1")), ""),
+	} {
+		if got == first {
+			t.Errorf("with another %s it is the same", name)
+		}
+	}
+	if _, _, err := new(tree).leaf("c", json.RawMessage(`[]`), c, resolver.State{}); err == nil {
+		t.Error("no error without a policy")
+	}
+}

@@ -5,6 +5,7 @@ package cds
 import (
 	"encoding/json"
 	"strings"
+	"sync/atomic"
 
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/balancer/weightedroundrobin"
@@ -51,22 +52,63 @@ func (t *tree) leaf(name string, policy json.RawMessage, c *dependency.Cluster, 
 	if len(policy) == 0 {
 		policy = c.Resource.LBPolicy
 	}
-	if t.policy == nil || string(policy) != t.text {
-		parsed, err := gracefulswitch.ParseConfig(policy)
-		if err != nil {
-			return nil, s, err
-		}
-		t.text, t.policy = string(policy), parsed
-	}
 	sessions := c.Resource.OverrideHealth != nil
 	if c.Endpoints == nil || c.Endpoints != t.endpoints || sessions != t.sessions {
 		t.endpoints, t.sessions = c.Endpoints, sessions
 		t.resolve()
 	}
+	config, err := t.config(leafOf{name, string(policy), strings.Join(t.names.list, " "), c.Resource}, c)
+	if err != nil {
+		return nil, s, err
+	}
+	s.Endpoints, s.Addresses = t.resolved.all, nil
+	s = weightedroundrobin.SetBackendService(backendlabel.WithService(s, name), name)
+	return config, s, nil
+}
+
+// leafOf is what the configuration for a cluster with endpoints is made of, beside these.
+type leafOf struct {
+	name, policy, names string
+	resource            *resource.Cluster
+}
+
+// leafConfig is one that channels share.
+type leafConfig struct {
+	of     leafOf
+	config *gracefulswitch.Config
+}
+
+// leafKey finds it.
+type leafKey struct{}
+
+// config returns what another channel has made of the same, or makes it.
+func (t *tree) config(of leafOf, c *dependency.Cluster) (*gracefulswitch.Config, error) {
+	if c.Endpoints == nil || c.Note != nil {
+		return t.makeConfig(of, c)
+	}
+	last := resource.Derive(&c.Endpoints.Derived, leafKey{}, func() *atomic.Pointer[leafConfig] { return new(atomic.Pointer[leafConfig]) })
+	if l := last.Load(); l != nil && l.of == of {
+		return l.config, nil
+	}
+	config, err := t.makeConfig(of, c)
+	if err == nil {
+		last.Store(&leafConfig{of, config})
+	}
+	return config, err
+}
+
+func (t *tree) makeConfig(of leafOf, c *dependency.Cluster) (*gracefulswitch.Config, error) {
+	if t.policy == nil || of.policy != t.text {
+		parsed, err := gracefulswitch.ParseConfig(json.RawMessage(of.policy))
+		if err != nil {
+			return nil, err
+		}
+		t.text, t.policy = of.policy, parsed
+	}
 	children := &priority.Config{
 		Children: make(map[string]priority.Child, len(t.names.list)), Priorities: t.names.list, Endpoints: t.resolved.byChild, Empty: c.Note,
 	}
-	if sessions { // override_host leaves some out
+	if t.sessions { // override_host leaves some out
 		children.Endpoints = nil
 	}
 	for _, child := range t.names.list {
@@ -74,16 +116,14 @@ func (t *tree) leaf(name string, policy json.RawMessage, c *dependency.Cluster, 
 			Policy: t.policy, IgnoreReresolution: c.Resource.Type == resource.EDS,
 		}
 	}
-	s.Endpoints, s.Addresses = t.resolved.all, nil
-	s = weightedroundrobin.SetBackendService(backendlabel.WithService(s, name), name)
-	impl := &clusterimpl.Config{Cluster: name, Child: prioritized(children)}
-	if sessions {
-		sticky := &overridehost.Config{Cluster: name, Child: impl.Child}
+	impl := &clusterimpl.Config{Cluster: of.name, Child: prioritized(children)}
+	if t.sessions {
+		sticky := &overridehost.Config{Cluster: of.name, Child: impl.Child}
 		impl.Child = &gracefulswitch.Config{Child: overridehost.Builder(), ChildConfig: sticky}
 	}
 	outliers := outlierConfig(c.Resource.Outlier)
 	outliers.Child = &gracefulswitch.Config{Child: clusterimpl.Builder(), ChildConfig: impl}
-	return &gracefulswitch.Config{Child: outlierdetection.Builder(), ChildConfig: outliers}, s, nil
+	return &gracefulswitch.Config{Child: outlierdetection.Builder(), ChildConfig: outliers}, nil
 }
 
 // resolvedKey is for what is made of endpoints: it is the same for all channels whose children have
