@@ -274,8 +274,7 @@ func TestSharedConfigs(t *testing.T) {
 		t.Error("each channel has one of its own")
 	}
 	other := *c
-	resource := *c.Resource
-	other.Resource = &resource
+	other.Resource = leaf().Resource
 	for name, got := range map[string]any{
 		"resource":  build(&other, ""),
 		"policy":    build(c, `[{"round_robin":{}}]`),
