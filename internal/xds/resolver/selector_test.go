@@ -104,7 +104,9 @@ func TestA42Hash(t *testing.T) {
 		}
 		return h
 	}
-	of := func(method string) [3]uint64 { return [3]uint64{hash(method, "u"), hash(method, "u"), hash(method, "v")} }
+	of := func(method string) [3]uint64 {
+		return [3]uint64{hash(method, "u"), hash(method, "u"), hash(method, "v")}
+	}
 	if h := of("/header/m"); h[0] != h[1] || h[0] == h[2] {
 		t.Error("the header is not what counts")
 	}
