@@ -227,17 +227,7 @@ func startProgram(t *testing.T, files []*os.File, env ...string) *program {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.count=1")
 	cmd.Env, cmd.ExtraFiles, cmd.Stderr = append(os.Environ(), env...), files, os.Stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	in, out := testutils.StartPiped(t, cmd)
 	p := &program{cmd, in, bufio.NewScanner(out)}
 	t.Cleanup(func() { in.Close(); _ = cmd.Wait() })
 	return p

@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
@@ -48,7 +47,7 @@ func (c client) watch(ctx context.Context, p healthcheck.Params) error {
 			retries = -1
 			continue
 		}
-		if !sleep(ctx, c.backoff.Backoff(retries)) {
+		if !backoff.Wait(ctx, c.backoff.Backoff(retries)) {
 			return nil
 		}
 	}
@@ -81,17 +80,5 @@ func attempt(ctx context.Context, p healthcheck.Params) (answered bool, err erro
 		} else {
 			p.Report(connectivity.TransientFailure, fmt.Errorf("connection active but health check failed. status=%v", resp.Status))
 		}
-	}
-}
-
-// sleep returns false when the context was done first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
 	}
 }

@@ -147,7 +147,7 @@ func (p *producer) run(ctx context.Context, interval time.Duration) {
 			failures = 0
 			continue // at once
 		}
-		if !sleep(ctx, p.backoff.Backoff(failures)) {
+		if !backoff.Wait(ctx, p.backoff.Backoff(failures)) {
 			return
 		}
 		failures++
@@ -209,17 +209,5 @@ func (p *producer) deliver(ctx context.Context, report *orcapb.OrcaLoadReport) {
 	p.mu.Unlock()
 	for _, r := range listeners {
 		r.listener.OnLoadReport(report)
-	}
-}
-
-// sleep says whether the time passed without ctx being cancelled.
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }

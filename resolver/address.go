@@ -4,10 +4,10 @@ package resolver
 
 import (
 	"fmt"
-	"reflect"
 	"strings"
 
 	"google.golang.org/grpc/attributes"
+	"google.golang.org/grpc/internal/same"
 )
 
 // Address is one place that a channel can connect to.
@@ -39,12 +39,7 @@ func (a Address) Equal(o Address) bool {
 	return a.Addr == o.Addr && a.ServerName == o.ServerName &&
 		a.Attributes.Equal(o.Attributes) &&
 		a.BalancerAttributes.Equal(o.BalancerAttributes) &&
-		sameMetadata(a.Metadata, o.Metadata)
-}
-
-// sameMetadata compares with ==; what can't be compared is never the same.
-func sameMetadata(x, y any) bool {
-	return x == nil && y == nil || reflect.ValueOf(x).Comparable() && x == y
+		same.Value(a.Metadata, o.Metadata)
 }
 
 // String returns the address, the server's name and the attributes, for people.

@@ -12,8 +12,8 @@ import (
 	"google.golang.org/grpc/balancer"
 	lbpb "google.golang.org/grpc/balancer/grpclb/grpc_lb_v1"
 	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/internal/backoff"
+	"google.golang.org/grpc/internal/balancer/ownchannel"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/resolver"
 	"google.golang.org/grpc/resolver/manual"
@@ -70,28 +70,12 @@ func startRemote(p remoteParams) *remote {
 }
 
 func (r *remote) options() []grpc.DialOption {
-	o := r.build
-	opts := []grpc.DialOption{
+	return append(ownchannel.Options(r.build, r.bundle),
 		grpc.WithResolvers(r.addresses),
 		grpc.WithDisableServiceConfig(),
 		// A load balancer that is gone without a word is found out.
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 20 * time.Second, Timeout: 10 * time.Second, PermitWithoutStream: true}),
-	}
-	switch {
-	case r.bundle != nil:
-		opts = append(opts, grpc.WithCredentialsBundle(r.bundle))
-	case o.DialCreds != nil:
-		opts = append(opts, grpc.WithTransportCredentials(o.DialCreds.Clone()))
-	default:
-		opts = append(opts, grpc.WithTransportCredentials(insecure.NewCredentials()))
-	}
-	if o.Dialer != nil {
-		opts = append(opts, grpc.WithContextDialer(o.Dialer))
-	}
-	if o.CustomUserAgent != "" {
-		opts = append(opts, grpc.WithUserAgent(o.CustomUserAgent))
-	}
-	return opts
+	)
 }
 
 // update gives the channel the load balancers' addresses.
@@ -136,7 +120,7 @@ func (r *remote) run(ctx context.Context) {
 				continue
 			}
 		}
-		if !sleep(ctx, backoff.Default.Backoff(failures)) {
+		if !backoff.Wait(ctx, backoff.Default.Backoff(failures)) {
 			return
 		}
 	}
@@ -211,17 +195,5 @@ func (r *remote) report(ctx context.Context, stream lbpb.LoadBalancer_BalanceLoa
 		if err != nil {
 			return // receive hears why
 		}
-	}
-}
-
-// sleep says whether the time passed without ctx being cancelled.
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }

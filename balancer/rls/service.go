@@ -7,7 +7,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/connectivity"
-	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/internal/balancer/ownchannel"
 )
 
 // startService returns at once.
@@ -24,22 +24,7 @@ func startService(b *lb, config *lbConfig) *service {
 }
 
 func options(b *lb, config *lbConfig) []grpc.DialOption {
-	o := b.opts
-	opts := []grpc.DialOption{grpc.WithAuthority(o.Authority)}
-	switch {
-	case o.CredsBundle != nil:
-		opts = append(opts, grpc.WithCredentialsBundle(o.CredsBundle))
-	case o.DialCreds != nil:
-		opts = append(opts, grpc.WithTransportCredentials(o.DialCreds.Clone()))
-	default:
-		opts = append(opts, grpc.WithTransportCredentials(insecure.NewCredentials()))
-	}
-	if o.Dialer != nil {
-		opts = append(opts, grpc.WithContextDialer(o.Dialer))
-	}
-	if o.CustomUserAgent != "" {
-		opts = append(opts, grpc.WithUserAgent(o.CustomUserAgent))
-	}
+	opts := append(ownchannel.Options(b.opts, b.opts.CredsBundle), grpc.WithAuthority(b.opts.Authority))
 	if config.serviceConfig != "" {
 		opts = append(opts, grpc.WithDisableServiceConfig(), grpc.WithDefaultServiceConfig(config.serviceConfig))
 	}

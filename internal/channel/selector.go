@@ -4,11 +4,11 @@ package channel
 
 import (
 	"context"
-	"reflect"
 	"sync"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/internal/rpcconfig"
+	"google.golang.org/grpc/internal/same"
 	"google.golang.org/grpc/status"
 )
 
@@ -33,7 +33,7 @@ func (t *selectorTurn) isFor(s rpcconfig.Selector) bool {
 	if t == nil || s == nil {
 		return t == nil && s == nil
 	}
-	return reflect.TypeOf(s).Comparable() && reflect.ValueOf(s).Comparable() && t.selector == s
+	return same.Value(t.selector, s)
 }
 
 // ask asks the Selector, unless its turn is over. An error is a status.

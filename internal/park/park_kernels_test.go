@@ -230,6 +230,13 @@ func (h held) close() {
 	}
 }
 
+// armAll arms the descriptors below n.
+func armAll(b backend, n int) {
+	for fd := range n {
+		b.arm(fd, tokenOf(uint32(fd+1), 1), true)
+	}
+}
+
 // A backend that is closed gives back what it holds once, after all that is pending has
 // ended, whoever ends last.
 func TestBackendsClose(t *testing.T) {
@@ -238,9 +245,7 @@ func TestBackendsClose(t *testing.T) {
 			k := newFakeKqueue()
 			k.open()
 			b := k.backend
-			for fd := range pending {
-				b.arm(fd, tokenOf(uint32(fd+1), 1), true)
-			}
+			armAll(b, pending)
 			b.close()
 			if _, err := b.wait(make([]uint64, 2)); err != os.ErrClosed || !k.freed {
 				t.Errorf("wait after close: %v, freed %v", err, k.freed)
@@ -250,9 +255,7 @@ func TestBackendsClose(t *testing.T) {
 			k := newFakeDriver()
 			k.open()
 			b := k.backend
-			for fd := range pending {
-				b.arm(fd, tokenOf(uint32(fd+1), 1), true)
-			}
+			armAll(b, pending)
 			for fd := range pending - 1 {
 				b.disarm(fd)
 			}

@@ -2,6 +2,9 @@
 
 // Package cloud lets a program find itself on Google's platform, without which neither
 // implementation does ALTS: they tell it by the machine's product name.
+//
+// Module attack has the same: this one's worker is built with the published module, too, and so
+// may not use a package of the module above, which both could.
 package cloud
 
 import (

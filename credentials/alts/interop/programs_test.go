@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"google.golang.org/grpc/internal/testutils"
 )
 
 // Implementations, by the module file that the programs are built with.
@@ -85,17 +87,7 @@ type serverProcess struct {
 func startServer(t testing.TB, impl, handshaker string, record int) serverProcess {
 	t.Helper()
 	cmd := program(t, impl, record, "-role", "server", "-handshaker", handshaker)
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	in, out := testutils.StartPiped(t, cmd)
 	stop := sync.OnceValue(func() time.Duration {
 		in.Close()
 		if err := cmd.Wait(); err != nil {

@@ -5,9 +5,8 @@
 package buildoptions
 
 import (
-	"reflect"
-
 	"google.golang.org/grpc/balancer"
+	"google.golang.org/grpc/internal/same"
 )
 
 // Owner is a ClientConn that knows what its balancers are built with.
@@ -20,7 +19,7 @@ type Kept struct{ own *balancer.BuildOptions }
 
 // Keep is called with what a policy is built with.
 func Keep(cc balancer.ClientConn, opts balancer.BuildOptions) Kept {
-	if o, ok := cc.(Owner); ok && same(o.BuildOptions(), opts) {
+	if o, ok := cc.(Owner); ok && sameOptions(o.BuildOptions(), opts) {
 		return Kept{}
 	}
 	own := opts
@@ -44,17 +43,12 @@ func Of(cc balancer.ClientConn) balancer.BuildOptions {
 	return balancer.BuildOptions{}
 }
 
-// same reports whether they are the same for sure: a policy may give its child others. Of dialers
+// sameOptions reports whether they are the same for sure: a policy may give its child others. Of dialers
 // it can't be told.
-func same(a, b balancer.BuildOptions) bool {
+func sameOptions(a, b balancer.BuildOptions) bool {
 	if a.Dialer != nil || b.Dialer != nil {
 		return false
 	}
-	return equal(a.DialCreds, b.DialCreds) && equal(a.CredsBundle, b.CredsBundle) && equal(a.ChannelzParent, b.ChannelzParent) &&
+	return same.Value(a.DialCreds, b.DialCreds) && same.Value(a.CredsBundle, b.CredsBundle) && same.Value(a.ChannelzParent, b.ChannelzParent) &&
 		a.Authority == b.Authority && a.CustomUserAgent == b.CustomUserAgent && a.Target == b.Target
-}
-
-// equal is false, and does not panic, for what can't be compared.
-func equal(a, b any) bool {
-	return a == nil && b == nil || a != nil && b != nil && reflect.TypeOf(a) == reflect.TypeOf(b) && reflect.ValueOf(a).Comparable() && a == b
 }

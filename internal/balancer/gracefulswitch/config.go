@@ -45,6 +45,26 @@ func ParseConfig(list json.RawMessage) (*Config, error) {
 	return nil, fmt.Errorf("no supported policies found in config: %s", list)
 }
 
+// ParseAround reads the configuration of a policy with one child, which is its "childPolicy", and
+// into own, a pointer to a struct, what else it has. Errors begin with the policy's name.
+func ParseAround(policy string, js json.RawMessage, own any) (*Config, error) {
+	var in struct {
+		ChildPolicy json.RawMessage `json:"childPolicy"`
+	}
+	err := json.Unmarshal(js, &in)
+	if err == nil {
+		err = json.Unmarshal(js, own)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", policy, err)
+	}
+	child, err := ParseConfig(in.ChildPolicy)
+	if err != nil {
+		return nil, fmt.Errorf("%s: childPolicy: %w", policy, err)
+	}
+	return child, nil
+}
+
 func parseChild(b balancer.Builder, config json.RawMessage) (*Config, error) {
 	parser, ok := b.(balancer.ConfigParser)
 	if !ok {

@@ -76,22 +76,10 @@ func (s *server) run() {
 		if transport != nil {
 			err = nil
 		}
-		s.sleep(pause)
+		backoff.Wait(s.ctx, pause)
 	}
 	if transport != nil {
 		transport.Close()
-	}
-}
-
-func (s *server) sleep(d time.Duration) {
-	if d <= 0 {
-		return
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-s.ctx.Done():
 	}
 }
 

@@ -76,16 +76,7 @@ func TestA32CircuitBreaking(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	for _, cc := range []*grpc.ClientConn{one, two} {
-		s, err := testpb.NewTestServiceClient(cc).FullDuplexCall(ctx, grpc.WaitForReady(true))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Send(&testpb.StreamingOutputCallRequest{}); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.Recv(); err != nil {
-			t.Fatal(err)
-		}
+		talking(ctx, t, cc, grpc.WaitForReady(true))
 	}
 	if _, err := try(t.Context(), t, one); status.Code(err) != codes.Unavailable || !strings.Contains(err.Error(), "circuit breaker") {
 		t.Error(err)

@@ -124,6 +124,22 @@ func try(ctx context.Context, t *testing.T, cc *grpc.ClientConn, options ...grpc
 	return r.GetServerId(), err
 }
 
+// talking opens a stream on which the server has answered, and leaves it open until ctx ends.
+func talking(ctx context.Context, t *testing.T, cc *grpc.ClientConn, options ...grpc.CallOption) testpb.TestService_FullDuplexCallClient {
+	t.Helper()
+	s, err := testpb.NewTestServiceClient(cc).FullDuplexCall(ctx, options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Send(&testpb.StreamingOutputCallRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Recv(); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 // becomes makes RPCs until they go to the server.
 func becomes(t *testing.T, cc *grpc.ClientConn, name string) {
 	t.Helper()

@@ -67,16 +67,7 @@ func TestA48LeastRequest(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			var busy peer.Peer
-			stream, err := testpb.NewTestServiceClient(cc).FullDuplexCall(ctx, grpc.Peer(&busy))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := stream.Send(&testpb.StreamingOutputCallRequest{}); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := stream.Recv(); err != nil {
-				t.Fatal(err)
-			}
+			stream := talking(ctx, t, cc, grpc.Peer(&busy))
 			from, ok := peer.FromContext(stream.Context())
 			if !ok {
 				t.Fatal("nothing is known of the stream's server")

@@ -50,18 +50,14 @@ type Config struct {
 // ParseConfig reads "cluster" and "childPolicy".
 func (builder) ParseConfig(js json.RawMessage) (serviceconfig.LoadBalancingConfig, error) {
 	var in struct {
-		Cluster     string          `json:"cluster"`
-		ChildPolicy json.RawMessage `json:"childPolicy"`
+		Cluster string `json:"cluster"`
 	}
-	if err := json.Unmarshal(js, &in); err != nil {
-		return nil, fmt.Errorf("%s: %w", Name, err)
+	child, err := gracefulswitch.ParseAround(Name, js, &in)
+	if err != nil {
+		return nil, err
 	}
 	if in.Cluster == "" {
 		return nil, errors.New(Name + ": cluster is missing")
-	}
-	child, err := gracefulswitch.ParseConfig(in.ChildPolicy)
-	if err != nil {
-		return nil, fmt.Errorf("%s: childPolicy: %w", Name, err)
 	}
 	return &Config{Cluster: in.Cluster, Child: child}, nil
 }

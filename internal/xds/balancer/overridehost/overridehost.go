@@ -52,15 +52,11 @@ type Config struct {
 // ParseConfig reads "clusterName" and "childPolicy".
 func (builder) ParseConfig(js json.RawMessage) (serviceconfig.LoadBalancingConfig, error) {
 	var in struct {
-		Cluster     string          `json:"clusterName"`
-		ChildPolicy json.RawMessage `json:"childPolicy"`
+		Cluster string `json:"clusterName"`
 	}
-	if err := json.Unmarshal(js, &in); err != nil {
-		return nil, fmt.Errorf("%s: %w", Name, err)
-	}
-	child, err := gracefulswitch.ParseConfig(in.ChildPolicy)
+	child, err := gracefulswitch.ParseAround(Name, js, &in)
 	if err != nil {
-		return nil, fmt.Errorf("%s: childPolicy: %w", Name, err)
+		return nil, err
 	}
 	return &Config{Cluster: in.Cluster, Child: child}, nil
 }
