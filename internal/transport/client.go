@@ -4,61 +4,17 @@ package transport
 
 import (
 	"errors"
-	"sync/atomic"
 	"syscall"
 
 	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/internal/transport/h2"
 	"google.golang.org/grpc/internal/transport/h2/frame"
 	"google.golang.org/grpc/peer"
 )
-
-// ClientEvents is told what happens to a connection. The methods may be called
-// by any goroutine, with no lock held, and must not block.
-type ClientEvents interface {
-	// Draining says that the connection takes no new streams, before any
-	// stream fails for it.
-	Draining(GoAway)
-	// Places says how many streams the peer lets be open at a time, where it says so,
-	// whenever it does.
-	Places(n uint32)
-	// Closed says that the connection is gone, before its streams are told. It
-	// is called exactly once for a connection that Connect returned, and may
-	// come before Connect does.
-	Closed(err error)
-	// Unparkable says that the connection turned out, while it was read, to be one that
-	// can't be parked. It must not block.
-	Unparkable(why string)
-}
 
 // ErrUnavailable is why a stream could not be started, when nothing of it has
 // reached the peer: the RPC may be tried on another connection without the
 // application knowing.
 var ErrUnavailable = errors.New("the connection takes no new streams")
-
-// Client is one connection of a channel. It is safe for concurrent use.
-type Client struct {
-	conn      *h2.Conn
-	cfg       *ClientConfig
-	events    ClientEvents
-	authority string
-	secure    bool
-	peer      peer.Peer
-
-	leave atomic.Pointer[GoAway] // why the peer takes leave; nil if it does not
-
-	wait atomic.Pointer[preface] // nil once the peer has spoken HTTP/2, or never will
-
-	// replied is a stream whose reply is there, and waited for, and whose end may follow in the
-	// same batch. Owned by the reader.
-	replied *ClientStream
-}
-
-// GoAway is how the peer took leave of a connection.
-type GoAway struct {
-	code  frame.ErrCode
-	debug string
-}
 
 // Code is the name of the error code.
 func (g GoAway) Code() string { return g.code.String() }
@@ -75,12 +31,6 @@ func (g GoAway) Expected() bool { return g.code == frame.NoError }
 // TooManyPings says that the peer complains of keepalive pings (gRFC A8).
 func (g GoAway) TooManyPings() bool {
 	return g.code == frame.EnhanceYourCalm && g.debug == tooManyPings
-}
-
-// preface is the wait for the peer to show that it speaks HTTP/2.
-type preface struct {
-	settled chan struct{} // closed at the end of it
-	spoke   bool          // whether it did; written before
 }
 
 // Peer is the other end. Its fields must not be changed.
@@ -116,18 +66,4 @@ func (c *Client) scheme() string {
 		return "https"
 	}
 	return "http"
-}
-
-// watchedClient stands between a connection that is watched and its owner, so that
-// connections that are not watched are no larger for it.
-type watchedClient struct {
-	ClientEvents
-	traffic
-}
-
-func (c *Client) traffic() *traffic {
-	if w, ok := c.events.(*watchedClient); ok {
-		return &w.traffic
-	}
-	return nil
 }

@@ -13,35 +13,6 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// ClientStream is one attempt of a call. Send and CloseSend may be called by one
-// goroutine at a time, Recv by one, and both at once; the others by any.
-type ClientStream struct {
-	h2     h2.Stream
-	client *Client
-	ctx    context.Context
-	call   *Call // nil once the request headers are sent
-
-	// sentEnd belongs to the sender.
-	sentEnd bool
-
-	body       // its mu guards what follows
-	headers    *response
-	gotHeaders chan struct{} // closed with headers or the end; nil while nobody waits
-	trailers   *response
-	over       bool // the end is known
-	status     *status.Status
-	lost       lostKind
-}
-
-// lostKind says what became of a stream that ended without trailers.
-type lostKind uint8
-
-const (
-	notLost       lostKind = iota
-	lostMaybeSeen          // the peer may have acted on it
-	lostUnseen             // the peer certainly has not
-)
-
 // Send sends a message; last says that it is the last. It waits while more than
 // a window's worth of earlier ones is queued. An error is io.EOF if the stream
 // is over: Recv and Status tell why.
