@@ -30,8 +30,9 @@ type account struct {
 // up, and those behind them be copied as they grow.
 const maxAhead = flow.MaxBDPWindow
 
-// charge adds n bytes, and refund takes them off again. Between the two that are about
-// the same memory, and run on two goroutines, the account may be short of it.
+// charge adds n bytes, and refund takes them off again. The two may run on different
+// goroutines, and the refund of some memory come before its charge: held is too low, and may be
+// below zero, in between.
 func (a *account) charge(n int) { a.held += int64(n) }
 func (a *account) refund(n int) { a.held -= int64(n) }
 

@@ -11,13 +11,16 @@ type Receiver interface {
 	// and every block of a client's. b is valid during the call. An error
 	// resets the stream with the code it carries, if it is a frame.Error.
 	OnHeaders(b *HeaderBlock, end bool) error
-	// Space returns memory for at most n bytes of the body; Filled says how much of
-	// it was written, and returns by how many bytes of memory the stream now holds
-	// more, for what has arrived and was not taken, than after the call before and
-	// what was given to Consume and Refund. They are called in turn. For what has not arrived yet no
-	// more than ahead bytes may be taken, or about as many as have arrived. Where
-	// that is not enough Space returns none, and is called again, without Filled,
-	// when there are bytes, and ahead is not 0.
+	// Space returns memory for at most n bytes of the body, and Filled says how much of it
+	// was written. They are called in turn.
+	//
+	// Filled returns by how many bytes the stream's memory for what has arrived and was not
+	// taken has grown since the last call of it; what was given to Consume and Refund in
+	// between is not subtracted again.
+	//
+	// For what has not arrived yet Space may take no more than ahead bytes, or about as many
+	// as have arrived. Where that is not enough it returns none. Then it is called again,
+	// without Filled before, when there are bytes and ahead is not 0.
 	Space(n, ahead int) []byte
 	Filled(n int) (grew int, err error)
 	// OnEnd says that the peer ended the stream with a DATA frame, or that a
