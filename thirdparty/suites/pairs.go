@@ -57,7 +57,7 @@ func (o *outcome) note(id testID, run func() (printed string, err error)) {
 
 // buildAll compiles the packages that the suite only builds, and notes if it can't.
 func buildAll(ctx context.Context, dir string, s suite, o *outcome) error {
-	args := append([]string{"list", "-mod=mod", "-e", "-f", "{{.ImportPath}}"}, s.builds...)
+	args := append([]string{"list", "-mod=mod", "-e", "-tags=" + s.tags, "-f", "{{.ImportPath}}"}, s.builds...)
 	out, err := goCommand(ctx, dir, args...).Output()
 	if err != nil {
 		return err
@@ -69,7 +69,7 @@ func buildAll(ctx context.Context, dir string, s suite, o *outcome) error {
 		}
 	}
 	// Of several programs `go build` keeps none.
-	cmd := goCommand(ctx, dir, append([]string{"build", "-mod=mod"}, packages...)...)
+	cmd := goCommand(ctx, dir, append([]string{"build", "-mod=mod", "-tags=" + s.tags}, packages...)...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		id := testID{pkg: s.name}
 		o.failed = append(o.failed, id)

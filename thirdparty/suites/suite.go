@@ -28,6 +28,9 @@ func (w workshop) test(ctx context.Context, s suite) (*outcome, error) {
 	// The copy's go.mod and go.sum follow from the replacement, and so does its version of Go,
 	// with which vet looks for more than the authors had it look for.
 	args := append([]string{"test", "-mod=mod", "-vet=off", "-json", "-count=1", "-timeout=20m"}, w.args...)
+	if s.tags != "" {
+		args = append(args, "-tags="+s.tags)
+	}
 	if s.short {
 		args = append(args, "-short")
 	}

@@ -24,6 +24,8 @@ type suite struct {
 	script string
 	// mesh is one more pair, of an xDS server and its client; see runMesh.
 	mesh string
+	// tags are those that the project builds with, with commas.
+	tags string
 	// run is the pattern for the names of tests; all, if it is empty.
 	run string
 	// short leaves the long tests out.
@@ -174,6 +176,18 @@ var suites = []suite{
 			"./common/authorization/...", "./common/testing/nettest/...", "./client/history/...",
 		},
 		builds: []string{"./cmd/server"},
+	},
+	{
+		// Its stores, its receiver and its querier, which ask one another over gRPC. What wants
+		// buckets in a cloud, containers or a Prometheus beside it is not among these.
+		name:   "thanos",
+		module: "github.com/thanos-io/thanos@v0.42.4",
+		tags:   "slicelabels",
+		packages: []string{
+			"./pkg/extgrpc", "./pkg/exemplars", "./pkg/tenancy", "./pkg/tracing/tracing_middleware", "./pkg/tracing/util/...",
+			"./pkg/query", "./pkg/receive", "./pkg/store",
+		},
+		builds: []string{"./cmd/thanos"},
 	},
 	{
 		name:     "siblings",
