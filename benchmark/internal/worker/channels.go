@@ -42,11 +42,12 @@ type channels struct {
 
 // listeners count the states that come.
 type listeners struct {
-	mu   sync.Mutex
-	all  int
-	seen map[string]int // of each text, how often
-	news sync.Cond
-	ears *handed.Listeners
+	mu    sync.Mutex
+	all   int
+	heard int            // states that have come
+	seen  map[string]int // of each text, how often
+	news  sync.Cond
+	ears  *handed.Listeners
 }
 
 func (l *listeners) init() {
@@ -60,6 +61,7 @@ func (l *listeners) see(m *benchpb.State) {
 	if l.seen == nil {
 		l.seen = make(map[string]int)
 	}
+	l.heard++
 	l.seen[m.GetText()]++
 	l.news.Broadcast()
 }
@@ -72,6 +74,23 @@ func (l *listeners) await(text string) int {
 		l.news.Wait()
 	}
 	return l.all
+}
+
+// awaitFirst follows the opening of streams, before which all and heard were as given: it waits
+// until each has seen a state, as the server then knows of it.
+func (l *listeners) awaitFirst(all, heard int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for l.heard-heard < l.all-all {
+		l.news.Wait()
+	}
+}
+
+// counts are how many listeners there are, and how many states they have seen.
+func (l *listeners) counts() (all, heard int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.all, l.heard
 }
 
 // targets are the connections in the form that load needs.
@@ -91,6 +110,7 @@ func (c *channels) open(ctx context.Context, args ops.Open, progress control.Pro
 		return ops.Opened{Connections: len(c.raws), Took: time.Since(start)}, nil
 	}
 	first := len(c.conns)
+	all, heard := c.listeners.counts()
 	c.conns = append(c.conns, make([]*grpc.ClientConn, args.Connections)...)
 	err := each(opening, args.Connections, progress, func(i int) error {
 		i += first
@@ -99,6 +119,9 @@ func (c *channels) open(ctx context.Context, args ops.Open, progress control.Pro
 		}
 		return nil
 	})
+	if err == nil {
+		c.listeners.awaitFirst(all, heard)
+	}
 	return ops.Opened{Connections: len(c.conns), Took: time.Since(start)}, err
 }
 
