@@ -60,7 +60,7 @@ func (p *picker) hash(ctx context.Context) (hash uint64, known bool, err error) 
 // pickHashed takes the first place whose member has not failed, and has that connect if
 // it must (gRFC A61).
 func (p *picker) pickHashed(first int, info balancer.PickInfo) (balancer.PickResult, error) {
-	for i := range p.ring {
+	for i := range p.ring.size() {
 		m := p.at(first + i)
 		switch m.State.ConnectivityState {
 		case connectivity.Ready:
@@ -79,7 +79,7 @@ func (p *picker) pickHashed(first int, info balancer.PickInfo) (balancer.PickRes
 // on the way unless one does so already (gRFC A76).
 func (p *picker) pickRandom(first int, info balancer.PickInfo) (balancer.PickResult, error) {
 	connecting := p.connecting
-	for i := range p.ring {
+	for i := range p.ring.size() {
 		m := p.at(first + i)
 		switch m.State.ConnectivityState {
 		case connectivity.Ready:
@@ -99,5 +99,5 @@ func (p *picker) pickRandom(first int, info balancer.PickInfo) (balancer.PickRes
 
 // at returns the member at a place, counted round the ring.
 func (p *picker) at(i int) *endpointsharding.ChildState {
-	return &p.members[p.ring[i%len(p.ring)].member]
+	return &p.members[p.ring.owner(i)]
 }

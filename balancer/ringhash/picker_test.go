@@ -31,7 +31,8 @@ const (
 func newPicker(states ...connectivity.State) (*picker, *[]int) {
 	p, told := &picker{}, new([]int)
 	for i, s := range states {
-		p.ring = append(p.ring, place{uint64(10 * i), i})
+		p.ring.hashes = append(p.ring.hashes, uint64(10*i))
+		p.ring.owners = append(p.ring.owners, uint32(i))
 		p.members = append(p.members, endpointsharding.ChildState{
 			State: balancer.State{
 				ConnectivityState: s,

@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 
 	"google.golang.org/grpc/balancer"
@@ -68,7 +69,7 @@ type ringHash struct {
 	mu     sync.Mutex
 	config *config
 	ring   ring
-	index  *resolver.EndpointMap[int]    // of members
+	owners []resolver.Endpoint           // the members of the ring, by index
 	states []endpointsharding.ChildState // the last ones, by index; nil before they came
 }
 
@@ -92,7 +93,19 @@ func (b *ringHash) UpdateClientConnState(s balancer.ClientConnState) error {
 }
 
 func (b *ringHash) adopt(endpoints []resolver.Endpoint, c *config) {
-	var members []member
+	owners, members := membersOf(endpoints)
+	var r ring
+	if len(members) > 0 {
+		r = newRing(members, c)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.config, b.ring, b.owners, b.states = c, r, owners, nil
+}
+
+// membersOf leaves out endpoints without an address, and makes one of those that are twice:
+// so does the balancer of the endpoints. Where all are members there is no copy of them.
+func membersOf(endpoints []resolver.Endpoint) (owners []resolver.Endpoint, members []member) {
 	index := resolver.NewEndpointMap[int]()
 	for _, e := range endpoints {
 		if len(e.Addresses) == 0 {
@@ -105,14 +118,12 @@ func (b *ringHash) adopt(endpoints []resolver.Endpoint, c *config) {
 		}
 		index.Set(e, len(members))
 		members = append(members, member{key: keyOf(e), weight: w})
+		owners = append(owners, e)
 	}
-	var r ring
-	if len(members) > 0 {
-		r = newRing(members, c)
+	if len(members) == len(endpoints) {
+		owners = endpoints
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.config, b.ring, b.index, b.states = c, r, index, nil
+	return owners, members
 }
 
 func keyOf(e resolver.Endpoint) string {
@@ -140,7 +151,7 @@ func (b *ringHash) report(s balancer.State) {
 func (b *ringHash) own(reported []endpointsharding.ChildState) (balancer.State, []endpointsharding.ChildState) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if len(b.ring) == 0 {
+	if b.ring.size() == 0 {
 		return balancer.State{}, nil
 	}
 	members := b.members(reported)
@@ -152,23 +163,47 @@ func (b *ringHash) own(reported []endpointsharding.ChildState) (balancer.State, 
 	return balancer.State{ConnectivityState: aggregate(members), Picker: p}, members
 }
 
-// members puts the states in the order of the ring's members. One that is not reported
-// yet is connecting.
+// members returns the states in the order of the ring's members. That is the order in which
+// they are reported, but between a new ring and the report of its endpoints.
 func (b *ringHash) members(reported []endpointsharding.ChildState) []endpointsharding.ChildState {
-	members := make([]endpointsharding.ChildState, b.index.Len())
-	for i := range members {
-		members[i].ExitIdle = func() {}
-		members[i].State = balancer.State{
-			ConnectivityState: connectivity.Connecting,
-			Picker:            base.NewErrPicker(balancer.ErrNoSubConnAvailable),
-		}
+	if slices.EqualFunc(b.owners, reported, func(e resolver.Endpoint, s endpointsharding.ChildState) bool {
+		return sameAddresses(e.Addresses, s.Endpoint.Addresses)
+	}) {
+		return reported
 	}
+	return sortMembers(b.owners, reported)
+}
+
+func sameAddresses(a, b []resolver.Address) bool {
+	if len(a) > 0 && len(a) == len(b) && &a[0] == &b[0] {
+		return true
+	}
+	return slices.EqualFunc(a, b, func(a, b resolver.Address) bool { return a.Addr == b.Addr })
+}
+
+// sortMembers puts the states in the order of owners. One that is not reported yet is connecting.
+func sortMembers(owners []resolver.Endpoint, reported []endpointsharding.ChildState) []endpointsharding.ChildState {
+	states := resolver.NewEndpointMap[endpointsharding.ChildState]()
 	for _, s := range reported {
-		if i, ok := b.index.Get(s.Endpoint); ok {
-			members[i] = s
+		states.Set(s.Endpoint, s)
+	}
+	members := make([]endpointsharding.ChildState, len(owners))
+	for i, e := range owners {
+		s, ok := states.Get(e)
+		if !ok {
+			s = unreported
 		}
+		members[i] = s
 	}
 	return members
+}
+
+var unreported = endpointsharding.ChildState{
+	State: balancer.State{
+		ConnectivityState: connectivity.Connecting,
+		Picker:            base.NewErrPicker(balancer.ErrNoSubConnAvailable),
+	},
+	ExitIdle: func() {},
 }
 
 // aggregate has the rules of gRFC A42, by which two failures are enough to have a parent

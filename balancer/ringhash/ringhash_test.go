@@ -5,11 +5,14 @@ package ringhash
 import (
 	"context"
 	"errors"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 
 	"google.golang.org/grpc/balancer"
+	"google.golang.org/grpc/balancer/endpointsharding"
 	"google.golang.org/grpc/balancer/pickfirst"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/experimental/balancer/weight"
@@ -174,8 +177,8 @@ func TestRingFollowsEndpoints(t *testing.T) {
 			t.Fatal(err)
 		}
 		count := make([]int, 2)
-		for _, p := range f.ring() {
-			count[p.member]++
+		for _, i := range f.ring().owners {
+			count[i]++
 		}
 		if count[1] != 3*count[0] {
 			t.Errorf("places %v of weights 1 and 3", count)
@@ -185,8 +188,8 @@ func TestRingFollowsEndpoints(t *testing.T) {
 			t.Fatal(err)
 		}
 		count = make([]int, 2)
-		for _, p := range f.ring() {
-			count[p.member]++
+		for _, i := range f.ring().owners {
+			count[i]++
 		}
 		if count[0] != 2*count[1] {
 			t.Errorf("places %v of one endpoint twice, and one once", count)
@@ -195,11 +198,8 @@ func TestRingFollowsEndpoints(t *testing.T) {
 		if err := f.resolve(ringhash.SetHashKey(endpoint("x"), "a"), ringhash.SetHashKey(endpoint("y"), "b")); err != nil {
 			t.Fatal(err)
 		}
-		keyed := f.ring()
-		for i, p := range plain {
-			if keyed[i] != p {
-				t.Fatalf("place %d: %v, want %v", i, keyed[i], p)
-			}
+		if keyed := f.ring(); !reflect.DeepEqual(keyed, plain) {
+			t.Errorf("places %v, want %v", keyed, plain)
 		}
 		f.lb.Close()
 	})
@@ -222,4 +222,49 @@ func TestBadStates(t *testing.T) {
 		}
 		f.lb.Close()
 	})
+}
+
+// Between a new ring and the report of its endpoints the states are those of others.
+func TestMembersOfARing(t *testing.T) {
+	addr := func(addrs ...string) (e resolver.Endpoint) {
+		for _, a := range addrs {
+			e.Addresses = append(e.Addresses, resolver.Address{Addr: a})
+		}
+		return e
+	}
+	list := func(endpoints ...resolver.Endpoint) (list []endpointsharding.ChildState) {
+		for _, e := range endpoints {
+			list = append(list, endpointsharding.ChildState{Endpoint: e, State: balancer.State{ConnectivityState: ready}})
+		}
+		return list
+	}
+	owners, _ := membersOf([]resolver.Endpoint{addr("a", "b"), {}, addr("c"), addr("b", "a")})
+	for _, tt := range []struct {
+		reported []endpointsharding.ChildState
+		want     []connectivity.State
+		same     bool
+	}{
+		{list(addr("a", "b"), addr("c")), []connectivity.State{ready, ready}, true},
+		{list(owners...), []connectivity.State{ready, ready}, true},
+		{list(addr("b", "a"), addr("c")), []connectivity.State{ready, ready}, false},
+		{list(addr("c"), addr("a", "b")), []connectivity.State{ready, ready}, false},
+		{list(addr("c"), addr("x")), []connectivity.State{connecting, ready}, false},
+		{list(addr("a", "b"), addr("c"), addr("x")), []connectivity.State{ready, ready}, false},
+		{list(addr("a")), []connectivity.State{connecting, connecting}, false},
+		{nil, []connectivity.State{connecting, connecting}, false},
+	} {
+		b := &ringHash{owners: owners}
+		got := b.members(tt.reported)
+		var states []connectivity.State
+		for _, m := range got {
+			states = append(states, m.State.ConnectivityState)
+		}
+		if !slices.Equal(states, tt.want) || len(tt.reported) > 0 && (&got[0] == &tt.reported[0]) != tt.same {
+			t.Errorf("%v: %v, want %v; the list itself: %t", tt.reported, states, tt.want, tt.same)
+		}
+	}
+	all := []resolver.Endpoint{addr("a"), addr("b")}
+	if owners, _ := membersOf(all); &owners[0] != &all[0] {
+		t.Error("the endpoints were copied")
+	}
 }
