@@ -10,6 +10,7 @@ package endpointsharding
 
 import (
 	"errors"
+	"slices"
 	"sync"
 
 	"google.golang.org/grpc/balancer"
@@ -17,7 +18,7 @@ import (
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/grpclog"
 	"google.golang.org/grpc/internal/balancer/buildoptions"
-	"google.golang.org/grpc/internal/balancer/serial"
+	"google.golang.org/grpc/internal/balancer/later"
 	"google.golang.org/grpc/resolver"
 )
 
@@ -51,25 +52,35 @@ type Options struct {
 // cc's UpdateState is called with a lock held, from any goroutine: it must not call
 // back into the balancer.
 func NewBalancer(cc balancer.ClientConn, opts balancer.BuildOptions, childBuilder ChildBuilderFunc, esOpts Options) balancer.Balancer {
-	return &sharding{cc: cc, opts: buildoptions.Keep(cc, opts), build: childBuilder, Options: esOpts, err: errNoEndpoints}
+	b := &sharding{cc: cc, opts: buildoptions.Keep(cc, opts), build: childBuilder, Options: esOpts, err: errNoEndpoints}
+	_, b.later = cc.(later.Children)
+	return b
 }
 
 // sharding is the balancer.
 //
-// Lock order: the call into a child (see package serial), then mu, then what cc locks.
+// Lock order: the building of a child (see policy), the call into it (see package serial),
+// then mu, then what cc locks.
 type sharding struct {
 	// Immutable.
 	cc    balancer.ClientConn
 	opts  buildoptions.Kept
 	build ChildBuilderFunc
 	Options
+	later bool // children are built when they leave idleness
 
-	mu       sync.Mutex
-	closed   bool
-	held     bool     // a call from above is not over, and will report at its end
-	dirty    bool     // there is something to report
-	children []*child // in the resolver's order; only calls from above replace it
-	err      error    // why there are no children
+	mu     sync.Mutex
+	closed bool
+	held   bool  // a call from above is not over, and will report at its end
+	dirty  bool  // there is something to report
+	err    error // why there are no children
+	latest *news // what children that are not built yet have to hear; nil where all are
+
+	// In the resolver's order; only calls from above change it. A picker has the states, which
+	// do not change then.
+	children []*child
+	states   []ChildState
+	shared   bool // a picker has them
 }
 
 // UpdateClientConnState gives each endpoint its child and closes those that are left
@@ -78,77 +89,102 @@ type sharding struct {
 func (b *sharding) UpdateClientConnState(s balancer.ClientConnState) error {
 	b.hold()
 	defer b.release()
-	known := resolver.NewEndpointMap[*child]()
-	for _, c := range b.children {
-		known.Set(c.endpoint, c)
+	told, over := b.adopt(s)
+	for _, p := range over {
+		p.Close()
 	}
-	wanted, fresh := b.match(s.ResolverState.Endpoints, known)
-	gone := b.replace(wanted, errNoEndpoints)
-	for _, c := range gone {
-		c.Close()
-	}
-	if len(fresh) > 0 {
-		opts := b.opts.Of(b.cc)
-		for _, c := range fresh {
-			c.Build(b.build, opts)
-		}
+	for _, t := range told {
+		t.start()
 	}
 	var errs []error
-	for _, c := range wanted {
-		own := s
-		own.ResolverState.Endpoints = []resolver.Endpoint{c.endpoint}
-		own.ResolverState.Addresses = c.endpoint.Addresses
-		errs = append(errs, c.UpdateClientConnState(own))
+	for _, t := range told {
+		errs = append(errs, t.UpdateClientConnState(ownState(s, t.endpoint)))
 	}
-	if len(wanted) == 0 {
+	if len(b.children) == 0 {
 		return balancer.ErrBadResolverState
 	}
 	return errors.Join(errs...)
 }
 
-// match returns the children of the endpoints, and those among them that are new.
-func (b *sharding) match(endpoints []resolver.Endpoint, known *resolver.EndpointMap[*child]) (all, fresh []*child) {
-	seen := resolver.NewEndpointMap[struct{}]()
+// adopt makes the endpoints of s the children. It returns the policies among them, and those of
+// children that are gone.
+func (b *sharding) adopt(s balancer.ClientConnState) (list []told, over []*policy) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.later {
+		b.latest = &news{state: s}
+		b.latest.state.ResolverState.Endpoints, b.latest.state.ResolverState.Addresses = nil, nil
+	}
+	children, states := b.match(s.ResolverState.Endpoints)
+	over = b.replace(children, states)
+	for i, c := range children {
+		if c.policy == nil && !b.later {
+			c.policy = b.newPolicy(c)
+		}
+		if c.policy != nil {
+			list = append(list, told{c.policy, states[i].Endpoint})
+		}
+	}
+	return list, over
+}
+
+// match returns the children of the endpoints, new ones among them, and what is known of them.
+func (b *sharding) match(endpoints []resolver.Endpoint) ([]*child, []ChildState) {
+	known, seen := resolver.NewEndpointMap[*child](), resolver.NewEndpointMap[struct{}]()
+	for i, c := range b.children {
+		known.Set(b.states[i].Endpoint, c)
+	}
+	children, states := make([]*child, 0, len(endpoints)), make([]ChildState, 0, len(endpoints))
 	for _, e := range endpoints {
 		if _, twice := seen.Get(e); twice || len(e.Addresses) == 0 {
 			continue
 		}
 		seen.Set(e, struct{}{})
 		c, ok := known.Get(e)
-		if !ok {
-			c = newChild(b)
-			fresh = append(fresh, c)
+		var s ChildState
+		if ok {
+			s = b.states[c.index]
+		} else {
+			c, s = b.newChild()
 		}
-		b.setEndpoint(c, e)
-		all = append(all, c)
+		s.Endpoint = e
+		children, states = append(children, c), append(states, s)
 	}
-	return all, fresh
+	return children, states
 }
 
-func (b *sharding) setEndpoint(c *child, e resolver.Endpoint) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	c.endpoint = e
+// waiting is the picker of a child that has reported nothing yet.
+var waiting = base.NewErrPicker(balancer.ErrNoSubConnAvailable)
+
+// newChild returns a child without a policy.
+func (b *sharding) newChild() (*child, ChildState) {
+	c := &child{index: gone}
+	s := balancer.State{ConnectivityState: connectivity.Connecting, Picker: waiting}
+	if b.later {
+		s.ConnectivityState = connectivity.Idle
+	}
+	// Who asks may be in the middle of a report of this child, or of another, or hold
+	// a lock that the child's next report will take.
+	return c, ChildState{State: s, ExitIdle: func() { go b.exitIdle(c) }}
 }
 
-// replace makes wanted the children, and returns the former ones that are not among
-// them. err says why, if there are none.
-func (b *sharding) replace(wanted []*child, err error) (gone []*child) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+// replace makes wanted the children, and returns the policies of the former ones that are not
+// among them.
+func (b *sharding) replace(wanted []*child, states []ChildState) (over []*policy) {
 	for _, c := range b.children {
-		c.live = false
+		c.index = gone
 	}
-	for _, c := range wanted {
-		c.live = true
+	for i, c := range wanted {
+		c.index = i
 	}
 	for _, c := range b.children {
-		if !c.live {
-			gone = append(gone, c)
+		if c.index == gone && c.policy != nil {
+			over = append(over, c.policy)
 		}
 	}
-	b.children, b.err, b.dirty = wanted, err, true
-	return gone
+	b.children, b.states, b.shared = wanted, states, false
+	b.err, b.dirty = errNoEndpoints, true
+	return over
 }
 
 // ResolverError tells all children. Without any, RPCs fail with the text of err: a status in
@@ -156,12 +192,26 @@ func (b *sharding) replace(wanted []*child, err error) (gone []*child) {
 func (b *sharding) ResolverError(err error) {
 	b.hold()
 	defer b.release()
-	b.mu.Lock()
-	b.err, b.dirty = err, true
-	b.mu.Unlock()
-	for _, c := range b.children {
-		c.ResolverError(err)
+	for _, p := range b.adoptError(err) {
+		p.start()
+		p.ResolverError(err)
 	}
+}
+
+// adoptError returns the policies that have to hear of the error.
+func (b *sharding) adoptError(err error) (policies []*policy) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.err, b.dirty = err, true
+	if b.latest != nil {
+		b.latest = &news{b.latest.state, err}
+	}
+	for _, c := range b.children {
+		if c.policy != nil {
+			policies = append(policies, c.policy)
+		}
+	}
+	return policies
 }
 
 // ExitIdle tells all children, which look themselves whether they are idle.
@@ -169,8 +219,30 @@ func (b *sharding) ExitIdle() {
 	b.hold()
 	defer b.release()
 	for _, c := range b.children {
-		c.ExitIdle()
+		b.exitIdle(c)
 	}
+}
+
+// exitIdle tells a child, which is built now at the latest.
+func (b *sharding) exitIdle(c *child) {
+	if p := b.policyOf(c); p != nil {
+		p.start()
+		p.ExitIdle()
+	}
+}
+
+// policyOf returns the policy of a child, nil when the child is gone.
+func (b *sharding) policyOf(c *child) *policy {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if c.index == gone {
+		return nil
+	}
+	if c.policy == nil {
+		c.policy = b.newPolicy(c)
+		c.policy.tell(ownState(b.latest.state, b.states[c.index].Endpoint), b.latest.err)
+	}
+	return c.policy
 }
 
 // UpdateSubConnState is never called: every SubConn here has a listener.
@@ -180,12 +252,16 @@ func (b *sharding) UpdateSubConnState(_ balancer.SubConn, s balancer.SubConnStat
 
 // Close closes the children. Nothing is reported any more.
 func (b *sharding) Close() {
-	b.mu.Lock()
-	b.closed = true
-	b.mu.Unlock()
-	for _, c := range b.replace(nil, errNoEndpoints) {
-		c.Close()
+	for _, p := range b.end() {
+		p.Close()
 	}
+}
+
+func (b *sharding) end() (over []*policy) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closed, b.latest = true, nil
+	return b.replace(nil, nil)
 }
 
 // hold keeps back what is to be reported until release.
@@ -208,12 +284,15 @@ func (b *sharding) release() {
 func (b *sharding) childReported(c *child, s balancer.State) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !c.live {
+	if c.index == gone {
 		return
 	}
-	c.state = s
+	if b.shared {
+		b.states, b.shared = slices.Clone(b.states), false
+	}
+	b.states[c.index].State = s
 	if s.ConnectivityState == connectivity.Idle && !b.DisableAutoReconnect {
-		c.exitIdle()
+		b.states[c.index].ExitIdle()
 	}
 	b.publish()
 }
@@ -233,40 +312,23 @@ func (b *sharding) publish() {
 		return
 	}
 	var all balancer.ConnectivityStateEvaluator
-	states := make([]ChildState, 0, len(b.children))
-	for _, c := range b.children {
-		all.RecordTransition(connectivity.Shutdown, c.state.ConnectivityState)
-		states = append(states, ChildState{Endpoint: c.endpoint, State: c.state, ExitIdle: c.exitIdle})
+	for i := range b.states {
+		all.RecordTransition(connectivity.Shutdown, b.states[i].State.ConnectivityState)
 	}
 	state := all.CurrentState()
-	b.cc.UpdateState(balancer.State{ConnectivityState: state, Picker: newPicker(state, states)})
+	b.shared = true
+	b.cc.UpdateState(balancer.State{ConnectivityState: state, Picker: newPicker(state, b.states)})
 }
 
-// child is the policy of one endpoint.
-type child struct {
-	serial.Child
-	conn     childConn
-	exitIdle func() // immutable; made once, as every ChildState has it
-
-	// The sharding's lock guards the rest. Only calls from above set endpoint, so
-	// they may read it without.
-	endpoint resolver.Endpoint
-	state    balancer.State
-	live     bool // it is one of the sharding's children
-}
-
-// waiting is the picker of a child that has reported nothing yet.
-var waiting = base.NewErrPicker(balancer.ErrNoSubConnAvailable)
-
-// newChild returns a child that is not built.
-func newChild(b *sharding) *child {
-	c := &child{state: balancer.State{ConnectivityState: connectivity.Connecting, Picker: waiting}}
-	c.conn = childConn{ClientConn: b.cc, parent: b, child: c}
-	c.Init(&c.conn)
-	// Who asks may be in the middle of a report of this child, or of another, or hold
-	// a lock that the child's next report will take.
-	c.exitIdle = func() { go c.ExitIdle() }
-	return c
+// newPolicy returns the policy of a child, which start builds.
+func (b *sharding) newPolicy(c *child) *policy {
+	p := &struct {
+		policy
+		conn childConn
+	}{conn: childConn{ClientConn: b.cc, parent: b, child: c}}
+	p.Init(&p.conn)
+	p.begin = func() { p.Build(b.build, b.opts.Of(b.cc)) }
+	return &p.policy
 }
 
 // childConn is where a child's reports go.

@@ -5,6 +5,7 @@ package endpointsharding_test
 import (
 	"errors"
 	"maps"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"google.golang.org/grpc/balancer/endpointsharding"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/internal/balancer/later"
 	"google.golang.org/grpc/internal/balancer/lbtest"
 	"google.golang.org/grpc/internal/leakcheck"
 	"google.golang.org/grpc/resolver"
@@ -57,6 +59,8 @@ type fixture struct {
 	cc    *lbtest.ClientConn
 	lb    balancer.Balancer
 	built []*policy
+	fails error  // of children that are built later
+	pause func() // in the building of such
 }
 
 func newFixture(t *testing.T, opts endpointsharding.Options) *fixture {
@@ -284,4 +288,143 @@ func TestChildStates(t *testing.T) {
 	if got := endpointsharding.ChildStatesFromPicker(base.NewErrPicker(nil)); got != nil {
 		t.Errorf("states of another picker: %v", got)
 	}
+}
+
+// laterConn has its balancer build children when they are needed.
+type laterConn struct{ *lbtest.ClientConn }
+
+func (laterConn) ChildrenLater() later.Mark { return later.Mark{} }
+
+func newLaterFixture(t *testing.T) *fixture {
+	f := &fixture{T: t, cc: &lbtest.ClientConn{}}
+	f.lb = endpointsharding.NewBalancer(laterConn{f.cc}, balancer.BuildOptions{}, func(cc balancer.ClientConn, _ balancer.BuildOptions) balancer.Balancer {
+		if f.pause != nil {
+			f.pause()
+		}
+		p := &policy{cc: cc, fails: f.fails}
+		f.built = append(f.built, p)
+		return p
+	}, endpointsharding.Options{DisableAutoReconnect: true})
+	return f
+}
+
+// exitIdle tells the child of the index among those reported last, and waits for it.
+func (f *fixture) exitIdle(index int) {
+	last, _ := f.cc.State()
+	endpointsharding.ChildStatesFromPicker(last.Picker)[index].ExitIdle()
+	synctest.Wait()
+}
+
+func TestChildrenAreBuiltLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newLaterFixture(t)
+		f.resolve("a", "b", "c")
+		f.lb.ResolverError(errors.New("forgotten"))
+		f.resolve("b,x", "c", "d")
+		lost := errors.New("lost")
+		f.lb.ResolverError(lost)
+		last, n := f.cc.State()
+		if last.ConnectivityState != connectivity.Idle || n != 4 || len(f.built) != 0 {
+			t.Fatalf("%v, %d reports, %d children", last.ConnectivityState, n, len(f.built))
+		}
+		if _, err := last.Picker.Pick(balancer.PickInfo{}); err != balancer.ErrNoSubConnAvailable {
+			t.Errorf("Pick: %v", err)
+		}
+		f.exitIdle(0)
+		f.exitIdle(0)
+		if len(f.built) != 1 {
+			t.Fatalf("%d children", len(f.built))
+		}
+		b := f.built[0]
+		if len(b.states) != 1 || len(b.states[0].ResolverState.Addresses) != 2 || b.addr() != "b" || !slices.Equal(b.errs, []error{lost}) || b.exits != 2 {
+			t.Errorf("the child heard %+v, %v, %d exits", b.states, b.errs, b.exits)
+		}
+		f.want(connectivity.Connecting, "b")
+		// It is told now, as those that are still not built.
+		f.resolve("b,x", "c")
+		f.lb.ResolverError(lost)
+		if len(b.states) != 2 || len(b.errs) != 2 || len(f.built) != 1 {
+			t.Errorf("the child heard %d states, %d errors; %d are built", len(b.states), len(b.errs), len(f.built))
+		}
+		f.resolve("b,x", "c")
+		f.lb.ExitIdle()
+		if len(f.built) != 2 || f.built[1].addr() != "c" || len(f.built[1].errs) != 0 || f.built[1].exits != 1 || b.exits != 3 {
+			t.Errorf("%d are built after ExitIdle", len(f.built))
+		}
+		f.lb.Close()
+		if !b.closed || !f.built[1].closed {
+			t.Error("a child is not closed")
+		}
+	})
+}
+
+func TestNeverNeeded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newLaterFixture(t)
+		f.resolve("a", "b")
+		last, _ := f.cc.State()
+		states := endpointsharding.ChildStatesFromPicker(last.Picker)
+		f.resolve("b")
+		states[0].ExitIdle() // it is gone
+		synctest.Wait()
+		f.lb.Close()
+		states[1].ExitIdle()
+		synctest.Wait()
+		if len(f.built) != 0 {
+			t.Errorf("%d children", len(f.built))
+		}
+	})
+}
+
+func TestBadStateIsResolvedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newLaterFixture(t)
+		f.fails = balancer.ErrBadResolverState
+		f.resolve("a")
+		f.exitIdle(0)
+		if n := f.cc.Resolves(); n != 1 {
+			t.Errorf("%d calls of ResolveNow", n)
+		}
+		if err := f.lb.UpdateClientConnState(state("a")); !errors.Is(err, balancer.ErrBadResolverState) {
+			t.Errorf("built: %v", err)
+		}
+	})
+}
+
+// What comes while a child is built reaches it afterwards, and once.
+func TestNewsWhileAChildIsBuilt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newLaterFixture(t)
+		// meanwhile has something run while a child is built, or soon afterwards.
+		meanwhile := func(run func()) {
+			f.pause = func() {
+				go run()
+				for range 100 {
+					runtime.Gosched()
+				}
+			}
+		}
+		lost := errors.New("lost")
+		meanwhile(func() {
+			f.resolve("a")
+			f.lb.ResolverError(lost)
+			f.resolve("a")
+		})
+		f.resolve("a")
+		f.exitIdle(0)
+		if a := f.child("a"); len(f.built) != 1 || len(a.states) != 3 || !slices.Equal(a.errs, []error{lost}) || a.exits != 1 {
+			t.Errorf("%d are built; the child heard %d states, %v, %d exits", len(f.built), len(a.states), a.errs, a.exits)
+		}
+		f.want(connectivity.Connecting, "a")
+
+		meanwhile(func() {
+			f.resolve("a")
+			f.lb.Close()
+		})
+		f.resolve("a", "b")
+		f.exitIdle(1)
+		if b := f.built[1]; !b.closed || len(b.states) > 1 {
+			t.Errorf("a child that went: closed %t; it heard %d states", b.closed, len(b.states))
+		}
+	})
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package lazy delays a policy until it is needed: its child is built at the first RPC,
-// or when the balancer is told to leave idleness. ring_hash has one for each endpoint.
+// or when the balancer is told to leave idleness.
 //
 // All of it may change or go in a later release.
 package lazy

@@ -18,10 +18,10 @@ import (
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/balancer/base"
 	"google.golang.org/grpc/balancer/endpointsharding"
-	"google.golang.org/grpc/balancer/lazy"
 	"google.golang.org/grpc/balancer/pickfirst"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/experimental/balancer/weight"
+	"google.golang.org/grpc/internal/balancer/later"
 	"google.golang.org/grpc/internal/balancer/petiole"
 	"google.golang.org/grpc/internal/envconfig"
 	"google.golang.org/grpc/resolver"
@@ -39,10 +39,7 @@ func (builder) Name() string { return Name }
 
 func (builder) Build(cc balancer.ClientConn, opts balancer.BuildOptions) balancer.Balancer {
 	b := &ringHash{cc: cc}
-	pickFirst := balancer.Get(pickfirst.Name).Build
-	child := func(cc balancer.ClientConn, opts balancer.BuildOptions) balancer.Balancer {
-		return lazy.NewBalancer(cc, opts, pickFirst)
-	}
+	child := balancer.Get(pickfirst.Name).Build
 	b.Balancer = endpointsharding.NewBalancer(&children{ClientConn: cc, parent: b}, opts, child,
 		endpointsharding.Options{DisableAutoReconnect: true})
 	return b
@@ -78,6 +75,9 @@ type children struct {
 	balancer.ClientConn
 	parent *ringHash
 }
+
+// ChildrenLater implements later.Children: an RPC, or connectOne, asks for the child it needs.
+func (c *children) ChildrenLater() later.Mark { return later.Mark{} }
 
 // UpdateState implements balancer.ClientConn.
 func (c *children) UpdateState(s balancer.State) { c.parent.report(s) }
