@@ -4,6 +4,7 @@ package endpointsharding
 
 import (
 	"errors"
+	"slices"
 	"sync"
 
 	"google.golang.org/grpc/balancer"
@@ -24,6 +25,46 @@ type child struct {
 }
 
 const gone = -1
+
+// roster is the children and what is known of them, in the resolver's order. Only calls from above
+// replace it.
+type roster struct {
+	children []*child
+	states   []ChildState
+	shared   bool // a picker has the states, which do not change any more
+}
+
+// replace makes wanted the children, and returns the policies of the former ones that are not
+// among them.
+func (r *roster) replace(wanted []*child, states []ChildState) (over []*policy) {
+	for _, c := range r.children {
+		c.index = gone
+	}
+	for i, c := range wanted {
+		c.index = i
+	}
+	for _, c := range r.children {
+		if c.index == gone && c.policy != nil {
+			over = append(over, c.policy)
+		}
+	}
+	r.children, r.states, r.shared = wanted, states, false
+	return over
+}
+
+// set notes the state of a child.
+func (r *roster) set(index int, s balancer.State) {
+	if r.shared {
+		r.states, r.shared = slices.Clone(r.states), false
+	}
+	r.states[index].State = s
+}
+
+// share returns the states for a picker.
+func (r *roster) share() []ChildState {
+	r.shared = true
+	return r.states
+}
 
 // policy is what a child has built. Who reaches it first calls start, so that all others find it
 // built, and told of what it was built for.

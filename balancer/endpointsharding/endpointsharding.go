@@ -10,7 +10,6 @@ package endpointsharding
 
 import (
 	"errors"
-	"slices"
 	"sync"
 
 	"google.golang.org/grpc/balancer"
@@ -76,11 +75,7 @@ type sharding struct {
 	err    error // why there are no children
 	latest *news // what children that are not built yet have to hear; nil where all are
 
-	// In the resolver's order; only calls from above change it. A picker has the states, which
-	// do not change then.
-	children []*child
-	states   []ChildState
-	shared   bool // a picker has them
+	roster
 }
 
 // UpdateClientConnState gives each endpoint its child and closes those that are left
@@ -117,6 +112,7 @@ func (b *sharding) adopt(s balancer.ClientConnState) (list []told, over []*polic
 	}
 	children, states := b.match(s.ResolverState.Endpoints)
 	over = b.replace(children, states)
+	b.err, b.dirty = errNoEndpoints, true
 	for i, c := range children {
 		if c.policy == nil && !b.later {
 			c.policy = b.newPolicy(c)
@@ -166,25 +162,6 @@ func (b *sharding) newChild() (*child, ChildState) {
 	// Who asks may be in the middle of a report of this child, or of another, or hold
 	// a lock that the child's next report will take.
 	return c, ChildState{State: s, ExitIdle: func() { go b.exitIdle(c) }}
-}
-
-// replace makes wanted the children, and returns the policies of the former ones that are not
-// among them.
-func (b *sharding) replace(wanted []*child, states []ChildState) (over []*policy) {
-	for _, c := range b.children {
-		c.index = gone
-	}
-	for i, c := range wanted {
-		c.index = i
-	}
-	for _, c := range b.children {
-		if c.index == gone && c.policy != nil {
-			over = append(over, c.policy)
-		}
-	}
-	b.children, b.states, b.shared = wanted, states, false
-	b.err, b.dirty = errNoEndpoints, true
-	return over
 }
 
 // ResolverError tells all children. Without any, RPCs fail with the text of err: a status in
@@ -260,7 +237,7 @@ func (b *sharding) Close() {
 func (b *sharding) end() (over []*policy) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.closed, b.latest = true, nil
+	b.closed, b.latest, b.err = true, nil, errNoEndpoints
 	return b.replace(nil, nil)
 }
 
@@ -287,10 +264,7 @@ func (b *sharding) childReported(c *child, s balancer.State) {
 	if c.index == gone {
 		return
 	}
-	if b.shared {
-		b.states, b.shared = slices.Clone(b.states), false
-	}
-	b.states[c.index].State = s
+	b.set(c.index, s)
 	if s.ConnectivityState == connectivity.Idle && !b.DisableAutoReconnect {
 		b.states[c.index].ExitIdle()
 	}
@@ -316,8 +290,7 @@ func (b *sharding) publish() {
 		all.RecordTransition(connectivity.Shutdown, b.states[i].State.ConnectivityState)
 	}
 	state := all.CurrentState()
-	b.shared = true
-	b.cc.UpdateState(balancer.State{ConnectivityState: state, Picker: newPicker(state, b.states)})
+	b.cc.UpdateState(balancer.State{ConnectivityState: state, Picker: newPicker(state, b.share())})
 }
 
 // newPolicy returns the policy of a child, which start builds.
