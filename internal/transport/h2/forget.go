@@ -54,7 +54,10 @@ func (c *locked) forget(s *stream) {
 	}
 }
 
+// lastStreamGone may be the last that happens for long, and nobody else brings the total of
+// the process up to date then: a connection that can't park has a reader that waits already.
 func (c *locked) lastStreamGone() {
+	c.account.show(c.life.dead())
 	if c.cfg.TrackIdle {
 		c.streams.since = clock.Now()
 	}

@@ -131,6 +131,7 @@ func (s *Stream) Reset(code frame.ErrCode) {
 		return
 	}
 	c.reset(&s.stream, code)
+	c.account.show(c.life.dead())
 	c.unlockAndFlush()
 }
 
