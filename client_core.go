@@ -90,11 +90,12 @@ type clientStream struct {
 	stopWatch func() bool   // ends the watch of own.parent; nil if that never ends
 	hedges    streamHedges  // immutable; nil: attempts are made in turn
 
-	mu       sync.Mutex
-	attempt  *attempt
-	sentLast bool // owned by the sender
-	finished bool
-	replay   retry.Replay[sentMessage]
+	mu        sync.Mutex
+	attempt   *attempt
+	sentLast  bool // owned by the sender
+	sentFirst bool // owned by the sender: a message was given to SendMsg
+	finished  bool
+	replay    retry.Replay[sentMessage]
 	// lost is how the RPC ended, if that was in place of another attempt.
 	lost    error
 	failed  error // what it was finished with; nil for success

@@ -183,12 +183,28 @@ func (cs *clientStream) SendMsg(m any) error {
 		return err
 	}
 	if cs.desc.ClientStreams {
-		return cs.send(m, out)
+		first := !cs.sentFirst
+		cs.sentFirst = true
+		if err := cs.send(m, out); err != nil && !(first && cs.endUnseen()) {
+			return err
+		}
+		return nil
 	}
 	// The one message there is: how the RPC ended is for whoever receives.
 	cs.sentLast = true
 	_ = cs.send(m, out)
 	return nil
+}
+
+// endUnseen reports whether the program has not been told yet that the RPC is over. Its first
+// message is then taken, as if it had left with the headers, which leave when the stream is
+// made here: a server that refuses streams unread answers before a program gets to Send, and
+// programs that open a stream by making it and sending one message look for the status in
+// what they receive, and not behind an io.EOF from there.
+func (cs *clientStream) endUnseen() bool {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	return !cs.finished
 }
 
 // send owns out.

@@ -52,17 +52,22 @@ func TestInSynctestBubbles(t *testing.T) {
 }
 
 func startHealth(t *testing.T) healthpb.HealthClient {
+	return healthpb.NewHealthClient(dialHealth(t))
+}
+
+// dialHealth has the channel to a server that checks health, in memory.
+func dialHealth(t *testing.T, opts ...grpc.DialOption) *grpc.ClientConn {
 	lis := bufconn.Listen(64 << 10)
 	s := grpc.NewServer()
 	healthpb.RegisterHealthServer(s, health.NewServer())
 	go s.Serve(lis)
 	t.Cleanup(s.Stop)
-	cc, err := grpc.NewClient("passthrough:///bubble",
-		grpc.WithTransportCredentials(insecure.NewCredentials()),
+	opts = append(opts, grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return lis.DialContext(ctx) }))
+	cc, err := grpc.NewClient("passthrough:///bubble", opts...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { cc.Close() })
-	return healthpb.NewHealthClient(cc)
+	return cc
 }
