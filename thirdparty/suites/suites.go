@@ -178,8 +178,7 @@ var suites = []suite{
 		builds: []string{"./cmd/server"},
 	},
 	{
-		// Its receiver and its querier, which ask others over gRPC. The tests of its stores want
-		// buckets in clouds, and a Prometheus beside them.
+		// Its receiver and its querier, which ask others over gRPC.
 		name:   "thanos",
 		module: "github.com/thanos-io/thanos@v0.42.4",
 		tags:   "slicelabels",
@@ -188,6 +187,15 @@ var suites = []suite{
 			"./pkg/query", "./pkg/receive",
 		},
 		builds: []string{"./cmd/thanos"},
+	},
+	{
+		// Its stores, and the proxy before them. The other tests want buckets in clouds, or start
+		// Prometheus.
+		name:     "thanos stores",
+		module:   "github.com/thanos-io/thanos@v0.42.4",
+		tags:     "slicelabels",
+		packages: []string{"./pkg/store"},
+		run:      "Test(Proxy|TSDB|Recoverable|RateLimited|Limiter|LazyRespSet|DedupRespHeap|QueryStats|StoreMatches|Series|BucketStore(StreamingSeries|Metadata)Limit)",
 	},
 	{
 		name:     "siblings",
