@@ -43,10 +43,9 @@ func (c *counter) RecordInt64UpDownCount(h *estats.Int64UpDownCountHandle, n int
 	c.note(h.Descriptor().Name, n, labels)
 }
 
-func TestSubchannelMetrics(t *testing.T) {
-	s := newRestartable(t)
-	c := &counter{}
-	cc := newTestClient(t, s.addr, WithStatsHandler(c), quickBackoff)
+// connectAndFail has cc lose its only connection and not get another, and wants to have seen it.
+func (c *counter) connectAndFail(t *testing.T, s *restartable, cc *ClientConn, wants ...string) {
+	t.Helper()
 	if err := call(testContext(t), cc, "x"); err != nil {
 		t.Fatal(err)
 	}
@@ -56,16 +55,23 @@ func TestSubchannelMetrics(t *testing.T) {
 	awaitState(t, cc, connectivity.TransientFailure)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, want := range []string{
-		`grpc.subchannel.connection_attempts_succeeded +1 ["" ""]`,
-		`grpc.subchannel.open_connections +1 ["" "NoSecurity" ""]`,
-		`grpc.subchannel.open_connections -1 ["" "NoSecurity" ""]`,
-		`grpc.subchannel.connection_attempts_failed +1 ["" ""]`,
-	} {
+	for _, want := range wants {
 		if !slices.Contains(c.seen, want) {
 			t.Errorf("no %s in %q", want, c.seen)
 		}
 	}
+}
+
+func TestSubchannelMetrics(t *testing.T) {
+	s := newRestartable(t)
+	c := &counter{}
+	cc := newTestClient(t, s.addr, WithStatsHandler(c), quickBackoff)
+	c.connectAndFail(t, s, cc,
+		`grpc.subchannel.connection_attempts_succeeded +1 ["" ""]`,
+		`grpc.subchannel.open_connections +1 ["" "NoSecurity" ""]`,
+		`grpc.subchannel.open_connections -1 ["" "NoSecurity" ""]`,
+		`grpc.subchannel.connection_attempts_failed +1 ["" ""]`,
+	)
 }
 
 // TestSubchannelLabels: what a policy says of an address goes into the metrics.
@@ -77,23 +83,10 @@ func TestSubchannelLabels(t *testing.T) {
 		backendlabel.With(resolver.Address{Addr: s.addr}, backendlabel.Labels{BackendService: "service", Locality: "here"}),
 	}})
 	cc := newTestClient(t, "labelled:///x", WithResolvers(r), WithStatsHandler(c), quickBackoff)
-	if err := call(testContext(t), cc, "x"); err != nil {
-		t.Fatal(err)
-	}
-	s.srv.Stop()
-	awaitState(t, cc, connectivity.Idle)
-	cc.Connect()
-	awaitState(t, cc, connectivity.TransientFailure)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, want := range []string{
+	c.connectAndFail(t, s, cc,
 		`grpc.subchannel.connection_attempts_succeeded +1 ["service" "here"]`,
 		`grpc.subchannel.open_connections +1 ["service" "NoSecurity" "here"]`,
 		`grpc.subchannel.open_connections -1 ["service" "NoSecurity" "here"]`,
 		`grpc.subchannel.connection_attempts_failed +1 ["service" "here"]`,
-	} {
-		if !slices.Contains(c.seen, want) {
-			t.Errorf("no %s in %q", want, c.seen)
-		}
-	}
+	)
 }

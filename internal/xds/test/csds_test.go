@@ -20,25 +20,32 @@ import (
 	"google.golang.org/grpc/xds"
 )
 
-// TestA38A40Admin: package admin registers the service, which shows what the process's clients have.
-func TestA38A40Admin(t *testing.T) {
+// dialAdmin returns a channel to a server with the services of package admin.
+func dialAdmin(t *testing.T) *grpc.ClientConn {
+	t.Helper()
 	gs := grpc.NewServer()
 	cleanup, err := admin.Register(gs)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer cleanup()
+	t.Cleanup(cleanup)
 	lis, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	go gs.Serve(lis) // it ends with Stop
-	defer gs.Stop()
+	t.Cleanup(gs.Stop)
 	cc, err := grpc.NewClient("passthrough:///"+lis.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer cc.Close()
+	t.Cleanup(func() { cc.Close() })
+	return cc
+}
+
+// TestA38A40Admin: package admin registers the service, which shows what the process's clients have.
+func TestA38A40Admin(t *testing.T) {
+	cc := dialAdmin(t)
 	st, err := statusv3.NewClientStatusDiscoveryServiceClient(cc).StreamClientStatus(t.Context())
 	if err != nil {
 		t.Fatal(err)

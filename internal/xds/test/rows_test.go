@@ -4,7 +4,6 @@ package test
 
 import (
 	"context"
-	"net"
 	"strings"
 	"testing"
 
@@ -12,7 +11,6 @@ import (
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	statusv3 "github.com/envoyproxy/go-control-plane/envoy/service/status/v3"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/admin"
 	"google.golang.org/grpc/authz"
 	"google.golang.org/grpc/balancer"
 	_ "google.golang.org/grpc/balancer/grpclb" // which a program imports itself
@@ -137,23 +135,7 @@ func TestA40Status(t *testing.T) {
 // fetchStatus asks package admin's CSDS for the resources of channel "xds:///target".
 func fetchStatus(t *testing.T) map[string]*statusv3.ClientConfig_GenericXdsConfig {
 	t.Helper()
-	gs := grpc.NewServer()
-	cleanup, err := admin.Register(gs)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer cleanup()
-	lis, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	go gs.Serve(lis) // it ends with Stop
-	defer gs.Stop()
-	cc, err := grpc.NewClient("passthrough:///"+lis.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer cc.Close()
+	cc := dialAdmin(t)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	r, err := statusv3.NewClientStatusDiscoveryServiceClient(cc).FetchClientStatus(ctx, &statusv3.ClientStatusRequest{})
