@@ -5,6 +5,7 @@ package grpc
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc/internal/ctxkey"
@@ -38,32 +39,32 @@ func (c *clientContext) Value(key any) any {
 type streamContext struct {
 	parent context.Context
 
+	cancelled atomic.Bool // before its parent ended
+
 	mu   sync.Mutex
 	tree context.Context // nil: nobody waits
 	fell context.CancelFunc
-	over error // nil: it has not ended by cancel
 }
 
 // waitable returns what ends with the context.
 func (c *streamContext) waitable() context.Context {
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	if c.tree == nil {
 		c.tree, c.fell = context.WithCancel(c.parent)
-		if c.over != nil {
+		if c.cancelled.Load() {
 			c.fell()
 		}
 	}
-	return c.tree
+	tree := c.tree
+	c.mu.Unlock()
+	return tree
 }
 
 // cancel ends the context.
 func (c *streamContext) cancel() {
 	c.mu.Lock()
-	if c.over == nil {
-		if c.over = c.parent.Err(); c.over == nil {
-			c.over = context.Canceled
-		}
+	if c.parent.Err() == nil {
+		c.cancelled.Store(true)
 	}
 	fell := c.fell
 	c.mu.Unlock()
@@ -80,11 +81,8 @@ func (c *streamContext) Done() <-chan struct{} { return c.waitable().Done() }
 
 // Err implements context.Context.
 func (c *streamContext) Err() error {
-	c.mu.Lock()
-	err := c.over
-	c.mu.Unlock()
-	if err != nil {
-		return err
+	if c.cancelled.Load() {
+		return context.Canceled
 	}
 	return c.parent.Err()
 }

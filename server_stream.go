@@ -167,6 +167,9 @@ func (ss *serverStream) accept(m transport.Message, msg any) error {
 // compress returns what messages are compressed with; nil is none. It is for the one who sends.
 func (ss *serverStream) compress() encoding.Compressor {
 	name := ss.call.SendCompress()
+	if name == "" {
+		return nil
+	}
 	if ss.compressor == nil || ss.compressor.Name() != name {
 		ss.compressor = packerOf(ss.server.compressorFor(name), nil)
 	}

@@ -60,8 +60,28 @@ func (b *body) Space(n, ahead int) []byte {
 	return p
 }
 
-// filled follows each Space. expect is how many bytes the window should be
-// widened for, as somebody waits for them. mu is held.
+// piece is the next n bytes of a body: those of p, for whose message ahead bytes may be
+// reserved; or, where p is nil, those that are in the last Space.
+type piece struct {
+	p        []byte
+	n, ahead int
+}
+
+// take takes a piece. expect is how many bytes the window should be widened for, as somebody
+// waits for them. mu is held.
+func (b *body) take(pc piece, t *traffic) (expect int, err error) {
+	if pc.p == nil {
+		return b.filled(pc.n, t)
+	}
+	for p := pc.p; len(p) > 0 && !b.closed && err == nil; {
+		n := copy(b.asm.Space(len(p), pc.ahead), p)
+		p = p[n:]
+		expect, err = b.filled(n, t)
+	}
+	return expect, err
+}
+
+// filled follows each space of the assembler's. mu is held.
 func (b *body) filled(n int, t *traffic) (expect int, err error) {
 	b.filling = false
 	if b.closed {

@@ -71,8 +71,15 @@ func (r *clientReceiver) OnHeaders(b *h2.HeaderBlock, end bool) error {
 	return nil
 }
 
+// Take implements h2.Receiver.
+func (r *clientReceiver) Take(p []byte, ahead int) (grew int, err error) {
+	return r.arrived(piece{p, len(p), ahead})
+}
+
 // Filled implements h2.Receiver.
-func (r *clientReceiver) Filled(n int) (grew int, err error) {
+func (r *clientReceiver) Filled(n int) (grew int, err error) { return r.arrived(piece{n: n}) }
+
+func (r *clientReceiver) arrived(p piece) (grew int, err error) {
 	s := (*ClientStream)(r)
 	s.mu.Lock()
 	if s.headers == nil && !s.over {
@@ -80,12 +87,12 @@ func (r *clientReceiver) Filled(n int) (grew int, err error) {
 		s.mu.Unlock()
 		return 0, frame.Error{Code: frame.ProtocolError, Reason: "DATA before HEADERS"}
 	}
-	if err := s.count(n); err != nil {
+	if err := s.count(p.n); err != nil {
 		s.filling = false
 		s.mu.Unlock()
 		return 0, err
 	}
-	expect, err := s.filled(n, s.client.traffic())
+	expect, err := s.take(p, s.client.traffic())
 	if err != nil {
 		s.endLocked(nil, status.Convert(err), lostMaybeSeen)
 		s.mu.Unlock()

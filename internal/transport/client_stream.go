@@ -17,20 +17,34 @@ import (
 // a window's worth of earlier ones is queued. An error is io.EOF if the stream
 // is over: Recv and Status tell why.
 func (s *ClientStream) Send(p Payload, last bool) error {
-	if err := awaitRoom(s.ctx, &s.h2); err != nil {
-		p.Data.Free()
-		s.Cancel(err)
-		return io.EOF
+	f := p.frames()
+	f.End = last
+	for {
+		room, err := s.h2.Offer(&f)
+		if room == nil {
+			return s.sent(last, err)
+		}
+		select {
+		case <-room:
+		case <-s.ctx.Done():
+			p.Data.Free()
+			s.Cancel(s.ctx.Err())
+			return io.EOF
+		}
 	}
-	return s.Enqueue(p, last)
 }
 
 // Enqueue is Send without a wait, for who bounds by other means what it queues.
 func (s *ClientStream) Enqueue(p Payload, last bool) error {
 	f := p.frames()
 	f.End = last
+	return s.sent(last, s.h2.Send(f))
+}
+
+// sent follows a message that the connection took, or did not.
+func (s *ClientStream) sent(last bool, err error) error {
 	s.sentEnd = last
-	if s.h2.Send(f) != nil {
+	if err != nil {
 		return io.EOF
 	}
 	s.client.traffic().messageSent()

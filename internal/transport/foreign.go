@@ -40,6 +40,11 @@ func (f *foreignReceiver) OnHeaders(b *h2.HeaderBlock, end bool) error {
 	return f.OnEnd()
 }
 
+// Take implements h2.Receiver.
+func (f *foreignReceiver) Take(p []byte, _ int) (grew int, err error) {
+	return f.Filled(copy(f.Space(len(p), 0), p))
+}
+
 // Space implements h2.Receiver.
 func (f *foreignReceiver) Space(n, _ int) []byte {
 	if f.body == nil {

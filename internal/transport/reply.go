@@ -89,8 +89,9 @@ func (r *reply) SetSendCompress(name string) error {
 // SendCompress is the encoding of the messages that are sent, "" for none.
 func (r *reply) SendCompress() string {
 	r.lock.Lock()
-	defer r.lock.Unlock()
-	return r.sendCompress
+	name := r.sendCompress
+	r.lock.Unlock()
+	return name
 }
 
 // Headers returns the metadata set so far, which belongs to the stream.

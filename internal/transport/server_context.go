@@ -118,8 +118,9 @@ func (c *callContext) ctxErr() error {
 // the stream's mu may be held.
 func (c *callContext) isOver() bool {
 	c.ctxMu.Lock()
-	defer c.ctxMu.Unlock()
-	return c.over != running
+	over := c.over
+	c.ctxMu.Unlock()
+	return over != running
 }
 
 // passed reports whether the deadline is over, for which no timer may run.

@@ -25,17 +25,24 @@ func (r *serverReceiver) OnHeaders(b *h2.HeaderBlock, end bool) error {
 	return r.OnEnd()
 }
 
+// Take implements h2.Receiver.
+func (r *serverReceiver) Take(p []byte, ahead int) (grew int, err error) {
+	return r.arrived(piece{p, len(p), ahead})
+}
+
 // Filled implements h2.Receiver.
-func (r *serverReceiver) Filled(n int) (grew int, err error) {
+func (r *serverReceiver) Filled(n int) (grew int, err error) { return r.arrived(piece{n: n}) }
+
+func (r *serverReceiver) arrived(p piece) (grew int, err error) {
 	s := (*ServerStream)(r)
 	s.mu.Lock()
 	s.fed = true
-	if err := s.count(n); err != nil {
+	if err := s.count(p.n); err != nil {
 		s.filling = false
 		s.mu.Unlock()
 		return 0, err
 	}
-	expect, err := s.filled(n, s.server.traffic())
+	expect, err := s.take(p, s.server.traffic())
 	if err != nil {
 		// The handler answers with the status; the assembler gives scratch
 		// space for the rest of the body.

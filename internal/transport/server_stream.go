@@ -122,32 +122,44 @@ func (s *ServerStream) SendHeader(md metadata.MD) error {
 // Send sends a message, and the headers before the first. It waits while more
 // than a window's worth of earlier ones is queued.
 func (s *ServerStream) Send(p Payload) error {
-	if err := s.ctxErr(); err != nil {
-		p.Data.Free()
-		return s.sendError(err)
-	}
-	if err := awaitRoom(s.asContext(), &s.h2); err != nil {
-		p.Data.Free()
-		return s.sendError(err)
-	}
 	f := p.frames()
+	for {
+		if err := s.mayNotSend(&f); err != nil {
+			p.Data.Free()
+			return err
+		}
+		room, err := s.h2.Offer(&f)
+		if room == nil {
+			if err = s.sent(&f, err); err == nil {
+				s.server.traffic().messageSent()
+			}
+			return err
+		}
+		select {
+		case <-room:
+		case <-s.asContext().Done(): // mayNotSend says why
+		}
+	}
+}
+
+// mayNotSend is why a message can't be sent. Where it can, f has the response headers in front
+// if they were not sent: those of a stream without room were.
+func (s *ServerStream) mayNotSend(f *h2.Frames) error {
+	if err := s.ctxErr(); err != nil {
+		return s.sendError(err)
+	}
+	var err error
 	s.mu.Lock()
 	s.awaitHeaders()
-	if s.finished || s.spoilt != nil {
-		err := errFinished
-		if s.spoilt != nil {
-			err = s.spoilt.Err()
-		}
-		s.mu.Unlock()
-		p.Data.Free()
-		return err
+	switch {
+	case s.spoilt != nil:
+		err = s.spoilt.Err()
+	case s.finished:
+		err = errFinished
+	default:
+		s.takeHeaders(f)
 	}
-	s.takeHeaders(&f)
 	s.mu.Unlock()
-	err := s.send(f)
-	if err == nil {
-		s.server.traffic().messageSent()
-	}
 	return err
 }
 
@@ -175,8 +187,10 @@ func (s *ServerStream) takeHeaders(f *h2.Frames) {
 	}
 }
 
-func (s *ServerStream) send(f h2.Frames) error {
-	err := s.h2.Send(f)
+func (s *ServerStream) send(f h2.Frames) error { return s.sent(&f, s.h2.Send(f)) }
+
+// sent follows what the connection took, or did not.
+func (s *ServerStream) sent(f *h2.Frames, err error) error {
 	tooLarge, _ := err.(*h2.ErrHeaderListTooLarge)
 	if f.Headers != nil {
 		s.headersDone(tooLarge)

@@ -132,36 +132,46 @@ func (r *reader) giveBack(s *stream, n uint32) {
 	}
 }
 
-// fillBody reads n bytes to where the stream wants them. fault is the stream's
-// objection; the rest is then skipped. What the stream holds for it is charged later.
+// fillBody hands n bytes to the stream. fault is the stream's objection; the rest is then
+// skipped. What the stream holds for it is charged later.
 func (r *reader) fillBody(s *stream, n int) (fault, err error) {
 	a := r.in.act
 	for n > 0 {
-		arrived := min(a.rd.Buffered(), n)
-		if arrived == 0 {
-			r.endBatch()
-		}
-		p := s.recv.Space(n, max(2*arrived, a.credit))
-		if len(p) == 0 {
-			if _, err := r.await(1); err != nil {
-				return nil, unexpectedEOF(err)
-			}
-			continue
-		}
-		k, err := a.rd.Read(p)
-		grew, fault := s.recv.Filled(k)
-		a.ledger.stream = s
-		a.ledger.body += grew
-		r.resume()
-		if err != nil && !r.wasQuiet(err) {
+		var grew int
+		k := min(a.rd.Buffered(), n)
+		if k > 0 {
+			p, _ := a.rd.Peek(k) // no more than is there
+			grew, fault = s.recv.Take(p, max(2*k, a.credit))
+			a.rd.Discard(k)
+		} else if k, grew, fault, err = r.readInto(s, n); err != nil {
 			return nil, unexpectedEOF(err)
 		}
+		a.ledger.stream = s
+		a.ledger.body += grew
 		n -= k
 		if fault != nil {
 			return fault, r.skip(n)
 		}
 	}
 	return nil, nil
+}
+
+// readInto reads the next of n bytes, of which none has arrived, to where the stream wants
+// them; k of 0 is none yet.
+func (r *reader) readInto(s *stream, n int) (k, grew int, fault, err error) {
+	r.endBatch()
+	p := s.recv.Space(n, r.in.act.credit)
+	if len(p) == 0 {
+		_, err = r.await(1)
+		return 0, 0, nil, err
+	}
+	k, err = r.in.act.rd.Read(p)
+	grew, fault = s.recv.Filled(k)
+	r.resume()
+	if err != nil && r.wasQuiet(err) {
+		err = nil
+	}
+	return k, grew, fault, err
 }
 
 // endKind is what the peer's END_STREAM made of a stream.

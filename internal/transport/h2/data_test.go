@@ -61,7 +61,7 @@ func TestConnWindow(t *testing.T) {
 		a, b := p.open(message(strings.Repeat("a", 65535-5-10))), p.open(message("bbbbbbbbbb"))
 		p.frames()
 		p.want()
-		if b.Room() != nil || a.Room() != nil {
+		if !b.CallRoom(nil, false) || !a.CallRoom(nil, false) {
 			t.Error("little waits: there is room")
 		}
 		p.send(window(0, 3))
@@ -86,7 +86,8 @@ func TestRoom(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				p := newPeer(t, Client, peerConfig{settings: []http2.Setting{{ID: http2.SettingInitialWindowSize, Val: tt.window}}})
 				s := p.open(message(strings.Repeat("x", tt.size)))
-				room := s.Room()
+				f := message(strings.Repeat("x", 1000))
+				room, _ := s.Offer(&f)
 				if room == nil {
 					t.Fatal("room for more")
 				}
@@ -96,11 +97,10 @@ func TestRoom(t *testing.T) {
 				default:
 					t.Fatal("nobody is told that there is room")
 				}
-				if s.Room() != nil {
-					t.Fatal("no room")
+				if again, err := s.Offer(&f); again != nil || err != nil {
+					t.Fatal("no room", err)
 				}
-				s.Send(message(strings.Repeat("x", 1000)))
-				room = s.Room()
+				room, _ = s.Offer(&f)
 				p.conn.Close(nil)
 				synctest.Wait()
 				<-room

@@ -110,15 +110,15 @@
 //
 // From the socket to its stream: reader.readFrame waits for a header (parking, which reads
 // through package readyreader) and hands it to onData. All else is in data.go: receive
-// counts it, under the lock, and finds its stream; fillBody asks the Receiver for memory
-// (Space), reads the payload there, and says so (Filled); endRemote follows END_STREAM,
-// and the Receiver hears of that (OnEnd).
+// counts it, under the lock, and finds its stream; fillBody hands the Receiver what has
+// arrived (Take), and reads what has not to where it wants it (Space, Filled); endRemote
+// follows END_STREAM, and the Receiver hears of that (OnEnd).
 //
 // # What may wait
 //
 // Conn.Open, for a place under the peer's limit of streams, in the order of the
 // calls. Everything else returns at once: Stream.Send queues without a bound of
-// its own, and Stream.Room, or CallRoom, is how a sender learns to wait. Close waits for as
+// its own, and Stream.Offer, or CallRoom, is how a sender learns to wait. Close waits for as
 // long as the net.Conn's Close does.
 //
 // # Buffers

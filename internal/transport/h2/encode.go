@@ -25,7 +25,7 @@ func (c *locked) encode(s *stream, f *Frames) error {
 		f.Data.Free()
 		return nil // the reader is about to tell everyone
 	}
-	if f.Optional && !c.sendsAtOnce(s, f) {
+	if f.Optional && !c.sendsAtOnce(s, f.size()) {
 		f.Data.Free()
 		f.HasData, f.Data = false, nil
 	}
@@ -86,9 +86,8 @@ func (c *locked) encodeTrailers(s *stream, f FieldSource) error {
 	return err
 }
 
-// sendsAtOnce reports whether the windows and the parcel allow all of the message in f.
-func (c *locked) sendsAtOnce(s *stream, f *Frames) bool {
-	size := len(f.Prefix) + f.Data.Len()
+// sendsAtOnce reports whether the windows and the parcel allow all of a message of size bytes.
+func (c *locked) sendsAtOnce(s *stream, size int) bool {
 	return s.pending == nil && c.streams.turns.empty() && size <= c.cfg.maxParcel()-len(c.out.buf.b) && size <= frame.MinMaxFrameSize &&
 		uint32(size) <= s.out.Available(c.windows.Send())
 }
@@ -96,13 +95,13 @@ func (c *locked) sendsAtOnce(s *stream, f *Frames) bool {
 // encodeData makes frames of the message in f as far as the windows and the parcel
 // allow, and queues the rest. It reports whether all of it is encoded.
 func (c *locked) encodeData(s *stream, f *Frames) bool {
-	if !c.sendsAtOnce(s, f) {
+	size := f.size()
+	if !c.sendsAtOnce(s, size) {
 		s.pending = &sendQueue{}
 		s.pending.push(f)
 		c.streams.await(s)
 		return false
 	}
-	size := len(f.Prefix) + f.Data.Len()
 	s.out.Take(c.windows.Send(), uint32(size))
 	s.on(sendData)
 	c.heart.worked = true

@@ -22,5 +22,8 @@ type Frames struct {
 	End      bool        // END_STREAM on whatever comes last
 }
 
+// size is that of the message, in bytes.
+func (f *Frames) size() int { return len(f.Prefix) + f.Data.Len() }
+
 // ends reports whether the local side is done once the frames are sent.
 func (f *Frames) ends() bool { return f.End || f.Trailers != nil }

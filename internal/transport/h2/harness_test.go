@@ -199,6 +199,15 @@ func (s *testStream) OnHeaders(b *HeaderBlock, end bool) error {
 	return nil
 }
 
+func (s *testStream) Take(p []byte, ahead int) (grew int, err error) {
+	for len(p) > 0 && err == nil {
+		n := copy(s.Space(len(p), ahead), p)
+		p = p[n:]
+		grew, err = s.Filled(n)
+	}
+	return grew, err
+}
+
 func (s *testStream) Space(n, _ int) []byte {
 	if len(s.buf) == 0 {
 		s.buf = make([]byte, 4096)

@@ -11,16 +11,17 @@ type Receiver interface {
 	// and every block of a client's. b is valid during the call. An error
 	// resets the stream with the code it carries, if it is a frame.Error.
 	OnHeaders(b *HeaderBlock, end bool) error
-	// Space returns memory for at most n bytes of the body, and Filled says how much of it
-	// was written. They are called in turn.
+	// Take brings the next bytes of the body, which are p's during the call. For what is to
+	// follow it may reserve ahead bytes, which is more than 0.
 	//
-	// Filled returns by how many bytes the stream's memory for what has arrived and was not
-	// taken has grown since the last call of it; what was given to Consume and Refund in
-	// between is not subtracted again.
-	//
-	// For what has not arrived yet Space may take no more than ahead bytes, or about as many
-	// as have arrived. Where that is not enough it returns none. Then it is called again,
-	// without Filled before, when there are bytes and ahead is not 0.
+	// Take and Filled return by how many bytes the stream's memory for what has arrived and
+	// was not taken has grown since the last call of either; what was given to Consume and
+	// Refund in between is not subtracted again.
+	Take(p []byte, ahead int) (grew int, err error)
+	// Space returns memory for at most n bytes of the body, of which none has arrived yet, and
+	// Filled says how much of it was written: so a large message needs no copy. Space may
+	// take no more than ahead bytes, or about as many as have arrived. Where that is not
+	// enough it returns none, and there is no Filled; Take follows.
 	Space(n, ahead int) []byte
 	Filled(n int) (grew int, err error)
 	// OnEnd says that the peer ended the stream with a DATA frame, or that a

@@ -27,7 +27,7 @@ func (s *Stream) ID() uint32 { return s.id }
 func (s *Stream) Receiver() Receiver { return s.recv }
 
 // Send queues f and sees to it that someone writes it. It does not wait: see
-// Room for back-pressure. An error means that nothing of f will be sent, or,
+// Offer and CallRoom for back-pressure. An error means that nothing of f will be sent, or,
 // for trailers over the peer's limit, that the stream was reset.
 func (s *Stream) Send(f Frames) error {
 	c := s.conn.lock()
@@ -49,22 +49,18 @@ func (s *Stream) Queue(f Frames) error {
 	return c.queue(&s.stream, &f)
 }
 
-// Room returns nil if the stream takes another message, else a channel that is
-// closed when it does or when the stream is over.
-func (s *Stream) Room() <-chan struct{} {
+// Offer is Send for who waits for room. Where the stream has none it leaves f as it is, and
+// returns a channel that is closed when there is some, or when the stream is over.
+func (s *Stream) Offer(f *Frames) (room <-chan struct{}, err error) {
 	c := s.conn.lock()
-	if !s.full() {
-		c.unlock()
-		return nil
+	if s.full() {
+		room = s.gate()
+	} else {
+		s.lazy = false
+		err = c.queue(&s.stream, f)
 	}
-	defer c.unlockAndFlush() // nobody else may be about to
-	g, ok := s.space.(gate)
-	if !ok {
-		s.signalSpace() // who is woken in vain asks again
-		g = make(gate)
-		s.space = g
-	}
-	return g
+	c.unlockAndFlush() // also of what others left: nobody else may be about to
+	return room, err
 }
 
 // CallRoom reports whether the stream takes another message. If not, w is woken when it

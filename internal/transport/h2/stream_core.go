@@ -44,6 +44,17 @@ func (s *stream) full() bool {
 	return q != nil && (q.size >= sendBuffer || q.size >= shutBuffer && s.out.Window() == 0)
 }
 
+// gate returns what is closed by signalSpace. Conn.mu is held.
+func (s *stream) gate() gate {
+	g, ok := s.space.(gate)
+	if !ok {
+		s.signalSpace() // who is woken in vain asks again
+		g = make(gate)
+		s.space = g
+	}
+	return g
+}
+
 // signalSpace tells who waits for it that there is room, or no stream any more.
 func (s *stream) signalSpace() {
 	if s.space != nil {

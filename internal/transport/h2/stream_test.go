@@ -94,7 +94,8 @@ func TestServerEndsFirst(t *testing.T) {
 					{ID: http2.SettingInitialWindowSize, Val: 3}, {ID: http2.SettingMaxConcurrentStreams, Val: 1},
 				}})
 				s := p.open(message(strings.Repeat("x", 2*sendBuffer)))
-				room := s.Room()
+				f := message("refused")
+				room, _ := s.Offer(&f)
 				var late error
 				s.done = func() { late = s.Send(message("late")) }
 				next := newTestStream(p.role)
@@ -107,7 +108,7 @@ func TestServerEndsFirst(t *testing.T) {
 				if again := s.Send(message("later")); late != ErrStreamDone || again != ErrStreamDone {
 					t.Errorf("Send: %v when told of the end, %v after it", late, again)
 				}
-				if s.Room() != nil || s.pending != nil || !p.conn.streams.turns.empty() {
+				if !s.CallRoom(nil, false) || s.pending != nil || !p.conn.streams.turns.empty() {
 					t.Error("data still waits")
 				}
 				p.send(window(1, 1000), rst(1, 0)) // they were on their way
@@ -146,7 +147,7 @@ func TestReset(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPeer(t, Client, peerConfig{settings: []http2.Setting{{ID: http2.SettingInitialWindowSize, Val: 3}}})
 		s := p.open(message("more than there is room for"))
-		if s.Room() != nil {
+		if !s.CallRoom(nil, false) {
 			t.Error("no room for another message")
 		}
 		s.Reset(frame.Cancel)
