@@ -32,12 +32,7 @@ func (s *Stream) Receiver() Receiver { return s.recv }
 func (s *Stream) Send(f Frames) error {
 	c := s.conn.lock()
 	err := c.queue(&s.stream, &f)
-	if s.lazy {
-		s.lazy = false
-		c.unlock()
-		return err
-	}
-	c.unlockAndFlush()
+	c.unlockQueued(&s.stream)
 	return err
 }
 
@@ -56,11 +51,20 @@ func (s *Stream) Offer(f *Frames) (room <-chan struct{}, err error) {
 	if s.full() {
 		room = s.gate()
 	} else {
-		s.lazy = false
 		err = c.queue(&s.stream, f)
 	}
-	c.unlockAndFlush() // also of what others left: nobody else may be about to
+	c.unlockQueued(&s.stream) // writes what others left, too: nobody else may be about to
 	return room, err
+}
+
+// unlockQueued unlocks, and has what is queued written, unless the sender leaves that to others.
+func (c *locked) unlockQueued(s *stream) {
+	if s.lazy {
+		s.lazy = false
+		c.unlock()
+		return
+	}
+	c.unlockAndFlush()
 }
 
 // CallRoom reports whether the stream takes another message. If not, w is woken when it
