@@ -4,6 +4,7 @@ package streams
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"google.golang.org/grpc/internal/handover"
 )
@@ -15,8 +16,8 @@ import (
 type Shared[M any] struct {
 	message *M
 
-	mu    sync.Mutex
-	kinds []sharedKind
+	mu    sync.Mutex                   // is held while the message is encoded
+	kinds atomic.Pointer[[]sharedKind] // what it points to does not change
 }
 
 // sharedKind is the message as some streams send it.
@@ -32,14 +33,33 @@ func Share[M any](m *M) *Shared[M] { return &Shared[M]{message: m} }
 // forStream returns the message in the form that e's stream sends.
 func (s *Shared[M]) forStream(e handover.Encoder) (any, error) {
 	kind := e.Kind()
+	if k := s.find(kind); k != nil {
+		return k.prepared, k.err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for i := range s.kinds {
-		if k := &s.kinds[i]; k.Kind == kind {
-			return k.prepared, k.err
-		}
+	if k := s.find(kind); k != nil {
+		return k.prepared, k.err
 	}
 	prepared, err := e.Prepare(s.message)
-	s.kinds = append(s.kinds, sharedKind{kind, prepared, err})
+	kinds := []sharedKind{{kind, prepared, err}}
+	if others := s.kinds.Load(); others != nil {
+		kinds = append(kinds, *others...)
+	}
+	s.kinds.Store(&kinds)
 	return prepared, err
+}
+
+// find returns nil if the message was not encoded for kind yet.
+func (s *Shared[M]) find(kind handover.Kind) *sharedKind {
+	kinds := s.kinds.Load()
+	if kinds == nil {
+		return nil
+	}
+	for i := range *kinds {
+		if k := &(*kinds)[i]; k.Kind == kind {
+			return k
+		}
+	}
+	return nil
 }

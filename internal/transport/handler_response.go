@@ -141,8 +141,8 @@ func (s *HandlerStream) setHeaders() {
 	}
 	h["Date"] = nil // gRPC has no use for it
 	h.Set(grpcwire.HeaderContentType, grpcwire.ContentType(s.req.subtype))
-	if s.sendCompress != "" {
-		h.Set(grpcwire.HeaderEncoding, s.sendCompress)
+	if name := s.SendCompress(); name != "" {
+		h.Set(grpcwire.HeaderEncoding, name)
 	}
 	for k, vs := range s.header {
 		addHTTP(h, "", pair{k, vs})

@@ -4,6 +4,7 @@ package transport
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
@@ -12,15 +13,16 @@ import (
 // reply is what a handler says beside its messages, on a server of either kind: a stream
 // embeds it, and has its exported methods, which any goroutine may call at any time.
 type reply struct {
+	sendCompress atomic.Pointer[string] // set with the lock; nil: the messages are not compressed
+
 	lock *sync.Mutex // the stream's, which guards the rest
 
-	header       metadata.MD
-	trailer      metadata.MD
-	spoilt       *status.Status // what the call ends with in any case; nil: the handler says
-	sendCompress string
-	headers      headerState
-	finished     bool
-	bare         bool // there are no headers: the trailers are all
+	header   metadata.MD
+	trailer  metadata.MD
+	spoilt   *status.Status // what the call ends with in any case; nil: the handler says
+	headers  headerState
+	finished bool
+	bare     bool // there are no headers: the trailers are all
 }
 
 // headerState is how far the response headers are.
@@ -82,30 +84,35 @@ func (r *reply) SetSendCompress(name string) error {
 	if r.headers != headersUnsent || r.finished {
 		return errCompressLate
 	}
-	r.sendCompress = name
+	r.sendCompress.Store(&name)
 	return nil
 }
 
 // SendCompress is the encoding of the messages that are sent, "" for none.
 func (r *reply) SendCompress() string {
-	r.lock.Lock()
-	name := r.sendCompress
-	r.lock.Unlock()
-	return name
+	if name := r.sendCompress.Load(); name != nil {
+		return *name
+	}
+	return ""
 }
 
 // Headers returns the metadata set so far, which belongs to the stream.
-func (r *reply) Headers() metadata.MD { return r.look().header }
-
-// Trailers returns the trailers set so far, which belong to the stream.
-func (r *reply) Trailers() metadata.MD { return r.look().trailer }
-
-// HeaderSent reports whether response headers have been sent.
-func (r *reply) HeaderSent() bool { return r.look().headers != headersUnsent }
-
-// look returns what is said so far.
-func (r *reply) look() reply {
+func (r *reply) Headers() metadata.MD {
 	r.lock.Lock()
 	defer r.lock.Unlock()
-	return *r
+	return r.header
+}
+
+// Trailers returns the trailers set so far, which belong to the stream.
+func (r *reply) Trailers() metadata.MD {
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	return r.trailer
+}
+
+// HeaderSent reports whether response headers have been sent.
+func (r *reply) HeaderSent() bool {
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	return r.headers != headersUnsent
 }

@@ -15,8 +15,8 @@ type replyHeaders ServerStream
 func (s *replyHeaders) AppendFields(w *h2.FieldWriter) {
 	w.Field(grpcwire.HeaderStatus, "200")
 	w.Field(grpcwire.HeaderContentType, grpcwire.ContentType(s.req.subtype))
-	if s.sendCompress != "" {
-		w.Field(grpcwire.HeaderEncoding, s.sendCompress)
+	if name := s.SendCompress(); name != "" {
+		w.Field(grpcwire.HeaderEncoding, name)
 	}
 	writeMD(w, s.header)
 }
