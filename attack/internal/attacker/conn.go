@@ -55,7 +55,7 @@ func (a *Attacker) Open(settings ...wire.Setting) (*Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	tc, err := a.security.client(a, nc)
+	tc, err := a.security.client(a.ctx, nc)
 	if err != nil {
 		nc.Close()
 		return nil, err

@@ -3,6 +3,7 @@
 package attacker
 
 import (
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -25,26 +26,26 @@ type security struct {
 }
 
 // client does the handshake of a connection to the victim.
-func (s security) client(a *Attacker, nc net.Conn) (net.Conn, error) {
+func (s security) client(ctx context.Context, nc net.Conn) (net.Conn, error) {
 	switch s.kind {
 	case orders.TLS:
 		var log keyLog
 		tc := tls.Client(nc, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}, KeyLogWriter: &log})
-		if err := tc.HandshakeContext(a.ctx); err != nil {
+		if err := tc.HandshakeContext(ctx); err != nil {
 			return nil, err
 		}
 		return takeOver(tc, nc, &log, "CLIENT_TRAFFIC_SECRET_0")
 	case orders.ALTS:
 		options := alts.DefaultClientOptions()
 		options.HandshakerServiceAddress = s.handshaker
-		ac, _, err := alts.NewClientCreds(options).ClientHandshake(a.ctx, "attack.test", nc)
+		ac, _, err := alts.NewClientCreds(options).ClientHandshake(ctx, "attack.test", nc)
 		return over(ac, nc), err
 	}
 	return nc, nil
 }
 
 // server does the handshake of a connection from the victim.
-func (s security) server(a *Attacker, nc net.Conn) (net.Conn, error) {
+func (s security) server(ctx context.Context, nc net.Conn) (net.Conn, error) {
 	switch s.kind {
 	case orders.TLS:
 		cert, err := certificate()
@@ -56,7 +57,7 @@ func (s security) server(a *Attacker, nc net.Conn) (net.Conn, error) {
 			Certificates: []tls.Certificate{cert}, NextProtos: []string{"h2"}, KeyLogWriter: &log,
 			SessionTicketsDisabled: true, // they would be records that were not made here
 		})
-		if err := tc.HandshakeContext(a.ctx); err != nil {
+		if err := tc.HandshakeContext(ctx); err != nil {
 			return nil, err
 		}
 		return takeOver(tc, nc, &log, "SERVER_TRAFFIC_SECRET_0")

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"google.golang.org/grpc/attack/internal/attacker"
-	"google.golang.org/grpc/attack/internal/wire"
 )
 
 // altsRecordKinds are attacks on a server with the records of ALTS, behind a proper handshake.
@@ -72,24 +71,6 @@ var altsRecordKinds = []Kind{
 
 // altsRecord is the beginning of a record whose length says n.
 func altsRecord(n uint32, text string) string { return altsFrame(n, 6, text) }
-
-// recordsAgain sends bytes below the security on a connection, and takes the next.
-func recordsAgain(text string) script {
-	return func(c *attacker.Conn) error { return first(records(text)(c), errAgain) }
-}
-
-// tinyRecords is a PING of which each byte is written alone.
-func tinyRecords(c *attacker.Conn) error {
-	for _, b := range wire.AppendFrame(nil, wire.Frame{Type: wire.Ping, Payload: make([]byte, 8)}) {
-		if err := c.Raw([]byte{b}); err != nil {
-			return err
-		}
-		if err := c.Flush(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 // bareSilence accepts connections, and no more.
 var bareSilence = accept(func(*attacker.Attacker, net.Conn) error { return nil })

@@ -4,7 +4,6 @@
 package kinds
 
 import (
-	"slices"
 	"time"
 
 	"google.golang.org/grpc/attack/internal/attacker"
@@ -43,16 +42,6 @@ func (k Kind) Over(s orders.Security) bool {
 		return k.Work.Security == s
 	}
 	return k.Serve.Security == s
-}
-
-// All returns all kinds, those against servers first.
-func All() []Kind {
-	return slices.Concat(
-		settingsKinds, pingKinds, resetKinds, headerKinds, requestKinds, dataKinds, windowKinds,
-		frameKinds, connectionKinds, httpKinds, portKinds, tlsKinds, tlsRecordKinds, altsKinds, altsRecordKinds,
-		clientControlKinds, clientStreamKinds, clientHeaderKinds, clientDataKinds, clientConnectionKinds,
-		clientRecordKinds,
-	)
 }
 
 // poured is what a stream holds that sends messages of 64 KiB to nobody: the message, as

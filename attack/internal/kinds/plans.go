@@ -103,3 +103,12 @@ func bytesOf(n int) string { return strings.Repeat("x", n) }
 
 // errAgain ends a connection, so that the next is opened.
 var errAgain = errors.New("once more")
+
+func first(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -114,22 +114,3 @@ var tlsKinds = []Kind{
 }
 
 var secured = orders.Serve{Security: orders.TLS}
-
-// records sends bytes below TLS, behind what was sent properly.
-func records(text string) script {
-	return func(c *attacker.Conn) error {
-		if err := c.Flush(); err != nil {
-			return err
-		}
-		return c.Below([]byte(text))
-	}
-}
-
-func first(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}

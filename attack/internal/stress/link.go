@@ -30,6 +30,10 @@ const (
 	ALTS  = "alts"
 )
 
+// patience is how long a call may take: on a machine that does much else, under the race
+// detector, but not stuck.
+const patience = 2 * time.Minute
+
 // link is a way between clients and a server: two servers that are the same, but to one of
 // them the sockets are cut.
 type link struct {

@@ -13,7 +13,6 @@ import (
 	"runtime"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc/internal/mem"
@@ -33,25 +32,6 @@ type Report struct {
 	Calls, Failed, Streams, Cuts int64
 	Parked                       int64 // how often a look found a connection parked
 	Faults                       []string
-}
-
-// run collects what is found.
-type run struct {
-	calls, failed, streams, parked atomic.Int64
-
-	once sync.Once // of stacks
-
-	mu     sync.Mutex
-	faults []string
-}
-
-// fault notes what may not happen; the first of them are kept.
-func (r *run) fault(format string, args ...any) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(r.faults) < 20 {
-		r.faults = append(r.faults, fmt.Sprintf(format, args...))
-	}
 }
 
 // Run runs it.
@@ -152,12 +132,4 @@ func (r *run) settle(buffers int64, goroutines int) {
 		r.fault("%d goroutines stayed", running)
 		r.stacks()
 	}
-}
-
-// stacks prints what everyone is doing, once.
-func (r *run) stacks() {
-	r.once.Do(func() {
-		b := make([]byte, 4<<20)
-		fmt.Fprintf(os.Stderr, "%s\n", b[:runtime.Stack(b, true)])
-	})
 }

@@ -18,10 +18,6 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// patience is how long a call may take: on a machine that does much else, under the race
-// detector, but not stuck.
-const patience = 2 * time.Minute
-
 // worker is a client: channel after channel.
 type worker struct {
 	*run

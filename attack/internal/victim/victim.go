@@ -11,9 +11,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"log"
 	"net"
-	"net/http"
 	"time"
 
 	"google.golang.org/grpc"
@@ -130,21 +128,6 @@ func serveOn(lis net.Listener, o orders.Serve, options []grpc.ServerOption) erro
 	web.TLSConfig = &tls.Config{Certificates: []tls.Certificate{cert}}
 	go func() { _ = web.ServeTLS(lis, "", "") }()
 	return nil
-}
-
-func newServer(options []grpc.ServerOption) *grpc.Server {
-	server := grpc.NewServer(options...)
-	server.RegisterService(&service, nil)
-	return server
-}
-
-// newWeb is a server of HTTP that takes HTTP/2 in plain text, too.
-func newWeb(h http.Handler) *http.Server {
-	web := &http.Server{Handler: h, Protocols: new(http.Protocols), ErrorLog: log.New(io.Discard, "", 0)}
-	web.Protocols.SetHTTP1(true)
-	web.Protocols.SetHTTP2(true)
-	web.Protocols.SetUnencryptedHTTP2(true)
-	return web
 }
 
 func (v *victim) call(o orders.Call) (any, error) {
