@@ -11,9 +11,6 @@ import (
 	"os/exec"
 )
 
-// productName is the file where the name is found.
-const productName = "/sys/class/dmi/id/product_name"
-
 // Pretend changes a command that was not started so that its program is on the platform,
 // in a mount namespace of its own; nothing else on the machine sees that.
 func Pretend(cmd *exec.Cmd) error { return pretend(cmd) }
