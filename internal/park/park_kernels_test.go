@@ -45,10 +45,11 @@ func (s *sockets) armed() {
 // fakeKqueue is a kernel with a kqueue: a filter that was added belongs to a descriptor and
 // goes with it; whether it is active is looked at when events are taken, so that input which
 // was read meanwhile gives none; with EV_ONESHOT it is gone after its event; EV_EOF counts
-// as input; to add it again changes nothing but that it is there.
+// as input, and lasts; to add it again changes nothing but that it is there.
 type fakeKqueue struct {
 	sockets
-	knotes  []int // descriptors with a filter, the longest-waiting first
+	knotes  []int  // descriptors with a filter, the longest-waiting first
+	onTaken func() // between the kernel and whoever waits
 	halt    bool
 	freed   bool
 	backend *kqueue
@@ -88,6 +89,9 @@ func (k *fakeKqueue) next(fds []int) (int, error) {
 	}
 	if n == 0 {
 		return 0, errNothing
+	}
+	if k.onTaken != nil {
+		k.onTaken()
 	}
 	return n, nil
 }
@@ -302,6 +306,53 @@ func TestBackendsCloseAfterFailure(t *testing.T) {
 		t.Error("the port was given back under a poll of which no end was told")
 	}
 	abandoned.Clear()
+}
+
+// An event comes once, until its filter is added again, though the end of the stream lasts.
+func TestOneShot(t *testing.T) {
+	k := newFakeKqueue()
+	k.open()
+	b := k.backend
+	k.setReady(7, true)
+	for range 3 {
+		b.arm(7, 1, false)
+		if got := k.take(4); !slices.Equal(got, []uint64{1}) {
+			t.Errorf("armed: woken %v", got)
+		}
+		if got := k.take(4); len(got) != 0 {
+			t.Errorf("not armed: woken %v", got)
+		}
+	}
+}
+
+// Events have no data of the user's, so that one taken from the kernel just before its
+// descriptor is closed and another's wakes the other, once. That loses nothing: the other's
+// own events come as before.
+func TestEventOfReusedDescriptor(t *testing.T) {
+	k := newFakeKqueue()
+	k.open()
+	b := k.backend
+	b.arm(7, 1, true)
+	k.setReady(7, true)
+	k.onTaken = func() {
+		k.closed(7)
+		b.disarm(7)
+		k.setReady(7, false)
+		b.arm(7, 2, true)
+	}
+	if got := k.take(4); !slices.Equal(got, []uint64{2}) {
+		t.Errorf("woken: %v", got)
+	}
+	k.onTaken = func() { b.disarm(7) } // closed, and not used again
+	k.setReady(7, true)
+	if got := k.take(4); len(got) != 0 {
+		t.Errorf("woken for nobody: %v", got)
+	}
+	k.onTaken = nil
+	b.arm(7, 3, true)
+	if got := k.take(4); !slices.Equal(got, []uint64{3}) {
+		t.Errorf("woken: %v", got)
+	}
 }
 
 // A poll of a socket that was closed, whose number another has now, wakes nobody for the

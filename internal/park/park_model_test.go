@@ -18,6 +18,7 @@ type model struct {
 	fd  int
 
 	role   bool // somebody is the reader
+	over   bool // the peer has closed, which counts as input for ever
 	kicks  bool // a note must be waiting
 	ended  bool // Close was called
 	exits  int  // runs of the exit path
@@ -35,6 +36,13 @@ func (m *model) Wake() {
 func (m *model) fatal(what string) { m.t.Helper(); m.t.Fatalf("%s after %v", what, m.passed) }
 
 func (m *model) data() { m.k.setReady(m.fd, true) }
+
+// end is what the peer does at its end: kernels tell of it (EPOLLRDHUP, EV_EOF, an aborted
+// poll) as of input, whether there is any.
+func (m *model) end() {
+	m.over = true
+	m.data()
+}
 
 func (m *model) deliver() {
 	if m.s.p.Load() != nil {
@@ -69,7 +77,7 @@ func (m *model) read() {
 	if !m.role {
 		return
 	}
-	if m.rng.IntN(3) > 0 {
+	if m.rng.IntN(3) > 0 && !m.over {
 		m.k.setReady(m.fd, false)
 	}
 	m.park()
@@ -163,6 +171,9 @@ func playModel(t *testing.T, k kernel, seed uint64) {
 		k.setReady(m.fd, false)
 		for range 5 + rng.IntN(30) {
 			step := steps[rng.IntN(len(steps))]
+			if rng.IntN(40) == 0 {
+				step.name, step.f = "end", (*model).end
+			}
 			m.passed = append(m.passed, step.name)
 			step.f(m)
 			m.check()
