@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"google.golang.org/grpc/grpclog"
 	credinternal "google.golang.org/grpc/internal/credentials"
@@ -157,13 +158,18 @@ const (
 
 var logger = grpclog.Component("credentials")
 
-// tellStoodAside logs, once, that this version of Go has a crypto/tls whose buffers can't
-// be released.
-var tellStoodAside = sync.OnceFunc(func() {
-	if err := tlsconn.StoodAside(); err != nil {
-		logger.Warningf("idle TLS connections keep the buffers of crypto/tls, which in %s is not as it is known: %v", runtime.Version(), err)
+// standAside says, once, why this version of Go has a crypto/tls whose buffers can't be
+// released.
+type standAside struct{ told atomic.Bool }
+
+var stoodAside standAside
+
+// tell logs why, the first time, unless it is nil.
+func (s *standAside) tell(log interface{ Warningf(string, ...any) }, why error) {
+	if why != nil && s.told.CompareAndSwap(false, true) {
+		log.Warningf("idle TLS connections keep the buffers of crypto/tls, which in %s is not as it is known: %v", runtime.Version(), why)
 	}
-})
+}
 
 // secureConn is a *tls.Conn or a *tlsconn.Conn.
 type secureConn interface {
@@ -178,7 +184,7 @@ func newTLSConn(rawConn net.Conn, config *tls.Config, s side) secureConn {
 	if envconfig.HTTPFramerReadBufferPooling {
 		opts := tlsconn.Options{Server: s == serverSide, Release: envconfig.TLSIdleRelease}
 		if opts.Release {
-			tellStoodAside()
+			stoodAside.tell(logger, tlsconn.StoodAside())
 		}
 		if c, ok := tlsconn.New(rawConn, config, opts); ok {
 			return c

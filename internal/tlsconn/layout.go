@@ -22,28 +22,36 @@ type buffers struct {
 	hand  *bytes.Buffer // handshake messages
 }
 
-// offsets are where the fields are. They are valid if findOffsets says so.
-var offsets struct{ raw, input, hand uintptr }
+// places are where the fields are.
+type places struct{ raw, input, hand uintptr }
 
-var findOffsets = sync.OnceValue(func() bool {
-	conn := reflect.TypeFor[tls.Conn]()
+// offsets are those of tls.Conn. They are valid if findOffsets says so.
+var offsets places
+
+var findOffsets = sync.OnceValue(func() (ok bool) {
+	offsets, ok = placesIn(reflect.TypeFor[tls.Conn]())
+	return ok
+})
+
+// placesIn finds the fields in a type, if they are there as tls.Conn is known to have them.
+func placesIn(conn reflect.Type) (p places, ok bool) {
 	for _, want := range []struct {
 		name string
 		typ  reflect.Type
 		at   *uintptr
 	}{
-		{"rawInput", reflect.TypeFor[bytes.Buffer](), &offsets.raw},
-		{"input", reflect.TypeFor[bytes.Reader](), &offsets.input},
-		{"hand", reflect.TypeFor[bytes.Buffer](), &offsets.hand},
+		{"rawInput", reflect.TypeFor[bytes.Buffer](), &p.raw},
+		{"input", reflect.TypeFor[bytes.Reader](), &p.input},
+		{"hand", reflect.TypeFor[bytes.Buffer](), &p.hand},
 	} {
 		f, ok := conn.FieldByName(want.name)
 		if !ok || f.Type != want.typ || len(f.Index) != 1 {
-			return false
+			return places{}, false
 		}
 		*want.at = f.Offset
 	}
-	return true
-})
+	return p, true
+}
 
 func buffersOf(c *tls.Conn) buffers {
 	p := unsafe.Pointer(c)
