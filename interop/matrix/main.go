@@ -6,11 +6,14 @@
 // the module; `make interop` does.
 //
 //	matrix [-pairs 'ours>ours,ours>published,published>ours'] [-case all] [-race]
+//	matrix -foreign 'linux/s390x qemu-s390x' [-pairs 'ours>foreign,foreign>ours']
 //
-// A pair names the client's implementation, then the server's.
+// A pair names the client's implementation, then the server's. What is foreign is this module
+// for the system that -foreign names, whose programs are run by the command that follows.
 package main
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -24,10 +27,9 @@ import (
 	"google.golang.org/grpc/interop/testcerts"
 )
 
-const defaultPairs = "ours>ours,ours>published,published>ours"
-
 type options struct {
 	pairs   []pair
+	foreign abroad
 	cases   string
 	race    bool
 	workers int
@@ -35,7 +37,8 @@ type options struct {
 
 func main() {
 	var o options
-	pairs := flag.String("pairs", defaultPairs, "client>server pairs, separated by commas")
+	pairs := flag.String("pairs", "", "client>server pairs, separated by commas (default "+defaultPairs+", with -foreign "+foreignPairs+")")
+	system := flag.String("foreign", "", "`GOOS/GOARCH COMMAND...` of the implementation foreign")
 	flag.StringVar(&o.cases, "case", "all", "cases to run, separated by commas, or all")
 	flag.BoolVar(&o.race, "race", false, "build this module's programs with the race detector")
 	flag.IntVar(&o.workers, "workers", 2*runtime.GOMAXPROCS(0), "clients at a time")
@@ -43,8 +46,9 @@ func main() {
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
+	o.foreign = parseAbroad(*system)
 	var err error
-	if o.pairs, err = parsePairs(*pairs); err != nil {
+	if o.pairs, err = parsePairs(cmp.Or(*pairs, o.foreign.pairs())); err != nil {
 		fmt.Fprintln(os.Stderr, "matrix:", err)
 		os.Exit(2)
 	}
@@ -72,13 +76,19 @@ func run(ctx context.Context, o options) (failed int, err error) {
 	progs := make(map[string]programs.Programs)
 	for _, impl := range implementations(o.pairs) {
 		fmt.Println("building", impl)
-		if progs[impl], err = programs.Build(ctx, impl, dir, o.race); err != nil {
+		if impl == foreign {
+			progs[impl], err = programs.BuildFor(ctx, o.foreign.system, dir)
+		} else {
+			progs[impl], err = programs.Build(ctx, impl, dir, o.race)
+		}
+		if err != nil {
 			return 0, err
 		}
 	}
-	legs := plan(o.pairs)
+	legs := plan(o.pairs, o.foreign.transports())
 	fmt.Printf("running %d combinations\n", len(legs))
 	servers := newServerSet(ctx, dir, certs, progs)
+	servers.foreign = o.foreign
 	runLegs(ctx, legs, o.workers, func(l *leg) {
 		l.results, l.err = servers.runClient(l, o.cases)
 	})

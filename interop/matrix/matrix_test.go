@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -36,6 +37,7 @@ func TestImplementations(t *testing.T) {
 		{[]pair{{ours, ours}}, []string{ours}},
 		{[]pair{{published, ours}}, []string{ours, published}},
 		{[]pair{{published, published}}, []string{published}},
+		{[]pair{{foreign, published}}, []string{published, foreign}},
 	} {
 		if diff := cmp.Diff(tc.want, implementations(tc.pairs)); diff != "" {
 			t.Errorf("%v (-want +got):\n%s", tc.pairs, diff)
@@ -45,11 +47,41 @@ func TestImplementations(t *testing.T) {
 
 func TestPlanSwitchesPoolingWhereASideIsOurs(t *testing.T) {
 	n := len(transports())
-	if got := len(plan([]pair{{ours, published}})); got != 2*n {
+	if got := len(plan([]pair{{ours, published}}, transports())); got != 2*n {
 		t.Errorf("%d legs with one side ours, want %d", got, 2*n)
 	}
-	if got := len(plan([]pair{{published, published}})); got != n {
+	if got := len(plan([]pair{{published, published}}, transports())); got != n {
 		t.Errorf("%d legs with no side ours, want %d", got, n)
+	}
+	if got := len(plan([]pair{{published, foreign}}, transports())); got != 2*n {
+		t.Errorf("%d legs with one side ours elsewhere, want %d", got, 2*n)
+	}
+}
+
+func TestAbroad(t *testing.T) {
+	for _, tt := range []struct {
+		flag, pairs string
+		transports  int
+		command     []string // of a server
+	}{
+		{"", defaultPairs, 4, []string{"server", "-x"}},
+		{"linux/s390x qemu-s390x -cpu max", foreignPairs, 4, []string{"qemu-s390x", "-cpu", "max", "server", "-x"}},
+		{"windows/amd64 wine", foreignPairs, 3, []string{"wine", "server", "-x"}},
+		{"linux/386", foreignPairs, 4, []string{"server", "-x"}},
+	} {
+		a := parseAbroad(tt.flag)
+		if got := a.pairs(); got != tt.pairs {
+			t.Errorf("%q: pairs %q", tt.flag, got)
+		}
+		if got := len(a.transports()); got != tt.transports {
+			t.Errorf("%q: %d transports", tt.flag, got)
+		}
+		if got := a.run(t.Context(), foreign, "server", "-x").Args; !slices.Equal(got, tt.command) {
+			t.Errorf("%q: %q", tt.flag, got)
+		}
+		if got := a.run(t.Context(), ours, "server", "-x").Args; len(got) != 2 {
+			t.Errorf("%q: ours by %q", tt.flag, got)
+		}
 	}
 }
 
@@ -88,7 +120,7 @@ FAIL ours>ours unix: died
 }
 
 func TestRunLegsRunsEachOnce(t *testing.T) {
-	legs := plan([]pair{{ours, ours}})
+	legs := plan([]pair{{ours, ours}}, transports())
 	var n atomic.Int32
 	runLegs(context.Background(), legs, 3, func(*leg) { n.Add(1) })
 	if int(n.Load()) != len(legs) {

@@ -13,6 +13,17 @@ import (
 const (
 	ours      = programs.Ours
 	published = programs.Published
+	// foreign is this module on another system.
+	foreign = "foreign"
+)
+
+// isOurs reports whether an implementation is this module.
+func isOurs(impl string) bool { return impl == ours || impl == foreign }
+
+// The pairs where none are named.
+const (
+	defaultPairs = "ours>ours,ours>published,published>ours"
+	foreignPairs = "ours>foreign,foreign>ours"
 )
 
 // pair is a client's and a server's implementation.
@@ -32,12 +43,12 @@ func parsePairs(s string) ([]pair, error) {
 	return pairs, nil
 }
 
-func known(impl string) bool { return impl == ours || impl == published }
+func known(impl string) bool { return isOurs(impl) || impl == published }
 
 // implementations returns the ones that the pairs need, each once.
 func implementations(pairs []pair) []string {
 	var impls []string
-	for _, impl := range []string{ours, published} {
+	for _, impl := range []string{ours, published, foreign} {
 		for _, p := range pairs {
 			if p.client == impl || p.server == impl {
 				impls = append(impls, impl)

@@ -39,12 +39,12 @@ type result struct {
 	detail string // the time it took, or what was wrong
 }
 
-func plan(pairs []pair) []*leg {
+func plan(pairs []pair, over []transport) []*leg {
 	var legs []*leg
 	for _, p := range pairs {
-		for _, t := range transports() {
+		for _, t := range over {
 			legs = append(legs, &leg{pair: p, transport: t, pooling: true})
-			if p.client == ours || p.server == ours {
+			if isOurs(p.client) || isOurs(p.server) {
 				legs = append(legs, &leg{pair: p, transport: t})
 			}
 		}

@@ -23,9 +23,11 @@ import (
 // published module reads the same variable, so it is set for our processes only.
 const poolingVariable = "GRPC_GO_EXPERIMENTAL_HTTP_FRAMER_READ_BUFFER_POOLING"
 
-// startLimit bounds the wait for a server to listen, clientLimit one client's whole run.
+// startLimit bounds the wait for a server to listen, caseLimit one case of a client, and
+// clientLimit its whole run.
 const (
 	startLimit  = 20 * time.Second
+	caseLimit   = 20 * time.Second
 	clientLimit = 2 * time.Minute
 )
 
@@ -48,6 +50,8 @@ type serverSet struct {
 	certs testcerts.Files
 	progs map[string]programs.Programs
 
+	foreign abroad
+
 	mu      sync.Mutex // guards what follows, and is held while a server starts
 	servers map[serverKey]*server
 }
@@ -55,7 +59,8 @@ type serverSet struct {
 type server struct {
 	addr  string // of its servers, separated by commas
 	cmd   *exec.Cmd
-	stdin io.Closer // the server stops when this closes
+	stdin io.Closer     // the server stops when this closes
+	limit time.Duration // of starting, and of stopping
 	log   strings.Builder
 	err   error
 }
@@ -77,9 +82,10 @@ func (s *serverSet) runClient(l *leg, cases string) ([]result, error) {
 	if l.transport.compressor != "" {
 		args = append(args, "-compressor", l.transport.compressor)
 	}
-	ctx, cancel := context.WithTimeout(s.ctx, clientLimit)
+	args = append(args, "-timeout", s.foreign.limit(caseLimit).String())
+	ctx, cancel := context.WithTimeout(s.ctx, s.foreign.limit(clientLimit))
 	defer cancel()
-	cmd := exec.CommandContext(ctx, s.progs[l.pair.client].Client, args...)
+	cmd := s.foreign.run(ctx, l.pair.client, s.progs[l.pair.client].Client, args...)
 	cmd.Env = environment(l.pair.client, l.pooling)
 	var log strings.Builder
 	cmd.Stderr = &log
@@ -99,7 +105,7 @@ func (s *serverSet) address(l *leg) (string, error) {
 		impl:    l.pair.server,
 		network: l.transport.network,
 		tls:     l.transport.tls,
-		pooling: l.pooling || l.pair.server != ours,
+		pooling: l.pooling || !isOurs(l.pair.server),
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -123,8 +129,8 @@ func (s *serverSet) start(key serverKey) *server {
 	if key.tls {
 		args = append(args, "-tls", "-cert", s.certs.Cert, "-key", s.certs.Key)
 	}
-	srv := &server{}
-	srv.cmd = exec.CommandContext(s.ctx, s.progs[key.impl].Server, args...)
+	srv := &server{limit: s.foreign.limit(startLimit)}
+	srv.cmd = s.foreign.run(s.ctx, key.impl, s.progs[key.impl].Server, args...)
 	srv.cmd.Env = environment(key.impl, key.pooling)
 	srv.cmd.Stderr = &srv.log
 	srv.err = srv.start()
@@ -145,7 +151,7 @@ func (srv *server) start() error {
 		return err
 	}
 	srv.stdin = stdin
-	timer := time.AfterFunc(startLimit, func() { _ = srv.cmd.Process.Kill() })
+	timer := time.AfterFunc(srv.limit, func() { _ = srv.cmd.Process.Kill() })
 	defer timer.Stop()
 	line, err := bufio.NewReader(stdout).ReadString('\n')
 	addr, ok := strings.CutPrefix(strings.TrimSpace(line), "listening on ")
@@ -163,7 +169,7 @@ func (srv *server) stop() error {
 		return nil
 	}
 	srv.stdin.Close()
-	timer := time.AfterFunc(startLimit, func() { _ = srv.cmd.Process.Kill() })
+	timer := time.AfterFunc(srv.limit, func() { _ = srv.cmd.Process.Kill() })
 	defer timer.Stop()
 	return srv.cmd.Wait()
 }
@@ -188,7 +194,7 @@ func (s *serverSet) stop() (failed int) {
 
 func environment(impl string, pooling bool) []string {
 	env := os.Environ()
-	if impl == ours {
+	if isOurs(impl) {
 		env = append(env, fmt.Sprintf("%s=%v", poolingVariable, pooling))
 	}
 	return env

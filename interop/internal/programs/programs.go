@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package programs builds the client and the server of package interop, with this module
-// and with the published one.
+// and with the published one, and with this module for other systems.
 package programs
 
 import (
@@ -45,23 +45,49 @@ func Build(ctx context.Context, impl, dir string, race bool) (Programs, error) {
 			return Programs{}, fmt.Errorf("copying the sources: %w", err)
 		}
 	}
+	o := order{source: source, stem: filepath.Join(dir, impl), goos: runtime.GOOS}
+	if race {
+		o.flags = []string{"-race"}
+	}
+	return o.build(ctx)
+}
+
+// BuildFor builds those of this module for another system, GOOS/GOARCH, into dir. It has to
+// run in the root of the module.
+func BuildFor(ctx context.Context, system, dir string) (Programs, error) {
+	goos, goarch, ok := strings.Cut(system, "/")
+	if !ok {
+		return Programs{}, fmt.Errorf("%q is not a system like linux/arm64", system)
+	}
+	return order{
+		source: sourceDir,
+		env:    []string{"GOOS=" + goos, "GOARCH=" + goarch, "CGO_ENABLED=0"},
+		stem:   filepath.Join(dir, goos+"-"+goarch),
+		goos:   goos,
+	}.build(ctx)
+}
+
+// order says what to build.
+type order struct {
+	source     string // the folder of the two programs' folders
+	flags, env []string
+	stem       string // what the paths of the programs begin with
+	goos       string
+}
+
+func (o order) build(ctx context.Context) (Programs, error) {
 	suffix := ""
-	if runtime.GOOS == "windows" {
+	if o.goos == "windows" {
 		suffix = ".exe"
 	}
-	p := Programs{
-		Client: filepath.Join(dir, impl+"-client"+suffix),
-		Server: filepath.Join(dir, impl+"-server"+suffix),
-	}
+	p := Programs{Client: o.stem + "-client" + suffix, Server: o.stem + "-server" + suffix}
 	for _, prog := range []struct{ name, out string }{{"client", p.Client}, {"server", p.Server}} {
-		args := []string{"build", "-o", prog.out}
-		if race {
-			args = append(args, "-race")
-		}
+		args := append([]string{"build", "-o", prog.out}, o.flags...)
 		cmd := exec.CommandContext(ctx, "go", append(args, "./"+prog.name)...)
-		cmd.Dir = source
+		cmd.Dir = o.source
+		cmd.Env = append(os.Environ(), o.env...)
 		if out, err := cmd.CombinedOutput(); err != nil {
-			return Programs{}, fmt.Errorf("building the %s of %s: %w\n%s", prog.name, impl, err, out)
+			return Programs{}, fmt.Errorf("building %s: %w\n%s", filepath.Base(prog.out), err, out)
 		}
 	}
 	return p, nil
