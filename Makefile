@@ -52,10 +52,10 @@ demo-xds: ## show a client that a control plane leads: traffic shifted, a zone t
 	go -C internal/xds/test run ./demo $(ARGS)
 
 test: ## run all tests, and those of the transport again with the plain reader
-	tools/test.sh $(TESTFLAGS) ./...
-	$(UNPOOL) tools/test.sh $(TESTFLAGS) $(POOLED)
-	tools/test.sh $(TESTFLAGS) -tags grpctrace $(TRACED)
-	@set -e; for m in $(NESTED); do echo "== $$m"; (cd $$m && go vet ./... && $(CURDIR)/tools/test.sh $(TESTFLAGS) ./...); done
+	bash tools/test.sh $(TESTFLAGS) ./...
+	$(UNPOOL) bash tools/test.sh $(TESTFLAGS) $(POOLED)
+	bash tools/test.sh $(TESTFLAGS) -tags grpctrace $(TRACED)
+	@set -e; for m in $(NESTED); do echo "== $$m"; (cd $$m && go vet ./... && bash $(CURDIR)/tools/test.sh $(TESTFLAGS) ./...); done
 
 race: TESTFLAGS += -race
 race: test ## the same under the race detector, where pools also check how they are used

@@ -12,7 +12,10 @@ trap 'rm -f "$out"' EXIT
 go test "$@" 2>&1 | tee "$out" && exit 0
 grep -qE '\[(build|setup) failed\]|^WARNING: DATA RACE|^fatal error: ' "$out" && exit 1
 grep -E '^panic: ' "$out" | grep -qv 'test timed out' && exit 1
-mapfile -t failed < <(awk '$1 == "FAIL" && $2 ~ /\// {print $2}' "$out" | sort -u)
+failed=()
+while read -r package; do
+	failed+=("$package")
+done < <(awk '$1 == "FAIL" && $2 ~ /\// {print $2}' "$out" | sort -u)
 ((${#failed[@]} > 0)) || exit 1
 flags=()
 for arg in "$@"; do

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build unix
+
 // Command measured is a client that is built with this module and with the published one, and
 // that command bench tells what to do: a line of its input is a command, and it answers each with
 // a line of JSON. The bootstrap configuration comes from the environment.
