@@ -1,21 +1,23 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Runs this module's tests on processors and systems that this machine is not: arm64 and
-# s390x under qemu-user, 386 by the processor itself, Windows under Wine. It installs
-# nothing; what is missing is said, and skipped.
+# Runs this module on processors and systems that this machine is not: arm64 and s390x
+# under qemu-user, 386 by the processor itself, Windows under Wine: the tests of the ground,
+# the interoperability cases against programs of this machine's own, both ways, and what
+# idle connections cost there. It installs nothing; what is missing is said, and skipped.
 #
-#   tools/systems/run.sh [-short] [-only arm64,386,s390x,windows] [-p PACKAGE]...
+#   tools/systems/run.sh [-short] [-only s390x,arm64,386,windows,native] [-p PACKAGE]...
 #
-# -short is for a check's budget: the ground floor's packages alone. Debian's packages are
-# qemu-user, wine64 and gcc-mingw-w64-x86-64-win32. What can't pass somewhere for a reason of
-# the emulator's stands in skips.txt. The last lines are a table.
+# -short is for a check's budget: fewer packages, cases and connections, and what it has no
+# time for is named. Debian's packages are qemu-user, wine, wine64 and
+# gcc-mingw-w64-x86-64-win32. What can't pass somewhere for a reason of the emulator's
+# stands in skips.txt. The last lines are the tables.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
 
 ground=(./internal/park ./internal/readyreader ./internal/transport/h2/hpack ./internal/transport/grpcwire)
-all=("${ground[@]}" ./internal/transport/h2 ./internal/transport ./internal/tlsconn ./credentials/alts/internal/conn)
-only=arm64,386,s390x,windows
+all=("${ground[@]}" ./mem ./internal/transport/h2 ./internal/transport ./internal/tlsconn ./credentials/alts/internal/conn)
+only=s390x,arm64,windows,386,native
 short='' picked=()
 while (($# > 0)); do
 	case $1 in
@@ -26,91 +28,189 @@ while (($# > 0)); do
 	esac
 	shift
 done
-packages=("${all[@]}")
-[[ -n $short ]] && packages=("${ground[@]}")
+packages=("${all[@]}") cases=all ends=100 limit=15m
+[[ -n $short ]] && packages=("${ground[@]}") cases=empty_unary,large_unary,ping_pong,custom_metadata ends=20 limit=2m
 ((${#picked[@]} > 0)) && packages=("${picked[@]}")
 
+# How many seconds -short may have used when it begins something else.
+readonly budget=150
+
 work=$(mktemp -d)
-served=''
+service='' alts=''
 cleanup() {
-	[[ -n $served ]] && kill "$served" 2>/dev/null
+	[[ -n $service ]] && kill "$service" 2>/dev/null
 	[[ -n ${WINEPREFIX:-} && $WINEPREFIX == "$work"/* ]] && wineserver -k 2>/dev/null
 	rm -rf "$work"
 }
 trap cleanup EXIT
 export CGO_ENABLED=0
-rows=() failures=0 missing=()
+rows=() failures=0 missing=() left=()
+systems=()                      # in the order of the last table
+declare -A at how passed run costs # of a system; costs also by kind of connection
 
-row() { rows+=("$(printf '%-16s %-34s %8s %8s %8s %6ss  %s' "$@")"); }
+# row SYSTEM WHAT PASSED SKIPPED FAILED SECONDS
+row() {
+	rows+=("$(printf '%-16s %-34s %8s %8s %8s %6ss' "$@")")
+	echo "${rows[-1]}"
+}
+
+count() { grep -cE "$1" "$2"; }
+
+# failed FILE... says so, with the ends of these.
+failed() {
+	failures=$((failures + 1))
+	echo "== FAIL ${rows[-1]}"
+	for file; do
+		grep -vE '^=== |^ *--- (PASS|SKIP)' "$file" | tail -n 60
+	done
+}
+
+# late WHAT reports whether there is no time left for it, and notes that.
+late() {
+	[[ -z $short ]] || ((SECONDS < budget)) && return 1
+	left+=("$1")
+}
+
+# bounded COMMAND... ends what hangs.
+bounded() { timeout -s INT -k 10 "$limit" "$@"; }
 
 # skipped SYSTEM PACKAGE is a pattern of the tests that skips.txt has for these.
 skipped() {
 	awk -v s="$1" -v p="$2" '!/^#/ && $1 == s && $2 == p {print $3}' tools/systems/skips.txt | paste -sd '|'
 }
 
-# run_tests SYSTEM GOOS/GOARCH HOW COMMAND... tests the packages as programs that COMMAND runs.
+# run_tests SYSTEM GOOS/GOARCH COMMAND... tests the packages as programs that COMMAND runs.
 run_tests() {
-	local system=$1 target=$2 how=$3 package program log start ok flags skip
-	shift 3
+	local system=$1 target=$2 package program log=$work/log start=$SECONDS flags skip ok
+	shift 2
+	late "tests of $system" && return
+	mkdir -p "$work/$system"
+	if ! GOOS=${target%/*} GOARCH=${target#*/} go test -c -vet=off -o "$work/$system/" "${packages[@]}" >"$log" 2>&1; then
+		row "$system" "tests don't build" 0 0 1 $((SECONDS - start))
+		failed "$log"
+		return
+	fi
 	for package in "${packages[@]}"; do
-		program=$work/test.exe log=$work/log start=$SECONDS
-		flags=(-test.v -test.short -test.timeout 15m)
+		late "$package on $system" && continue
+		start=$SECONDS ok=yes
+		program=$work/$system/$(basename "$package").test
+		[[ -e $program.exe ]] && program+=.exe
+		flags=(-test.v -test.short -test.timeout "$limit")
 		skip=$(skipped "$system" "$package")
 		[[ -n $skip ]] && flags+=(-test.skip "^($skip)\$")
-		ok=yes
-		GOOS=${target%/*} GOARCH=${target#*/} go test -c -o "$program" "$package" >"$log" 2>&1 &&
-			(cd "$package" && "$@" "$program" "${flags[@]}") >"$log" 2>&1 </dev/null || ok=no
+		(cd "$package" && bounded "$@" "$program" "${flags[@]}") >"$log" 2>&1 </dev/null || ok=no
 		tr -d '\r' <"$log" >"$log.text"
-		row "$system" "$package" "$(grep -cE '^--- PASS' "$log.text")" "$(grep -cE '^--- SKIP' "$log.text")" \
-			"$(grep -cE '^--- FAIL' "$log.text")" $((SECONDS - start)) "$how"
-		echo "${rows[-1]}"
-		if [[ $ok == no ]]; then
-			failures=$((failures + 1))
-			echo "== FAIL $system $package"
-			grep -vE '^=== |^ *--- (PASS|SKIP)' "$log.text" | tail -n 60
-		fi
+		row "$system" "$package" "$(count '^--- PASS' "$log.text")" "$(count '^--- SKIP' "$log.text")" \
+			"$(count '^--- FAIL' "$log.text")" $((SECONDS - start))
+		tally "$system" "$(count '^--- PASS' "$log.text")" "$(count '^--- FAIL' "$log.text")"
+		[[ $ok == no ]] && failed "$log.text"
+		rm -f "$program"
 	done
 }
 
-# pair NAME SERVER CLIENT HOW runs the interoperability cases of one pair of programs.
-pair() {
-	local name=$1 how=$4 start=$SECONDS addr='' log=$work/pair.log
-	local -a server client
-	read -ra server <<<"$2"
-	read -ra client <<<"$3"
-	# Its standard input stays open until the pair is done.
-	"${server[@]}" -addr 127.0.0.1:0 >"$work/server.log" 2>&1 </dev/null &
-	served=$!
-	for _ in $(seq 300); do
-		addr=$(grep -oE '127\.0\.0\.1:[0-9]+' "$work/server.log" | head -n 1)
-		[[ -n $addr ]] && break
+# tally SYSTEM PASSED FAILED
+tally() {
+	passed[$1]=$((${passed[$1]:-0} + $2))
+	run[$1]=$((${run[$1]:-0} + $2 + $3))
+}
+
+# build GOOS/GOARCH NAME MODULE FOLDER builds a program.
+build() {
+	(cd "$3" && GOOS=${1%/*} GOARCH=${1#*/} go build -o "$work/$2" "./$4") && return
+	failures=$((failures + 1))
+	return 1
+}
+
+# run_pairs SYSTEM GOOS/GOARCH COMMAND... runs the interoperability cases with our client
+# there and our server here, and the other way round.
+run_pairs() {
+	local system=$1 target=$2 log=$work/log start=$SECONDS ok=yes good=0 bad=0
+	shift 2
+	((${#picked[@]} > 0)) && return
+	late "interoperability of $system" && return
+	[[ -e $work/matrix ]] || build "$here" matrix . interop/matrix || return
+	bounded "$work/matrix" -foreign "$target $*" -case "$cases" >"$log" 2>&1 </dev/null || ok=no
+	read -r good bad < <(sed -nE 's/^([0-9]+) passed, ([0-9]+) failed$/\1 \2/p' "$log") || bad=1
+	row "$system" "interoperability, both ways" "${good:-0}" 0 "${bad:-1}" $((SECONDS - start))
+	tally "$system" "${good:-0}" "${bad:-1}"
+	[[ $ok == no ]] && failed "$log"
+}
+
+# google COMMAND... is on a machine whose product name is Google's, without which there is no
+# ALTS, in a mount namespace of its own.
+google=$work/google
+cat >"$google" <<'END'
+#!/bin/sh
+name=/sys/class/dmi/id/product_name
+if [ "$1" != mounted ]; then
+	[ "$(id -u)" = 0 ] || user=--map-root-user
+	exec unshare --mount $user "$0" mounted "$@"
+fi
+shift
+set -e
+if [ -e "$name" ]; then
+	fake=$(mktemp)
+	echo Google >"$fake"
+	mount --bind "$fake" "$name"
+	rm "$fake"
+else
+	mount -t tmpfs none /sys/class
+	mkdir -p "${name%/*}"
+	echo Google >"$name"
+fi
+exec "$@"
+END
+chmod +x "$google"
+
+# serve_alts starts a handshaker service for tests, whose address is in $alts then.
+serve_alts() {
+	[[ -n $alts ]] && return
+	"$google" grep -q Google /sys/class/dmi/id/product_name 2>/dev/null || return
+	build "$here" handshaker credentials/alts/interop handshaker || return
+	mkfifo "$work/held" && exec 7<>"$work/held" # it ends with its input
+	"$work/handshaker" <"$work/held" >"$work/handshaker.log" 2>&1 &
+	service=$!
+	for _ in $(seq 100); do
+		alts=$(head -n 1 "$work/handshaker.log")
+		[[ -n $alts ]] && break
 		sleep 0.1
 	done
-	local ok=yes
-	"${client[@]}" -addr "$addr" -timeout 60s >"$log" 2>&1 </dev/null || ok=no
-	kill "$served" 2>/dev/null
-	wait "$served" 2>/dev/null
-	served=''
-	tr -d '\r' <"$log" >"$log.text"
-	row "$name" "interop" "$(grep -c '^ok' "$log.text")" "$(grep -c '^skip' "$log.text")" "$(grep -c '^FAIL' "$log.text")" $((SECONDS - start)) "$how"
-	echo "${rows[-1]}"
-	if [[ $ok == no ]]; then
-		failures=$((failures + 1))
-		tail -n 30 "$log.text" "$work/server.log"
-	fi
 }
 
-# run_pairs SYSTEM GOOS/GOARCH HOW COMMAND... is our programs here against those there, both ways.
-run_pairs() {
-	local system=$1 target=$2 how=$3
+# idle SYSTEM GOOS/GOARCH COMMAND... has connections of each kind idle there.
+idle() {
+	local system=$1 target=$2 kind parked of kb goroutines why start=$SECONDS ok=yes
+	shift 2
+	((${#picked[@]} > 0)) && return
+	late "idle connections of $system" && return
+	serve_alts
+	[[ -n $alts && $target != windows/* ]] && set -- "$google" "$@"
+	build "$target" idle.exe . tools/systems/idle || return
+	bounded "$@" "$work/idle.exe" -n "$ends" ${alts:+-handshaker "$alts"} >"$work/idle.log" 2>"$work/idle.err" </dev/null || ok=no
+	while IFS=$'\t' read -r kind parked of kb goroutines why; do
+		if [[ $parked == - ]]; then
+			costs[$system,$kind]=none
+			echo "$system, $kind: $why"
+		elif [[ $parked == "$of" ]]; then
+			costs[$system,$kind]="parked, $kb KB"
+		elif [[ $parked == 0 ]]; then
+			costs[$system,$kind]="$goroutines goroutines, $kb KB"
+		else
+			costs[$system,$kind]="$parked of $of parked, $kb KB"
+		fi
+	done < <(tr -d '\r' <"$work/idle.log")
+	row "$system" "idle connections" "$(grep -c . "$work/idle.log")" 0 $([[ $ok == yes ]]; echo $?) $((SECONDS - start))
+	[[ $ok == no ]] && failed "$work/idle.err"
+}
+
+# on SYSTEM GOOS/GOARCH HOW COMMAND... is all of it.
+on() {
+	local system=$1 target=$2
+	systems+=("$system") at[$system]=$target how[$system]=$3
 	shift 3
-	[[ -n $short || ${#picked[@]} -gt 0 ]] && return
-	for program in client server; do
-		go build -o "$work/$program" "./interop/$program" || return
-		GOOS=${target%/*} GOARCH=${target#*/} go build -o "$work/$program.exe" "./interop/$program" || return
-	done
-	pair "$system>amd64" "$work/server" "$* $work/client.exe" "$how"
-	pair "amd64>$system" "$* $work/server.exe" "$work/client" "$how"
+	run_tests "$system" "$target" "$@"
+	run_pairs "$system" "$target" "$@"
+	idle "$system" "$target" "$@"
 }
 
 wants() { [[ ,$only, == *,$1,* ]]; }
@@ -122,29 +222,24 @@ emulated() {
 		missing+=("$1: no $2 (Debian's package qemu-user)")
 		return
 	fi
-	run_tests "$1" "linux/$1" qemu-user "$2"
-	run_pairs "$1" "linux/$1" qemu-user "$2"
+	on "$1" "linux/$1" qemu-user "$2"
 }
 
-emulated arm64 qemu-aarch64
-emulated s390x qemu-s390x
-if wants 386; then
-	if [[ $(uname -m) == x86_64 ]]; then
-		run_tests 386 linux/386 native env
-		run_pairs 386 linux/386 native env
-	else
-		emulated 386 qemu-i386
-	fi
-fi
-
-# Wine 8 lacks the one function of bcryptprimitives.dll that Go programs ask for.
+# Wine 8 lacks the one function of bcryptprimitives.dll that Go programs ask for. Its
+# machine is Google's, for ALTS.
 prefix() {
 	export WINEPREFIX=$work/wine WINEARCH=win64 WINEDEBUG=-all
-	wineboot -i >/dev/null 2>&1 || wine wineboot -i >/dev/null 2>&1
+	{ wineboot -i || wine wineboot -i; } >/dev/null 2>&1
 	local library=$WINEPREFIX/drive_c/windows/system32/bcryptprimitives.dll
-	[[ -e $library ]] || x86_64-w64-mingw32-gcc -O1 -shared -o "$library" tools/systems/prng.c -ladvapi32
+	[[ -e $library ]] || x86_64-w64-mingw32-gcc -O1 -shared -o "$library" tools/systems/prng.c -ladvapi32 || return
+	# The key is one of those that last as long as Wine's server, which has to stay.
+	wineserver -p >/dev/null 2>&1
+	wine reg add 'HKLM\HARDWARE\DESCRIPTION\System\BIOS' /v SystemProductName /t REG_SZ /d Google /f >/dev/null 2>&1
+	return 0
 }
-if wants windows; then
+
+windows() {
+	wants windows || return 0
 	if ! command -v wine >/dev/null; then
 		missing+=("windows: no wine (Debian's packages wine, wine64)")
 	elif ! command -v x86_64-w64-mingw32-gcc >/dev/null; then
@@ -152,15 +247,44 @@ if wants windows; then
 	elif ! prefix; then
 		missing+=("windows: Wine's folder can't be made")
 	else
-		run_tests windows windows/amd64 Wine wine
-		run_pairs windows windows/amd64 Wine wine
+		on windows windows/amd64 "$(wine --version 2>/dev/null)" wine
 	fi
+}
+
+here=$(go env GOHOSTOS)/$(go env GOHOSTARCH)
+emulated s390x qemu-s390x
+emulated arm64 qemu-aarch64
+windows
+if [[ $here == linux/amd64 ]]; then
+	wants 386 && on 386 linux/386 native env
+else
+	emulated 386 qemu-i386
+fi
+if wants native; then # its tests are `make test`
+	systems+=(native) at[native]=$here how[native]=native
+	idle native "$here" env
 fi
 
-printf '\n%-16s %-34s %8s %8s %8s %7s  %s\n' system package passed skipped failed time how
+printf '\n%-16s %-34s %8s %8s %8s %7s\n' system what passed skipped failed time
 ((${#rows[@]} > 0)) && printf '%s\n' "${rows[@]}"
+kinds=(tcp unix tls alts embedding-tcp own-tls reading-tcp reading-unix)
+printf '\n| system | tests passed of run | '
+printf '%s | ' "${kinds[@]}"
+printf 'how |\n|%s\n' "$(printf -- '---|%.0s' 1 2 3 "${kinds[@]}")"
+for system in ${systems[@]+"${systems[@]}"}; do
+	tests='`make test`'
+	[[ $system != native ]] && tests=${run[$system]:+${passed[$system]} of ${run[$system]}}
+	printf '| %s | %s | ' "${at[$system]}" "$tests"
+	for kind in "${kinds[@]}"; do
+		printf '%s | ' "${costs[$system,$kind]:--}"
+	done
+	printf '%s |\n' "${how[$system]}"
+done
 for m in ${missing[@]+"${missing[@]}"}; do
 	echo "missing: $m"
 done
-echo "$failures failed, ${#missing[@]} missing"
+for l in ${left[@]+"${left[@]}"}; do
+	echo "no time for: $l"
+done
+echo "$failures failed, ${#missing[@]} missing, ${#left[@]} left out, $SECONDS s"
 ((failures == 0))
