@@ -228,7 +228,11 @@ func TestUserConfigIsCopied(t *testing.T) {
 	}
 }
 
+// TestDefaults: RFC 9113, sections 3.2, 9.2 and 9.2.2, for both roles.
 func TestDefaults(t *testing.T) {
+	if got := withDefaults(nil).NextProtos; !slices.Equal(got, []string{"h2"}) {
+		t.Errorf("ALPN offers %q", got)
+	}
 	for _, tt := range []struct {
 		name string
 		in   *tls.Config
@@ -262,6 +266,7 @@ func TestDefaults(t *testing.T) {
 // foreign is credentials of TLS without the additions of NewTLS.
 func foreign(c *tls.Config) TransportCredentials { return &tlsCreds{config: c} }
 
+// TestALPN: RFC 9113, section 3.3, for both roles: over TLS the protocol is negotiated.
 func TestALPN(t *testing.T) {
 	id := newIdentity(t, nil, "server.test")
 	withoutServer := foreign(&tls.Config{Certificates: []tls.Certificate{id.cert}})
@@ -285,6 +290,7 @@ func TestALPN(t *testing.T) {
 	}
 }
 
+// TestGetConfigForClientGetsDefaults: the client says which server it wants, RFC 9113, section 9.2.
 func TestGetConfigForClientGetsDefaults(t *testing.T) {
 	id := newIdentity(t, nil, "server.test")
 	refused := errors.New("refused")
@@ -309,8 +315,13 @@ func TestGetConfigForClientGetsDefaults(t *testing.T) {
 	}
 }
 
+// TestOldVersionIsRefused: RFC 9113, section 9.2, for both roles.
 func TestOldVersionIsRefused(t *testing.T) {
 	id := newIdentity(t, nil, "server.test")
+	oldServer := foreign(&tls.Config{Certificates: []tls.Certificate{id.cert}, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11, NextProtos: []string{"h2"}})
+	if c, s := connect(t, NewClientTLSFromCert(id.roots, "server.test"), oldServer, ""); c.err == nil || s.err == nil {
+		t.Errorf("an old server: client %v, server %v", c.err, s.err)
+	}
 	old := foreign(&tls.Config{RootCAs: id.roots, ServerName: "server.test", MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11, NextProtos: []string{"h2"}})
 	if c, s := connect(t, old, NewServerTLSFromCert(&id.cert), ""); c.err == nil || s.err == nil {
 		t.Errorf("client %v, server %v", c.err, s.err)

@@ -2,17 +2,29 @@
 
 package transport
 
-import "google.golang.org/grpc/internal/handover"
+import (
+	"google.golang.org/grpc/internal/handover"
+	"google.golang.org/grpc/internal/transport/grpcwire"
+)
 
 // Arm is for who receives without a goroutine. It reports whether Recv would not wait: there is
 // a message or the end, or, where the server does not stream, the end alone, or a message too
 // many. If it would, w is woken, once, when it would not any more. The end of the context is
 // not among that: whoever began the stream cancels it.
 func (s *ClientStream) Arm(w handover.Waker, streams bool) bool {
-	reason, most := wakeMessage, 0
-	if !streams {
-		reason, most = wakeEnd, 1
+	if streams {
+		return s.arm(w, wakeMessage, 0)
 	}
+	return s.arm(w, wakeEnd, 1)
+}
+
+// ArmReply is Arm where the server does not stream and its reply is to be looked at while the
+// end is not there yet: it reports whether there is one of both. Like AwaitReply it wakes once,
+// mostly, for a reply that comes with its end.
+func (s *ClientStream) ArmReply(w handover.Waker) bool { return s.arm(w, wakeReply, 0) }
+
+// arm reports whether the stream is over or has more than most messages, or has w woken.
+func (s *ClientStream) arm(w handover.Waker, reason wakeReason, most int) bool {
 	s.mu.Lock()
 	if s.over || s.inbox.len() > most {
 		s.mu.Unlock()
@@ -23,6 +35,19 @@ func (s *ClientStream) Arm(w handover.Waker, streams bool) bool {
 	s.mu.Unlock()
 	s.h2.Expect(expect)
 	return false
+}
+
+// EarlyReply returns the first message if it is there while the end is not. It stays what Recv
+// returns next; the caller has to free it once more.
+func (s *ClientStream) EarlyReply() (grpcwire.Message, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := s.inbox.first
+	if s.over || m.Data == nil {
+		return grpcwire.Message{}, false
+	}
+	m.Data.Ref()
+	return m, true
 }
 
 // Empty reports whether no message waits for Recv.

@@ -54,6 +54,9 @@ func (r *clientReceiver) OnHeaders(b *h2.HeaderBlock, end bool) error {
 	case !end:
 		return malformed("field block in the middle of a body")
 	}
+	if s.headers == nil && resp.isGRPC {
+		s.body.length = resp.length // of nothing
+	}
 	if err := s.counted(); err != nil {
 		return err
 	}

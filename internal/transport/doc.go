@@ -30,13 +30,34 @@
 //
 // # Where RFC 9113 says otherwise
 //
-// The rules of RFC 9113 and RFC 7541 that a peer can break are kept, and tested by
-// section: those of frames and streams in violation_test.go of package h2, for both roles (the
-// preface and its SETTINGS, 3.4, in closing_test.go there), those of field blocks in
-// decoder_test.go of package hpack, those of requests and responses in request_test.go and
-// response_test.go. It is otherwise with these:
+// The rules of RFC 9113 and RFC 7541 that one side can break are kept, and each has a test
+// that is named after its section, for both roles:
+//
+//	section     what                              where
+//	3.2, 3.3    TLS and ALPN; 9.2                 tls_test.go of package credentials
+//	3.4         prefaces                          closing_test.go of package h2
+//	4 to 7      frames and streams: what breaks   violation_test.go there; drains, 6.8, and the
+//	            a rule, and what does not         bound of the HPACK table, 4.3.1, in
+//	                                              closing_test.go; windows, 6.9, in data_test.go
+//	4 to 6      frames that we send               monitor_test.go there, in all of its tests
+//	5.1         states of streams                 stream_state_test.go there
+//	5.1.2       the limit of streams              TestPlaces there
+//	8           requests, responses               request_test.go, response_test.go
+//	8           fields that we send               raw_test.go, in all tests with raw peers
+//	10.5        floods                            budget_test.go of package h2
+//	RFC 7541    field blocks                      violation_test.go of package h2, and all of
+//	                                              package hpack
+//
+// What is left out is for others than the two sides of a call: for intermediaries (8.3.1,
+// 10.3; RFC 7541, 6.2.3), for who accepts pushes (6.6, 8.4: here each one is an error), and for
+// crypto/tls (9.2.1, 9.2.3), which has no compression, and ends a connection whose peer
+// renegotiates, or asks for a certificate after the handshake.
+//
+// It is otherwise with these:
 //
 //	section  what is done instead                          why
+//	3.3      a peer that does not do ALPN is accepted      the published module has the variable, for peers
+//	         with GRPC_ENFORCE_ALPN_ENABLED=false           that are old
 //	5.1      frames on closed streams are discarded        the peer may not have known yet; servers end the
 //	         by clients, and by servers within a range      connection for HEADERS on what the client ended
 //	         of ids where they cut streams off
@@ -47,9 +68,15 @@
 //	8.2.1    white space at either end of what the          clients send "Bearer " without a token, servers
 //	         application fills passes: metadata,            messages that end in a space; PROTOCOL-HTTP2 lets
 //	         user-agent, grpc-message                       it pass, and the values go nowhere else
-//	8.3.1    an empty :authority is accepted                connections in memory have no name
+//	8.2.3    several cookie fields are several values       metadata is no HTTP/1.1: who passes it on to that
+//	         of the metadata                                joins them
+//	8.3.1    an empty :authority is sent, and accepted     connections in memory have no name
 //	8.3.1    a Host that differs from :authority is         the client learns what is wrong
 //	         answered with 400 rather than RST_STREAM
+//	8.5      CONNECT is refused: without :path as           there is no tunnel through an RPC
+//	         malformed, with one by 405
+//	9.2      TLS 1.1 and suites of appendix A are used      the program has asked for them
+//	         where a tls.Config names them
 //
 // Stricter than the published module, as the RFC asks: te other than "trailers",
 // connection-specific fields, content-length that contradicts DATA, missing :scheme, empty

@@ -5,6 +5,7 @@ package transport
 import (
 	"bytes"
 	"context"
+	"errors"
 	"reflect"
 	"slices"
 	"strings"
@@ -114,6 +115,43 @@ func TestMalformedBinaryReply(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestSentFields: whatever an application says, neither side sends what section 8 of RFC 9113
+// forbids; the raw peers look for that.
+func TestSentFields(t *testing.T) {
+	names := []string{"connection", "proxy-connection", "keep-alive", "transfer-encoding", "upgrade", "te", "content-length", "host", ":status", ":path", ":x"}
+	var pairs []string
+	md := metadata.MD{}
+	for _, name := range names {
+		pairs = append(pairs, name, "7")
+		md[name] = []string{"7"}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		answer := append(headers(false, responseFields), headers(true, []string{"grpc-status", "0"})...)
+		c := rawServer(t, answer)
+		st, err := c.NewStream(metadata.NewOutgoingContext(t.Context(), md), &Call{Method: "/test.Echo/Any", Auth: pairs, Picked: pairs}, nil, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		st.AwaitEnd()
+		if end := st.Status(); end.Code() != codes.OK {
+			t.Error(end)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		s := startServer(t, "memory", ServerConfig{}, func(s *ServerStream) {
+			if err := errors.Join(s.SetHeader(md), s.SetTrailer(md)); err != nil {
+				t.Error(err)
+			}
+			_ = s.Finish(nil)
+		})
+		p := rawClient(t, s)
+		p.write(headers(true, requestFields))
+		if got := p.answer(); got.fields["grpc-status"] != "0" {
+			t.Errorf("%q", got)
+		}
+	})
 }
 
 // TestJoinedBinaryFields: how many values a block may have by splitting.

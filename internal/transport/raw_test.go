@@ -6,6 +6,9 @@ import (
 	"bufio"
 	"io"
 	"net"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"google.golang.org/grpc/internal/transport/grpcwire"
@@ -122,11 +125,91 @@ func (p *rawPeer) decode(b []byte) map[string]string {
 	if err := p.dec.Decode(b, &l); err != nil {
 		p.t.Error(err)
 	}
+	if broken := brokenRule(&l); broken != "" {
+		p.t.Errorf("sent, against section %s: %x", broken, b)
+	}
 	fields := map[string]string{}
 	for i := range l.Len() {
 		fields[string(l.Name(i))] = string(l.Value(i))
 	}
 	return fields
+}
+
+// brokenRule is the rule of RFC 9113, by section, that fields break which were sent: those of
+// a request, of a response or of trailers. Every raw peer looks at all that it gets.
+func brokenRule(l *hpack.List) string {
+	pseudo := map[string]bool{}
+	regular, host := false, false
+	for i := range l.Len() {
+		name, value := string(l.Name(i)), string(l.Value(i))
+		bare := strings.TrimPrefix(name, ":")
+		switch {
+		case strings.ToLower(name) != name:
+			return "8.2 a name in upper case"
+		case bare == "" || strings.ContainsFunc(bare, func(r rune) bool { return r <= ' ' || r >= 0x7f || r == ':' }):
+			return "8.2.1 the name " + strconv.Quote(name)
+		case strings.ContainsAny(value, "\x00\r\n"):
+			return "8.2.1 the value of " + name
+		case slices.Contains([]string{"connection", "proxy-connection", "keep-alive", "transfer-encoding", "upgrade"}, name):
+			return "8.2.2 " + name
+		case name == "te" && value != "trailers":
+			return "8.2.2 te: " + value
+		case bare == name:
+			regular, host = true, host || name == "host"
+			continue
+		case regular:
+			return "8.3 a pseudo-header after a field"
+		case pseudo[name]:
+			return "8.3 " + name + " twice"
+		case !slices.Contains([]string{":method", ":scheme", ":authority", ":path", ":status"}, name):
+			return "8.3 " + name
+		}
+		pseudo[name] = true
+	}
+	switch {
+	case len(pseudo) == 0: // trailers
+	case pseudo[":status"] && len(pseudo) > 1:
+		return "8.3 pseudo-headers of both sides"
+	case !pseudo[":status"] && !(pseudo[":method"] && pseudo[":scheme"] && pseudo[":path"]):
+		return "8.3.1 a pseudo-header is missing"
+	case host && !pseudo[":status"]:
+		return "8.3.1 a host beside :authority"
+	}
+	return ""
+}
+
+// TestBrokenRule: it finds what it is there to find.
+func TestBrokenRule(t *testing.T) {
+	get := []string{":method", "GET", ":scheme", "http", ":path", "/"}
+	for _, tt := range []struct {
+		want   string // its section
+		fields []string
+	}{
+		{"", append(slices.Clip(get), "te", "trailers")},
+		{"", []string{":status", "200", "a", "b"}},
+		{"", []string{"a", "b"}},
+		{"8.2", append(slices.Clip(get), "A", "b")},
+		{"8.2.1", append(slices.Clip(get), "a b", "b")},
+		{"8.2.1", append(slices.Clip(get), "a", "b\n")},
+		{"8.2.2", append(slices.Clip(get), "upgrade", "h2c")},
+		{"8.2.2", append(slices.Clip(get), "te", "gzip")},
+		{"8.3", []string{"a", "b", ":status", "200"}},
+		{"8.3", []string{":status", "200", ":status", "200"}},
+		{"8.3", []string{":x", "y"}},
+		{"8.3", append(slices.Clip(get), ":status", "200")},
+		{"8.3.1", []string{":method", "GET", ":scheme", "http"}},
+		{"8.3.1", append(slices.Clip(get), "host", "a")},
+	} {
+		var d hpack.Decoder
+		var l hpack.List
+		l.Reset(1 << 20)
+		if err := d.Decode(block(tt.fields...), &l); err != nil {
+			t.Fatal(err)
+		}
+		if section, _, _ := strings.Cut(brokenRule(&l), " "); section != tt.want {
+			t.Errorf("%q: %q, want %q", tt.fields, brokenRule(&l), tt.want)
+		}
+	}
 }
 
 // rawServer answers the one call of a client, which is returned, with frames.
@@ -146,11 +229,12 @@ func rawServerFor(t *testing.T, answer []byte, cfg *ClientConfig) *Client {
 		_, _ = p.rd.Discard(len(rawPreface))
 		p.write(frame.AppendSettings(nil))
 		for {
-			h, _, ok := p.read()
+			h, b, ok := p.read()
 			if !ok {
 				return
 			}
 			if h.Type == frame.Headers {
+				p.decode(b)
 				p.write(answer)
 			}
 		}

@@ -197,6 +197,10 @@ func TestGoAwayReceived(t *testing.T) {
 		p.frames()
 		p.send(goAway(1<<31-1, 0, "soon"))
 		p.wantTold(`goaway NO_ERROR "soon"`)
+		// "Receivers of a GOAWAY frame MUST NOT open additional streams", section 6.8.
+		if err := p.conn.Open(&new(testStream).Stream, Frames{Headers: request}, nil); err != ErrDraining {
+			t.Errorf("Open: %v", err)
+		}
 		p.send(goAway(1, 0, "now"))
 		p.wantTold(`goaway NO_ERROR "now"`, "abort 3 stream error REFUSED_STREAM: the peer went away unprocessed")
 		p.send(p.headers(1, true, response...))
@@ -367,21 +371,34 @@ func TestLocalSettings(t *testing.T) {
 	}
 }
 
-// A TABLE_SIZE of ours binds the peer from its acknowledgement on.
+// A TABLE_SIZE of ours binds the peer from its acknowledgement on, RFC 9113 section 4.3.1.
 func TestHeaderTableSetting(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		table := uint32(0)
-		p := newPeer(t, Server, peerConfig{Config: Config{HeaderTable: &table}})
-		p.send(p.request(1, true)) // without the size update that was due
-		p.want(broken("0", "COMPRESSION_ERROR")...)
-	})
-	bubble(t, func(t *testing.T) {
-		table := uint32(0)
-		p := newPeer(t, Server, peerConfig{Config: Config{HeaderTable: &table}})
-		p.enc.SetMaxDynamicTableSize(0)
-		p.send(p.request(1, true), p.request(3, true))
-		p.wantTold("opened 1 :method=POST :path=/x end", "opened 3 :method=POST :path=/x end")
-	})
+	const due, kept = "without the size update that was due", "with it"
+	for _, side := range []Side{Server, Client} {
+		for _, name := range []string{due, kept} {
+			t.Run(fmt.Sprintf("%s, side %d", name, side), func(t *testing.T) {
+				bubble(t, func(t *testing.T) {
+					table := uint32(0)
+					p := newPeer(t, side, peerConfig{Config: Config{HeaderTable: &table}})
+					told, last := "opened 1 :method=POST :path=/x end", "0"
+					if side == Client {
+						p.open(Frames{End: true})
+						p.frames()
+						told = "headers 1 :method=POST :path=/x end"
+					}
+					if name == kept {
+						p.enc.SetMaxDynamicTableSize(0)
+					}
+					p.send(p.request(1, true))
+					if name == kept {
+						p.wantTold(told)
+						return
+					}
+					p.want(broken(last, "COMPRESSION_ERROR")...)
+				})
+			})
+		}
+	}
 }
 
 func TestCloseBeforeStart(t *testing.T) {

@@ -324,6 +324,8 @@ type testPeer struct {
 	dec   *xhpack.Decoder
 	block []byte // an open field block
 	eof   bool
+	rules *monitor
+	last  *testStream // that open has opened
 }
 
 type peerConfig struct {
@@ -345,7 +347,12 @@ func newPeer(t testing.TB, side Side, cfg peerConfig) *testPeer {
 		cfg.Pool = mem.DefaultBufferPool()
 	}
 	self, nc := memPipe(cfg.limit)
-	p := &testPeer{t: t, nc: nc, self: self, role: &testRole{accept: cfg.accept}}
+	p := &testPeer{t: t, nc: nc, self: self, role: &testRole{accept: cfg.accept}, rules: newMonitor(side)}
+	for _, s := range cfg.settings {
+		if s.ID == http2.SettingMaxFrameSize {
+			p.rules.maxFrame = s.Val
+		}
+	}
 	p.enc = newPeerEncoder(p)
 	p.dec = xhpack.NewDecoder(4096, nil)
 	var under net.Conn = self
@@ -479,6 +486,9 @@ func (p *testPeer) frames() []string {
 		if len(p.rest) < end {
 			break
 		}
+		if broken := p.rules.check(p.rest[:end]); broken != "" {
+			p.t.Errorf("sent, against section %s: %x", broken, p.rest[:min(end, 40)])
+		}
 		fr := http2.NewFramer(nil, bytes.NewReader(p.rest[:end]))
 		fr.AllowIllegalReads = true
 		fr.SetMaxReadFrameSize(1<<24 - 1)
@@ -584,6 +594,7 @@ func (p *testPeer) open(f Frames) *testStream {
 	if err := p.conn.Open(&s.Stream, f, nil); err != nil {
 		p.t.Fatalf("Open: %v", err)
 	}
+	p.last = s
 	p.settle()
 	return s
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"golang.org/x/net/http2"
+	"google.golang.org/grpc/internal/transport/h2/frame"
 )
 
 const (
@@ -255,9 +256,11 @@ func TestRulesOfFrames(t *testing.T) {
 		{name: "4.3 undecodable block in pieces", send: join(raw(fHeaders, 0, 1, nil), raw(fContinuation, 4, 1, []byte{0x80})), conn: comp},
 		{name: "6.1 stream 0", send: data(0, "x", false), conn: proto},
 		{name: "6.1 padding as long as the payload", send: raw(fData, 8, 1, []byte{3, 0, 0}), conn: proto},
+		{name: "5.1 DATA on an idle stream", send: data(7, "x", false), conn: proto},
 		{name: "6.1 no room for the pad length", send: raw(fData, 8, 1, nil), stream: size},
 		{name: "6.2 stream 0", send: one(0), conn: proto},
 		{name: "6.2 padding longer than the payload", send: raw(fHeaders, 4|8, 1, []byte{9, 0x88}), conn: proto},
+		{name: "6.2 padding as long as the payload", send: raw(fHeaders, 4|8, 1, []byte{2, 0}), conn: proto},
 		{name: "6.2 too short for the priority", send: raw(fHeaders, 4|0x20, 1, make([]byte, 4)), conn: size},
 		{name: "6.3 stream 0", send: raw(fPriority, 0, 0, make([]byte, 5)), conn: proto},
 		{name: "6.3 wrong length", send: raw(fPriority, 0, 1, make([]byte, 4)), stream: size},
@@ -272,6 +275,10 @@ func TestRulesOfFrames(t *testing.T) {
 		{name: "6.5.2 MAX_FRAME_SIZE, small", send: settings(5, 16383), conn: proto},
 		{name: "6.5.2 MAX_FRAME_SIZE, large", send: settings(5, 1<<24), conn: proto},
 		{name: "6.6", send: raw(fPush, 4, 1, []byte{0, 0, 0, 2, 0x82}), conn: proto},
+		{name: "6.6 stream 0", send: raw(fPush, 4, 0, []byte{0, 0, 0, 2, 0x82}), conn: proto},
+		{name: "6.6 idle stream", send: raw(fPush, 4, 7, []byte{0, 0, 0, 2, 0x82}), conn: proto},
+		{name: "6.6 stream that was reset", send: join(rst(1, 8), raw(fPush, 4, 1, []byte{0, 0, 0, 2, 0x82})), conn: proto},
+		{name: "6.6 in pieces", send: raw(fPush, 0, 1, []byte{0, 0, 0, 2, 0x82}), conn: proto},
 		{name: "6.7 on a stream", send: raw(fPing, 0, 1, make([]byte, 8)), conn: proto},
 		{name: "6.7 wrong length", send: raw(fPing, 0, 0, make([]byte, 9)), conn: size},
 		{name: "6.8 on a stream", send: raw(fGoAway, 0, 1, make([]byte, 8)), conn: proto},
@@ -283,12 +290,16 @@ func TestRulesOfFrames(t *testing.T) {
 		{name: "6.9 idle stream", send: window(7, 1), conn: proto},
 		{name: "6.9.1 a stream's window past 2^31-1", send: window(1, 1<<31-1), stream: flow},
 		{name: "6.9.1 the connection's window past 2^31-1", send: window(0, 1<<31-1), conn: flow},
+		{name: "6.9.1 more than the stream's window", send: bytes.Repeat(raw(fData, 0, 1, make([]byte, 16384)), 4), stream: flow},
+		{name: "6.9.1 more than the stream's window, with padding", send: join(bytes.Repeat(raw(fData, 0, 1, make([]byte, 16384)), 3),
+			raw(fData, 8, 1, append([]byte{255}, make([]byte, 16383)...))), stream: flow},
 		{name: "6.9.2 a setting takes a window past 2^31-1", send: join(window(1, 1<<31-1-65535), settings(4, 65536)), conn: flow},
 		{name: "6.10 without HEADERS", send: raw(fContinuation, 4, 1, nil), conn: proto},
 		{name: "6.10 stream 0", send: raw(fContinuation, 4, 0, nil), conn: proto},
 		{name: "6.10 another stream", send: join(raw(fHeaders, 0, 1, nil), raw(fContinuation, 4, 3, nil)), conn: proto},
 		{name: "6.10 another frame within a block", send: join(raw(fHeaders, 0, 1, nil), ping("12345678")), conn: proto},
 		{name: "6.10 an unknown frame within a block", send: join(raw(fHeaders, 0, 1, nil), raw(0x77, 0, 1, nil)), conn: proto},
+		{name: "6.10 after END_HEADERS", send: join(one(1), raw(fContinuation, 4, 1, nil)), conn: proto},
 		{name: "6.10 END_HEADERS is missing", send: join(raw(fHeaders, 0, 1, nil), one(1)), conn: proto},
 		{name: "RFC 7541 2.3.3 index past the tables", send: raw(fHeaders, 4, 1, []byte{0xff, 0x40}), conn: comp},
 		{name: "RFC 7541 4.2 update after a field", send: raw(fHeaders, 4, 1, []byte{0x88, 0x20}), conn: comp},
@@ -323,6 +334,101 @@ func TestRulesOfFrames(t *testing.T) {
 	}
 }
 
+// TestNoViolations: what may look like one and is none, to either side. Stream 1 is open on
+// both sides, and the connection goes on.
+func TestNoViolations(t *testing.T) {
+	large := join([]byte{0, 1, 'a', 0x7f, 0xfb, 0x7e}, bytes.Repeat([]byte("x"), 16378)) // a: xxx..., in 2^14 bytes
+	twice := []byte{0x40, 1, 'a', 1, 'b', 0x40, 1, 'a', 1, 'b', 0xbe, 0xbf}
+	tooLarge := join([]byte{0x40, 1, 'a', 0x7f, 0x89, 0x26}, bytes.Repeat([]byte("x"), 5000), []byte{0, 1, 'c', 1, 'd'})
+	priority := func(id uint32) []byte { return raw(fPriority, 0, id, []byte{0, 0, 0, 3, 1}) }
+	block := func(b ...byte) []byte { return raw(fHeaders, 4, 1, b) }
+	for _, tt := range []struct {
+		name string
+		send []byte
+		want []string
+		told string // how that begins
+	}{
+		{name: "4.1 unknown types", send: join(raw(0x7f, 0xff, 1, []byte("what")), raw(0x20, 0, 0, nil), raw(0x20, 0, 7, nil))},
+		{name: "4.1 flags that mean nothing", send: join(raw(fPing, 0xfe, 0, []byte("12345678")), raw(fData, 0xf6, 1, []byte("x"))), want: []string{"PING ack 12345678"}},
+		{name: "4.1 the reserved bit", send: join(raw(fPing, 0, 1<<31, []byte("12345678")), raw(fData, 0, 1<<31|1, []byte("x"))), want: []string{"PING ack 12345678"}},
+		{name: "4.2 frames of 2^14 bytes", send: join(raw(fData, 0, 1, make([]byte, 16384)), raw(fHeaders, 4, 1, large), raw(0x20, 0, 0, make([]byte, 16384))), told: "headers 1 a=xxx"},
+		{name: "5.1 PRIORITY on streams in any state", send: join(priority(7), priority(1), rst(1, 8), priority(1)), told: "abort 1 "},
+		{name: "5.4.2 RST_STREAM is not answered with one", send: join(rst(1, 8), rst(1, 8), window(1, 1)), told: "abort 1 "},
+		{name: "5.5 unknown settings", send: settings(0x99, 7, 0, 0, 0xffff, 1<<31), want: []string{"SETTINGS ack"}},
+		{name: "6.1 padding", send: raw(fData, 8, 1, []byte{2, 'x', 0, 0})},
+		{name: "6.1 nothing but padding", send: raw(fData, 8, 1, []byte{2, 0, 0})},
+		{name: "6.2 padding and priority", send: raw(fHeaders, 4|8|0x20, 1, []byte{2, 0, 0, 0, 3, 1, 0, 1, 'a', 1, 'b', 0, 0}), told: "headers 1 a=b"},
+		{name: "6.5 each SETTINGS is acknowledged", send: join(settings(), settings(4, 1<<31-1, 4, 0), settings()), want: []string{"SETTINGS ack", "SETTINGS ack", "SETTINGS ack"}},
+		{name: "6.7 an acknowledgement is not answered", send: raw(fPing, 1, 0, make([]byte, 8))},
+		{name: "6.8 a GOAWAY with debug data, twice", send: join(goAway(1<<31-1, 0, "soon"), goAway(1, 0, "now")), told: "goaway NO_ERROR"},
+		{name: "6.9 the reserved bit", send: window(1, 1<<31|5)},
+		{name: "6.10 empty fragments", send: join(raw(fHeaders, 0, 1, nil), raw(fContinuation, 0, 1, []byte{0, 1, 'a'}), raw(fContinuation, 4, 1, []byte{1, 'b'})), told: "headers 1 a=b"},
+		{name: "7 GOAWAY with an unknown code", send: goAway(1, 0x99, "what"), told: "goaway unknown error code 0x99"},
+		{name: "7 RST_STREAM with an unknown code", send: rst(1, 0x99), told: "abort 1 stream terminated by RST_STREAM with error code: unknown error code 0x99"},
+		{name: "RFC 7541 2.1 the order of fields", send: block(0, 1, 'b', 1, '1', 0, 1, 'a', 1, '2', 0, 1, 'b', 1, '3'), told: "headers 1 b=1 a=2 b=3"},
+		{name: "RFC 7541 2.3.2 the same entry twice", send: block(twice...), told: "headers 1 a=b a=b a=b a=b"},
+		{name: "RFC 7541 4.2 two updates at the beginning", send: block(0x20, 0x3f, 0x45, 0, 1, 'a', 1, 'b'), told: "headers 1 a=b"},
+		{name: "RFC 7541 4.4 an entry that is larger than the table", send: block(tooLarge...), told: "headers 1 a=xxx"},
+		{name: "RFC 7541 6.2.3 never to be indexed", send: block(0x10, 1, 'a', 1, 'b'), told: "headers 1 a=b"},
+	} {
+		for _, side := range []Side{Server, Client} {
+			t.Run(fmt.Sprintf("%s, side %d", tt.name, side), func(t *testing.T) {
+				bubble(t, func(t *testing.T) {
+					p := newPeer(t, side, peerConfig{Config: Config{StaticWindow: true}})
+					if side == Server {
+						p.send(p.request(1, false))
+					} else {
+						p.open(Frames{})
+					}
+					p.frames()
+					p.role.take()
+					p.send(tt.send, ping("87654321"))
+					p.settle()
+					got := slices.DeleteFunc(p.frames(), func(f string) bool { return strings.HasPrefix(f, "WINDOW") })
+					same(t, "frames", got, append(slices.Clip(tt.want), "PING ack 87654321"))
+					told := p.role.take()
+					if tt.told == "" && len(told) > 0 || tt.told != "" && (len(told) == 0 || !strings.HasPrefix(told[0], tt.told)) {
+						t.Errorf("told %.200q, want %q", told, tt.told)
+					}
+				})
+			})
+		}
+	}
+}
+
+// TestAfterReset: what a peer sends on a stream before it knows that we have reset it is
+// dropped, 5.1, and counts all the same: its field blocks in the HPACK table, 4.3, its DATA
+// in the connection's window, 6.9.
+func TestAfterReset(t *testing.T) {
+	for _, side := range []Side{Server, Client} {
+		bubble(t, func(t *testing.T) {
+			p := newPeer(t, side, peerConfig{Config: Config{StaticWindow: true}})
+			if side == Server {
+				p.send(p.request(1, false))
+				p.role.stream(1).Reset(frame.Cancel)
+			} else {
+				p.open(Frames{}).Reset(frame.Cancel)
+			}
+			p.settle()
+			p.frames()
+			p.role.take()
+			p.send(p.headers(1, false, "a", "b"), raw(fData, 0, 1, make([]byte, 16384)), window(1, 1),
+				p.headers(1, true, "c", "d"), window(1, 1), rst(1, 8), ping("12345678"))
+			p.want("WINDOW 0 16384", "PING ack 12345678")
+			p.wantTold()
+			if side == Server {
+				p.send(p.headers(3, true, "a", "b", "c", "d"))
+				p.wantTold("opened 3 a=b c=d end")
+				return
+			}
+			p.open(Frames{End: true})
+			p.send(p.headers(3, true, "a", "b", "c", "d"))
+			p.wantTold("headers 3 a=b c=d end")
+			p.want("HEADERS 3 end :method=POST :path=/x")
+		})
+	}
+}
+
 // TestClientRules: what a server must not do. Stream 1 is open on both sides.
 func TestClientRules(t *testing.T) {
 	tests := []struct {
@@ -344,6 +450,12 @@ func TestClientRules(t *testing.T) {
 		{name: "5.1 DATA after END_STREAM", send: func(p *testPeer) []byte {
 			return join(p.headers(1, true, response...), data(1, "x", false))
 		}, want: []string{"RST 1 NO_ERROR", "RST 1 STREAM_CLOSED"}, told: []string{"headers 1 :status=200 end"}},
+		{name: "5.1 HEADERS after END_STREAM", send: func(p *testPeer) []byte {
+			return join(p.headers(1, true, response...), p.headers(1, true, trailers...), ping("12345678"))
+		}, want: []string{"RST 1 NO_ERROR", "PING ack 12345678"}, told: []string{"headers 1 :status=200 end"}},
+		{name: "6.9 RST_STREAM and WINDOW_UPDATE after END_STREAM", send: func(p *testPeer) []byte {
+			return join(p.headers(1, true, response...), window(1, 1), rst(1, 0), window(1, 1), ping("12345678"))
+		}, want: []string{"RST 1 NO_ERROR", "PING ack 12345678"}, told: []string{"headers 1 :status=200 end"}},
 		{name: "6.5.2 ENABLE_PUSH 1", send: func(*testPeer) []byte { return settings(2, 1) }, want: broken("0", "PROTOCOL_ERROR")},
 		{name: "6.5.2 ENABLE_PUSH 0", send: func(*testPeer) []byte { return settings(2, 0) }, want: []string{"SETTINGS ack"}},
 		{name: "6.6 PUSH_PROMISE", send: func(*testPeer) []byte {
