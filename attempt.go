@@ -23,6 +23,7 @@ type attempt struct {
 	begun        time.Time           // when stats handlers were told
 	headerTold   atomic.Bool
 	gotMessage   bool
+	replySound   bool // the one reply was looked at before its end had come
 }
 
 // result is how the attempt's stream ended; nil stands for OK.

@@ -275,8 +275,8 @@ func (r *clientCall) receive(a *attempt, reply any) error {
 	return expectEnd(a)
 }
 
-// decode takes over a message and decodes it.
-func (r *clientCall) decode(a *attempt, m transport.Message, msg any) error {
+// reader is what decodes m.
+func (r *clientCall) reader(a *attempt, m transport.Message) messageReader {
 	reader := messageReader{
 		codec:        r.info.codec,
 		decompressor: a.decompressor,
@@ -290,6 +290,12 @@ func (r *clientCall) decode(a *attempt, m transport.Message, msg any) error {
 			reader.decompressor = decompressorFrom(d)
 		}
 	}
+	return reader
+}
+
+// decode takes over a message and decodes it.
+func (r *clientCall) decode(a *attempt, m transport.Message, msg any) error {
+	reader := r.reader(a, m)
 	wire := m.Len
 	length, err := reader.read(m, msg)
 	if err != nil {

@@ -6,11 +6,15 @@ import (
 	"slices"
 
 	"google.golang.org/grpc/internal/handover"
+	"google.golang.org/grpc/internal/transport"
 )
 
 // heldOption is an option for streams that package experimental/streams has: it is told of
-// the stream.
-type heldOption interface{ StreamBegun(handover.Client) }
+// the stream, and knows of what type the messages are that are received.
+type heldOption interface {
+	StreamBegun(handover.Client)
+	NewMessage() any
+}
 
 // tellBegun tells who wants the stream that it begins.
 func (cs *clientStream) tellBegun() {
@@ -39,7 +43,7 @@ func (h *heldStream) Arm(w handover.Waker) handover.Events {
 	cs := (*clientStream)(h)
 	for {
 		a := cs.current()
-		if !a.Stream.Arm(w, cs.desc.ServerStreams) {
+		if !cs.arm(a, w) {
 			return 0
 		}
 		if !a.Stream.Empty() || a.gotMessage {
@@ -49,6 +53,37 @@ func (h *heldStream) Arm(w handover.Waker) handover.Events {
 			return handover.Input // RecvMsg comes to the same end
 		}
 	}
+}
+
+// arm reports whether receiving from a would not wait. A server that does not stream has sent
+// its one reply and its status by then, or a reply that the RPC fails with, whatever follows.
+func (cs *clientStream) arm(a *attempt, w handover.Waker) bool {
+	if cs.desc.ServerStreams || a.replySound {
+		return a.Stream.Arm(w, cs.desc.ServerStreams)
+	}
+	if !a.Stream.ArmReply(w) {
+		return false
+	}
+	m, early := a.Stream.EarlyReply()
+	if early && !cs.isSound(a, m) {
+		return true
+	}
+	a.replySound = true
+	return a.Stream.Arm(w, false)
+}
+
+// isSound reports whether a reply can be decoded. It takes over m.
+func (cs *clientStream) isSound(a *attempt, m transport.Message) bool {
+	for _, o := range cs.opts {
+		if h, ok := o.(heldOption); ok {
+			r := cs.reader(a, m)
+			r.keep = false
+			_, err := r.read(m, h.NewMessage())
+			return err == nil
+		}
+	}
+	m.Data.Free()
+	return true // RecvMsg tells
 }
 
 // ArmRoom implements handover.Client.

@@ -73,7 +73,7 @@ func Open[Req, Res any](calls *ClientCallbacks[Req, Res], opts *Options, begin f
 	}
 	c := &Client[Req, Res]{calls: calls}
 	c.core.side, c.core.opts = (*clientSide[Req, Res])(c), opts
-	stream, err := begin(heldOption{to: &c.begun})
+	stream, err := begin(heldOption[Req, Res]{c: c})
 	switch {
 	case err != nil:
 		return nil, err
@@ -87,15 +87,18 @@ func Open[Req, Res any](calls *ClientCallbacks[Req, Res], opts *Options, begin f
 	return c, nil
 }
 
-// heldOption is known to package grpc by its method.
-type heldOption struct {
+// heldOption is known to package grpc by its methods.
+type heldOption[Req, Res any] struct {
 	grpc.EmptyCallOption
-	to *atomic.Value
+	c *Client[Req, Res]
 }
 
 // StreamBegun is called when the RPC begins, and again when an interceptor begins it anew, which
 // it does in a call of the stream's methods.
-func (o heldOption) StreamBegun(c handover.Client) { o.to.Store(c) }
+func (o heldOption[Req, Res]) StreamBegun(h handover.Client) { o.c.begun.Store(h) }
+
+// NewMessage returns an empty message of the type that is received.
+func (o heldOption[Req, Res]) NewMessage() any { return new(Res) }
 
 // Header waits for the metadata that the server sends first, and returns it; in OnMessage it
 // does not wait. See grpc.ClientStream.

@@ -14,7 +14,9 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/experimental/streams"
+	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 )
@@ -177,6 +179,73 @@ func TestClientStreaming(t *testing.T) {
 	}
 	if err := await(t, over, "OnDone"); err != nil {
 		t.Error(err)
+	}
+}
+
+// unreadable is a codec that can't decode.
+type unreadable struct{ encoding.CodecV2 }
+
+func (unreadable) Name() string                         { return "proto" }
+func (unreadable) Unmarshal(mem.BufferSlice, any) error { return errors.New("unreadable") }
+
+// A reply that can't be read ends the RPC at once, though the server goes on.
+func TestClientStreamingBadReply(t *testing.T) {
+	over, ended := make(chan error, 1), make(chan struct{})
+	r := newRig(t, &service{up: func(st upwards) error {
+		defer close(ended)
+		if err := st.SendMsg(&summary{}); err != nil {
+			return err
+		}
+		<-st.Context().Done()
+		return nil
+	}})
+	_, err := streams.OpenClientStreaming(&streams.ClientCallbacks[upload, summary]{
+		OnMessage: func(*sender, *summary) { t.Error("OnMessage") },
+		OnDone:    func(_ *sender, err error) { over <- err },
+	}, nil, func(o grpc.CallOption) (grpc.ClientStreamingClient[upload, summary], error) {
+		return r.client.StreamingInputCall(r.ctx, o, grpc.ForceCodecV2(unreadable{encoding.GetCodecV2("proto")}))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = await(t, over, "OnDone")
+	if want := "grpc: failed to unmarshal the received message: unreadable"; status.Code(err) != codes.Internal || status.Convert(err).Message() != want {
+		t.Errorf("%v, want Internal %q", err, want)
+	}
+	await(t, ended, "the end of the handler")
+}
+
+// A reply that can be read waits for the status behind it.
+func TestClientStreamingEarlyReply(t *testing.T) {
+	got, over, finish := make(chan struct{}, 1), make(chan error, 1), make(chan error)
+	r := newRig(t, &service{up: func(st upwards) error {
+		if err := st.SendMsg(&summary{}); err != nil {
+			return err
+		}
+		return <-finish
+	}})
+	for _, want := range []codes.Code{codes.OK, codes.Aborted} {
+		c, err := streams.OpenClientStreaming(&streams.ClientCallbacks[upload, summary]{
+			OnMessage: func(*sender, *summary) { got <- struct{}{} },
+			OnDone:    func(_ *sender, err error) { over <- err },
+		}, nil, func(o grpc.CallOption) (grpc.ClientStreamingClient[upload, summary], error) {
+			return r.client.StreamingInputCall(r.ctx, o)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Header(); err != nil {
+			t.Fatal(err)
+		}
+		finish <- status.New(want, "").Err()
+		if err := await(t, over, "OnDone"); status.Code(err) != want {
+			t.Errorf("%v, want %v", err, want)
+		}
+		if n := len(got); n != 0 != (want == codes.OK) {
+			t.Errorf("%v: %d messages", want, n)
+		} else if n > 0 {
+			<-got
+		}
 	}
 }
 
