@@ -88,8 +88,8 @@ type endpoint struct {
 	config  *config
 	reports history
 	closed  bool
-	ready   balancer.SubConn // nil without one
-	stop    func()           // ends reports out of band; nil when there are none
+	ready   *balancer.SubConn // nil without one
+	stop    func()            // ends reports out of band; nil when there are none
 }
 
 func newEndpoint(c *config) *endpoint {
@@ -126,9 +126,9 @@ func (e *endpoint) reconfigure(c *config) {
 	}
 }
 
-// changed follows the state of a SubConn of the endpoint. While there is more than one,
-// the last that became ready counts.
-func (e *endpoint) changed(sc balancer.SubConn, s connectivity.State) {
+// changed follows the state of a SubConn of the endpoint, which stays where it is: that is
+// what it is known by. While there is more than one, the last that became ready counts.
+func (e *endpoint) changed(sc *balancer.SubConn, s connectivity.State) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	switch {
@@ -157,6 +157,6 @@ func (e *endpoint) listen() {
 		e.stop = nil
 	}
 	if e.ready != nil && e.config.outOfBand && !e.closed {
-		e.stop = orca.RegisterOOBListener(e.ready, e, orca.OOBListenerOptions{ReportInterval: e.config.outOfBandPeriod})
+		e.stop = orca.RegisterOOBListener(*e.ready, e, orca.OOBListenerOptions{ReportInterval: e.config.outOfBandPeriod})
 	}
 }

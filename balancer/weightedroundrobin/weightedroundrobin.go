@@ -209,7 +209,7 @@ func (c *children) NewSubConn(addrs []resolver.Address, opts balancer.NewSubConn
 	}
 	var sc balancer.SubConn
 	opts.StateListener = func(s balancer.SubConnState) {
-		e.changed(sc, s.ConnectivityState)
+		e.changed(&sc, s.ConnectivityState)
 		listener(s)
 	}
 	// sc is written before anybody can call Connect, and so before the listener runs.

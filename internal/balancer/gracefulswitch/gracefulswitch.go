@@ -229,16 +229,16 @@ func (b *Balancer) isChild(c *child) bool {
 	return c == b.current || c == b.pending
 }
 
-// adopt notes that a SubConn is c's, for its listener in *as, unless c is not in use any
-// more.
+// adopt notes that a SubConn is c's, for its listener in *as, where it stays, unless c is not
+// in use any more.
 func (b *Balancer) adopt(c *child, sc balancer.SubConn, as *balancer.SubConn) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.isChild(c) {
 		return false
 	}
-	c.subConns.Add(sc)
 	*as = sc
+	c.subConns.Add(as)
 	return true
 }
 
@@ -248,7 +248,7 @@ func (b *Balancer) adopted(c *child, as *balancer.SubConn, over bool) balancer.S
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if over {
-		c.subConns.Remove(*as)
+		c.subConns.Remove(as)
 	}
 	return *as
 }

@@ -119,7 +119,7 @@ func (c *Child) NewSubConn(addrs []resolver.Address, opts balancer.NewSubConnOpt
 	var sc balancer.SubConn
 	opts.StateListener = func(s balancer.SubConnState) {
 		if s.ConnectivityState == connectivity.Shutdown {
-			c.forget(sc)
+			c.forget(&sc)
 		}
 		c.Call(func(policy balancer.Balancer) {
 			if listener != nil {
@@ -136,7 +136,7 @@ func (c *Child) NewSubConn(addrs []resolver.Address, opts balancer.NewSubConnOpt
 	if err != nil {
 		return nil, err
 	}
-	if !c.adopt(sc) {
+	if !c.adopt(&sc) {
 		sc.Shutdown()
 		return nil, errClosed
 	}
@@ -152,8 +152,8 @@ func (c *Child) UpdateAddresses(sc balancer.SubConn, addrs []resolver.Address) {
 	sc.UpdateAddresses(addrs)
 }
 
-// adopt notes a SubConn, unless the policy is closed.
-func (c *Child) adopt(sc balancer.SubConn) bool {
+// adopt notes a SubConn, which stays where it is, unless the policy is closed.
+func (c *Child) adopt(sc *balancer.SubConn) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.closed {
@@ -162,7 +162,7 @@ func (c *Child) adopt(sc balancer.SubConn) bool {
 	return !c.closed
 }
 
-func (c *Child) forget(sc balancer.SubConn) {
+func (c *Child) forget(sc *balancer.SubConn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.subConns.Remove(sc)

@@ -5,26 +5,27 @@ package subconns
 
 import "google.golang.org/grpc/balancer"
 
-// Set is a set of SubConns, at first an empty one. Most hold one, which takes no map.
+// Set is a set of SubConns, at first an empty one. Most hold one, which takes no map. A member
+// is known by where it is kept: the SubConns that a program makes need not be comparable.
 type Set struct {
-	one  balancer.SubConn
-	more map[balancer.SubConn]struct{}
+	one  *balancer.SubConn
+	more map[*balancer.SubConn]struct{}
 }
 
-// Add adds a member.
-func (s *Set) Add(sc balancer.SubConn) {
+// Add adds a member. It must stay in its place.
+func (s *Set) Add(sc *balancer.SubConn) {
 	if s.one == nil {
 		s.one = sc
 		return
 	}
 	if s.more == nil {
-		s.more = make(map[balancer.SubConn]struct{})
+		s.more = make(map[*balancer.SubConn]struct{})
 	}
 	s.more[sc] = struct{}{}
 }
 
 // Remove removes a member, if it is one.
-func (s *Set) Remove(sc balancer.SubConn) {
+func (s *Set) Remove(sc *balancer.SubConn) {
 	if s.one == sc {
 		s.one = nil
 		return
@@ -34,11 +35,11 @@ func (s *Set) Remove(sc balancer.SubConn) {
 
 // All yields the members, for range.
 func (s Set) All(yield func(balancer.SubConn) bool) {
-	if s.one != nil && !yield(s.one) {
+	if s.one != nil && !yield(*s.one) {
 		return
 	}
 	for sc := range s.more {
-		if !yield(sc) {
+		if !yield(*sc) {
 			return
 		}
 	}

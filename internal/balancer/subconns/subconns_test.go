@@ -11,13 +11,18 @@ import (
 
 func TestMain(m *testing.M) { leakcheck.Main(m) }
 
-type namedSubConn struct {
+// slicedSubConn can't be compared.
+type slicedSubConn struct {
 	balancer.SubConn
-	name string
+	_ []int
 }
 
 func TestSet(t *testing.T) {
-	a, b, c := namedSubConn{name: "a"}, namedSubConn{name: "b"}, namedSubConn{name: "c"}
+	var places [3]balancer.SubConn
+	for i := range places {
+		places[i] = slicedSubConn{}
+	}
+	a, b, c := &places[0], &places[1], &places[2]
 	var s Set
 	members := func() (n int) {
 		for sc := range s.All {
