@@ -85,7 +85,8 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// TestLegs has every peer run in both directions and both links, but for clients alone.
+// TestLegs has every peer run in both directions and both links, but for clients alone, and
+// every proxy be started anew, and what is behind it.
 func TestLegs(t *testing.T) {
 	names := make(map[string]bool)
 	for _, p := range peers {
@@ -99,6 +100,14 @@ func TestLegs(t *testing.T) {
 		}
 		if p.server != nil && n < 6 {
 			t.Errorf("%s has %d legs, want 6 or more", p.name, n)
+		}
+	}
+	for _, p := range proxies {
+		for _, link := range []string{"plain", "tls", "restart behind it", "restart of it"} {
+			name := "ours>" + p.name + ">ours " + link
+			if !slices.ContainsFunc(p.legs(), func(l leg) bool { return l.name == name && l.do != nil && l.secure == (link == "tls") }) {
+				t.Errorf("no leg %q", name)
+			}
 		}
 	}
 }

@@ -80,6 +80,8 @@ type process struct {
 	cmd   *exec.Cmd
 	stdin io.Closer
 	log   safeBuffer
+	// gentle is the signal that asks it to end, for one that does not heed its input.
+	gentle string
 	// ended is closed at its end, when err is what it ended with.
 	ended chan struct{}
 	err   error
@@ -138,10 +140,13 @@ func startServer(ctx context.Context, cmd *exec.Cmd, t target) (*process, error)
 	}
 }
 
-// stop ends the server by the end of its input; one that does not heed it is terminated,
-// and killed if it doesn't heed that. Only a crash is an error.
+// stop ends the server by the end of its input, or by its gentle signal; one that does not
+// heed it is terminated, and killed if it doesn't heed that. Only a crash is an error.
 func (s *process) stop() error {
 	s.stdin.Close()
+	if s.gentle != "" {
+		_ = exec.Command("kill", "-"+s.gentle, strconv.Itoa(s.cmd.Process.Pid)).Run()
+	}
 	for _, signal := range []os.Signal{nil, syscall.SIGTERM, os.Kill} {
 		if signal != nil {
 			_ = s.cmd.Process.Signal(signal)

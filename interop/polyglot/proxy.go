@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -20,20 +21,33 @@ type proxy struct {
 	// config is what it reads, command how it runs in the foreground with that file.
 	config  func(dir string, front, back target) (string, error)
 	command func(ctx context.Context, file string) *exec.Cmd
+	// gentle is the signal that has it end once its streams have.
+	gentle string
 	// without has the cases that it does not let pass, and why.
 	without map[string]string
 }
 
 var proxies = []*proxy{nginx, haproxy}
 
+// legs are the proxy's runs: our cases through it, and our load while the server behind it,
+// or the proxy itself, is started anew.
+func (p *proxy) legs() []leg {
+	var legs []leg
+	add := func(link string, secure bool, do func(*workshop, context.Context, *proxy, leg) row) {
+		legs = append(legs, leg{name: "ours>" + p.name + ">ours " + link, secure: secure, do: func(ctx context.Context, w *workshop, l leg) row {
+			return do(w, ctx, p, l)
+		}})
+	}
+	add("plain", false, (*workshop).throughProxy)
+	add("tls", true, (*workshop).throughProxy)
+	add("restart behind it", false, (*workshop).restartBehindProxy)
+	add("restart of it", false, (*workshop).restartOfProxy)
+	return legs
+}
+
 // runProxy runs our client through the proxy to our server.
 func (w *workshop) runProxy(ctx context.Context, p *proxy, r *report) {
-	for _, secure := range []bool{false, true} {
-		link := " plain"
-		if secure {
-			link = " tls"
-		}
-		l := leg{name: "ours>" + p.name + ">ours" + link, secure: secure}
+	for _, l := range p.legs() {
 		if !w.wants(l.name) || ctx.Err() != nil {
 			continue
 		}
@@ -41,48 +55,69 @@ func (w *workshop) runProxy(ctx context.Context, p *proxy, r *report) {
 			r.leaveOut(p.name, p.tool+" is not on this machine")
 			return
 		}
-		r.add(w.throughProxy(ctx, p, l))
+		r.add(l.run(ctx, w))
 	}
+}
+
+// passage is a proxy that is ready to run: where it listens, and where the server behind it is
+// to listen.
+type passage struct {
+	*proxy
+	front, back target
+	dir         string
+}
+
+// passage makes the proxy's file. Its folder is to be removed.
+func (w *workshop) passage(p *proxy, l leg) (g passage, err error) {
+	g.proxy = p
+	if g.front, err = l.target(w); err != nil {
+		return g, err
+	}
+	if g.back, err = l.target(w); err != nil {
+		return g, err
+	}
+	if g.dir, err = os.MkdirTemp("", p.name); err != nil {
+		return g, err
+	}
+	config, err := p.config(g.dir, g.front, g.back)
+	if err != nil {
+		return g, errors.Join(err, g.remove())
+	}
+	if err := os.WriteFile(g.file(), []byte(config), 0o600); err != nil {
+		return g, errors.Join(err, g.remove())
+	}
+	return g, nil
+}
+
+func (g passage) file() string  { return filepath.Join(g.dir, "config") }
+func (g passage) remove() error { return os.RemoveAll(g.dir) }
+
+func (g passage) start(ctx context.Context) (*process, error) {
+	return startServer(ctx, g.command(ctx, g.file()), g.front)
 }
 
 func (w *workshop) throughProxy(ctx context.Context, p *proxy, l leg) row {
 	out := row{name: l.name, without: p.without}
-	front, err := l.target(w)
+	g, err := w.passage(p, l)
 	if err != nil {
 		return out.failedWith(err)
 	}
-	back, err := l.target(w)
+	s, err := startServer(ctx, w.ourServer(ctx, w.ours.Server, g.back), g.back)
 	if err != nil {
-		return out.failedWith(err)
+		return out.failedWith(err, g.remove())
 	}
-	dir, err := os.MkdirTemp("", p.name)
+	between, err := g.start(ctx)
 	if err != nil {
-		return out.failedWith(err)
+		return out.failedWith(err, s.stop(), g.remove())
 	}
-	defer os.RemoveAll(dir)
-	config, err := p.config(dir, front, back)
-	if err != nil {
-		return out.failedWith(err)
-	}
-	file := filepath.Join(dir, "config")
-	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
-		return out.failedWith(err)
-	}
-	s, err := startServer(ctx, w.ourServer(ctx, w.ours.Server, back), back)
-	if err != nil {
-		return out.failedWith(err)
-	}
-	between, err := startServer(ctx, p.command(ctx, file), front)
-	if err != nil {
-		return out.failedWith(err, s.stop())
-	}
-	out.results, err = w.ourClient(ctx, w.ours.Client, front, p.without, nil)
-	return out.failedWith(err, between.stop(), s.stop())
+	out.results, err = w.ourClient(ctx, w.ours.Client, g.front, p.without, nil)
+	return out.failedWith(err, between.stop(), s.stop(), g.remove())
 }
 
 var nginx = &proxy{
-	name: "nginx",
-	tool: "nginx",
+	name:   "nginx",
+	tool:   "nginx",
+	gentle: "QUIT",
 	config: func(dir string, front, back target) (string, error) {
 		listen, pass := "", "grpc://"+back.addr()
 		if front.certs != nil {
@@ -123,8 +158,9 @@ http {
 }
 
 var haproxy = &proxy{
-	name: "haproxy",
-	tool: "haproxy",
+	name:   "haproxy",
+	tool:   "haproxy",
+	gentle: "USR1",
 	config: func(dir string, front, back target) (string, error) {
 		bind, server := "proto h2", "proto h2"
 		if front.certs != nil {

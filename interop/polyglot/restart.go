@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"os/exec"
+	"syscall"
 	"time"
 
 	"google.golang.org/grpc/interop/internal/programs"
@@ -20,21 +21,70 @@ const (
 
 // restartUnderTheirLoad has the peer call a server of ours while that is started anew.
 func restartUnderTheirLoad(ctx context.Context, w *workshop, l leg) row {
-	return w.compareRestarts(ctx, l, func(p programs.Programs, t target) restarted {
+	return w.compareRestarts(l.name, func(p programs.Programs, kill bool) (outcomes, error) {
+		t, err := l.target(w)
+		if err != nil {
+			return nil, err
+		}
 		return restarted{
 			server: func() *exec.Cmd { return w.ourServer(ctx, p.Server, t) },
 			load:   func() (outcomes, error) { return l.peer.load(ctx, w, t, loadTime.Seconds()) },
-		}
+		}.run(ctx, t, kill)
 	})
 }
 
 // restartUnderOurLoad has a client of ours call the peer's server while that is started anew.
 func restartUnderOurLoad(ctx context.Context, w *workshop, l leg) row {
-	return w.compareRestarts(ctx, l, func(p programs.Programs, t target) restarted {
+	return w.compareRestarts(l.name, func(p programs.Programs, kill bool) (outcomes, error) {
+		t, err := l.target(w)
+		if err != nil {
+			return nil, err
+		}
 		return restarted{
 			server: func() *exec.Cmd { return l.peer.server(ctx, w, t) },
 			load:   func() (outcomes, error) { return w.ourLoad(ctx, p.Client, t, loadTime.Seconds()) },
+		}.run(ctx, t, kill)
+	})
+}
+
+// restartBehindProxy has a client of ours call a server of ours through the proxy while the
+// server is started anew.
+func (w *workshop) restartBehindProxy(ctx context.Context, p *proxy, l leg) row {
+	return w.compareRestarts(l.name, func(m programs.Programs, kill bool) (outcomes, error) {
+		g, err := w.passage(p, l)
+		if err != nil {
+			return nil, err
 		}
+		between, err := g.start(ctx)
+		if err != nil {
+			return nil, errors.Join(err, g.remove())
+		}
+		o, err := restarted{
+			server: func() *exec.Cmd { return w.ourServer(ctx, m.Server, g.back) },
+			load:   func() (outcomes, error) { return w.ourLoad(ctx, m.Client, g.front, loadTime.Seconds()) },
+		}.run(ctx, g.back, kill)
+		return o, errors.Join(err, between.stop(), g.remove())
+	})
+}
+
+// restartOfProxy has a client of ours call a server of ours through the proxy while that is
+// started anew.
+func (w *workshop) restartOfProxy(ctx context.Context, p *proxy, l leg) row {
+	return w.compareRestarts(l.name, func(m programs.Programs, kill bool) (outcomes, error) {
+		g, err := w.passage(p, l)
+		if err != nil {
+			return nil, err
+		}
+		s, err := startServer(ctx, w.ourServer(ctx, m.Server, g.back), g.back)
+		if err != nil {
+			return nil, errors.Join(err, g.remove())
+		}
+		o, err := restarted{
+			server: func() *exec.Cmd { return g.command(ctx, g.file()) },
+			load:   func() (outcomes, error) { return w.ourLoad(ctx, m.Client, g.front, loadTime.Seconds()) },
+			gentle: p.gentle,
+		}.run(ctx, g.front, kill)
+		return o, errors.Join(err, s.stop(), g.remove())
 	})
 }
 
@@ -42,25 +92,22 @@ func restartUnderOurLoad(ctx context.Context, w *workshop, l leg) row {
 type restarted struct {
 	server func() *exec.Cmd
 	load   func() (outcomes, error)
+	// gentle is the signal that has it end in peace. Without one it is the end of its input,
+	// and the server is a single process, that can be killed.
+	gentle string
 }
 
 // compareRestarts wants ours to show no kind of error that the published module does not show
 // where servers end gracefully, and none but a lost connection's where they are killed.
-func (w *workshop) compareRestarts(ctx context.Context, l leg, sides func(programs.Programs, target) restarted) row {
-	out := row{name: l.name}
+func (w *workshop) compareRestarts(name string, run func(p programs.Programs, kill bool) (outcomes, error)) row {
+	out := row{name: name}
 	for _, kill := range []bool{false, true} {
 		r := result{name: "restart"}
 		allowed := outcomes{}
 		if kill {
 			r.name, allowed = "kill", outcomes{unavailable: 1}
 		}
-		c, err := compare(allowed, func(p programs.Programs) (outcomes, error) {
-			t, err := l.target(w)
-			if err != nil {
-				return nil, err
-			}
-			return sides(p, t).run(ctx, t, kill)
-		}, [2]programs.Programs{w.ours, w.published})
+		c, err := compare(allowed, func(p programs.Programs) (outcomes, error) { return run(p, kill) }, [2]programs.Programs{w.ours, w.published})
 		if err != nil {
 			return out.failedWith(err)
 		}
@@ -71,9 +118,9 @@ func (w *workshop) compareRestarts(ctx context.Context, l leg, sides func(progra
 	return out
 }
 
-// run makes the load while the server is started anew from time to time.
+// run makes the load while the server, which listens at t, is started anew from time to time.
 func (r restarted) run(ctx context.Context, t target, kill bool) (outcomes, error) {
-	s, err := startServer(ctx, r.server(), t)
+	s, err := r.start(ctx, t)
 	if err != nil {
 		return nil, err
 	}
@@ -98,13 +145,32 @@ func (r restarted) run(ctx context.Context, t target, kill bool) (outcomes, erro
 			continue
 		}
 		if kill {
-			_ = s.cmd.Process.Kill()
+			r.kill(s)
 		}
 		if err := s.stop(); err != nil {
 			return nil, err
 		}
-		if s, err = startServer(ctx, r.server(), t); err != nil {
+		if s, err = r.start(ctx, t); err != nil {
 			return nil, err
 		}
 	}
+}
+
+func (r restarted) start(ctx context.Context, t target) (*process, error) {
+	s, err := startServer(ctx, r.server(), t)
+	if err == nil {
+		s.gentle = r.gentle
+	}
+	return s, err
+}
+
+// kill ends s with all its connections. One that has a gentle signal may be several processes,
+// of which SIGKILL ends one: SIGTERM has them all end at once.
+func (r restarted) kill(s *process) {
+	if r.gentle == "" {
+		_ = s.cmd.Process.Kill()
+		return
+	}
+	_ = s.cmd.Process.Signal(syscall.SIGTERM)
+	s.gentle = ""
 }
