@@ -43,7 +43,8 @@ func TestReadmeHasEveryDifference(t *testing.T) {
 	}
 }
 
-// TestBehavioursHaveTests looks for the tests that behaviours.md names.
+// TestBehavioursHaveTests looks for the tests that behaviours.md names, each behind its
+// package.
 func TestBehavioursHaveTests(t *testing.T) {
 	text, err := os.ReadFile("behaviours.md")
 	if err != nil {
@@ -55,19 +56,33 @@ func TestBehavioursHaveTests(t *testing.T) {
 		if err != nil || !strings.HasSuffix(path, "_test.go") {
 			return err
 		}
+		pkg, err := filepath.Rel("..", filepath.Dir(path))
+		if err != nil {
+			return err
+		}
+		if pkg == "." {
+			pkg = "grpc"
+		}
 		source, err := os.ReadFile(path)
 		for _, m := range decl.FindAllSubmatch(source, -1) {
-			there[string(m[1])] = true
+			there[filepath.ToSlash(pkg)+" "+string(m[1])] = true
 		}
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range regexp.MustCompile(`\bTest\w+`).FindAllString(string(text), -1) {
-		if !there[name] {
-			t.Errorf("there is no %s", name)
+	named := 0
+	for _, list := range regexp.MustCompile(`([\w/]+) (Test\w+(?:, Test\w+)*)`).FindAllStringSubmatch(string(text), -1) {
+		for name := range strings.SplitSeq(list[2], ", ") {
+			named++
+			if !there[list[1]+" "+name] {
+				t.Errorf("there is no %s in package %s", name, list[1])
+			}
 		}
+	}
+	if all := len(regexp.MustCompile(`\bTest\w+`).FindAllString(string(text), -1)); named != all {
+		t.Errorf("%d of %d tests are not behind the name of a package", all-named, all)
 	}
 }
 

@@ -28,6 +28,8 @@ var failures = []answer{
 	{"headers, trailers", full(ok(), nil, "grpc-status", "14")},
 	{"message, trailers", full(ok(), reply, "grpc-status", "14")},
 	{"half a message, trailers", full(ok(), reply[:7], "grpc-status", "14")},
+	{"two messages", endless(ok("h", "1"), append(reply[:len(reply):len(reply)], reply...))},
+	{"two messages, trailers", full(ok("h", "1"), append(reply[:len(reply):len(reply)], reply...), "grpc-status", "0", "t", "1")},
 	{"RST REFUSED_STREAM", func(r *rig.Raw, req rig.Request) { _ = r.WriteRSTStream(req.ID, http2.ErrCodeRefusedStream) }},
 	{"RST INTERNAL_ERROR", func(r *rig.Raw, req rig.Request) { _ = r.WriteRSTStream(req.ID, http2.ErrCodeInternal) }},
 	{"headers, RST REFUSED_STREAM", func(r *rig.Raw, req rig.Request) {
