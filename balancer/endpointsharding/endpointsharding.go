@@ -234,6 +234,9 @@ func (b *sharding) Close() {
 	}
 }
 
+// OwnsSubConns implements subconns.Owner.
+func (*sharding) OwnsSubConns() {}
+
 func (b *sharding) end() (over []*policy) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -156,6 +156,9 @@ func (b *lazy) Close() {
 	b.child.Close()
 }
 
+// OwnsSubConns implements subconns.Owner.
+func (*lazy) OwnsSubConns() {}
+
 // picker makes RPCs wait, and the first of them wakes the balancer.
 type picker struct {
 	once     sync.Once

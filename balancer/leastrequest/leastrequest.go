@@ -81,6 +81,9 @@ type leastRequest struct {
 	servers *resolver.EndpointMap[*server]
 }
 
+// OwnsSubConns implements subconns.Owner.
+func (*leastRequest) OwnsSubConns() {}
+
 // children is where the balancer of the endpoints reports to.
 type children struct {
 	balancer.ClientConn

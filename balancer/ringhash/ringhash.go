@@ -70,6 +70,9 @@ type ringHash struct {
 	states []endpointsharding.ChildState // the last ones, by index; nil before they came
 }
 
+// OwnsSubConns implements subconns.Owner.
+func (*ringHash) OwnsSubConns() {}
+
 // children is where the balancer of the endpoints reports to.
 type children struct {
 	balancer.ClientConn

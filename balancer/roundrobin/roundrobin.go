@@ -32,6 +32,9 @@ func (builder) Build(cc balancer.ClientConn, opts balancer.BuildOptions) balance
 // children look at the health of their servers.
 type roundRobin struct{ balancer.Balancer }
 
+// OwnsSubConns implements subconns.Owner.
+func (*roundRobin) OwnsSubConns() {}
+
 // UpdateClientConnState implements balancer.Balancer.
 func (b *roundRobin) UpdateClientConnState(s balancer.ClientConnState) error {
 	s.ResolverState = pickfirst.EnableHealthListener(s.ResolverState)

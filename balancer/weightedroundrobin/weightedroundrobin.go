@@ -146,6 +146,9 @@ func (b *weightedRoundRobin) Close() {
 	}
 }
 
+// OwnsSubConns implements subconns.Owner.
+func (*weightedRoundRobin) OwnsSubConns() {}
+
 // report replaces the picker of endpoints that are ready by our own.
 func (b *weightedRoundRobin) report(s balancer.State) {
 	if p := b.renew(s); p != nil {

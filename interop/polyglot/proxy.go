@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"google.golang.org/grpc/interop/internal/programs"
 	"google.golang.org/grpc/interop/testcerts"
 )
 
@@ -97,21 +98,22 @@ func (g passage) start(ctx context.Context) (*process, error) {
 }
 
 func (w *workshop) throughProxy(ctx context.Context, p *proxy, l leg) row {
-	out := row{name: l.name, without: p.without}
-	g, err := w.passage(p, l)
-	if err != nil {
-		return out.failedWith(err)
-	}
-	s, err := startServer(ctx, w.ourServer(ctx, w.ours.Server, g.back), g.back)
-	if err != nil {
-		return out.failedWith(err, g.remove())
-	}
-	between, err := g.start(ctx)
-	if err != nil {
-		return out.failedWith(err, s.stop(), g.remove())
-	}
-	out.results, err = w.ourClient(ctx, w.ours.Client, g.front, p.without, nil)
-	return out.failedWith(err, between.stop(), s.stop(), g.remove())
+	return w.twice(row{name: l.name, without: p.without}, func(m programs.Programs, only []string) ([]result, error) {
+		g, err := w.passage(p, l)
+		if err != nil {
+			return nil, err
+		}
+		s, err := startServer(ctx, w.ourServer(ctx, m.Server, g.back), g.back)
+		if err != nil {
+			return nil, errors.Join(err, g.remove())
+		}
+		between, err := g.start(ctx)
+		if err != nil {
+			return nil, errors.Join(err, s.stop(), g.remove())
+		}
+		results, err := w.ourClient(ctx, m.Client, g.front, p.without, only)
+		return results, errors.Join(err, between.stop(), s.stop(), g.remove())
+	})
 }
 
 var nginx = &proxy{

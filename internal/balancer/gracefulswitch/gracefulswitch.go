@@ -309,11 +309,12 @@ func (c *child) close() {
 	if c == nil {
 		return
 	}
+	var closed balancer.Balancer
 	c.call(func(policy balancer.Balancer) {
 		policy.Close()
-		c.policy = nil
+		c.policy, closed = nil, policy
 	})
-	for sc := range c.parent.orphans(c).All {
+	for sc := range c.parent.orphans(c).Left(closed).All {
 		sc.Shutdown()
 	}
 }

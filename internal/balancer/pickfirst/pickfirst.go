@@ -170,6 +170,9 @@ func (b *pickFirst) Close() {
 	b.dropAll()
 }
 
+// OwnsSubConns implements subconns.Owner.
+func (*pickFirst) OwnsSubConns() {}
+
 // ExitIdle implements balancer.Balancer.
 func (b *pickFirst) ExitIdle() {
 	b.mu.Lock()

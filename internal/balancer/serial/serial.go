@@ -96,13 +96,14 @@ func (c *Child) Close() {
 func (c *Child) closePolicy() subconns.Set {
 	c.calls.Lock()
 	defer c.calls.Unlock()
-	if c.policy != nil {
-		c.policy.Close()
+	policy := c.policy
+	if policy != nil {
+		policy.Close()
 		c.policy = nil
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	left := c.subConns
+	left := c.subConns.Left(policy)
 	c.subConns, c.closed = subconns.Set{}, true
 	return left
 }

@@ -5,6 +5,23 @@ package subconns
 
 import "google.golang.org/grpc/balancer"
 
+// Owner is a policy whose Close shuts down all SubConns that it has made. What it is built with
+// need not do so: its parent, which may be a program's, hears of each end once.
+type Owner interface {
+	balancer.Balancer
+
+	// OwnsSubConns does nothing.
+	OwnsSubConns()
+}
+
+// Left are the SubConns of s that a policy leaves behind when it is closed.
+func (s Set) Left(policy balancer.Balancer) Set {
+	if _, ok := policy.(Owner); ok {
+		return Set{}
+	}
+	return s
+}
+
 // Set is a set of SubConns, at first an empty one. Most hold one, which takes no map. A member
 // is known by where it is kept: the SubConns that a program makes need not be comparable.
 type Set struct {
