@@ -28,66 +28,66 @@ type sliced struct{ _ []int }
 type (
 	slicedAuth struct {
 		credentials.AuthInfo
-		sliced
+		_ sliced
 	}
 	slicedBalancer struct {
 		balancer.Balancer
-		sliced
+		_ sliced
 	}
 	slicedPicker struct {
 		balancer.Picker
-		sliced
+		_ sliced
 	}
 	slicedSubConn struct {
 		balancer.SubConn
-		sliced
+		_ sliced
 	}
 	slicedResolver struct {
 		resolver.Resolver
-		sliced
+		_ sliced
 	}
 	slicedCodec struct {
 		encoding.CodecV2
-		sliced
+		_ sliced
 	}
 	slicedZip struct {
 		Compressor
-		sliced
+		_ sliced
 	}
 	slicedUnzip struct {
 		Decompressor
-		sliced
+		_ sliced
 	}
 	slicedConfig struct {
 		serviceconfig.LoadBalancingConfig
-		sliced
+		_ sliced
 	}
 	slicedDial struct {
 		EmptyDialOption
-		sliced
+		_ sliced
 	}
 	slicedServer struct {
 		EmptyServerOption
-		sliced
+		_ sliced
 	}
 	slicedCall struct {
 		EmptyCallOption
-		sliced
+		_ sliced
 	}
 	slicedTokens struct {
 		tokens
-		sliced
+		_ sliced
 	}
 	slicedBundle struct {
 		testBundle
-		sliced
+		_ sliced
 	}
-	slicedService struct{ sliced }
+	slicedService struct{ _ sliced }
 )
 
 type slicedCreds struct {
 	credentials.TransportCredentials
-	sliced
+	_ sliced
 }
 
 func (c slicedCreds) Clone() credentials.TransportCredentials { return c }
@@ -106,7 +106,7 @@ func (slicedCreds) shake(nc net.Conn, info credentials.AuthInfo, err error) (net
 
 // slicedResolvers resolve to addr, twice alike, with all that a program may say of an address.
 type slicedResolvers struct {
-	sliced
+	_      sliced
 	addr   string
 	config string
 }
@@ -138,7 +138,7 @@ func (idleResolver) Close()                                {}
 
 // slicedPolicy is a policy of a program around one of this module.
 type slicedPolicy struct {
-	sliced
+	_           sliced
 	name, child string
 }
 
@@ -163,7 +163,7 @@ func (b configless) UpdateClientConnState(s balancer.ClientConnState) error {
 // slicedParent is what the child is built with.
 type slicedParent struct {
 	balancer.ClientConn
-	sliced
+	_ sliced
 }
 
 func (p slicedParent) NewSubConn(a []resolver.Address, o balancer.NewSubConnOptions) (balancer.SubConn, error) {

@@ -161,8 +161,10 @@ func TestRequestRules(t *testing.T) {
 		{name: "8.3.1 host that is the same", fields: altered("host", "A:80"), want: ok},
 		{name: "8.3.1 host that differs", fields: altered("host", "b"), want: refused("400", "13", `malformed request: host "b" differs from :authority "a"`)},
 		{name: "8.5 CONNECT", fields: []string{":method", "CONNECT", ":authority", "a:1"}, reset: malformed},
-		{name: "8.5 CONNECT with :scheme and :path", fields: altered(":method", "CONNECT"), rest: []byte{},
-			want: refused("405", "13", `Received a HEADERS frame with :method "CONNECT" which should be POST`), body: "Received"},
+		{
+			name: "8.5 CONNECT with :scheme and :path", fields: altered(":method", "CONNECT"), rest: []byte{},
+			want: refused("405", "13", `Received a HEADERS frame with :method "CONNECT" which should be POST`), body: "Received",
+		},
 		{name: "8.3.1 two hosts", fields: append(altered("host", "a"), "host", "a"), reset: malformed},
 
 		{
