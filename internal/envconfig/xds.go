@@ -78,7 +78,8 @@ var (
 	// (gRFC A55, A60). GRPC_EXPERIMENTAL_XDS_ENABLE_OVERRIDE_HOST, false unless "true".
 	XDSStatefulSession = boolean(os.Getenv("GRPC_EXPERIMENTAL_XDS_ENABLE_OVERRIDE_HOST"), false)
 
-	// XDSCompositeFilter says whether the composite HTTP filter is known (gRFC A103).
-	// GRPC_EXPERIMENTAL_XDS_COMPOSITE_FILTER, false unless "true".
-	XDSCompositeFilter = boolean(os.Getenv("GRPC_EXPERIMENTAL_XDS_COMPOSITE_FILTER"), false)
+	// XDSExtProcOnClient says whether the HTTP filter that has RPCs of clients processed by
+	// another server is known (gRFC A93, A102).
+	// GRPC_EXPERIMENTAL_XDS_EXT_PROC_ON_CLIENT, false unless "true".
+	XDSExtProcOnClient = boolean(os.Getenv("GRPC_EXPERIMENTAL_XDS_EXT_PROC_ON_CLIENT"), false)
 )

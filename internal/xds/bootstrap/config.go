@@ -30,6 +30,9 @@ type Config struct {
 	ServerTemplate string
 	// CertProviders are the instances of certificate providers that resources may name (A29).
 	CertProviders map[string]*certprovider.BuildableConfig
+	// Services are the servers that filters may show RPCs to, by target, with the credentials to
+	// use, for control planes that are not trusted to choose them (A102).
+	Services map[string]*Service
 
 	node *corev3.Node
 	json []byte

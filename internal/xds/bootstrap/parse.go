@@ -23,6 +23,8 @@ type Options struct {
 	Text string
 	// CallCreds allows call credentials (A97).
 	CallCreds bool
+	// Services allows filters to ask other servers (A102).
+	Services bool
 }
 
 // ErrNone means that neither a file nor a text is set.
@@ -65,6 +67,7 @@ type configJSON struct {
 	Authorities    map[string]authorityJSON    `json:"authorities"`
 	ClientTemplate string                      `json:"client_default_listener_resource_name_template"`
 	ServerTemplate string                      `json:"server_listener_resource_name_template"`
+	Services       map[string]*serviceJSON     `json:"allowed_grpc_services"`
 }
 
 type certProviderJSON struct {
@@ -87,7 +90,7 @@ func Parse(text []byte, o Options) (*Config, error) {
 	if c.ClientTemplate == "" {
 		c.ClientTemplate = "%s"
 	}
-	steps := []func(*configJSON, Options) error{c.readServers, c.readNode, c.readCertProviders, c.readAuthorities}
+	steps := []func(*configJSON, Options) error{c.readServers, c.readNode, c.readCertProviders, c.readAuthorities, c.readServices}
 	for _, step := range steps {
 		if err := step(&in, o); err != nil {
 			return nil, fmt.Errorf("xds: bootstrap configuration: %w", err)
@@ -150,6 +153,26 @@ func (c *Config) readCertProviders(in *configJSON, _ Options) error {
 			c.CertProviders = make(map[string]*certprovider.BuildableConfig)
 		}
 		c.CertProviders[name] = config
+	}
+	return nil
+}
+
+func (c *Config) readServices(in *configJSON, o Options) error {
+	if !o.Services {
+		return nil
+	}
+	for target, s := range in.Services {
+		if s == nil {
+			return fmt.Errorf("allowed_grpc_services[%q]: no configuration", target)
+		}
+		out, err := s.parse()
+		if err != nil {
+			return fmt.Errorf("allowed_grpc_services[%q]: %w", target, err)
+		}
+		if c.Services == nil {
+			c.Services = make(map[string]*Service)
+		}
+		c.Services[target] = out
 	}
 	return nil
 }

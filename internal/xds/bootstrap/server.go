@@ -20,9 +20,8 @@ type Server struct {
 	// Features are what the server is known to do.
 	Features Features
 
-	channel credsConfig
-	calls   []credsConfig
-	key     string
+	creds
+	key string
 }
 
 // Features are the server features that this client knows; it ignores all others.
@@ -62,8 +61,14 @@ func (s *Server) String() string { return s.URI + " (" + s.channel.Type + ")" }
 // chosen and the features that are known.
 func (s *Server) MarshalJSON() ([]byte, error) { return []byte(s.key), nil }
 
+// creds are those of connections to a server, by their configurations.
+type creds struct {
+	channel credsConfig
+	calls   []credsConfig
+}
+
 // Credentials makes those of a connection. The function is called when it is closed.
-func (s *Server) Credentials() (channel credentials.Bundle, calls []credentials.PerRPCCredentials, done func(), err error) {
+func (s *creds) Credentials() (channel credentials.Bundle, calls []credentials.PerRPCCredentials, done func(), err error) {
 	var closers []func()
 	done = func() {
 		for _, f := range closers {
@@ -128,19 +133,11 @@ func parseServer(text []byte, callCreds bool) (*Server, error) {
 		return nil, errors.New("field server_uri is missing or empty")
 	}
 	s := &Server{URI: in.URI}
-	i := slices.IndexFunc(in.ChannelCreds, func(c credsConfig) bool {
-		return bootstrap.GetChannelCredentials(c.Type) != nil
-	})
-	if i < 0 {
-		return nil, fmt.Errorf("field channel_creds of server %q has no credentials of a known type", in.URI)
+	if !callCreds {
+		in.CallCreds = nil
 	}
-	s.channel = in.ChannelCreds[i]
-	if callCreds {
-		for _, c := range in.CallCreds {
-			if bootstrap.GetCallCredentials(c.Type) != nil {
-				s.calls = append(s.calls, c)
-			}
-		}
+	if !s.choose(in.ChannelCreds, in.CallCreds) {
+		return nil, fmt.Errorf("field channel_creds of server %q has no credentials of a known type", in.URI)
 	}
 	names := s.Features.read(in.Features)
 	key, err := json.Marshal(serverJSON{
@@ -156,6 +153,21 @@ func parseServer(text []byte, callCreds bool) (*Server, error) {
 	}
 	done()
 	return s, nil
+}
+
+// choose takes what is known. It returns false without channel credentials.
+func (s *creds) choose(channel, calls []credsConfig) bool {
+	i := slices.IndexFunc(channel, func(c credsConfig) bool { return bootstrap.GetChannelCredentials(c.Type) != nil })
+	if i < 0 {
+		return false
+	}
+	s.channel = channel[i]
+	for _, c := range calls {
+		if bootstrap.GetCallCredentials(c.Type) != nil {
+			s.calls = append(s.calls, c)
+		}
+	}
+	return true
 }
 
 // read returns the known ones among names, in order.

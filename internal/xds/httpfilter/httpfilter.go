@@ -14,6 +14,7 @@ import (
 	udpav1 "github.com/cncf/xds/go/udpa/type/v1"
 	xdsv3 "github.com/cncf/xds/go/xds/type/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	"google.golang.org/grpc/internal/xds/bootstrap"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/structpb"
@@ -54,14 +55,17 @@ type Message struct {
 	Raw []byte
 	// Struct is the message as TypedStruct has it.
 	Struct *structpb.Struct
-	// Depth counts the filters that this one lies in.
-	Depth int
-	// Known are the filters that may lie in this one.
-	Known *Registry
+	// Origin is where the message comes from.
+	Origin Origin
 }
 
-// MaxDepth is how deep filters may lie in each other (A103).
-const MaxDepth = 8
+// Origin says what messages may refer to, and what they are trusted with.
+type Origin struct {
+	// Bootstrap is the configuration of the client that got them; nil: none.
+	Bootstrap *bootstrap.Config
+	// Trusted says that the control plane may choose servers that RPCs are shown to (A81, A102).
+	Trusted bool
+}
 
 // Unmarshal reads the message. One that came as a Struct can't be read so.
 func (m *Message) Unmarshal(to proto.Message) error {
@@ -76,7 +80,10 @@ func (m *Message) Unmarshal(to proto.Message) error {
 
 // Registry finds kinds of filters by the messages they read. It must not change once it is in
 // use.
-type Registry struct{ byType map[string]Kind }
+type Registry struct {
+	byType map[string]Kind
+	origin Origin
+}
 
 // NewRegistry returns one with the kinds.
 func NewRegistry(kinds ...Kind) *Registry {
@@ -88,6 +95,9 @@ func NewRegistry(kinds ...Kind) *Registry {
 	}
 	return r
 }
+
+// From returns a Registry with the same kinds, for messages of an origin.
+func (r *Registry) From(o Origin) *Registry { return &Registry{byType: r.byType, origin: o} }
 
 // errUnknown is about a message that no filter reads.
 type errUnknown string
@@ -105,7 +115,7 @@ func IsUnknown(err error) bool {
 
 // Find returns the kind for a message, which may be in a TypedStruct.
 func (r *Registry) Find(in *anypb.Any) (Kind, Message, error) {
-	m := Message{Type: string(in.MessageName()), Raw: in.GetValue(), Known: r}
+	m := Message{Type: string(in.MessageName()), Raw: in.GetValue(), Origin: r.origin}
 	switch m.Type {
 	case "xds.type.v3.TypedStruct":
 		var s xdsv3.TypedStruct

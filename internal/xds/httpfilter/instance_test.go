@@ -52,6 +52,43 @@ func TestMemory(t *testing.T) {
 	}
 }
 
+// closing counts what is closed.
+type closing struct{ n *int }
+
+func (c closing) Close() error {
+	*c.n++
+	return nil
+}
+
+// TestMemoryCloses: what is forgotten is closed, once.
+func TestMemoryCloses(t *testing.T) {
+	var a, b int
+	m := &Memory{}
+	get := func(n *int, name string) { Kept(m, name, func() closing { return closing{n} }) }
+	get(&a, "a")
+	get(&b, "b")
+	m.Renew()
+	get(&a, "a")
+	m.Settle()
+	if a != 0 || b != 1 {
+		t.Errorf("closed %d and %d times; want 0 and 1", a, b)
+	}
+	m.Renew()
+	m.Renew()
+	if a != 1 {
+		t.Errorf("closed %d times; want 1", a)
+	}
+	get(&a, "a")
+	called := 0
+	m.AtEnd(func() { called++ })
+	m.AtEnd(func() { called += 10 })()
+	m.Close()
+	if a != 2 || b != 1 || called != 1 {
+		t.Errorf("closed %d and %d times, called %d; want 2, 1 and 1", a, b, called)
+	}
+	(*Memory)(nil).AtEnd(nil)()
+}
+
 func TestA41Server(t *testing.T) {
 	parse := func(text string) Config {
 		t.Helper()

@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/grpc/internal/stats"
 	"google.golang.org/grpc/internal/xds/dependency"
+	"google.golang.org/grpc/internal/xds/httpfilter"
 	"google.golang.org/grpc/internal/xds/xdsclient"
 	"google.golang.org/grpc/resolver"
 )
@@ -41,6 +42,7 @@ func (b Builder) Build(target resolver.Target, cc resolver.ClientConn, opts reso
 		return nil, err
 	}
 	r := &Resolver{cc: cc, client: c, release: release, channel: rand.Uint64(), clusters: make(map[string]*cluster)}
+	r.known = httpfilter.Channel{Target: target.String(), Authority: opts.Authority, Metrics: opts.MetricsRecorder}
 	if logger.V(2) {
 		logger.Infof("target %q: watching Listener %q", target, name)
 	}

@@ -25,7 +25,8 @@ type Resolver struct {
 	cc      resolver.ClientConn
 	client  *xdsclient.Client
 	release func()
-	channel uint64 // what hash policies know of the channel (A42)
+	channel uint64             // what hash policies know of the channel (A42)
+	known   httpfilter.Channel // what filters do
 
 	manager *dependency.Manager
 

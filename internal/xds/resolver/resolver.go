@@ -14,6 +14,7 @@ func (r *Resolver) ResolveNow(o resolver.ResolveNowOptions) { r.manager.ResolveN
 func (r *Resolver) Close() {
 	r.closed.Store(true)
 	r.manager.Close()
+	r.work.Do(r.memory.Close) // after what is being made of an update
 	r.work.Close()
 	r.release()
 }

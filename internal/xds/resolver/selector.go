@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/internal/serviceconfig"
 	"google.golang.org/grpc/internal/xds/call"
 	"google.golang.org/grpc/internal/xds/dependency"
+	"google.golang.org/grpc/internal/xds/httpfilter"
 	"google.golang.org/grpc/internal/xds/resource"
 	"google.golang.org/grpc/status"
 )
@@ -84,6 +85,7 @@ func newRouting(r *Resolver, c *dependency.Config) *routing {
 			s.uses = append(s.uses, t.cluster)
 		}
 	}
+	r.memory.Settle()
 	return s
 }
 
@@ -146,7 +148,7 @@ func (r *Resolver) interceptor(c *dependency.Config, t *resource.Route, w *resou
 	var list []rpcconfig.Interceptor
 	for i := range c.Listener.API.Filters {
 		f := &c.Listener.API.Filters[i]
-		if in := f.Client(resource.OverrideOf(f, c.Host, t, w), &r.memory); in != nil {
+		if in := f.Client(httpfilter.Instance{Override: resource.OverrideOf(f, c.Host, t, w), Memory: &r.memory, Channel: &r.known}); in != nil {
 			list = append(list, in)
 		}
 	}

@@ -115,19 +115,21 @@ func readOverrides(c *Context, in map[string]*anypb.Any) (Overrides, error) {
 	return out, nil
 }
 
-// Client returns what a filter does to a client's RPCs, nil for nothing. The override is what
-// OverrideOf returned.
-func (f *Filter) Client(override httpfilter.Config, m *httpfilter.Memory) rpcconfig.Interceptor {
+// Client returns what a filter does to a client's RPCs, nil for nothing. The instance has what
+// the filter does not say by itself; its override is what OverrideOf returned.
+func (f *Filter) Client(i httpfilter.Instance) rpcconfig.Interceptor {
 	if kind, ok := f.Kind.(httpfilter.ClientKind); ok {
-		return kind.Client(httpfilter.Instance{Name: f.Name, Config: f.Config, Override: override, Memory: m})
+		i.Name, i.Config = f.Name, f.Config
+		return kind.Client(i)
 	}
 	return nil
 }
 
 // Server is like Client for a server's RPCs.
-func (f *Filter) Server(override httpfilter.Config, m *httpfilter.Memory) rpcconfig.Filter {
+func (f *Filter) Server(i httpfilter.Instance) rpcconfig.Filter {
 	if kind, ok := f.Kind.(httpfilter.ServerKind); ok {
-		return kind.Server(httpfilter.Instance{Name: f.Name, Config: f.Config, Override: override, Memory: m})
+		i.Name, i.Config = f.Name, f.Config
+		return kind.Server(i)
 	}
 	return nil
 }

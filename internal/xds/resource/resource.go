@@ -66,10 +66,11 @@ func (c *Context) knowsCertProvider(name string) bool {
 }
 
 func (c *Context) filters() *httpfilter.Registry {
-	if c.Filters != nil {
-		return c.Filters
+	known := c.Filters
+	if known == nil {
+		known = httpfilter.Default()
 	}
-	return httpfilter.Default()
+	return known.From(httpfilter.Origin{Bootstrap: c.Bootstrap, Trusted: c.trusted()})
 }
 
 // FieldError says what is wrong with which field.

@@ -139,7 +139,7 @@ func (b *filterMaker) of(vh *resource.VirtualHost, route *resource.Route) (list 
 		key := filterKey{i, resource.OverrideOf(f, vh, route, nil)}
 		made, ok := b.filters[key]
 		if !ok {
-			made = f.Server(key.override, b.router.memory)
+			made = f.Server(httpfilter.Instance{Override: key.override, Memory: b.router.memory})
 			b.filters[key] = made
 		}
 		if made != nil {

@@ -81,9 +81,17 @@ func (r *recorder) labelsOf(key string) []string {
 }
 
 func (r *recorder) RecordInt64Count(h *stats.Int64CountHandle, n int64, labels ...string) {
+	r.record(h.Name, n, labels)
+}
+
+func (r *recorder) RecordFloat64Histo(h *stats.Float64HistoHandle, _ float64, labels ...string) {
+	r.record(h.Name, 1, labels)
+}
+
+func (r *recorder) record(name string, n int64, labels []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	key := h.Name + " " + labels[0]
+	key := name + " " + labels[0]
 	r.counts[key] += n
 	if r.labels == nil {
 		r.labels = make(map[string][]string)
@@ -92,7 +100,6 @@ func (r *recorder) RecordInt64Count(h *stats.Int64CountHandle, n int64, labels .
 }
 func (*recorder) RecordFloat64Count(*stats.Float64CountHandle, float64, ...string)       {}
 func (*recorder) RecordInt64Histo(*stats.Int64HistoHandle, int64, ...string)             {}
-func (*recorder) RecordFloat64Histo(*stats.Float64HistoHandle, float64, ...string)       {}
 func (*recorder) RecordInt64Gauge(*stats.Int64GaugeHandle, int64, ...string)             {}
 func (*recorder) RecordInt64UpDownCount(*stats.Int64UpDownCountHandle, int64, ...string) {}
 func (*recorder) RegisterAsyncReporter(stats.AsyncMetricReporter, ...stats.AsyncMetric) func() {

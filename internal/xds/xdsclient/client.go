@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/internal/envconfig"
 	"google.golang.org/grpc/internal/xds/bootstrap"
 	"google.golang.org/grpc/internal/xds/client"
+	"google.golang.org/grpc/internal/xds/extproc"
 	"google.golang.org/grpc/internal/xds/filters"
 	"google.golang.org/grpc/internal/xds/httpfilter"
 	"google.golang.org/grpc/internal/xds/resource"
@@ -59,6 +60,9 @@ func Filters() *httpfilter.Registry {
 	}
 	if envconfig.XDSStatefulSession {
 		kinds = append(kinds, filters.Session{})
+	}
+	if envconfig.XDSExtProcOnClient {
+		kinds = append(kinds, extproc.Kind{})
 	}
 	return httpfilter.NewRegistry(kinds...)
 }

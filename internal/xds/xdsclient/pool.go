@@ -50,7 +50,7 @@ var Default = sync.OnceValue(func() *Pool { return NewPoolOf(nil) })
 // ParseBootstrap reads a bootstrap configuration, with the features that the environment has
 // switched on.
 func ParseBootstrap(text []byte) (*bootstrap.Config, error) {
-	return bootstrap.Parse(text, bootstrap.Options{CallCreds: envconfig.XDSCallCreds})
+	return bootstrap.Parse(text, bootstrap.Options{CallCreds: envconfig.XDSCallCreds, Services: envconfig.XDSExtProcOnClient})
 }
 
 // NewPoolOf returns a Pool with a bootstrap configuration, nil for that of the environment, by
@@ -89,7 +89,10 @@ func (p *Pool) bootstrapLocked() (*bootstrap.Config, error) {
 	if p.options.Bootstrap != nil {
 		return p.options.Bootstrap, nil
 	}
-	where := bootstrap.Options{File: envconfig.XDSBootstrapFile, Text: envconfig.XDSBootstrapConfig, CallCreds: envconfig.XDSCallCreds}
+	where := bootstrap.Options{
+		File: envconfig.XDSBootstrapFile, Text: envconfig.XDSBootstrapConfig,
+		CallCreds: envconfig.XDSCallCreds, Services: envconfig.XDSExtProcOnClient,
+	}
 	if where.File == "" && where.Text == "" && p.fallback != nil {
 		return p.fallback, nil
 	}

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package extproc has the HTTP filter with which clients show what RPCs carry to another server,
+// and have it change that: envoy.filters.http.ext_proc (gRFC A93, with A92's rules for headers and
+// A102's for servers).
+//
+// Each RPC has a stream of its own to the server, on a channel that all RPCs to the same server
+// share, and that is closed with the last filter and the last RPC that want it. What happens to
+// an RPC (headers, messages, the end) becomes an event on the stream, if the processing mode says
+// so, and the server's answers say what goes on in its place. Events and answers are in order for
+// each direction.
+//
+// What it holds of an RPC is bounded: messages that the server returns faster than they are taken
+// hold up the stream.
+//
+// The filter is there if GRPC_EXPERIMENTAL_XDS_EXT_PROC_ON_CLIENT is true. There is no
+// ext_authz filter (A92), whatever GRPC_EXPERIMENTAL_XDS_EXT_AUTHZ_ON_CLIENT says, and no
+// composite one (A103): the published module has none either, and so a listener with one is
+// refused, unless the filter is optional.
+package extproc
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	filterv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/ext_proc/v3"
+	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
+	"google.golang.org/grpc/internal/xds/grpcservice"
+	"google.golang.org/grpc/internal/xds/httpfilter"
+	"google.golang.org/grpc/internal/xds/match"
+	"google.golang.org/grpc/internal/xds/mutation"
+)
+
+// Kind is the filter.
+type Kind struct{}
+
+const (
+	filterType = "envoy.extensions.filters.http.ext_proc.v3.ExternalProcessor"
+	routeType  = "envoy.extensions.filters.http.ext_proc.v3.ExtProcPerRoute"
+)
+
+// Types implements httpfilter.Kind.
+func (Kind) Types() []string { return []string{filterType, routeType} }
+
+// Sides implements httpfilter.Kind.
+func (Kind) Sides() httpfilter.Side { return httpfilter.Client }
+
+// Terminal implements httpfilter.Kind.
+func (Kind) Terminal() bool { return false }
+
+// Config is that of a filter.
+type Config struct {
+	Service *grpcservice.Service
+	Mode    Mode
+	// AllowFailure lets RPCs go on without the server where that fails.
+	AllowFailure bool
+	// AllowOverride lets the server change the mode of an RPC, to one of Overrides if there are
+	// any, where Mode.RequestHeaders is not set.
+	AllowOverride bool
+	Overrides     []Mode
+	// RequestAttributes and ResponseAttributes are the names of what goes with events.
+	RequestAttributes, ResponseAttributes []string
+	// Rules are for the server's changes of headers.
+	Rules mutation.Rules
+	// Forward says which headers the server is shown.
+	Forward Forward
+	// NoImmediateResponse takes an immediate response for a failure of the server.
+	NoImmediateResponse bool
+	// Observe shows RPCs to the server and waits for nothing.
+	Observe bool
+	// Linger is how long the server may read on after an RPC that it observes.
+	Linger time.Duration
+}
+
+// Override is that of a route. What is nil is not overridden.
+type Override struct {
+	Service                               *grpcservice.Service
+	Mode                                  *Mode
+	AllowFailure                          *bool
+	RequestAttributes, ResponseAttributes []string
+}
+
+// defaultLinger is that of A93.
+const defaultLinger = 5 * time.Second
+
+// Parse implements httpfilter.Kind. The Config is a *Config.
+func (Kind) Parse(m httpfilter.Message) (httpfilter.Config, error) {
+	var in filterv3.ExternalProcessor
+	if err := m.Unmarshal(&in); err != nil {
+		return nil, err
+	}
+	out := &Config{
+		AllowFailure: in.GetFailureModeAllow(), AllowOverride: in.GetAllowModeOverride(),
+		RequestAttributes: in.GetRequestAttributes(), ResponseAttributes: in.GetResponseAttributes(),
+		NoImmediateResponse: in.GetDisableImmediateResponse(), Observe: in.GetObservabilityMode(), Linger: defaultLinger,
+	}
+	var err error
+	if out.Service, err = grpcservice.Parse(in.GetGrpcService(), m.Origin); err != nil {
+		return nil, fmt.Errorf("grpc_service: %w", err)
+	}
+	if in.GetProcessingMode() == nil {
+		return nil, errors.New("processing_mode: missing")
+	}
+	if out.Mode, err = parseMode(in.GetProcessingMode()); err != nil {
+		return nil, fmt.Errorf("processing_mode: %w", err)
+	}
+	if err := out.parseOverrides(&in); err != nil {
+		return nil, err
+	}
+	if out.Rules, err = mutation.ParseRules(in.GetMutationRules()); err != nil {
+		return nil, fmt.Errorf("mutation_rules: %w", err)
+	}
+	if out.Forward, err = parseForward(in.GetForwardRules()); err != nil {
+		return nil, fmt.Errorf("forward_rules: %w", err)
+	}
+	if d := in.GetDeferredCloseTimeout(); d != nil {
+		if err := d.CheckValid(); err != nil {
+			return nil, fmt.Errorf("deferred_close_timeout: %w", err)
+		}
+		if out.Linger = d.AsDuration(); out.Linger <= 0 {
+			return nil, fmt.Errorf("deferred_close_timeout: %v is not positive", out.Linger)
+		}
+	}
+	return out, nil
+}
+
+func (c *Config) parseOverrides(in *filterv3.ExternalProcessor) error {
+	if !c.AllowOverride {
+		return nil
+	}
+	for i, m := range in.GetAllowedOverrideModes() {
+		mode, err := c.Mode.override(m)
+		if err != nil {
+			return fmt.Errorf("allowed_override_modes[%d]: %w", i, err)
+		}
+		mode.RequestHeaders = false
+		c.Overrides = append(c.Overrides, mode)
+	}
+	return nil
+}
+
+// ParseOverride implements httpfilter.Kind. The Config is an *Override.
+func (Kind) ParseOverride(m httpfilter.Message) (httpfilter.Config, error) {
+	var route filterv3.ExtProcPerRoute
+	if err := m.Unmarshal(&route); err != nil {
+		return nil, err
+	}
+	in := route.GetOverrides()
+	out := &Override{RequestAttributes: in.GetRequestAttributes(), ResponseAttributes: in.GetResponseAttributes()}
+	if in.GetGrpcService() != nil {
+		s, err := grpcservice.Parse(in.GetGrpcService(), m.Origin)
+		if err != nil {
+			return nil, fmt.Errorf("overrides.grpc_service: %w", err)
+		}
+		out.Service = s
+	}
+	if in.GetProcessingMode() != nil {
+		mode, err := parseMode(in.GetProcessingMode())
+		if err != nil {
+			return nil, fmt.Errorf("overrides.processing_mode: %w", err)
+		}
+		out.Mode = &mode
+	}
+	if v := in.GetFailureModeAllow(); v != nil {
+		allow := v.GetValue()
+		out.AllowFailure = &allow
+	}
+	return out, nil
+}
+
+// with returns the configuration that an override makes of c.
+func (c *Config) with(o *Override) *Config {
+	out := *c
+	if o.Service != nil {
+		out.Service = o.Service
+	}
+	if o.Mode != nil {
+		out.Mode = *o.Mode
+	}
+	if o.AllowFailure != nil {
+		out.AllowFailure = *o.AllowFailure
+	}
+	if len(o.RequestAttributes) > 0 {
+		out.RequestAttributes = o.RequestAttributes
+	}
+	if len(o.ResponseAttributes) > 0 {
+		out.ResponseAttributes = o.ResponseAttributes
+	}
+	return &out
+}
+
+// Forward chooses headers by their names.
+type Forward struct {
+	some     bool // only those that are allowed
+	allow    []match.String
+	disallow []match.String
+}
+
+func parseForward(in *filterv3.HeaderForwardingRules) (f Forward, err error) {
+	f.some = in.GetAllowedHeaders() != nil
+	if f.allow, err = parseStrings(in.GetAllowedHeaders()); err != nil {
+		return Forward{}, fmt.Errorf("allowed_headers.%w", err)
+	}
+	if f.disallow, err = parseStrings(in.GetDisallowedHeaders()); err != nil {
+		return Forward{}, fmt.Errorf("disallowed_headers.%w", err)
+	}
+	return f, nil
+}
+
+func parseStrings(in *matcherv3.ListStringMatcher) (list []match.String, err error) {
+	for i, p := range in.GetPatterns() {
+		s, err := match.ParseString(p)
+		if err != nil {
+			return nil, fmt.Errorf("patterns[%d]: %w", i, err)
+		}
+		list = append(list, s)
+	}
+	return list, nil
+}
+
+func (f *Forward) shows(name string) bool {
+	return !matches(f.disallow, name) && (!f.some || matches(f.allow, name))
+}
+
+func matches(list []match.String, name string) bool {
+	for i := range list {
+		if list[i].Match(name) {
+			return true
+		}
+	}
+	return false
+}

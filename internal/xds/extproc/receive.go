@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package extproc
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	filterv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/ext_proc/v3"
+	procv3 "github.com/envoyproxy/go-control-plane/envoy/service/ext_proc/v3"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// receive takes what the server says until its stream ends.
+func (p *process) receive(st procv3.ExternalProcessor_ProcessClient) {
+	for {
+		r, err := st.Recv()
+		switch {
+		case errors.Is(err, io.EOF): // it need not see any more
+			p.end(nil)
+			return
+		case err != nil:
+			p.fail(err)
+			return
+		case p.config.Observe: // it was not asked
+			continue
+		}
+		select {
+		case <-p.over: // but the stream is not
+			continue
+		default:
+		}
+		if err := p.take(r); err != nil {
+			p.fail(err)
+			return
+		}
+	}
+}
+
+// take handles a response. An error is a fault of the server's.
+func (p *process) take(r *procv3.ProcessingResponse) error {
+	var err error
+	switch in := r.GetResponse().(type) {
+	case *procv3.ProcessingResponse_RequestHeaders:
+		err = p.takeHeaders(requestHeaders, in.RequestHeaders.GetResponse(), r.GetModeOverride())
+	case *procv3.ProcessingResponse_ResponseHeaders:
+		err = p.takeHeaders(responseHeaders, in.ResponseHeaders.GetResponse(), r.GetModeOverride())
+	case *procv3.ProcessingResponse_RequestBody:
+		err = p.takeRequest(in.RequestBody.GetResponse())
+	case *procv3.ProcessingResponse_ResponseBody:
+		err = p.takeResponse(in.ResponseBody.GetResponse())
+	case *procv3.ProcessingResponse_ResponseTrailers:
+		err = p.reply(responseTrailers, answer{headers: in.ResponseTrailers.GetHeaderMutation()})
+	case *procv3.ProcessingResponse_ImmediateResponse:
+		err = p.takeImmediate(in.ImmediateResponse)
+	case nil: // only what follows
+	default:
+		err = fmt.Errorf("the external processor sent a %T, which is not supported", in)
+	}
+	if err == nil && r.GetRequestDrain() {
+		go p.drain()
+	}
+	return err
+}
+
+// drain has no more events sent. Whoever sends may be held up, but not for ever.
+func (p *process) drain() {
+	p.sendMu.Lock()
+	defer p.sendMu.Unlock()
+	if !p.drains && p.stream != nil {
+		p.drains = true
+		_ = p.stream.CloseSend()
+	}
+}
+
+var names = [questions]string{"request headers", "response headers", "response trailers"}
+
+// reply passes an answer to who asked.
+func (p *process) reply(q question, a answer) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case !p.asked[q]:
+		return fmt.Errorf("the external processor sent %s before they were sent to it", names[q])
+	case p.answered[q]:
+		return fmt.Errorf("the external processor sent %s twice", names[q])
+	case q == responseTrailers && p.asked[responseHeaders] && !p.answered[responseHeaders]:
+		return errors.New("the external processor sent response trailers before response headers")
+	}
+	p.answered[q] = true
+	p.answers[q] <- a
+	return nil
+}
+
+func (p *process) takeHeaders(q question, in *procv3.CommonResponse, mode *filterv3.ProcessingMode) error {
+	if in.GetStatus() != procv3.CommonResponse_CONTINUE {
+		return fmt.Errorf("the external processor answered %s with status %v, want CONTINUE", names[q], in.GetStatus())
+	}
+	p.override(q, mode)
+	return p.reply(q, answer{headers: in.GetHeaderMutation()})
+}
+
+// override changes the mode of the RPC. The request's messages may be under way when the response's
+// headers are: how they go stays then.
+func (p *process) override(q question, in *filterv3.ProcessingMode) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	mode, ok := p.config.change(p.mode, in)
+	if !ok {
+		return
+	}
+	if q == responseHeaders {
+		mode.RequestMessages = p.mode.RequestMessages
+	}
+	p.mode = mode
+}
+
+// bodyOf returns the message of an answer, nil where the server has taken it and answers nothing.
+func bodyOf(in *procv3.CommonResponse) (*procv3.StreamedBodyResponse, error) {
+	if in.GetStatus() != procv3.CommonResponse_CONTINUE {
+		return nil, fmt.Errorf("the external processor answered a message with status %v, want CONTINUE", in.GetStatus())
+	}
+	if in.GetBodyMutation() == nil {
+		return nil, nil
+	}
+	m, ok := in.GetBodyMutation().GetMutation().(*procv3.BodyMutation_StreamedResponse)
+	if !ok {
+		return nil, fmt.Errorf("the external processor answered a message with a %T, want a streamed_response", in.GetBodyMutation().GetMutation())
+	}
+	if m.StreamedResponse.GetGrpcMessageCompressed() {
+		return nil, errors.New("the external processor sent a compressed message, which is not supported")
+	}
+	return m.StreamedResponse, nil
+}
+
+func (p *process) takeRequest(in *procv3.CommonResponse) error {
+	p.mu.Lock()
+	sends := p.mode.RequestMessages
+	early := p.asked[requestHeaders] && !p.answered[requestHeaders]
+	p.mu.Unlock()
+	switch {
+	case !sends:
+		return errors.New("the external processor sent a request message, though it gets none")
+	case early:
+		return errors.New("the external processor sent a request message before request headers")
+	}
+	body, err := bodyOf(in)
+	if body == nil || err != nil {
+		return err
+	}
+	last := body.GetEndOfStream() || body.GetEndOfStreamWithoutMessage()
+	p.requests.put(item{body: body.GetBody(), nothing: body.GetEndOfStreamWithoutMessage(), last: last})
+	return nil
+}
+
+func (p *process) takeResponse(in *procv3.CommonResponse) error {
+	p.mu.Lock()
+	sends := p.mode.ResponseMessages
+	early := p.asked[responseHeaders] && !p.answered[responseHeaders]
+	late := p.answered[responseTrailers]
+	p.mu.Unlock()
+	switch {
+	case !sends:
+		return errors.New("the external processor sent a response message, though it gets none")
+	case early:
+		return errors.New("the external processor sent a response message before response headers")
+	case late:
+		return errors.New("the external processor sent a response message after response trailers")
+	}
+	body, err := bodyOf(in)
+	if body == nil || err != nil {
+		return err
+	}
+	if body.GetEndOfStream() || body.GetEndOfStreamWithoutMessage() {
+		return errors.New("the external processor set the end of the stream in a response message")
+	}
+	p.responses.put(item{body: body.GetBody()})
+	return nil
+}
+
+// takeImmediate ends the RPC at once, or says how it ends if that is known already.
+func (p *process) takeImmediate(in *procv3.ImmediateResponse) error {
+	if p.config.NoImmediateResponse {
+		return errors.New("the external processor sent an immediate response, which is disabled")
+	}
+	p.mu.Lock()
+	ending := p.asked[responseTrailers] && !p.answered[responseTrailers]
+	p.mu.Unlock()
+	if ending {
+		return p.reply(responseTrailers, answer{immediate: in, headers: in.GetHeaders()})
+	}
+	if st := statusOf(in); st.Code() != codes.OK {
+		p.end(st.Err())
+		return nil
+	}
+	p.end(status.Error(codes.Internal, "extproc: an immediate response with status OK before the RPC has one"))
+	return nil
+}
+
+func statusOf(in *procv3.ImmediateResponse) *status.Status {
+	return status.New(codes.Code(in.GetGrpcStatus().GetStatus()), in.GetDetails())
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package mutation
+
+import (
+	"fmt"
+	"strings"
+
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	"google.golang.org/grpc/internal/transport/grpcwire"
+	"google.golang.org/grpc/metadata"
+)
+
+// maxLength bounds names and values.
+const maxLength = 16384
+
+// Apply returns md with changes: first what is to go, then what is to be set, in order. md itself
+// stays as it was. An error that is no DisallowedError says what is not valid.
+func (r *Rules) Apply(md metadata.MD, set []*corev3.HeaderValueOption, remove []string) (metadata.MD, error) {
+	if len(set) == 0 && len(remove) == 0 {
+		return md, nil
+	}
+	if md = md.Copy(); md == nil {
+		md = metadata.MD{}
+	}
+	for _, name := range remove {
+		name = strings.ToLower(name)
+		ok, err := r.check(name)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			delete(md, name)
+		}
+	}
+	for _, option := range set {
+		if err := r.set(md, option); err != nil {
+			return nil, err
+		}
+	}
+	return md, nil
+}
+
+func (r *Rules) set(md metadata.MD, option *corev3.HeaderValueOption) error {
+	name := option.GetHeader().GetKey()
+	if ok, err := r.check(name); !ok || err != nil {
+		return err
+	}
+	value, err := valueOf(option.GetHeader())
+	if err != nil {
+		return err
+	}
+	there := len(md[name]) > 0
+	empty := value == "" && !option.GetKeepEmptyValue()
+	switch action := option.GetAppendAction(); action {
+	case corev3.HeaderValueOption_APPEND_IF_EXISTS_OR_ADD:
+		if !empty {
+			md[name] = append(md[name], value)
+		}
+	case corev3.HeaderValueOption_ADD_IF_ABSENT:
+		if !there && !empty {
+			md[name] = []string{value}
+		}
+	case corev3.HeaderValueOption_OVERWRITE_IF_EXISTS_OR_ADD, corev3.HeaderValueOption_OVERWRITE_IF_EXISTS:
+		switch {
+		case !there && action == corev3.HeaderValueOption_OVERWRITE_IF_EXISTS:
+		case empty:
+			delete(md, name)
+		default:
+			md[name] = []string{value}
+		}
+	default:
+		return fmt.Errorf("header %q: append_action %v is not known", name, action)
+	}
+	return nil
+}
+
+// valueOf checks a name and returns its value, which is in raw_value, or in value where that is
+// empty.
+func valueOf(h *corev3.HeaderValue) (string, error) {
+	name := h.GetKey()
+	if len(name) > maxLength {
+		return "", fmt.Errorf("a header's name of %d bytes; %d is the limit", len(name), maxLength)
+	}
+	if err := grpcwire.ValidateKey(name); err != nil {
+		return "", err
+	}
+	value := h.GetValue()
+	if raw := h.GetRawValue(); len(raw) > 0 {
+		value = string(raw)
+	}
+	if len(value) > maxLength {
+		return "", fmt.Errorf("header %q: a value of %d bytes; %d is the limit", name, len(value), maxLength)
+	}
+	return value, grpcwire.ValidateValue(name, value)
+}

@@ -1,0 +1,625 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	rulesv3 "github.com/envoyproxy/go-control-plane/envoy/config/common/mutation_rules/v3"
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	matchingv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/common/matching/v3"
+	compositev3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/composite/v3"
+	authzfilterv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/ext_authz/v3"
+	procfilterv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/ext_proc/v3"
+	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
+	insecurev3 "github.com/envoyproxy/go-control-plane/envoy/extensions/grpc_service/channel_credentials/insecure/v3"
+	procv3 "github.com/envoyproxy/go-control-plane/envoy/service/ext_proc/v3"
+	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/anypb"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+)
+
+const extProcVariable = "GRPC_EXPERIMENTAL_XDS_EXT_PROC_ON_CLIENT=true"
+
+// processedCase is an RPC that a processor has a hand in.
+type processedCase struct {
+	name     string
+	change   func(*procfilterv3.ExternalProcessor)
+	route    func(*routev3.Route)
+	filter   func(*hcmv3.HttpFilter)
+	features string // of the control plane
+	script   func(*conversation) error
+	rpc      processedRPC
+	// want is how it ends: the code, the metadata of the server and the messages.
+	want string
+	// nack is a part of why the Listener or the routes are refused.
+	nack string
+	// differs says why the published module does otherwise.
+	differs string
+}
+
+// echoAll answers all events without a change.
+func echoAll(c *conversation) error {
+	for {
+		r, err := c.next()
+		if err != nil {
+			return nil //nolint:nilerr // the client has finished
+		}
+		if err := c.same(r); err != nil {
+			return err
+		}
+	}
+}
+
+// changing answers with what f makes of the answer without a change; nil: with nothing.
+func changing(f func(*procv3.ProcessingRequest, *procv3.ProcessingResponse) *procv3.ProcessingResponse) func(*conversation) error {
+	return func(c *conversation) error {
+		for {
+			r, err := c.next()
+			if err != nil {
+				return nil //nolint:nilerr // the client has finished
+			}
+			if a := f(r, unchanged(r)); a != nil {
+				if err := c.Send(a); err != nil {
+					return err
+				}
+			}
+		}
+	}
+}
+
+// setting is a header to set.
+func setting(name, value string, action corev3.HeaderValueOption_HeaderAppendAction) *corev3.HeaderValueOption {
+	return &corev3.HeaderValueOption{Header: &corev3.HeaderValue{Key: name, RawValue: []byte(value)}, AppendAction: action}
+}
+
+// mutating answers request headers, response headers and trailers with a change of them.
+func mutating(m *procv3.HeaderMutation) func(*conversation) error {
+	return changing(func(_ *procv3.ProcessingRequest, a *procv3.ProcessingResponse) *procv3.ProcessingResponse {
+		switch a := a.GetResponse().(type) {
+		case *procv3.ProcessingResponse_RequestHeaders:
+			a.RequestHeaders.Response = &procv3.CommonResponse{HeaderMutation: m}
+		case *procv3.ProcessingResponse_ResponseHeaders:
+			a.ResponseHeaders.Response = &procv3.CommonResponse{HeaderMutation: m}
+		case *procv3.ProcessingResponse_ResponseTrailers:
+			a.ResponseTrailers.HeaderMutation = m
+		}
+		return a
+	})
+}
+
+func immediate(code codes.Code, details string) *procv3.ProcessingResponse {
+	return &procv3.ProcessingResponse{Response: &procv3.ProcessingResponse_ImmediateResponse{ImmediateResponse: &procv3.ImmediateResponse{
+		GrpcStatus: &procv3.GrpcStatus{Status: uint32(code)}, Details: details,
+		Headers: &procv3.HeaderMutation{SetHeaders: []*corev3.HeaderValueOption{setting("x-immediate", "i", 0)}},
+	}}}
+}
+
+// at answers events of a kind with an answer of another kind.
+func at(kind string, answer *procv3.ProcessingResponse) func(*conversation) error {
+	return changing(func(r *procv3.ProcessingRequest, a *procv3.ProcessingResponse) *procv3.ProcessingResponse {
+		if strings.HasPrefix(describe(r), kind) {
+			return answer
+		}
+		return a
+	})
+}
+
+// ending ends its stream at an event of a kind.
+func ending(kind string, err error) func(*conversation) error {
+	return func(c *conversation) error {
+		for {
+			r, nextErr := c.next()
+			if nextErr != nil {
+				return nil //nolint:nilerr // the client has finished
+			}
+			if strings.HasPrefix(describe(r), kind) {
+				return err
+			}
+			if err := c.same(r); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+var (
+	aStream = processedRPC{Method: "/s/Stream", Send: []string{"a", "b"}, Headers: []string{"x-a", "1"}, Seconds: 2}
+	aUnary  = processedRPC{Method: "/s/Unary", Unary: true, Send: []string{"a"}, Headers: []string{"x-a", "1"}, Seconds: 2}
+	aFail   = processedRPC{Method: "/s/Fails", Unary: true, Send: []string{"a"}, Seconds: 2}
+	broken  = status.Error(codes.DataLoss, "broken")
+)
+
+func withMode(change func(*procfilterv3.ProcessingMode)) func(*procfilterv3.ExternalProcessor) {
+	return func(c *procfilterv3.ExternalProcessor) { change(c.ProcessingMode) }
+}
+
+// onlyHeaders is the mode that is the default.
+var onlyHeaders = func(c *procfilterv3.ExternalProcessor) { c.ProcessingMode = &procfilterv3.ProcessingMode{} }
+
+func allowFailure(c *procfilterv3.ExternalProcessor) { c.FailureModeAllow = true }
+
+func both(list ...func(*procfilterv3.ExternalProcessor)) func(*procfilterv3.ExternalProcessor) {
+	return func(c *procfilterv3.ExternalProcessor) {
+		for _, f := range list {
+			f(c)
+		}
+	}
+}
+
+func overriding(o *procfilterv3.ExtProcOverrides) func(*routev3.Route) {
+	return func(r *routev3.Route) {
+		r.TypedPerFilterConfig = map[string]*anypb.Any{"proc": mustAny(&procfilterv3.ExtProcPerRoute{
+			Override: &procfilterv3.ExtProcPerRoute_Overrides{Overrides: o},
+		})}
+	}
+}
+
+func withRules(r *rulesv3.HeaderMutationRules) func(*procfilterv3.ExternalProcessor) {
+	return func(c *procfilterv3.ExternalProcessor) { c.MutationRules = r }
+}
+
+var yes = wrapperspb.Bool(true)
+
+// someChanges sets and removes headers in all ways.
+var someChanges = &procv3.HeaderMutation{
+	SetHeaders: []*corev3.HeaderValueOption{
+		setting("x-a", "2", corev3.HeaderValueOption_OVERWRITE_IF_EXISTS_OR_ADD),
+		setting("x-b", "3", corev3.HeaderValueOption_APPEND_IF_EXISTS_OR_ADD),
+		setting("x-b", "4", corev3.HeaderValueOption_APPEND_IF_EXISTS_OR_ADD),
+		setting("x-b", "5", corev3.HeaderValueOption_ADD_IF_ABSENT),
+		setting("x-c", "6", corev3.HeaderValueOption_OVERWRITE_IF_EXISTS),
+		setting("x-d", "7", corev3.HeaderValueOption_ADD_IF_ABSENT),
+		setting("x-empty", "", corev3.HeaderValueOption_APPEND_IF_EXISTS_OR_ADD),
+		{Header: &corev3.HeaderValue{Key: "x-kept"}, KeepEmptyValue: true},
+		{Header: &corev3.HeaderValue{Key: "x-value", Value: "v"}},
+		setting("host", "h", corev3.HeaderValueOption_OVERWRITE_IF_EXISTS_OR_ADD),
+		setting(":path", "/p", corev3.HeaderValueOption_OVERWRITE_IF_EXISTS_OR_ADD),
+	},
+	RemoveHeaders: []string{"x-header", "x-trailer", "x-gone", ":path"},
+}
+
+func processedCases() []processedCase {
+	list := flowCases()
+	list = append(list, headerCases()...)
+	list = append(list, endCases()...)
+	list = append(list, faultCases()...)
+	return append(list, configCases()...)
+}
+
+func flowCases() []processedCase {
+	return []processedCase{
+		{name: "stream", script: echoAll, rpc: aStream},
+		{name: "unary", script: echoAll, rpc: aUnary},
+		{name: "only headers", script: echoAll, change: onlyHeaders, rpc: aStream},
+		{name: "only headers, unary", script: echoAll, change: onlyHeaders, rpc: aUnary},
+		{name: "no headers", script: echoAll, rpc: aStream, change: withMode(func(m *procfilterv3.ProcessingMode) {
+			m.RequestHeaderMode, m.ResponseHeaderMode = procfilterv3.ProcessingMode_SKIP, procfilterv3.ProcessingMode_SKIP
+		})},
+		{name: "only requests", script: echoAll, rpc: aStream, change: withMode(func(m *procfilterv3.ProcessingMode) {
+			m.ResponseBodyMode, m.ResponseTrailerMode = procfilterv3.ProcessingMode_NONE, procfilterv3.ProcessingMode_SKIP
+		})},
+		{name: "only responses", script: echoAll, rpc: aStream, change: withMode(func(m *procfilterv3.ProcessingMode) {
+			m.RequestBodyMode, m.RequestHeaderMode = procfilterv3.ProcessingMode_NONE, procfilterv3.ProcessingMode_SKIP
+		})},
+		{name: "nothing", script: echoAll, rpc: aStream, change: func(c *procfilterv3.ExternalProcessor) {
+			c.ProcessingMode = &procfilterv3.ProcessingMode{RequestHeaderMode: procfilterv3.ProcessingMode_SKIP, ResponseHeaderMode: procfilterv3.ProcessingMode_SKIP}
+		}},
+		{name: "trailers only", script: echoAll, rpc: aFail},
+		{name: "trailers only, only headers", script: echoAll, rpc: aFail, change: onlyHeaders},
+		{name: "no message", script: echoAll, rpc: processedRPC{Method: "/s/Stream", Seconds: 2}},
+		{name: "messages changed", rpc: aStream, script: changing(func(r *procv3.ProcessingRequest, a *procv3.ProcessingResponse) *procv3.ProcessingResponse {
+			switch e := r.GetRequest().(type) {
+			case *procv3.ProcessingRequest_RequestBody:
+				if !e.RequestBody.GetEndOfStreamWithoutMessage() {
+					return requestBody(&procv3.StreamedBodyResponse{Body: message("new")})
+				}
+			case *procv3.ProcessingRequest_ResponseBody:
+				return responseBody(&procv3.StreamedBodyResponse{Body: message("other")})
+			}
+			return a
+		})},
+		{name: "messages dropped", rpc: aStream, script: changing(func(r *procv3.ProcessingRequest, a *procv3.ProcessingResponse) *procv3.ProcessingResponse {
+			if strings.Contains(describe(r), `"a"`) || strings.Contains(describe(r), `"echo b"`) {
+				return nil
+			}
+			return a
+		})},
+		{name: "messages added", rpc: aStream, script: func(c *conversation) error {
+			for {
+				r, err := c.next()
+				if err != nil {
+					return nil //nolint:nilerr // the client has finished
+				}
+				if err := c.same(r); err != nil {
+					return err
+				}
+				if strings.Contains(describe(r), `request "a"`) {
+					if err := c.Send(requestBody(&procv3.StreamedBodyResponse{Body: message("more")})); err != nil {
+						return err
+					}
+				}
+			}
+		}},
+		{name: "the end comes early", rpc: aStream, script: changing(func(r *procv3.ProcessingRequest, a *procv3.ProcessingResponse) *procv3.ProcessingResponse {
+			if strings.Contains(describe(r), `request "a"`) {
+				return requestBody(&procv3.StreamedBodyResponse{Body: message("a"), EndOfStream: true})
+			}
+			if strings.HasPrefix(describe(r), "request \"") {
+				return nil
+			}
+			return a
+		})},
+		{name: "headers after the message", rpc: aUnary, script: func(c *conversation) error {
+			first, err := c.next()
+			if err != nil {
+				return err
+			}
+			second, err := c.next()
+			if err != nil {
+				return err
+			}
+			if err := c.same(first); err != nil {
+				return err
+			}
+			if err := c.same(second); err != nil {
+				return err
+			}
+			return echoAll(c)
+		}},
+		{name: "observed", rpc: aStream, script: func(c *conversation) error {
+			for {
+				if _, err := c.next(); err != nil {
+					return nil //nolint:nilerr // the client has finished
+				}
+			}
+		}, change: func(c *procfilterv3.ExternalProcessor) { c.ObservabilityMode = true }},
+		{name: "observed, unary", rpc: aUnary, script: func(c *conversation) error {
+			for {
+				if _, err := c.next(); err != nil {
+					return nil //nolint:nilerr // the client has finished
+				}
+			}
+		}, change: func(c *procfilterv3.ExternalProcessor) { c.ObservabilityMode = true }},
+		{name: "observed, broken", rpc: aUnary, script: ending("request headers", broken), change: func(c *procfilterv3.ExternalProcessor) { c.ObservabilityMode = true }},
+	}
+}
+
+func headerCases() []processedCase {
+	return []processedCase{
+		{name: "headers changed", script: mutating(someChanges), rpc: aUnary},
+		{name: "an upper-case name", script: mutating(&procv3.HeaderMutation{SetHeaders: []*corev3.HeaderValueOption{setting("X-Up", "1", 0)}}), rpc: aUnary},
+		{name: "an empty name", script: mutating(&procv3.HeaderMutation{SetHeaders: []*corev3.HeaderValueOption{setting("", "1", 0)}}), rpc: aUnary},
+		{name: "a long value", script: mutating(&procv3.HeaderMutation{SetHeaders: []*corev3.HeaderValueOption{setting("x-long", strings.Repeat("a", 16385), 0)}}), rpc: aUnary},
+		{name: "none allowed", script: mutating(someChanges), rpc: aUnary, change: withRules(&rulesv3.HeaderMutationRules{DisallowAll: yes})},
+		{name: "some allowed", script: mutating(someChanges), rpc: aUnary, change: withRules(&rulesv3.HeaderMutationRules{
+			DisallowAll: yes, AllowExpression: &matcherv3.RegexMatcher{Regex: "x-[ab]"}, DisallowExpression: &matcherv3.RegexMatcher{Regex: ".*b"},
+		})},
+		{name: "an expression alone", script: mutating(someChanges), rpc: aUnary, change: withRules(&rulesv3.HeaderMutationRules{
+			AllowExpression: &matcherv3.RegexMatcher{Regex: "x-a"},
+		})},
+		{name: "part of a name", script: mutating(someChanges), rpc: aUnary, change: withRules(&rulesv3.HeaderMutationRules{
+			DisallowExpression: &matcherv3.RegexMatcher{Regex: "x-"},
+		})},
+		{name: "not allowed is an error", script: mutating(someChanges), rpc: aUnary, change: withRules(&rulesv3.HeaderMutationRules{
+			DisallowExpression: &matcherv3.RegexMatcher{Regex: "x-b"}, DisallowIsError: yes,
+		})},
+		{name: "not allowed is an error, failure is allowed", script: mutating(someChanges), rpc: aUnary, change: both(allowFailure, withRules(&rulesv3.HeaderMutationRules{
+			DisallowExpression: &matcherv3.RegexMatcher{Regex: "x-b"}, DisallowIsError: yes,
+		}))},
+		{name: "some forwarded", script: echoAll, change: func(c *procfilterv3.ExternalProcessor) {
+			c.ForwardRules = &procfilterv3.HeaderForwardingRules{
+				AllowedHeaders:    &matcherv3.ListStringMatcher{Patterns: []*matcherv3.StringMatcher{{MatchPattern: &matcherv3.StringMatcher_Prefix{Prefix: "x-"}}}},
+				DisallowedHeaders: &matcherv3.ListStringMatcher{Patterns: []*matcherv3.StringMatcher{{MatchPattern: &matcherv3.StringMatcher_Exact{Exact: "x-b"}}}},
+			}
+		}, rpc: processedRPC{Method: "/s/Unary", Unary: true, Send: []string{"a"}, Headers: []string{"x-a", "1", "x-a", "2", "x-b", "3", "y-c", "4", "x-c-bin", "\x01"}}},
+		{name: "attributes", script: echoAll, rpc: aUnary, change: func(c *procfilterv3.ExternalProcessor) {
+			c.RequestAttributes = []string{"request.path", "request.host", "request.method", "request.url_path", "request.query", "request.headers", "request.useragent", "nonsense"}
+			c.ResponseAttributes = []string{"request.path"}
+		}},
+		{name: "initial metadata", script: echoAll, rpc: aUnary, change: func(c *procfilterv3.ExternalProcessor) {
+			c.GrpcService.InitialMetadata = []*corev3.HeaderValue{{Key: "x-initial", Value: "i"}}
+		}},
+	}
+}
+
+func endCases() []processedCase {
+	return []processedCase{
+		{name: "immediate at headers", script: at("request headers", immediate(codes.PermissionDenied, "no")), rpc: aUnary},
+		{name: "immediate at headers, stream", script: at("request headers", immediate(codes.PermissionDenied, "no")), rpc: aStream},
+		{name: "immediate at a message", script: at("request \"", immediate(codes.PermissionDenied, "no")), rpc: aStream},
+		{name: "immediate at response headers", script: at("response headers", immediate(codes.PermissionDenied, "no")), rpc: aStream},
+		{name: "immediate at trailers", script: at("trailers", immediate(codes.PermissionDenied, "no")), rpc: aStream},
+		{name: "immediate OK at headers", script: at("request headers", immediate(codes.OK, "")), rpc: aStream},
+		{name: "immediate is disabled", script: at("request headers", immediate(codes.PermissionDenied, "no")), rpc: aUnary, change: func(c *procfilterv3.ExternalProcessor) {
+			c.DisableImmediateResponse = true
+		}},
+		{name: "OK at headers", script: ending("request headers", nil), rpc: aUnary},
+		{name: "OK at response headers", script: ending("response headers", nil), rpc: aUnary, change: onlyHeaders},
+		{name: "OK at the message", script: ending("request \"", nil), rpc: aUnary},
+		{name: "OK at trailers", script: ending("trailers", nil), rpc: aUnary},
+		{name: "broken at headers", script: ending("request headers", broken), rpc: aUnary},
+		{name: "broken at headers, allowed", script: ending("request headers", broken), rpc: aUnary, change: allowFailure},
+		{name: "broken at the message, allowed", script: ending("request \"", broken), rpc: aUnary, change: allowFailure},
+		{name: "broken at response headers", script: ending("response headers", broken), rpc: aUnary},
+		{name: "broken at trailers", script: ending("trailers", broken), rpc: aStream},
+		{name: "broken at trailers, allowed", script: ending("trailers", broken), rpc: aStream, change: allowFailure},
+		{name: "late", rpc: aUnary, script: func(c *conversation) error {
+			if _, err := c.next(); err != nil {
+				return err
+			}
+			<-c.Context().Done()
+			return nil
+		}},
+		{name: "a deadline of its own", rpc: aUnary, script: func(c *conversation) error {
+			if _, err := c.next(); err != nil {
+				return err
+			}
+			<-c.Context().Done()
+			return nil
+		}, change: func(c *procfilterv3.ExternalProcessor) { c.GrpcService.Timeout = durationpb.New(100e6) }},
+		{name: "nobody there", rpc: aUnary, script: echoAll, change: func(c *procfilterv3.ExternalProcessor) { c.GrpcService = grpcService("passthrough:///127.0.0.1:1") }},
+		{name: "nobody there, allowed", rpc: aUnary, script: echoAll, change: both(allowFailure, func(c *procfilterv3.ExternalProcessor) {
+			c.GrpcService = grpcService("passthrough:///127.0.0.1:1")
+		})},
+		{name: "drained", rpc: aStream, script: changing(func(r *procv3.ProcessingRequest, a *procv3.ProcessingResponse) *procv3.ProcessingResponse {
+			a.RequestDrain = strings.HasPrefix(describe(r), "request headers")
+			return a
+		})},
+		{name: "mode overridden", rpc: aStream, script: overridingMode, change: func(c *procfilterv3.ExternalProcessor) { c.AllowModeOverride = true }},
+		{name: "mode overridden, not allowed", rpc: aStream, script: overridingMode},
+		{name: "mode overridden, not among the allowed", rpc: aStream, script: overridingMode, change: func(c *procfilterv3.ExternalProcessor) {
+			c.AllowModeOverride, c.AllowedOverrideModes = true, []*procfilterv3.ProcessingMode{wholeMode()}
+		}},
+	}
+}
+
+// overridingMode wants no messages.
+func overridingMode(c *conversation) error {
+	return changing(func(r *procv3.ProcessingRequest, a *procv3.ProcessingResponse) *procv3.ProcessingResponse {
+		if strings.HasPrefix(describe(r), "request headers") {
+			a.ModeOverride = &procfilterv3.ProcessingMode{ResponseTrailerMode: procfilterv3.ProcessingMode_SKIP}
+		}
+		return a
+	})(c)
+}
+
+func faultCases() []processedCase {
+	replace := &procv3.CommonResponse{Status: procv3.CommonResponse_CONTINUE_AND_REPLACE}
+	return []processedCase{
+		{name: "headers replaced", rpc: aUnary, script: at("request headers", &procv3.ProcessingResponse{Response: &procv3.ProcessingResponse_RequestHeaders{RequestHeaders: &procv3.HeadersResponse{Response: replace}}})},
+		{name: "message replaced", rpc: aUnary, script: at("request \"", &procv3.ProcessingResponse{Response: &procv3.ProcessingResponse_RequestBody{RequestBody: &procv3.BodyResponse{Response: replace}}})},
+		{name: "a plain body", rpc: aUnary, script: at("request \"", &procv3.ProcessingResponse{Response: &procv3.ProcessingResponse_RequestBody{RequestBody: &procv3.BodyResponse{Response: &procv3.CommonResponse{
+			BodyMutation: &procv3.BodyMutation{Mutation: &procv3.BodyMutation_Body{Body: message("x")}},
+		}}}})},
+		{name: "no body", rpc: aUnary, script: at("request \"", &procv3.ProcessingResponse{Response: &procv3.ProcessingResponse_RequestBody{RequestBody: &procv3.BodyResponse{}}})},
+		{name: "a compressed message", rpc: aUnary, script: at("request \"", requestBody(&procv3.StreamedBodyResponse{Body: message("x"), EndOfStream: true, GrpcMessageCompressed: true}))},
+		{name: "the end in a response", rpc: aUnary, script: at("response \"", responseBody(&procv3.StreamedBodyResponse{Body: message("x"), EndOfStream: true}))},
+		{name: "a message before headers", rpc: aUnary, script: at("request headers", requestBody(&procv3.StreamedBodyResponse{Body: message("x")}))},
+		{name: "a message that is not wanted", rpc: aUnary, change: onlyHeaders, script: at("response headers", requestBody(&procv3.StreamedBodyResponse{Body: message("x")}))},
+		{name: "trailers too early", rpc: aUnary, script: at("request headers", &procv3.ProcessingResponse{Response: &procv3.ProcessingResponse_ResponseTrailers{}})},
+		{name: "headers twice", rpc: aUnary, script: at("request \"", &procv3.ProcessingResponse{Response: &procv3.ProcessingResponse_RequestHeaders{}})},
+		{name: "request trailers", rpc: aUnary, script: at("request headers", &procv3.ProcessingResponse{Response: &procv3.ProcessingResponse_RequestTrailers{}})},
+		{name: "an empty answer", rpc: aUnary, script: func(c *conversation) error {
+			_ = c.Send(&procv3.ProcessingResponse{})
+			return echoAll(c)
+		}},
+		{name: "no such message", rpc: aUnary, script: at("request \"", requestBody(&procv3.StreamedBodyResponse{Body: []byte("\xff"), EndOfStream: true}))},
+		{name: "no such response", rpc: aUnary, script: at("response \"", responseBody(&procv3.StreamedBodyResponse{Body: []byte("\xff")}))},
+		{name: "two responses", rpc: aUnary, script: func(c *conversation) error {
+			for {
+				r, err := c.next()
+				if err != nil {
+					return nil //nolint:nilerr // the client has finished
+				}
+				if err := c.same(r); err != nil {
+					return err
+				}
+				if strings.HasPrefix(describe(r), "response \"") {
+					if err := c.same(r); err != nil {
+						return err
+					}
+				}
+			}
+		}},
+		{name: "a fault, allowed", rpc: aUnary, change: allowFailure, script: at("request headers", &procv3.ProcessingResponse{Response: &procv3.ProcessingResponse_RequestTrailers{}})},
+	}
+}
+
+func configCases() []processedCase {
+	config := func(name, nack string, change func(*procfilterv3.ExternalProcessor)) processedCase {
+		return processedCase{name: name, change: change, script: echoAll, rpc: aUnary, nack: nack}
+	}
+	return []processedCase{
+		config("no service", "grpc_service", func(c *procfilterv3.ExternalProcessor) { c.GrpcService = nil }),
+		config("an empty service", "google_grpc", func(c *procfilterv3.ExternalProcessor) { c.GrpcService = &corev3.GrpcService{} }),
+		config("Envoy's service", "google_grpc", func(c *procfilterv3.ExternalProcessor) {
+			c.GrpcService = &corev3.GrpcService{TargetSpecifier: &corev3.GrpcService_EnvoyGrpc_{EnvoyGrpc: &corev3.GrpcService_EnvoyGrpc{ClusterName: "c"}}}
+		}),
+		config("no target", "target_uri", func(c *procfilterv3.ExternalProcessor) { c.GrpcService = grpcService("") }),
+		config("another target", "allowed_grpc_services", func(c *procfilterv3.ExternalProcessor) { c.GrpcService = grpcService("passthrough:///other") }),
+		config("no timeout", "timeout", func(c *procfilterv3.ExternalProcessor) { c.GrpcService.Timeout = durationpb.New(0) }),
+		config("an invalid timeout", "timeout", func(c *procfilterv3.ExternalProcessor) { c.GrpcService.Timeout = &durationpb.Duration{Seconds: 1, Nanos: -1} }),
+		config("metadata for host", "initial_metadata", func(c *procfilterv3.ExternalProcessor) {
+			c.GrpcService.InitialMetadata = []*corev3.HeaderValue{{Key: "host", Value: "i"}}
+		}),
+		config("metadata with a bad name", "initial_metadata", func(c *procfilterv3.ExternalProcessor) {
+			c.GrpcService.InitialMetadata = []*corev3.HeaderValue{{Key: "A b", Value: "i"}}
+		}),
+		config("metadata with a bad value", "initial_metadata", func(c *procfilterv3.ExternalProcessor) {
+			c.GrpcService.InitialMetadata = []*corev3.HeaderValue{{Key: "a", Value: "\x01"}}
+		}),
+		config("no mode", "processing_mode", func(c *procfilterv3.ExternalProcessor) { c.ProcessingMode = nil }),
+		config("request body STREAMED", "request_body_mode", withMode(func(m *procfilterv3.ProcessingMode) { m.RequestBodyMode = procfilterv3.ProcessingMode_STREAMED })),
+		config("response body BUFFERED", "response_body_mode", withMode(func(m *procfilterv3.ProcessingMode) { m.ResponseBodyMode = procfilterv3.ProcessingMode_BUFFERED })),
+		config("no trailers", "response_trailer_mode", withMode(func(m *procfilterv3.ProcessingMode) { m.ResponseTrailerMode = procfilterv3.ProcessingMode_SKIP })),
+		config("a bad expression", "mutation_rules", withRules(&rulesv3.HeaderMutationRules{AllowExpression: &matcherv3.RegexMatcher{Regex: "("}})),
+		config("a bad pattern", "forward_rules", func(c *procfilterv3.ExternalProcessor) {
+			c.ForwardRules = &procfilterv3.HeaderForwardingRules{AllowedHeaders: &matcherv3.ListStringMatcher{Patterns: []*matcherv3.StringMatcher{{}}}}
+		}),
+		config("no time to close", "deferred_close_timeout", func(c *procfilterv3.ExternalProcessor) { c.DeferredCloseTimeout = durationpb.New(0) }),
+		config("a bad override mode", "allowed_override_modes", func(c *procfilterv3.ExternalProcessor) {
+			c.AllowModeOverride = true
+			c.AllowedOverrideModes = []*procfilterv3.ProcessingMode{{RequestBodyMode: procfilterv3.ProcessingMode_STREAMED}}
+		}),
+		{name: "a trusted control plane", features: `"trusted_xds_server"`, script: echoAll, rpc: aUnary, change: func(c *procfilterv3.ExternalProcessor) {
+			c.GrpcService.GetGoogleGrpc().ChannelCredentialsPlugin = []*anypb.Any{mustAny(&corev3.Address{}), mustAny(&insecurev3.InsecureCredentials{})}
+		}},
+		{name: "a trusted control plane without credentials", features: `"trusted_xds_server"`, script: echoAll, rpc: aUnary, nack: "channel_credentials_plugin"},
+		{name: "a route without messages", script: echoAll, rpc: aStream, route: overriding(&procfilterv3.ExtProcOverrides{ProcessingMode: &procfilterv3.ProcessingMode{}})},
+		{name: "a route that allows failure", script: ending("request headers", broken), rpc: aUnary, route: overriding(&procfilterv3.ExtProcOverrides{FailureModeAllow: yes})},
+		{name: "a route with attributes", script: echoAll, rpc: aUnary, route: overriding(&procfilterv3.ExtProcOverrides{RequestAttributes: []string{"request.path"}})},
+		{name: "a route with a bad mode", script: echoAll, rpc: aUnary, nack: "processing_mode", route: overriding(&procfilterv3.ExtProcOverrides{
+			ProcessingMode: &procfilterv3.ProcessingMode{RequestBodyMode: procfilterv3.ProcessingMode_STREAMED},
+		})},
+		{name: "a route with a bad service", script: echoAll, rpc: aUnary, nack: "grpc_service", route: overriding(&procfilterv3.ExtProcOverrides{GrpcService: &corev3.GrpcService{}})},
+		{name: "a route that says disabled", script: echoAll, rpc: aUnary, route: func(r *routev3.Route) {
+			r.TypedPerFilterConfig = map[string]*anypb.Any{"proc": mustAny(&procfilterv3.ExtProcPerRoute{Override: &procfilterv3.ExtProcPerRoute_Disabled{Disabled: true}})}
+		}},
+		{name: "a route that is empty", script: echoAll, rpc: aUnary, route: func(r *routev3.Route) {
+			r.TypedPerFilterConfig = map[string]*anypb.Any{"proc": mustAny(&procfilterv3.ExtProcPerRoute{})}
+		}},
+		{name: "a route with the filter's message", script: echoAll, rpc: aUnary, route: func(r *routev3.Route) {
+			r.TypedPerFilterConfig = map[string]*anypb.Any{"proc": mustAny(&procfilterv3.ExternalProcessor{})}
+		}},
+		{name: "a filter that is disabled", script: echoAll, rpc: aUnary, filter: func(f *hcmv3.HttpFilter) { f.Disabled = true }},
+		{name: "a route that disables the filter", script: echoAll, rpc: aUnary, route: func(r *routev3.Route) {
+			r.TypedPerFilterConfig = map[string]*anypb.Any{"proc": mustAny(&routev3.FilterConfig{Disabled: true, Config: mustAny(&procfilterv3.ExtProcPerRoute{})})}
+		}},
+	}
+}
+
+// processedResult is what can be compared.
+type processedResult struct {
+	outcome processedOutcome
+	events  []string
+	nack    string
+}
+
+// String leaves out what is said about an error: others say it in other words.
+func (r *processedResult) String() string {
+	own := func(md metadata.MD) string {
+		var s []string
+		for _, name := range slices.Sorted(maps.Keys(md)) {
+			if strings.HasPrefix(name, "x-") {
+				s = append(s, name+"="+strings.Join(md[name], "|"))
+			}
+		}
+		return strings.Join(s, " ")
+	}
+	return fmt.Sprintf("%s {%s} {%s} %q", r.outcome.Code, own(r.outcome.Header), own(r.outcome.Trailer), r.outcome.Received)
+}
+
+// processedWorld has what all cases need.
+type processedWorld struct {
+	plane     *plane
+	backend   *backend
+	processor *processor
+}
+
+func newProcessedWorld(t *testing.T) *processedWorld {
+	t.Helper()
+	return &processedWorld{newPlane(t), echo(t), newProcessor(t)}
+}
+
+func (w *processedWorld) run(t *testing.T, program string, c *processedCase, env ...string) *processedResult {
+	t.Helper()
+	target := "passthrough:///" + w.processor.address
+	config := processing(target)
+	if c.change != nil {
+		c.change(config)
+	}
+	f := filter("proc", config)
+	if c.filter != nil {
+		c.filter(f)
+	}
+	r := to("c")
+	if c.route != nil {
+		c.route(r)
+	}
+	w.plane.set(filtered("target", "r", f), routes(r), cluster("c"), assignment("c", local("z", 0, 1, w.backend)))
+	w.processor.play(c.script)
+	_, before := w.plane.counts()
+	rpc := c.rpc
+	rpc.Target = "xds:///target"
+	env = append(env, "GRPC_XDS_BOOTSTRAP_CONFIG="+processorText(w.plane, c.features, target, "passthrough:///127.0.0.1:1"))
+	result := &processedResult{outcome: runProcessed(t, program, rpc, env...)}
+	result.events = w.processor.heard()
+	if _, after := w.plane.counts(); len(after) > len(before) {
+		result.nack = after[len(before)]
+	}
+	return result
+}
+
+// TestA93AsPublished has the same client, built with this module and with the published one, make
+// the same RPCs through the same processor: they end alike, and the processor sees the same.
+func TestA93AsPublished(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds two programs")
+	}
+	ours, theirs := buildProcessed(t, "go.mod"), buildProcessed(t, "published.mod")
+	w := newProcessedWorld(t)
+	for _, c := range processedCases() {
+		t.Run(c.name, func(t *testing.T) {
+			a := w.run(t, ours, &c, extProcVariable)
+			b := w.run(t, theirs, &c, extProcVariable)
+			if a.String() != b.String() || !slices.Equal(a.events, b.events) || (a.nack == "") != (b.nack == "") {
+				if c.differs == "" {
+					t.Errorf("%v", c.name)
+				}
+				t.Logf("ours   %v\n%v\n%s\n\t%s", a, a.outcome.Message, a.nack, strings.Join(a.events, "\n\t"))
+				t.Logf("theirs %v\n%v\n%s\n\t%s", b, b.outcome.Message, b.nack, strings.Join(b.events, "\n\t"))
+			} else {
+				t.Logf("same %v\n%s\n%s\n%s\n%s\n\t%s", a, a.outcome.Message, b.outcome.Message, a.nack, b.nack, strings.Join(a.events, "\n\t"))
+			}
+		})
+	}
+}
+
+// TestA92A103AsPublished: there is no filter for authorization by another server, and none that
+// chooses among filters, whatever the environment says; the published module has none either. They
+// are refused, unless they are optional.
+func TestA92A103AsPublished(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds two programs")
+	}
+	w := newProcessedWorld(t)
+	target := "passthrough:///" + w.processor.address
+	filters := map[string]proto.Message{
+		"ext_authz": &authzfilterv3.ExtAuthz{Services: &authzfilterv3.ExtAuthz_GrpcService{GrpcService: grpcService(target)}},
+		"composite": &matchingv3.ExtensionWithMatcher{ExtensionConfig: &corev3.TypedExtensionConfig{Name: "composite", TypedConfig: mustAny(&compositev3.Composite{})}},
+	}
+	for _, modfile := range []string{"go.mod", "published.mod"} {
+		program := buildProcessed(t, modfile)
+		for name, m := range filters {
+			for _, value := range []string{"", "true"} {
+				for _, optional := range []bool{false, true} {
+					f := filter("f", m)
+					f.IsOptional = optional
+					w.plane.set(filtered("target", "r", f), routes(to("c")), cluster("c"), assignment("c", local("z", 0, 1, w.backend)))
+					_, before := w.plane.counts()
+					rpc := aUnary
+					rpc.Target = "xds:///target"
+					o := runProcessed(t, program, rpc, "GRPC_XDS_BOOTSTRAP_CONFIG="+processorText(w.plane, "", target),
+						"GRPC_EXPERIMENTAL_XDS_EXT_AUTHZ_ON_CLIENT="+value, "GRPC_EXPERIMENTAL_XDS_COMPOSITE_FILTER="+value)
+					_, after := w.plane.counts()
+					refused := len(after) > len(before)
+					t.Logf("%s %s %q optional %t: %v", modfile, name, value, optional, o)
+					if refused == optional || (o.Code == codes.OK.String()) != optional {
+						t.Errorf("%s: %s with %q, optional %t: %v, refused %t", modfile, name, value, optional, o, refused)
+					}
+				}
+			}
+		}
+	}
+}
