@@ -218,49 +218,44 @@ func (p *process) mutate(md metadata.MD, a *answer) (metadata.MD, error) {
 // fail ends the process because of the server: so the RPC fails, or goes on without it.
 func (p *process) fail(err error) {
 	if p.config.AllowFailure {
-		logger.Warningf("extproc: an RPC goes on without %q: %v", p.config.Service.Target, err)
+		if logger.V(2) {
+			logger.Infof("extproc: an RPC goes on without %q: %v", p.config.Service.Target, err)
+		}
 		p.end(nil)
 		return
 	}
 	p.end(status.Errorf(codes.Unavailable, "extproc: external processor RPC failed: %v", err))
 }
 
-// lose fails the RPC because the server has kept what the RPC can't do without.
-func (p *process) lose() {
-	p.mu.Lock()
-	if p.err == nil && !p.finished && p.ctx.Err() == nil {
-		p.err = status.Error(codes.Unavailable, "extproc: the external processor ended its stream and kept the RPC's message")
-	}
-	p.mu.Unlock()
-	p.responses.close()
-	p.cancel()
-}
+var errKept = status.Error(codes.Unavailable, "extproc: the external processor ended its stream and kept the RPC's message")
 
-// end ends the process. With an error the RPC ends, too. Only the first end counts.
+// end ends the process. With an error the RPC ends, too, also if the process is over, but not if
+// the RPC is. The first error counts.
 func (p *process) end(err error) {
 	p.mu.Lock()
-	if p.isOver {
-		p.mu.Unlock()
-		return
+	if p.finished || p.err != nil || p.ctx.Err() != nil {
+		err = nil
 	}
-	p.isOver, p.err = true, err
+	if !p.isOver {
+		p.isOver = true
+		close(p.over)
+	}
+	if err != nil {
+		p.err = err
+	}
 	abort := p.abort
-	close(p.over)
+	if p.finished || p.config.Observe && err == nil {
+		abort = nil
+	}
 	p.mu.Unlock()
 	p.requests.close()
 	if err != nil {
 		p.responses.close()
 		p.cancel()
 	}
-	if abort != nil && (err != nil || !p.config.Observe) && !p.isFinished() {
+	if abort != nil {
 		abort()
 	}
-}
-
-func (p *process) isFinished() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.finished
 }
 
 // cancelled is called when the RPC's context is over.

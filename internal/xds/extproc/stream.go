@@ -193,7 +193,7 @@ func (s *stream) afterServer(sent, closed bool) {
 	case s.rpc.ClientStreams:
 		_ = s.inner.CloseSend()
 	case !sent:
-		s.lose()
+		s.end(errKept)
 	}
 }
 

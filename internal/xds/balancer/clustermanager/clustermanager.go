@@ -91,12 +91,12 @@ type manager struct {
 	opts buildoptions.Kept
 
 	// children is changed by the policy's own calls alone, with mu held; they may read it
-	// without.
+	// without. One that is shared is copied first.
 	children map[string]*child
 
 	mu     sync.Mutex
-	paused bool   // an update is under way, and reports when it is done
-	view   picker // of the children; nil if they have changed
+	paused bool // an update is under way, and reports when it is done
+	shared bool // a picker has children
 	count  [connectivity.Shutdown + 1]int
 	closed bool
 }
@@ -170,7 +170,9 @@ func (m *manager) UpdateClientConnState(s balancer.ClientConnState) error {
 func (m *manager) put(name string, ch *child) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.view = nil
+	if m.shared {
+		m.children, m.shared = maps.Clone(m.children), false
+	}
 	if ch == nil {
 		before := m.children[name]
 		before.gone = true
@@ -196,9 +198,7 @@ func (m *manager) reportLocked() {
 	if m.paused || m.closed {
 		return
 	}
-	if m.view == nil {
-		m.view = maps.Clone(m.children)
-	}
+	m.shared = true
 	state := connectivity.TransientFailure
 	for _, s := range []connectivity.State{connectivity.Ready, connectivity.Connecting, connectivity.Idle} {
 		if m.count[s] > 0 {
@@ -206,7 +206,7 @@ func (m *manager) reportLocked() {
 			break
 		}
 	}
-	m.cc.UpdateState(balancer.State{ConnectivityState: state, Picker: m.view})
+	m.cc.UpdateState(balancer.State{ConnectivityState: state, Picker: picker(m.children)})
 }
 
 // ResolverError tells all children.
