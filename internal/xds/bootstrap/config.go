@@ -2,7 +2,7 @@
 
 // Package bootstrap reads the configuration that tells a program's xDS clients which control
 // planes there are and who the program is (gRFC A27, with what A29, A36, A47, A53, A65, A71, A81,
-// A88 and A97 add). What it returns never changes, and holds no connection, file or goroutine.
+// A88, A97 and A102 add). What it returns never changes, and holds no connection, file or goroutine.
 package bootstrap
 
 import (

@@ -197,8 +197,9 @@ func TestA97(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(with(`"node":{"id":"x"},"authorities":{"a":{"client_listener_resource_name_template":"xdstp://a/x/%s"}}`)))
 	f.Add([]byte(servers(`{"server_uri":"a","channel_creds":[{"type":"tls","config":{"ca_certificate_file":"/x"}}]}`)))
+	f.Add([]byte(with(`"node":{"id":"x"},"allowed_grpc_services":{"dns:///a":{"channel_creds":[{"type":"insecure"}]}}`)))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		c, err := Parse(text, Options{CallCreds: true})
+		c, err := Parse(text, Options{CallCreds: true, Services: true})
 		if err != nil {
 			return
 		}
