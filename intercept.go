@@ -17,6 +17,7 @@ import (
 type intercepted struct {
 	cs     *clientStream
 	choice rpcconfig.Choice
+	later  bool // next is called after Begin
 	begun  bool // next was called
 	open   bool // it succeeded
 }
@@ -24,9 +25,10 @@ type intercepted struct {
 // intercept begins an RPC through the interceptor that it was given.
 func intercept(cs *clientStream, choice rpcconfig.Choice) (ClientStream, error) {
 	in := &intercepted{cs: cs, choice: choice}
-	rpc := rpcconfig.RPC{Method: cs.call.Method, ClientStreams: cs.desc.ClientStreams, ServerStreams: cs.desc.ServerStreams}
+	rpc := rpcconfig.RPC{Method: cs.call.Method, ClientStreams: cs.desc.ClientStreams, ServerStreams: cs.desc.ServerStreams, Later: in.willBegin}
 	st, err := choice.Interceptor.Begin(cs.ctx, rpc, in.next)
 	switch {
+	case err == nil && in.later:
 	case !in.begun: // it answers by itself
 		in.begun = true
 		cs.clientCall.finish(nil, err)
@@ -40,6 +42,8 @@ func intercept(cs *clientStream, choice rpcconfig.Choice) (ClientStream, error) 
 }
 
 var errBegunTwice = status.Error(codes.Internal, "grpc: an interceptor of one RPC began it again")
+
+func (in *intercepted) willBegin() { in.later = true }
 
 // next begins the RPC itself.
 func (in *intercepted) next(ctx context.Context) (rpcconfig.Stream, error) {

@@ -51,8 +51,8 @@ type Choice struct {
 
 // Interceptor is a client's HTTP filter (gRFC A39), configured for one RPC.
 type Interceptor interface {
-	// Begin begins the RPC: it calls next, once, with ctx or a context derived from it,
-	// and returns what that does or a stream that wraps it; or it returns an error, which
+	// Begin begins the RPC: it calls next, once, with ctx or a context derived from it (see
+	// RPC.Later), and returns what that does or a stream that wraps it; or it returns an error, which
 	// should be a status, and there is no RPC. A unary RPC is to it a stream of one
 	// message each way. next fails if it is called again.
 	Begin(ctx context.Context, rpc RPC, next func(context.Context) (Stream, error)) (Stream, error)
@@ -63,6 +63,9 @@ type RPC struct {
 	Method string // "/package.Service/Method"
 	// These say who may send more than one message.
 	ClientStreams, ServerStreams bool
+	// Later, called before Begin returns a stream, says that next will be called afterwards, in
+	// any case: with a context that is over, if the RPC is not to begin.
+	Later func()
 }
 
 // credentialsKey is where the context of an RPC has credentials of its Interceptors.

@@ -29,7 +29,7 @@ func TestA102Services(t *testing.T) {
 	for services, want := range map[string]string{
 		`{"dns:///a":null}`: `allowed_grpc_services["dns:///a"]: no configuration`,
 		`{"dns:///a":{}}`:   `allowed_grpc_services["dns:///a"]: field channel_creds`,
-		`{"dns:///a":{"channel_creds":[{"type":"unknown"}]}}`:             `allowed_grpc_services["dns:///a"]: field channel_creds`,
+		`{"dns:///a":{"channel_creds":[{"type":"unknown"}]}}`:              `allowed_grpc_services["dns:///a"]: field channel_creds`,
 		`{"dns:///a":{"channel_creds":[{"type":"tls","config":"wrong"}]}}`: `allowed_grpc_services["dns:///a"]: `,
 		`[]`: "allowed_grpc_services",
 	} {

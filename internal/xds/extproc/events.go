@@ -3,6 +3,7 @@
 package extproc
 
 import (
+	"encoding/base64"
 	"maps"
 	"slices"
 	"strings"
@@ -22,9 +23,9 @@ func (p *process) headersEvent(md metadata.MD) *procv3.ProcessingRequest {
 	}})
 }
 
-func (p *process) messageEvent(body []byte, last bool) *procv3.ProcessingRequest {
+func (p *process) messageEvent(body []byte) *procv3.ProcessingRequest {
 	return p.requestEvent(&procv3.ProcessingRequest{Request: &procv3.ProcessingRequest_RequestBody{
-		RequestBody: &procv3.HttpBody{Body: body, EndOfStream: last},
+		RequestBody: &procv3.HttpBody{Body: body},
 	}})
 }
 
@@ -34,9 +35,9 @@ func (p *process) halfCloseEvent() *procv3.ProcessingRequest {
 	}})
 }
 
-func (p *process) responseHeadersEvent(md metadata.MD) *procv3.ProcessingRequest {
+func (p *process) responseHeadersEvent(md metadata.MD, last bool) *procv3.ProcessingRequest {
 	return p.responseEvent(&procv3.ProcessingRequest{Request: &procv3.ProcessingRequest_ResponseHeaders{
-		ResponseHeaders: &procv3.HttpHeaders{Headers: p.headers(md)},
+		ResponseHeaders: &procv3.HttpHeaders{Headers: p.headers(md), EndOfStream: last},
 	}})
 }
 
@@ -70,6 +71,9 @@ func (p *process) headers(md metadata.MD) *corev3.HeaderMap {
 			continue
 		}
 		for _, value := range md[name] {
+			if strings.HasSuffix(name, "-bin") { // as it is on the wire
+				value = base64.StdEncoding.EncodeToString([]byte(value))
+			}
 			out.Headers = append(out.Headers, &corev3.HeaderValue{Key: name, RawValue: []byte(value)})
 		}
 	}

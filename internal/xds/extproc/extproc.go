@@ -58,6 +58,7 @@ type Config struct {
 	// AllowOverride lets the server change the mode of an RPC, to one of Overrides if there are
 	// any, where Mode.RequestHeaders is not set.
 	AllowOverride bool
+	Restricted    bool // there are some, though maybe none that is supported
 	Overrides     []Mode
 	// RequestAttributes and ResponseAttributes are the names of what goes with events.
 	RequestAttributes, ResponseAttributes []string
@@ -105,9 +106,7 @@ func (Kind) Parse(m httpfilter.Message) (httpfilter.Config, error) {
 	if out.Mode, err = parseMode(in.GetProcessingMode()); err != nil {
 		return nil, fmt.Errorf("processing_mode: %w", err)
 	}
-	if err := out.parseOverrides(&in); err != nil {
-		return nil, err
-	}
+	out.parseOverrides(&in)
 	if out.Rules, err = mutation.ParseRules(in.GetMutationRules()); err != nil {
 		return nil, fmt.Errorf("mutation_rules: %w", err)
 	}
@@ -125,19 +124,15 @@ func (Kind) Parse(m httpfilter.Message) (httpfilter.Config, error) {
 	return out, nil
 }
 
-func (c *Config) parseOverrides(in *filterv3.ExternalProcessor) error {
-	if !c.AllowOverride {
-		return nil
-	}
-	for i, m := range in.GetAllowedOverrideModes() {
-		mode, err := c.Mode.override(m)
-		if err != nil {
-			return fmt.Errorf("allowed_override_modes[%d]: %w", i, err)
+// parseOverrides leaves out modes that are not supported: an RPC can't have them.
+func (c *Config) parseOverrides(in *filterv3.ExternalProcessor) {
+	for _, m := range in.GetAllowedOverrideModes() {
+		c.Restricted = true
+		if mode, err := c.Mode.override(m); err == nil {
+			mode.RequestHeaders = false
+			c.Overrides = append(c.Overrides, mode)
 		}
-		mode.RequestHeaders = false
-		c.Overrides = append(c.Overrides, mode)
 	}
-	return nil
 }
 
 // ParseOverride implements httpfilter.Kind. The Config is an *Override.

@@ -62,7 +62,7 @@ func TestA93Config(t *testing.T) {
 		usual + `allow_mode_override: true allowed_override_modes { response_header_mode: SKIP }`: func(c *Config) bool {
 			return c.AllowOverride && len(c.Overrides) == 1 && c.Overrides[0] == Mode{}
 		},
-		usual + `allowed_override_modes { request_body_mode: STREAMED }`: func(c *Config) bool { return len(c.Overrides) == 0 },
+		usual + `allowed_override_modes { request_body_mode: STREAMED }`: func(c *Config) bool { return c.Restricted && len(c.Overrides) == 0 },
 		usual + `forward_rules { allowed_headers { patterns { prefix: "x-" } } disallowed_headers { patterns { exact: "x-a" } } }`: func(c *Config) bool {
 			return c.Forward.shows("x-b") && !c.Forward.shows("x-a") && !c.Forward.shows("y")
 		},
@@ -79,18 +79,17 @@ func TestA93Config(t *testing.T) {
 	for text, want := range map[string]string{
 		`processing_mode {}`: "grpc_service: missing",
 		service:              "processing_mode: missing",
-		service + `processing_mode { request_body_mode: STREAMED }`:                                    "processing_mode: request_body_mode",
-		service + `processing_mode { response_body_mode: BUFFERED response_trailer_mode: SEND }`:       "processing_mode: response_body_mode",
-		service + `processing_mode { response_body_mode: GRPC }`:                                       "processing_mode: response_trailer_mode",
-		service + `processing_mode { request_header_mode: 7 }`:                                         "processing_mode: request_header_mode",
-		usual + `allow_mode_override: true allowed_override_modes { request_body_mode: STREAMED }`:     "allowed_override_modes[0]: request_body_mode",
-		usual + `mutation_rules { allow_expression { regex: "(" } }`:                                   "mutation_rules: allow_expression",
-		usual + `mutation_rules { disallow_expression { regex: "(" } }`:                                "mutation_rules: disallow_expression",
-		usual + `forward_rules { allowed_headers { patterns {} } }`:                                    "forward_rules: allowed_headers.patterns[0]",
+		service + `processing_mode { request_body_mode: STREAMED }`:                                        "processing_mode: request_body_mode",
+		service + `processing_mode { response_body_mode: BUFFERED response_trailer_mode: SEND }`:           "processing_mode: response_body_mode",
+		service + `processing_mode { response_body_mode: GRPC }`:                                           "processing_mode: response_trailer_mode",
+		service + `processing_mode { request_header_mode: 7 }`:                                             "processing_mode: request_header_mode",
+		usual + `mutation_rules { allow_expression { regex: "(" } }`:                                       "mutation_rules: allow_expression",
+		usual + `mutation_rules { disallow_expression { regex: "(" } }`:                                    "mutation_rules: disallow_expression",
+		usual + `forward_rules { allowed_headers { patterns {} } }`:                                        "forward_rules: allowed_headers.patterns[0]",
 		usual + `forward_rules { disallowed_headers { patterns { exact: "a" } patterns { prefix: "" } } }`: "forward_rules: disallowed_headers.patterns[1]",
-		usual + `deferred_close_timeout {}`:              "deferred_close_timeout: 0s",
-		usual + `deferred_close_timeout { nanos: -1 }`:   "deferred_close_timeout",
-		usual + `deferred_close_timeout { nanos: 2000000000 }`: "deferred_close_timeout",
+		usual + `deferred_close_timeout {}`:                                                                "deferred_close_timeout: 0s",
+		usual + `deferred_close_timeout { nanos: -1 }`:                                                     "deferred_close_timeout",
+		usual + `deferred_close_timeout { nanos: 2000000000 }`:                                             "deferred_close_timeout",
 	} {
 		if c, err := (Kind{}).Parse(message(t, &filterv3.ExternalProcessor{}, text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %+v, %v; want %s", text, c, err, want)
@@ -109,11 +108,11 @@ func TestA93Override(t *testing.T) {
 	for text, ok := range map[string]func(*Config) bool{
 		``:               func(c *Config) bool { return c.Mode.RequestHeaders && c.RequestAttributes[0] == "a" },
 		`disabled: true`: func(c *Config) bool { return c.Mode.RequestHeaders },
-		`overrides { processing_mode { request_header_mode: SKIP } }`:   func(c *Config) bool { return !c.Mode.RequestHeaders },
-		`overrides { failure_mode_allow { value: true } }`:              func(c *Config) bool { return c.AllowFailure },
-		`overrides { failure_mode_allow {} }`:                           func(c *Config) bool { return !c.AllowFailure },
+		`overrides { processing_mode { request_header_mode: SKIP } }`:    func(c *Config) bool { return !c.Mode.RequestHeaders },
+		`overrides { failure_mode_allow { value: true } }`:               func(c *Config) bool { return c.AllowFailure },
+		`overrides { failure_mode_allow {} }`:                            func(c *Config) bool { return !c.AllowFailure },
 		`overrides { request_attributes: "b" response_attributes: "c" }`: func(c *Config) bool { return c.RequestAttributes[0] == "b" && c.ResponseAttributes[0] == "c" },
-		`overrides { ` + service + `}`:                                  func(c *Config) bool { return c.Service.Target == "dns:///a" },
+		`overrides { ` + service + `}`:                                   func(c *Config) bool { return c.Service.Target == "dns:///a" },
 	} {
 		o, err := Kind{}.ParseOverride(message(t, &filterv3.ExtProcPerRoute{}, text))
 		if err != nil || !ok(base.(*Config).with(o.(*Override))) {
@@ -146,7 +145,7 @@ func TestA93ModeOverride(t *testing.T) {
 	if _, ok := c.change(c.Mode, &filterv3.ProcessingMode{RequestBodyMode: filterv3.ProcessingMode_STREAMED}); ok {
 		t.Error("changed to a mode that is not supported")
 	}
-	c.Overrides = []Mode{{ResponseTrailers: true}}
+	c.Restricted, c.Overrides = true, []Mode{{ResponseTrailers: true}}
 	if _, ok := c.change(c.Mode, skip); ok {
 		t.Error("changed to a mode that is not among the allowed")
 	}

@@ -20,11 +20,11 @@ type filter struct {
 	channels *grpcservice.Channels
 }
 
-// kept keeps a channel open while there are no RPCs.
-type kept struct{ lease *grpcservice.Lease }
+// keeper keeps a channel open while there are no RPCs.
+type keeper struct{ lease *grpcservice.Lease }
 
 // Close implements io.Closer.
-func (k *kept) Close() error {
+func (k *keeper) Close() error {
 	if k.lease == nil {
 		return nil
 	}
@@ -48,9 +48,9 @@ func (Kind) Client(i httpfilter.Instance) rpcconfig.Interceptor {
 		f.channel = *i.Channel
 	}
 	if i.Memory != nil {
-		httpfilter.Kept(i.Memory, c.Service.Key(), func() *kept {
+		httpfilter.Kept(i.Memory, c.Service.Key(), func() *keeper {
 			lease, _ := f.channels.Open(c.Service) // RPCs will say what is wrong
-			return &kept{lease}
+			return &keeper{lease}
 		})
 	}
 	return f
@@ -58,38 +58,71 @@ func (Kind) Client(i httpfilter.Instance) rpcconfig.Interceptor {
 
 // Begin implements rpcconfig.Interceptor.
 func (f *filter) Begin(ctx context.Context, rpc rpcconfig.RPC, next func(context.Context) (rpcconfig.Stream, error)) (rpcconfig.Stream, error) {
-	p := newProcess(ctx, f, rpc)
-	ctx = p.ctx
-	if p.modeNow().RequestHeaders {
-		md, err := p.requestHeaders()
+	s := newStream(newProcess(ctx, f, rpc))
+	if s.config.Mode.RequestHeaders {
+		s.showRequestHeaders()
+	}
+	if s.answersLater() {
+		// What the application sends is shown to the server in the meantime.
+		rpc.Later()
+		go s.begin(next)
+		return s, nil
+	}
+	if s.begin(next); s.beginErr != nil {
+		return nil, s.beginErr
+	}
+	return s, nil
+}
+
+// answersLater reports whether the server may want to see messages before it answers the headers.
+func (p *process) answersLater() bool {
+	return p.config.Mode.RequestHeaders && p.config.Mode.RequestMessages && !p.config.Observe && !p.config.AllowOverride
+}
+
+// begin begins the RPC, with the headers that the server wants. It calls next in any case.
+func (s *stream) begin(next func(context.Context) (rpcconfig.Stream, error)) {
+	defer close(s.started)
+	ctx := s.ctx
+	if s.config.Mode.RequestHeaders {
+		md, err := s.requestHeaders()
 		if err != nil {
-			p.finish()
-			return nil, err
+			s.cancel()
 		}
 		ctx = metadata.NewOutgoingContext(ctx, md)
 	}
-	inner, err := next(ctx)
-	if err != nil {
-		if failed := p.failure(); failed != nil {
-			err = failed
+	s.inner, s.beginErr = next(ctx)
+	if s.beginErr != nil {
+		if err := s.failure(); err != nil {
+			s.beginErr = err
 		}
-		p.finish()
-		return nil, err
+		close(s.sends.pumped)
+		s.finish()
+		return
 	}
-	return newStream(p, inner), nil
+	if s.modeNow().RequestMessages && !s.config.Observe {
+		go s.pumpRequests()
+	} else {
+		close(s.sends.pumped)
+	}
+}
+
+// showRequestHeaders sends the first event.
+func (p *process) showRequestHeaders() {
+	p.began = time.Now()
+	md, _ := metadata.FromOutgoingContext(p.ctx)
+	p.put(requestHeaders, p.headersEvent(md))
 }
 
 // requestHeaders returns the metadata that the RPC goes on with.
 func (p *process) requestHeaders() (metadata.MD, error) {
-	began := time.Now()
 	md, _ := metadata.FromOutgoingContext(p.ctx)
-	answer, err := p.ask(requestHeaders, p.headersEvent(md))
+	answer, err := p.await(requestHeaders)
 	if err != nil || answer == nil {
 		return md, err
 	}
 	out, err := p.mutate(md, answer)
 	if err == nil {
-		p.record(clientHeaders, began)
+		p.record(clientHeaders, p.began)
 	}
 	return out, err
 }

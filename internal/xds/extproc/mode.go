@@ -12,7 +12,7 @@ import (
 // Mode says which events of an RPC the server sees. Messages go there one by one, without gRPC's
 // frames: mode GRPC of A93.
 type Mode struct {
-	RequestHeaders, RequestMessages                    bool
+	RequestHeaders, RequestMessages                     bool
 	ResponseHeaders, ResponseMessages, ResponseTrailers bool
 }
 
@@ -83,7 +83,7 @@ func (c *Config) change(m Mode, in *filterv3.ProcessingMode) (out Mode, ok bool)
 		return m, false
 	}
 	out.RequestHeaders = m.RequestHeaders
-	if len(c.Overrides) == 0 {
+	if !c.Restricted {
 		return out, true
 	}
 	compared := out

@@ -44,8 +44,9 @@ type process struct {
 	rpc    rpcconfig.RPC
 	ctx    context.Context // of the RPC
 	cancel context.CancelFunc
-	forget func()      // ends that of the channel
+	forget func() // ends that of the channel
 
+	began   time.Time
 	over    chan struct{} // closed when it is over
 	answers [questions]chan answer
 	// requests and responses are the messages that go on.
@@ -54,19 +55,23 @@ type process struct {
 	sendMu   sync.Mutex // one event at a time; it comes before mu
 	stream   procv3.ExternalProcessor_ProcessClient
 	drains   bool // the server has asked for the end of events
-	closed   bool // the request's end was sent to the server, or its only message
+	closed   bool // the request's end was sent to the server
 	closedAt time.Time
 
 	mu       sync.Mutex
 	mode     Mode
 	isOver   bool
+	fellOpen bool // it is over because the server failed, and that is allowed
 	finished bool
-	err      error // how the RPC fails
-	abort    context.CancelFunc // ends the stream; nil: there is none
-	linger   *time.Timer        // does so after the RPC
-	watch    func() bool // ends the watch of ctx
-	asked    [questions]bool
-	answered [questions]bool
+	// immediate is how the server had the RPC end.
+	immediate *procv3.ImmediateResponse
+	err       error              // how the RPC fails
+	abort     context.CancelFunc // ends the stream; nil: there is none
+	linger    *time.Timer        // does so after the RPC
+	watch     func() bool        // ends the watch of ctx
+	returned  int                // how many response messages the server has
+	asked     [questions]bool
+	answered  [questions]bool
 }
 
 func newProcess(ctx context.Context, f *filter, rpc rpcconfig.RPC) *process {
@@ -175,17 +180,25 @@ func (p *process) open() error {
 	return nil
 }
 
-// ask sends an event and waits for the answer. It is nil if there is none to wait for, and the
-// error is that of the RPC.
+// ask sends an event and waits for the answer.
 func (p *process) ask(q question, r *procv3.ProcessingRequest) (*answer, error) {
+	p.put(q, r)
+	return p.await(q)
+}
+
+// put sends an event that has an answer.
+func (p *process) put(q question, r *procv3.ProcessingRequest) {
 	p.mu.Lock()
 	p.asked[q] = true
 	p.mu.Unlock()
-	if err := p.send(r); err != nil {
-		return nil, p.failure()
-	}
+	_ = p.send(r) // whoever awaits the answer finds out
+}
+
+// await returns the answer. It is nil if there is none to wait for, and the error is that of the
+// RPC.
+func (p *process) await(q question) (*answer, error) {
 	if p.config.Observe {
-		return nil, nil
+		return nil, p.failure()
 	}
 	select {
 	case a := <-p.answers[q]:
@@ -221,13 +234,23 @@ func (p *process) fail(err error) {
 		if logger.V(2) {
 			logger.Infof("extproc: an RPC goes on without %q: %v", p.config.Service.Target, err)
 		}
+		p.mu.Lock()
+		p.fellOpen = !p.isOver || p.fellOpen
+		p.mu.Unlock()
 		p.end(nil)
 		return
 	}
-	p.end(status.Errorf(codes.Unavailable, "extproc: external processor RPC failed: %v", err))
+	p.end(status.Errorf(codes.Internal, "extproc: external processor RPC failed: %v", err))
 }
 
-var errKept = status.Error(codes.Unavailable, "extproc: the external processor ended its stream and kept the RPC's message")
+// failedOpen reports whether the RPC goes on without the server because that failed.
+func (p *process) failedOpen() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.fellOpen
+}
+
+var errKept = status.Error(codes.Internal, "extproc: the external processor ended its stream and kept the RPC's message")
 
 // end ends the process. With an error the RPC ends, too, also if the process is over, but not if
 // the RPC is. The first error counts.

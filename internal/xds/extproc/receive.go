@@ -117,13 +117,10 @@ func (p *process) override(q question, in *filterv3.ProcessingMode) {
 	p.mode = mode
 }
 
-// bodyOf returns the message of an answer, nil where the server has taken it and answers nothing.
+// bodyOf returns the message of an answer.
 func bodyOf(in *procv3.CommonResponse) (*procv3.StreamedBodyResponse, error) {
 	if in.GetStatus() != procv3.CommonResponse_CONTINUE {
 		return nil, fmt.Errorf("the external processor answered a message with status %v, want CONTINUE", in.GetStatus())
-	}
-	if in.GetBodyMutation() == nil {
-		return nil, nil
 	}
 	m, ok := in.GetBodyMutation().GetMutation().(*procv3.BodyMutation_StreamedResponse)
 	if !ok {
@@ -147,7 +144,7 @@ func (p *process) takeRequest(in *procv3.CommonResponse) error {
 		return errors.New("the external processor sent a request message before request headers")
 	}
 	body, err := bodyOf(in)
-	if body == nil || err != nil {
+	if err != nil {
 		return err
 	}
 	last := body.GetEndOfStream() || body.GetEndOfStreamWithoutMessage()
@@ -170,12 +167,15 @@ func (p *process) takeResponse(in *procv3.CommonResponse) error {
 		return errors.New("the external processor sent a response message after response trailers")
 	}
 	body, err := bodyOf(in)
-	if body == nil || err != nil {
+	if err != nil {
 		return err
 	}
 	if body.GetEndOfStream() || body.GetEndOfStreamWithoutMessage() {
 		return errors.New("the external processor set the end of the stream in a response message")
 	}
+	p.mu.Lock()
+	p.returned++
+	p.mu.Unlock()
 	p.responses.put(item{body: body.GetBody()})
 	return nil
 }
@@ -192,6 +192,9 @@ func (p *process) takeImmediate(in *procv3.ImmediateResponse) error {
 		return p.reply(responseTrailers, answer{immediate: in, headers: in.GetHeaders()})
 	}
 	if st := statusOf(in); st.Code() != codes.OK {
+		p.mu.Lock()
+		p.immediate = in
+		p.mu.Unlock()
 		p.end(st.Err())
 		return nil
 	}

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	procv3 "github.com/envoyproxy/go-control-plane/envoy/service/ext_proc/v3"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/internal/rpcconfig"
 	"google.golang.org/grpc/metadata"
@@ -20,17 +19,21 @@ import (
 // stream is an RPC that the server processes.
 type stream struct {
 	*process
-	inner rpcconfig.Stream
-	sends sending
-	recvs receiving
+	started chan struct{} // closed when there is inner, or beginErr
+	inner   rpcconfig.Stream
+	// beginErr is why there is no inner: the RPC has ended with it.
+	beginErr error
+	sends    sending
+	recvs    receiving
 }
 
 // sending is the way to the RPC's server.
 type sending struct {
-	pumped chan struct{} // closed when nothing of process.requests is left; nil: it is not used
+	pumped chan struct{} // closed when nothing of process.requests is left
 
 	mu       sync.Mutex
 	template proto.Message // what messages are like; nil: not known yet
+	shown    kept          // to the processor
 }
 
 // receiving is the way from it. Whoever receives, or the goroutine that does, owns it but for
@@ -40,24 +43,26 @@ type receiving struct {
 	ended   bool
 	end     error // io.EOF for success
 	trailer metadata.MD
+	shown   kept
 
 	mu      sync.Mutex // held while headers are awaited
 	begun   bool
 	header  metadata.MD
 	headerE error
+	only    metadata.MD // trailers without headers, as the server wants them
 }
 
-func newStream(p *process, inner rpcconfig.Stream) *stream {
-	s := &stream{process: p, inner: inner}
-	if p.modeNow().RequestMessages && !p.config.Observe {
-		s.sends.pumped = make(chan struct{})
-		go s.pumpRequests()
-	}
-	return s
+func newStream(p *process) *stream {
+	return &stream{process: p, started: make(chan struct{}), sends: sending{pumped: make(chan struct{})}}
 }
 
 // Context implements rpcconfig.Stream.
-func (s *stream) Context() context.Context { return s.inner.Context() }
+func (s *stream) Context() context.Context {
+	if <-s.started; s.beginErr != nil {
+		return s.ctx
+	}
+	return s.inner.Context()
+}
 
 // SendMsg implements rpcconfig.Stream.
 func (s *stream) SendMsg(m any) error {
@@ -65,7 +70,7 @@ func (s *stream) SendMsg(m any) error {
 		return io.EOF
 	}
 	if !s.modeNow().RequestMessages {
-		return s.inner.SendMsg(m)
+		return s.pass(m)
 	}
 	body, err := s.marshal(m)
 	if err != nil {
@@ -74,14 +79,35 @@ func (s *stream) SendMsg(m any) error {
 	}
 	last := !s.rpc.ClientStreams
 	if s.config.Observe {
-		_ = s.send(s.messageEvent(body, last))
-		return s.ended(s.inner.SendMsg(m))
+		_ = s.send(s.messageEvent(body))
+		if last {
+			_ = s.send(s.halfCloseEvent())
+		}
+		return s.pass(m)
 	}
-	if err := s.show(s.messageEvent(body, last), last); err == nil {
-		return nil
+	if err := s.send(s.messageEvent(body)); err != nil {
+		<-s.sends.pumped // what the server returned comes first
+		return s.pass(m)
 	}
-	<-s.sends.pumped // what the server returned comes first
-	return s.ended(s.inner.SendMsg(m))
+	s.sends.mu.Lock()
+	s.sends.shown.add(item{body: body}, last)
+	s.sends.mu.Unlock()
+	if last {
+		_ = s.close()
+	}
+	return nil
+}
+
+// pass sends a message past the server.
+func (s *stream) pass(m any) error {
+	if <-s.started; s.beginErr != nil {
+		return io.EOF
+	}
+	err := s.inner.SendMsg(m)
+	if err != nil && s.failure() != nil {
+		return io.EOF
+	}
+	return err
 }
 
 // marshal also remembers what messages are like.
@@ -100,29 +126,17 @@ func (s *stream) marshal(m any) ([]byte, error) {
 	return body, nil
 }
 
-// ended is io.EOF in place of an error that the server brought about.
-func (s *stream) ended(err error) error {
-	if err != nil && s.failure() != nil {
-		return io.EOF
-	}
-	return err
-}
-
-// show sends a message or the end of the request to the server.
-func (s *stream) show(r *procv3.ProcessingRequest, last bool) error {
-	if last {
-		s.sendMu.Lock()
-		s.closedAt = time.Now()
-		s.sendMu.Unlock()
-	}
-	if err := s.send(r); err != nil {
+// close shows the server the end of the request.
+func (s *stream) close() error {
+	s.sendMu.Lock()
+	s.closedAt = time.Now()
+	s.sendMu.Unlock()
+	if err := s.send(s.halfCloseEvent()); err != nil {
 		return err
 	}
-	if last {
-		s.sendMu.Lock()
-		s.closed = true
-		s.sendMu.Unlock()
-	}
+	s.sendMu.Lock()
+	s.closed = true
+	s.sendMu.Unlock()
 	return nil
 }
 
@@ -132,26 +146,33 @@ func (s *stream) CloseSend() error {
 	case s.failure() != nil:
 		return nil
 	case !s.modeNow().RequestMessages:
-		return s.inner.CloseSend()
+		return s.passEnd()
 	case s.config.Observe:
 		if s.rpc.ClientStreams {
 			_ = s.send(s.halfCloseEvent())
 		}
-		return s.inner.CloseSend()
+		return s.passEnd()
 	case !s.rpc.ClientStreams: // its only message was the end
 		return nil
 	}
-	if err := s.show(s.halfCloseEvent(), true); err == nil {
+	if err := s.close(); err == nil {
 		return nil
 	}
 	<-s.sends.pumped
+	return s.passEnd()
+}
+
+func (s *stream) passEnd() error {
+	if <-s.started; s.beginErr != nil {
+		return nil // whoever receives finds out
+	}
 	return s.inner.CloseSend()
 }
 
 // pumpRequests sends on what the server returned.
 func (s *stream) pumpRequests() {
 	defer close(s.sends.pumped)
-	sent, closed := false, false
+	returned, closed := 0, false
 	for {
 		i, ok := s.requests.get()
 		if !ok {
@@ -161,38 +182,63 @@ func (s *stream) pumpRequests() {
 			continue
 		}
 		if !i.nothing {
-			m, err := s.returned(i.body)
-			if err != nil {
+			returned++
+			if err := s.sendReturned(i.body); err != nil {
 				s.fail(err)
 				continue
 			}
-			_ = s.inner.SendMsg(m) // whoever receives finds out
-			sent = true
 		}
-		if i.last || sent && !s.rpc.ClientStreams {
+		if i.last || returned > 0 && !s.rpc.ClientStreams {
 			_ = s.inner.CloseSend()
 			closed = true
-			s.sendMu.Lock()
-			at := s.closedAt
-			s.sendMu.Unlock()
-			if !at.IsZero() {
-				s.record(clientHalfClose, at)
-			}
+			s.recordHalfClose()
 		}
 	}
-	s.afterServer(sent, closed)
+	if !closed && s.failure() == nil && s.ctx.Err() == nil {
+		s.afterServer(returned)
+	}
 }
 
-// afterServer has the RPC go on with what the server was told and did not return.
-func (s *stream) afterServer(sent, closed bool) {
+func (s *stream) recordHalfClose() {
 	s.sendMu.Lock()
-	told := s.closed
+	at := s.closedAt
 	s.sendMu.Unlock()
+	if !at.IsZero() {
+		s.record(clientHalfClose, at)
+	}
+}
+
+func (s *stream) sendReturned(body []byte) error {
+	m, err := s.returned(body)
+	if err == nil {
+		_ = s.inner.SendMsg(m) // whoever receives finds out
+	}
+	return err
+}
+
+// afterServer has the RPC go on with what the server was shown and did not return.
+func (s *stream) afterServer(returned int) {
+	s.sendMu.Lock()
+	ended := s.closed
+	s.sendMu.Unlock()
+	s.sends.mu.Lock()
+	shown := s.sends.shown
+	s.sends.mu.Unlock()
+	if s.failedOpen() {
+		left, ok := shown.left(returned)
+		if !ok {
+			s.end(errKept)
+			return
+		}
+		for _, i := range left {
+			returned++
+			_ = s.sendReturned(i.body)
+		}
+	}
 	switch {
-	case !told || closed || s.failure() != nil:
-	case s.rpc.ClientStreams:
+	case s.rpc.ClientStreams && ended:
 		_ = s.inner.CloseSend()
-	case !sent:
+	case !s.rpc.ClientStreams && returned == 0 && shown.n > 0:
 		s.end(errKept)
 	}
 }

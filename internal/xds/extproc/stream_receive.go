@@ -28,12 +28,27 @@ func (s *stream) Header() (metadata.MD, error) {
 
 // readHeader waits for the headers, and for what the server makes of them.
 func (s *stream) readHeader() (metadata.MD, error) {
-	md, err := s.inner.Header()
-	if err != nil || md == nil || !s.modeNow().ResponseHeaders {
-		return md, err // without headers there are trailers alone
+	if <-s.started; s.beginErr != nil {
+		return nil, nil // the end of the RPC says why
 	}
+	md, err := s.inner.Header()
+	switch {
+	case !s.modeNow().ResponseHeaders || err != nil:
+		return md, err
+	case md != nil:
+		return s.showHeaders(md, false)
+	}
+	if trailer := s.inner.Trailer(); len(trailer["content-type"]) > 0 { // these are the headers
+		trailer, err = s.showHeaders(trailer, true)
+		s.recvs.only = trailer
+	}
+	return nil, err
+}
+
+// showHeaders waits for what the server makes of headers.
+func (s *stream) showHeaders(md metadata.MD, last bool) (metadata.MD, error) {
 	began := time.Now()
-	answer, err := s.ask(responseHeaders, s.responseHeadersEvent(md))
+	answer, err := s.ask(responseHeaders, s.responseHeadersEvent(md, last))
 	if err != nil || answer == nil {
 		return md, err
 	}
@@ -46,6 +61,7 @@ func (s *stream) readHeader() (metadata.MD, error) {
 
 // Trailer implements rpcconfig.Stream.
 func (s *stream) Trailer() metadata.MD {
+	<-s.started
 	if r := &s.recvs; r.pumped != nil {
 		select {
 		case <-r.pumped:
@@ -53,7 +69,7 @@ func (s *stream) Trailer() metadata.MD {
 			return metadata.MD{}
 		}
 	}
-	if s.recvs.ended {
+	if s.recvs.ended || s.beginErr != nil {
 		return s.recvs.trailer
 	}
 	return s.inner.Trailer()
@@ -64,6 +80,9 @@ func (s *stream) RecvMsg(m any) error {
 	r := &s.recvs
 	if r.pumped != nil {
 		return s.next(m)
+	}
+	if <-s.started; s.beginErr != nil {
+		return s.beginErr
 	}
 	if r.ended {
 		return r.end
@@ -93,23 +112,29 @@ func (s *stream) RecvMsg(m any) error {
 		if s.rpc.ServerStreams {
 			return nil
 		}
-		if err = s.close(io.EOF); err == io.EOF {
+		if err = s.conclude(io.EOF); err == io.EOF {
 			return nil
 		}
 		return err
 	}
-	return s.close(err)
+	return s.conclude(err)
 }
 
-// close is called when the RPC has ended, io.EOF for success. It returns how it ends for the
+// conclude is called when the RPC has ended, io.EOF for success. It returns how it ends for the
 // application.
-func (s *stream) close(err error) error {
+func (s *stream) conclude(err error) error {
 	r := &s.recvs
 	r.trailer = s.inner.Trailer()
-	if failed := s.failure(); failed != nil {
-		err = failed
-	} else if s.modeNow().ResponseTrailers {
+	switch {
+	case s.failure() != nil:
+		err = s.immediately()
+	case r.only != nil: // the server knows them
+		r.trailer = r.only
+	case s.modeNow().ResponseTrailers:
 		err = s.showTrailers(err)
+	}
+	if r.pumped != nil {
+		err = s.flush(err)
 	}
 	r.ended, r.end = true, err
 	s.finish()
@@ -149,36 +174,80 @@ func (s *stream) pumpResponses(template proto.Message) {
 		m := template.ProtoReflect().New().Interface()
 		err := s.inner.RecvMsg(m)
 		if err != nil {
-			_ = s.close(err)
+			_ = s.conclude(err)
 			return
 		}
-		if err := s.pass(m); err != nil {
-			_ = s.close(err)
+		if err := s.showResponse(m); err != nil {
+			_ = s.conclude(err)
 			return
 		}
 		if !s.rpc.ServerStreams {
-			_ = s.close(io.EOF)
+			_ = s.conclude(io.EOF)
 			return
 		}
 	}
 }
 
-// pass sends a message to the server, or past it where it wants none. An error ends the RPC.
-func (s *stream) pass(m proto.Message) error {
+// showResponse sends a message to the server, or past it where it wants none. An error ends the
+// RPC.
+func (s *stream) showResponse(m proto.Message) error {
 	body, err := proto.Marshal(m)
 	if err != nil {
 		return status.Errorf(codes.Internal, "extproc: %v", err)
 	}
 	if err := s.send(s.responseMessageEvent(body)); err == nil {
+		s.recvs.shown.add(item{message: m}, !s.rpc.ServerStreams)
 		return nil
 	}
 	if err := s.failure(); err != nil {
 		return err
 	}
-	if !s.responses.put(item{message: m}) { // nobody will take it
+	if err := s.flush(nil); err != nil {
+		return err
+	}
+	return s.goOn(item{message: m})
+}
+
+func (s *stream) goOn(i item) error {
+	if !s.responses.put(i) { // nobody will take it
 		return status.FromContextError(cmp.Or(s.ctx.Err(), context.Canceled)).Err()
 	}
 	return nil
+}
+
+// flush has messages go on that the server was shown and did not return, if it failed and that is
+// allowed. It returns err, or why the RPC can't go on.
+func (s *stream) flush(err error) error {
+	if !s.failedOpen() {
+		return err
+	}
+	s.process.mu.Lock()
+	returned := s.process.returned
+	s.process.mu.Unlock()
+	left, ok := s.recvs.shown.left(returned)
+	s.recvs.shown = kept{}
+	if !ok {
+		return errKept
+	}
+	for _, i := range left {
+		if err := s.goOn(i); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// immediately is how the RPC ends because of the server, which may have the trailers changed.
+func (s *stream) immediately() error {
+	s.process.mu.Lock()
+	in, err := s.process.immediate, s.process.err
+	s.process.mu.Unlock()
+	if h := in.GetHeaders(); h != nil {
+		if md, err := s.config.Rules.Apply(s.recvs.trailer, h.GetSetHeaders(), h.GetRemoveHeaders()); err == nil {
+			s.recvs.trailer = md
+		}
+	}
+	return err
 }
 
 // next returns the next message that the server returned.

@@ -74,21 +74,21 @@ func TestA102Untrusted(t *testing.T) {
 		t.Error("no deadline")
 	}
 	for text, want := range map[string]string{
-		``:                                    "google_grpc",
-		`envoy_grpc { cluster_name: "c" }`:    "google_grpc",
-		`google_grpc {}`:                      "google_grpc.target_uri: empty",
-		`google_grpc { target_uri: "dns:///b" }`: `google_grpc.target_uri: "dns:///b" is not in allowed_grpc_services`,
-		`google_grpc { target_uri: "%" }`:     "google_grpc.target_uri",
-		allowed + `timeout {}`:                "timeout: 0s",
-		allowed + `timeout { seconds: -1 }`:   "timeout: -1s",
+		``:                                           "google_grpc",
+		`envoy_grpc { cluster_name: "c" }`:           "google_grpc",
+		`google_grpc {}`:                             "google_grpc.target_uri: empty",
+		`google_grpc { target_uri: "dns:///b" }`:     `google_grpc.target_uri: "dns:///b" is not in allowed_grpc_services`,
+		`google_grpc { target_uri: "%" }`:            "google_grpc.target_uri",
+		allowed + `timeout {}`:                       "timeout: 0s",
+		allowed + `timeout { seconds: -1 }`:          "timeout: -1s",
 		allowed + `timeout { nanos: -1 seconds: 1 }`: "timeout",
-		allowed + `initial_metadata {}`:       "initial_metadata[0]: key",
-		allowed + `initial_metadata { key: ":a" }`:  "initial_metadata[0]: key",
+		allowed + `initial_metadata {}`:              "initial_metadata[0]: key",
+		allowed + `initial_metadata { key: ":a" }`:   "initial_metadata[0]: key",
 		allowed + `initial_metadata { key: "host" }`: "initial_metadata[0]: key",
-		allowed + `initial_metadata { key: "A" }`:   "initial_metadata[0]: key",
-		allowed + `initial_metadata { key: "` + strings.Repeat("a", 16384) + `" }`: "initial_metadata[0]: key",
+		allowed + `initial_metadata { key: "A" }`:    "initial_metadata[0]: key",
+		allowed + `initial_metadata { key: "` + strings.Repeat("a", 16384) + `" }`:            "initial_metadata[0]: key",
 		allowed + `initial_metadata { key: "a" value: "` + strings.Repeat("a", 16384) + `" }`: "initial_metadata[0]: value",
-		allowed + `initial_metadata { key: "a" value: "\001" }`: "initial_metadata[0]: value",
+		allowed + `initial_metadata { key: "a" value: "\001" }`:                               "initial_metadata[0]: value",
 	} {
 		if s, err := parse(t, text, o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.80s: %+v, %v; want %s", text, s, err, want)
@@ -134,10 +134,10 @@ func TestA102Trusted(t *testing.T) {
 	for plugins, want := range map[string]string{
 		``:      "channel_credentials_plugin: no credentials",
 		unknown: "channel_credentials_plugin: no credentials",
-		`channel_credentials_plugin { [` + prefix + `tls.v3.TlsCredentials] {} }`:                                                  "channel_credentials_plugin[0]: root_certificate_provider: missing",
+		`channel_credentials_plugin { [` + prefix + `tls.v3.TlsCredentials] {} }`:                                                   "channel_credentials_plugin[0]: root_certificate_provider: missing",
 		`channel_credentials_plugin { [` + prefix + `tls.v3.TlsCredentials] { root_certificate_provider { instance_name: "x" } } }`: "channel_credentials_plugin[0]: root_certificate_provider: instance_name",
-		`channel_credentials_plugin { [` + prefix + `xds.v3.XdsCredentials] {} }`:                                                  "channel_credentials_plugin[0]: fallback_credentials",
-		plain + strings.Replace(token, `token: "t"`, ``, 1):                                                                       "call_credentials_plugin[0]: token",
+		`channel_credentials_plugin { [` + prefix + `xds.v3.XdsCredentials] {} }`:                                                   "channel_credentials_plugin[0]: fallback_credentials",
+		plain + strings.Replace(token, `token: "t"`, ``, 1):                                                                         "call_credentials_plugin[0]: token",
 	} {
 		if s, err := parse(t, `google_grpc { target_uri: "dns:///b" `+plugins+`}`, o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %+v, %v; want %s", plugins, s, err, want)

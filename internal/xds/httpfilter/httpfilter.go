@@ -144,14 +144,20 @@ func (m *Message) fromStruct(url string, value *structpb.Struct) {
 	m.Type, m.Raw, m.Struct = string((&anypb.Any{TypeUrl: url}).MessageName()), nil, value
 }
 
+// Disabled is what overrides a filter that is switched off, of whatever kind.
+type Disabled struct{}
+
 // Override reads what a virtual host, route or weighted cluster has for one filter. The kind is
-// nil if the filter is not known, and may be ignored.
+// nil if the filter is not known, and may be ignored, and if the Config is Disabled.
 func (r *Registry) Override(in *anypb.Any) (Kind, Config, error) {
 	optional := false
 	if in.MessageName() == "envoy.config.route.v3.FilterConfig" {
 		var w routev3.FilterConfig
 		if err := proto.Unmarshal(in.GetValue(), &w); err != nil {
 			return nil, nil, err
+		}
+		if w.GetDisabled() {
+			return nil, Disabled{}, nil
 		}
 		if w.GetConfig() == nil {
 			return nil, nil, errors.New("config is missing")

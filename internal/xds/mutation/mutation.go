@@ -14,14 +14,19 @@ import (
 // maxLength bounds names and values.
 const maxLength = 16384
 
-// Apply returns md with changes: first what is to go, then what is to be set, in order. md itself
-// stays as it was. An error that is no DisallowedError says what is not valid.
+// Apply returns md with changes: first what is to be set, in order, then what is to go, as the
+// published module has it. md itself stays as it was. An error that is no DisallowedError says what is not valid.
 func (r *Rules) Apply(md metadata.MD, set []*corev3.HeaderValueOption, remove []string) (metadata.MD, error) {
 	if len(set) == 0 && len(remove) == 0 {
 		return md, nil
 	}
 	if md = md.Copy(); md == nil {
 		md = metadata.MD{}
+	}
+	for _, option := range set {
+		if err := r.set(md, option); err != nil {
+			return nil, err
+		}
 	}
 	for _, name := range remove {
 		name = strings.ToLower(name)
@@ -31,11 +36,6 @@ func (r *Rules) Apply(md metadata.MD, set []*corev3.HeaderValueOption, remove []
 		}
 		if ok {
 			delete(md, name)
-		}
-	}
-	for _, option := range set {
-		if err := r.set(md, option); err != nil {
-			return nil, err
 		}
 	}
 	return md, nil
@@ -75,8 +75,8 @@ func (r *Rules) set(md metadata.MD, option *corev3.HeaderValueOption) error {
 	return nil
 }
 
-// valueOf checks a name and returns its value, which is in raw_value, or in value where that is
-// empty.
+// valueOf checks a name and returns its value, which is in raw_value for a binary one and in value
+// for others, or in the other one where that is empty.
 func valueOf(h *corev3.HeaderValue) (string, error) {
 	name := h.GetKey()
 	if len(name) > maxLength {
@@ -85,9 +85,12 @@ func valueOf(h *corev3.HeaderValue) (string, error) {
 	if err := grpcwire.ValidateKey(name); err != nil {
 		return "", err
 	}
-	value := h.GetValue()
-	if raw := h.GetRawValue(); len(raw) > 0 {
-		value = string(raw)
+	value, other := h.GetValue(), string(h.GetRawValue())
+	if grpcwire.IsBinary(name) {
+		value, other = other, value
+	}
+	if value == "" {
+		value = other
 	}
 	if len(value) > maxLength {
 		return "", fmt.Errorf("header %q: a value of %d bytes; %d is the limit", name, len(value), maxLength)

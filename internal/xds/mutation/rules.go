@@ -13,8 +13,9 @@ import (
 	"google.golang.org/grpc/internal/xds/match"
 )
 
-// Rules say which names may be changed. The zero value allows all but those that nobody may
-// change: "host", and what begins with a colon.
+// Rules say which names may be changed: what disallows one counts, and an expression that allows
+// names allows no others, as in the published module. The zero value allows all but those that
+// nobody may change: "host", and what begins with a colon.
 type Rules struct {
 	none            bool
 	allow, disallow *match.String // nil: not set
@@ -55,10 +56,8 @@ func (r *Rules) check(name string) (allowed bool, err error) {
 	switch {
 	case name == "host" || strings.HasPrefix(name, ":"): // never an error
 		return false, nil
-	case r.disallow != nil && r.disallow.Match(name):
-	case r.allow != nil && r.allow.Match(name):
-		return true, nil
-	case !r.none:
+	case r.none, r.disallow != nil && r.disallow.Match(name), r.allow != nil && !r.allow.Match(name):
+	default:
 		return true, nil
 	}
 	if r.fail {

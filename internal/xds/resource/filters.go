@@ -18,13 +18,15 @@ type Filter struct {
 	Name   string
 	Kind   httpfilter.Kind
 	Config httpfilter.Config
+	// Disabled says that it does nothing unless it is overridden.
+	Disabled bool
 }
 
 // Overrides are the configurations that take the place of a filter's own, by the name of the
 // instance. Nil means none.
 type Overrides map[string]Override
 
-// Override is for a filter of its Kind alone.
+// Override is for a filter of its Kind alone, if it has one.
 type Override struct {
 	Kind   httpfilter.Kind
 	Config httpfilter.Config
@@ -32,7 +34,7 @@ type Override struct {
 
 // Of returns what overrides the filter, nil if nothing does.
 func (o Overrides) Of(f *Filter) httpfilter.Config {
-	if v, ok := o[f.Name]; ok && v.Kind == f.Kind {
+	if v, ok := o[f.Name]; ok && (v.Kind == nil || v.Kind == f.Kind) {
 		return v.Config
 	}
 	return nil
@@ -94,7 +96,7 @@ func readFilter(c *Context, in *hcmv3.HttpFilter, side httpfilter.Side) (*Filter
 	if err != nil {
 		return nil, at("typed_config", err)
 	}
-	return &Filter{Name: in.GetName(), Kind: kind, Config: config}, nil
+	return &Filter{Name: in.GetName(), Kind: kind, Config: config, Disabled: in.GetDisabled()}, nil
 }
 
 // readOverrides reads a typed_per_filter_config.
@@ -108,7 +110,7 @@ func readOverrides(c *Context, in map[string]*anypb.Any) (Overrides, error) {
 		if err != nil {
 			return nil, atIndex("typed_per_filter_config", name, err)
 		}
-		if kind != nil {
+		if kind != nil || config != nil {
 			out[name] = Override{kind, config}
 		}
 	}
@@ -118,16 +120,21 @@ func readOverrides(c *Context, in map[string]*anypb.Any) (Overrides, error) {
 // Client returns what a filter does to a client's RPCs, nil for nothing. The instance has what
 // the filter does not say by itself; its override is what OverrideOf returned.
 func (f *Filter) Client(i httpfilter.Instance) rpcconfig.Interceptor {
-	if kind, ok := f.Kind.(httpfilter.ClientKind); ok {
+	if kind, ok := f.Kind.(httpfilter.ClientKind); ok && f.enabled(&i) {
 		i.Name, i.Config = f.Name, f.Config
 		return kind.Client(i)
 	}
 	return nil
 }
 
+func (f *Filter) enabled(i *httpfilter.Instance) bool {
+	_, off := i.Override.(httpfilter.Disabled)
+	return !off && (i.Override != nil || !f.Disabled)
+}
+
 // Server is like Client for a server's RPCs.
 func (f *Filter) Server(i httpfilter.Instance) rpcconfig.Filter {
-	if kind, ok := f.Kind.(httpfilter.ServerKind); ok {
+	if kind, ok := f.Kind.(httpfilter.ServerKind); ok && f.enabled(&i) {
 		i.Name, i.Config = f.Name, f.Config
 		return kind.Server(i)
 	}

@@ -149,7 +149,7 @@ func TestA93Observed(t *testing.T) {
 	}
 	close(over)
 	<-w.processor.ends
-	if heard := w.processor.heard(); len(heard) != 5 {
+	if heard := w.processor.heard(); len(heard) != 6 {
 		t.Errorf("%q", heard)
 	}
 }
