@@ -275,7 +275,7 @@ func flowCases() []processedCase {
 			}
 			return echoAll(c)
 		}},
-		{name: "observed", rpc: aStream, script: func(c *conversation) error {
+		{name: "observed", chance: true, rpc: aStream, script: func(c *conversation) error {
 			for {
 				if _, err := c.next(); err != nil {
 					return nil //nolint:nilerr // the client has finished
