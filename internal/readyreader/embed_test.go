@@ -160,6 +160,32 @@ func (c *counts) Close() error {
 	return c.Conn.Close()
 }
 
+// sliced is a connection of a program that can be written without waiting, and can't be compared.
+type sliced struct {
+	net.Conn
+	_ []int
+}
+
+func (c sliced) TryWrite(p []byte) (int, error)                        { return c.Write(p) }
+func (c sliced) ReadOnReady(int, mem.BufferPool) (*[]byte, int, error) { return nil, 0, io.EOF }
+
+// TestIncomparable: connections are never compared by == alone.
+func TestIncomparable(t *testing.T) {
+	self, peer := connPair(t, "tcp")
+	for _, conn := range []net.Conn{sliced{Conn: self}, &sliced{Conn: self}} {
+		w, ok := NewWriter(conn)
+		if !ok {
+			t.Fatalf("%T can't be written", conn)
+		}
+		if n, err := w.TryWrite([]byte("hello")); n != 5 || err != nil {
+			t.Error(n, err)
+		}
+		if _, err := io.ReadFull(peer, make([]byte, 5)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // What is read through a wrapper that embeds only is read when ready, and as well as
 // from the socket; its Close is called.
 func TestReadThroughEmbedding(t *testing.T) {

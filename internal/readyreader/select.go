@@ -5,6 +5,7 @@ package readyreader
 import (
 	"io"
 	"net"
+	"reflect"
 	"syscall"
 
 	"google.golang.org/grpc/mem"
@@ -90,7 +91,7 @@ func NewWriter(conn net.Conn) (Writer, bool) {
 			w = raw
 		}
 	}
-	if w != nil && out == conn {
+	if w != nil && isSame(out, conn) {
 		return w, true
 	}
 	in, better := descend(conn, inward)
@@ -106,12 +107,16 @@ func NewWriter(conn net.Conn) (Writer, bool) {
 	return nil, false
 }
 
+// isSame compares connections that programs make. Those that can't be compared are never the
+// same.
+func isSame(a, b net.Conn) bool { return reflect.ValueOf(a).Comparable() && a == b }
+
 // joined is the Writer of a conn that is read as in is, if it is one.
 func joined(conn net.Conn, w Writer, in, out net.Conn) (Writer, bool) {
 	if w == nil {
 		return nil, false
 	}
-	if _, reads := w.(Reader); reads && in != out {
+	if _, reads := w.(Reader); reads && !isSame(in, out) {
 		return onlyWriter{w}, true
 	}
 	return w, true
