@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"runtime"
 	"syscall"
 	"testing"
 	"time"
@@ -397,10 +398,18 @@ func testBuffered(t *testing.T, network string, pooled bool) {
 	// A deadline ends the wait within a frame; the bytes stay, no buffer does.
 	mustWrite(t, peer, "1234")
 	wantPeek(t, b, "12")
-	self.SetReadDeadline(time.Now().Add(time.Millisecond))
+	set := make(chan struct{})
+	go func() {
+		defer close(set)
+		for held := 1; held > 0; held, _ = pool.held() {
+			runtime.Gosched() // until it waits; a test that hangs here has failed
+		}
+		self.SetReadDeadline(time.Unix(1, 0))
+	}()
 	if _, err := b.Peek(9); !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Fatalf("deadline: %v", err)
 	}
+	<-set
 	if n, _ := pool.held(); n != 0 {
 		t.Errorf("%d buffers held after the deadline", n)
 	}
