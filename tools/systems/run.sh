@@ -33,7 +33,7 @@ packages=("${all[@]}") cases=all ends=100 limit=15m
 ((${#picked[@]} > 0)) && packages=("${picked[@]}")
 
 # How many seconds -short may have used when it begins something else.
-readonly budget=150
+readonly budget=170
 
 work=$(mktemp -d)
 service='' alts=''
