@@ -9,7 +9,7 @@ import (
 	"google.golang.org/grpc/internal/transport/h2/frame"
 )
 
-// account is what the peer makes a connection hold, in bytes of memory. Pure; guarded
+// account counts what the peer makes a connection hold, in bytes of memory. Pure; guarded
 // by Conn.mu.
 //
 // It is charged when memory is taken for something that came from the peer, with what
@@ -19,15 +19,15 @@ import (
 type account struct {
 	held   int64
 	shown  int64  // of held, what is in the total of the process
-	earned uint32 // bytes of DATA that arrived, as far as they count
+	earned uint32 // bytes of DATA that arrived, up to maxAhead
 	// records is what the layer of a security protocol held on to when the reader last waited:
 	// a part of a record. The total has it from the layer itself.
 	records uint32
 }
 
 // maxAhead bounds what is reserved for messages that have not arrived, in bytes: as much as
-// a window can grow to. With less, large messages that are waiting to be read would use it
-// up, and those behind them be copied as they grow.
+// a window can grow to. With less, large messages that wait to be read would use it up, and
+// the memory of those behind them would have to grow, by copying, as they arrive.
 const maxAhead = flow.MaxBDPWindow
 
 // charge adds n bytes, and refund takes them off again. The two may run on different
@@ -113,7 +113,7 @@ func (a *account) refundOf(s *stream, n int) {
 	}
 }
 
-// settle ends the charges for s: what is left of it is the application's.
+// settle ends the charges for s: what it still has is the application's.
 func (a *account) settle(s *stream) {
 	if s.settled {
 		return

@@ -11,8 +11,9 @@ import (
 	"google.golang.org/grpc/internal/clock"
 )
 
-// A batch is what the reader does between two waits for input. What it has to say it holds
-// back until the batch ends: each wait begins with endBatch and ends with resume.
+// A batch is what the reader does between two waits for input. Frames that it queues
+// meanwhile are written when the batch ends: each wait begins with endBatch and ends with
+// resume.
 
 // await returns the next n bytes, without taking them.
 func (r *reader) await(n int) ([]byte, error) {
@@ -64,13 +65,13 @@ func (r *reader) resume() {
 }
 
 // endBatch runs when everything read so far has been dealt with and the reader
-// is about to wait: it lets go of what it held back for the sake of batching.
+// is about to wait: what was queued is written, and a task that launch kept is started.
 func (r *reader) endBatch() {
 	r.finishBatch()
 	r.launchNext()
 }
 
-// finishBatch is endBatch for a reader that may park instead.
+// finishBatch is endBatch for a reader that may park, and run the task itself.
 func (r *reader) finishBatch() {
 	if !r.in.act.batch {
 		return
@@ -95,14 +96,15 @@ func (r *reader) finishBatch() {
 	bulk := !c.streams.turns.empty()
 	c.unlock()
 	if bulk {
-		// A lot to write: not at the expense of reading.
+		// There is much to write, which must not keep the reader from reading.
 		(*writer)(r).handOver(flusher{})
 		return
 	}
 	(*writer)(r).flush()
 }
 
-// retained is what a layer of the connection holds on to while it waits for input.
+// retained is the memory, in bytes, of an incomplete record that a layer such as TLS holds
+// while it waits for the rest.
 func (r *reader) retained() int {
 	if !r.in.holds {
 		return 0
@@ -110,7 +112,7 @@ func (r *reader) retained() int {
 	return r.wire.holder().Retained()
 }
 
-// enter charges what the reader has taken. It holds c.
+// enter charges what the ledger has. The caller holds the lock, as c shows.
 func (r *reader) enter(c *locked) {
 	if !r.in.act.ledger.empty() {
 		r.charge(c)
@@ -122,13 +124,13 @@ func (r *reader) charge(c *locked) {
 	r.audit(c)
 }
 
-// audit follows each charge. It holds c.
+// audit follows each charge: it notes if so much is held that the connection must end.
 func (r *reader) audit(c *locked) {
 	r.in.act.broke = c.account.standing(c.cfg.maxHeld()) == bankrupt
 }
 
-// wasQuiet reports whether a read failed because the sweeper wants the reader
-// to look whether it can park; the read is then to be repeated.
+// wasQuiet reports whether a read failed because the sweeper interrupted it, for the reader
+// to see whether it can park; the read is then to be repeated.
 func (r *reader) wasQuiet(err error) bool {
 	if !errors.Is(err, os.ErrDeadlineExceeded) || !r.pulse.quiet.Swap(false) {
 		return false

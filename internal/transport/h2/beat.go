@@ -19,7 +19,7 @@ func (b *beating) Ring() { (*Conn)(b).beat() }
 // Seat implements alarm.Owner.
 func (b *beating) Seat() *alarm.Seat { return &b.heart.seat }
 
-// armKeepalive makes the next look come after d.
+// armKeepalive makes the next check come after d.
 func (c *locked) armKeepalive(d time.Duration) { c.heart.arm(d, (*beating)(c)) }
 
 // startKeepalive follows the peer's first SETTINGS.
@@ -46,7 +46,7 @@ func (c *locked) streamOpened() {
 	c.armKeepalive(ka.Interval)
 }
 
-// beat looks whether the peer still lives.
+// beat is one check of keepalive: is the peer still there?
 func (c *Conn) beat() {
 	l := c.lock()
 	if l.life.dead() || l.life.mute {
@@ -55,13 +55,13 @@ func (c *Conn) beat() {
 	}
 	now := clock.Now()
 	if l.blocked != nil {
-		l.pulse.lastRead.Store(now) // we don't listen: no fault of the peer's
+		l.pulse.lastRead.Store(now) // we don't read now, which is not the peer's fault
 	}
 	verdict, next := l.heart.check(&l.cfg.Keepalive, now, l.pulse.lastRead.Load(), l.streams.open())
 	switch verdict {
 	case keepDead:
 		l.unlock()
-		// Not here: closing may take a while, and others wait for their tick.
+		// Not here: closing may take a while, and other owners' alarms ring on this goroutine.
 		go c.terminate(&ConnError{Code: frame.NoError, Reason: "keepalive ping failed to receive ACK within timeout"})
 		return
 	case keepDormant:

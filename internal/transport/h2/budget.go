@@ -8,21 +8,21 @@ import (
 	"google.golang.org/grpc/internal/transport/h2/frame"
 )
 
-// overBudget reports whether the peer has made us hold so much that we had
-// better not read on; opening says that it wants to open a stream, and so to be
-// sent more.
+// overBudget reports whether the peer has made us queue so much that nothing more should
+// be read before some of it is written; opening says that it wants to open a stream, and
+// so to be sent more.
 func (c *locked) overBudget(opening bool) bool {
 	if c.life.mute {
-		return false // nothing is held that would ever be sent
+		return false // nothing will be written, so there is nothing to wait for
 	}
 	return c.out.full(c.streams.open(), opening)
 }
 
-// waitForBudget lets what the peer caused drain away before reading goes on.
-// Where the peer is opening stream id, not 0, it also waits for a handler to return
-// if there are too many: for a moment only, once until one does, and it refuses the
-// stream if none does. Handlers may wait for what is still to be read, and a PING
-// behind it asks whether we live.
+// waitForBudget waits until enough of what the peer made us queue is written. Where the
+// peer is opening stream id, not 0, and too many handlers run, it also waits for one to
+// return, for handlerPatience at most, and refuses the stream if none does: handlers may
+// themselves wait for input that is still to be read, and so may a peer for the answer to
+// a PING. After a wait in vain there is no other until a handler has returned.
 func (r *reader) waitForBudget(id uint32) error {
 	opening := id != 0
 	r.endBatch()
@@ -60,14 +60,14 @@ func (r *reader) waitForBudget(id uint32) error {
 				c.blocked = nil
 				c.streams.handlers.hopeless = c.streams.isCrowded()
 			} else {
-				<-w // somebody was faster
+				<-w // wakeReader came first
 			}
 			c.unlock()
 		}
 	}
 }
 
-// block returns what wakeReader is heard on.
+// block returns the channel on which wakeReader will wake the reader.
 func (r *reader) block(c *locked) <-chan struct{} {
 	if r.in.act.wake == nil {
 		r.in.act.wake = make(chan struct{}, 1)

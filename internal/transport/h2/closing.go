@@ -8,8 +8,8 @@ import (
 	"google.golang.org/grpc/internal/transport/h2/frame"
 )
 
-// terminate ends a connection from outside of its reader, which is made to
-// look, finds the connection dead and tells everyone.
+// terminate ends a connection from outside of its reader. The reader is woken, finds the
+// connection dead, and tells the owner and all streams.
 func (c *Conn) terminate(err error) {
 	l := c.lock()
 	was := l.kill(err)
@@ -20,10 +20,10 @@ func (c *Conn) terminate(err error) {
 	parked := c.handle.Close()
 	c.wire.nc.Close()
 	switch {
-	case was == fresh: // nobody else ever will
+	case was == fresh: // there is no reader to do it
 		c.tellAll()
 	case parked:
-		c.handle.Wake() // it comes back to clean up
+		c.handle.Wake() // starts a reader, which cleans up
 	}
 }
 
@@ -50,15 +50,14 @@ func (c *locked) kill(err error) (was stage) {
 	return was
 }
 
-// dropOutput frees what is queued, unless the holder of the write token is
-// going to.
+// dropOutput frees what is queued, unless the holder of the write token will.
 func (c *locked) dropOutput() {
 	if !c.out.writing || c.life.mute {
 		c.out.drop()
 	}
 }
 
-// wakeReader ends the reader's wait for its budget, so that it looks again.
+// wakeReader ends a wait in waitForBudget, which then looks again.
 func (c *locked) wakeReader() {
 	if c.blocked != nil {
 		c.blocked <- struct{}{}
@@ -67,8 +66,8 @@ func (c *locked) wakeReader() {
 }
 
 // tellAll tells the owner that the connection is gone, and then its streams. It
-// runs once, on the reader if there ever was one: so nothing else arrives at a
-// Receiver after it, or beside it.
+// runs once, on the reader if there ever was one: so a Receiver hears nothing else
+// after it, or at the same time.
 func (c *Conn) tellAll() {
 	l := c.lock()
 	err, lost := l.end.cause, l.streams.lose()
@@ -79,9 +78,8 @@ func (c *Conn) tellAll() {
 	}
 }
 
-// closeLater ends the connection with err, unless the reader does before: after
-// lastFlush, which is as often extended as there was input and extensions are
-// left.
+// closeLater ends the connection with err after lastFlush, unless the reader has ended it
+// before. If there was input meanwhile it waits once more, as often as extensions says.
 func (c *locked) closeLater(err error, extensions int) {
 	if c.life.dead() {
 		return

@@ -27,11 +27,11 @@ type Conn struct {
 	mu sync.Mutex
 	// Everything below is guarded by mu.
 
-	side    Side // here it takes no room
+	side    Side // immutable; it stands here to fill a gap in the struct
 	life    life
-	habit   habit         // the reader's alone, here as side is: whether to linger
-	end     *ending       // nil as long as there is nothing to say: see ending
-	blocked chan struct{} // the reader waits on it: see budget.go; else nil
+	habit   habit         // the reader's alone, also here to fill a gap
+	end     *ending       // nil until the end begins
+	blocked chan struct{} // where the reader waits to go on reading: see budget.go; else nil
 	out     output
 	streams streams
 	windows flow.Windows
@@ -41,8 +41,8 @@ type Conn struct {
 
 // pulse is what the reader and others tell each other without the lock.
 type pulse struct {
-	quiet atomic.Bool // the sweeper set the read deadline that the reader is about to find
-	heard atomic.Bool // there was a batch since this was last false
+	quiet atomic.Bool // the sweeper has interrupted the reader's wait: its timeout means that
+	heard atomic.Bool // there was input since this was last set to false
 
 	// lastRead is when input was last seen, by the clock. It is kept only where keepalive
 	// asks for it.
@@ -80,13 +80,13 @@ type Handler interface {
 	// GoAway says that the peer takes no more streams. Those above the last
 	// one it named are failed as unprocessed right after.
 	GoAway(code frame.ErrCode, debug string)
-	// Closed is the last call: the connection is gone, and why. Streams that
-	// were open are told after it. Where Close comes before Start, it is called
-	// by Close.
+	// Closed is the last call: the connection has ended, because of err. Streams that
+	// were open are told after it. If the connection is closed before Start, Close
+	// makes this call.
 	Closed(err error)
 }
 
-// New makes a connection out of nc, which it owns from then on. Nothing is read
+// New makes a connection of nc, which it owns from then on. Nothing is read
 // or written before Start.
 func New(nc net.Conn, side Side, cfg *Config, h Handler) *Conn {
 	return &Conn{
@@ -100,8 +100,8 @@ func New(nc net.Conn, side Side, cfg *Config, h Handler) *Conn {
 	}
 }
 
-// locked is the connection in the hands of who holds mu. Its methods need that; those of
-// Conn take it themselves, so that to call one with mu held does not compile.
+// locked is a Conn whose mu the caller holds. Methods that need the lock are locked's;
+// those of Conn take it themselves, and calling them with it held does not compile.
 type locked Conn
 
 // lock takes mu.
@@ -110,10 +110,11 @@ func (c *Conn) lock() *locked {
 	return (*locked)(c)
 }
 
-// unlock releases mu. What was queued is for somebody else to write: see flush for who.
+// unlock releases mu. What was queued is left to somebody else to write: to the holder of
+// the write token, or to the reader at the end of its batch.
 func (c *locked) unlock() { c.mu.Unlock() }
 
-// ending is there from the first call on.
+// ending returns end, which the first call makes.
 func (c *locked) ending() *ending {
 	if c.end == nil {
 		c.end = new(ending)
@@ -121,13 +122,14 @@ func (c *locked) ending() *ending {
 	return c.end
 }
 
-// reader is the connection in the hands of its reader: who calls its methods has the
-// reader's role, and not mu.
+// reader is the Conn as its reader has it: only the reader calls these methods, and
+// without mu.
 type reader Conn
 
 func (r *reader) lock() *locked { return (*Conn)(r).lock() }
 
-// writer is the connection in the hands of who holds the write token, and not mu.
+// writer is the Conn as the holder of the write token has it: only the holder calls these
+// methods, and without mu.
 type writer Conn
 
 func (w *writer) lock() *locked { return (*Conn)(w).lock() }

@@ -56,7 +56,7 @@ func (r *reader) onWindowUpdate(h frame.Header, p []byte) error {
 	if err := s.out.Add(inc); err != nil {
 		return frame.StreamError(h.StreamID, frame.FlowControlError, err.Error())
 	}
-	c.streams.await(s)
+	c.streams.schedule(s)
 	return nil
 }
 
@@ -133,7 +133,7 @@ func (r *reader) onGoAway(h frame.Header, p []byte) error {
 		}
 	}
 	c = r.lock()
-	c.rest()
+	c.finish()
 	c.unlock()
 	return nil
 }

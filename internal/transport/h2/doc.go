@@ -6,45 +6,46 @@
 //
 // # Goroutines
 //
-// A busy connection has one goroutine of its own, the reader, on a warm one of
-// package warm. It reads a frame, deals with it and reads on; it calls Handler
-// and Receiver, and waits for nothing but input and, past a bound on what the
-// peer made us hold, for that to drain; for too many handlers, before another
-// begins, only a moment (budget.go). What it has to say it holds back until it is
-// about to wait: each wait of the reader begins with endBatch and ends with
-// resume, and nothing may be queued by the reader between them.
+// A busy connection has one goroutine of its own, the reader, which package warm
+// supplies. It reads a frame, deals with it, calling Handler and Receiver, and reads
+// on. It waits for three things only: for input; for the writer, when the peer has
+// made us queue more than a bound; and, for a moment, for handlers to return, when
+// too many run and the peer opens another stream (budget.go). What it does between
+// two waits is a batch (batch.go): the frames that it queues meanwhile are written
+// when the batch ends. Each wait begins with endBatch and ends with resume, and the
+// reader must queue nothing between the two.
 //
 // There is no writer goroutine. Whoever queues frames and finds nobody writing
 // takes the write token and writes, for others too, until nothing is left or
-// its share is done; who doesn't get the token returns at once. The holder never
+// its share is done; whoever doesn't get the token returns at once. The holder never
 // waits for the socket: when that is full, or can only be written by waiting,
 // the token goes to a flusher, a task that ends when it has caught up.
 //
-// Timers: one for keepalive, one for a drain or a parting that takes too long. All
-// keepalives that are minutes away share a timer of the process (package alarm).
+// Timers: one for keepalive, one for each step of a connection's end that may take too
+// long, and one while the reader waits for a handler. All keepalive checks that are
+// minutes away share one timer of the process (package alarm).
 //
-// A reader that found nothing to do for a while stands at a frame boundary, and
-// the system can watch the socket, gives back what only a busy connection needs
-// and ends; the connection is then parked (parking.go). Input, or Close, starts
-// another reader. A field block that is not complete keeps the connection from
-// parking.
+// A reader that has had no input for a while (or at once, where input comes seldom)
+// gives back what only a busy connection needs and ends: the connection is then parked
+// (parking.go). It has to stand between two frames for that, with no field block open,
+// and the system must be able to watch the socket. Input, or Close, starts another reader.
 //
 // # Organs
 //
-// A [Conn] is made of organs, which are values inside it:
+// A [Conn] is made of parts, called organs here, which are values inside it:
 //
 //   - life: where it stands between start and end. Pure: an event goes in, what is to be
 //     done comes out (say a GOAWAY, refuse who waits, part).
 //   - streams: which there are (streamTable), whose turn it is to send (scheduler), whose
-//     handlers are left. A stream's state is changed by stream.on alone, which asks the
-//     table of RFC 9113 section 5.1 (streamState).
+//     handlers still run. A stream's state is changed by stream.on alone, which asks the
+//     state machine of RFC 9113 section 5.1 (streamState).
 //   - output: frames in wire format, the HPACK encoder, the write token, what the peer made
 //     us queue.
 //   - flow.Windows: ours, the peer's, what new streams begin with, the estimate of the path.
 //   - account: what the peer makes us hold.
-//   - heartbeat: when keepalive looks next.
+//   - heartbeat: when keepalive checks next.
 //   - input: all of the reader's. What only a busy connection needs is in active.
-//   - wire: the net.Conn, and what it can do beside.
+//   - wire: the net.Conn, with the optional interfaces that it has.
 //
 // An organ knows nothing of the connection that it is in; what concerns several of them is
 // done by the connection.
@@ -59,22 +60,37 @@
 //   - writer: the write token, and not the lock.
 //   - an organ: what the organ's comment says: the lock, or the reader's role for input.
 //
-// All of locked, reader and writer are the same Conn, with other methods: to call one that
-// takes the lock while it is held does not compile. A method that wants both, such as
-// reader.enter, takes the locked as an argument.
+// locked, reader and writer are all the same Conn, with other methods: a call of one that
+// takes the lock, where the lock is held, does not compile. A method that needs both the
+// role and the lock, such as reader.enter, has the locked as an argument.
 //
 // The role of the reader passes from one goroutine to the next only through a parked
-// handle. What is queued belongs to Conn.mu until the token's holder takes it as a parcel,
-// then to the holder.
+// handle. Queued frames are guarded by Conn.mu until the token's holder takes them as a
+// parcel; then they are the holder's.
 //
 // # Locks
 //
 // Conn.mu guards the queue of frames, HPACK encoding, stream ids, windows and
-// states: the order of bytes is that of ids and of HPACK by itself. It is a
-// leaf. Under it only a FieldSource is called, and who waits for room (CallRoom);
-// deadlines are set on the net.Conn, and buffers are freed; never a Handler or a Receiver, no read and no
-// write. So these may call any method of the connection and its streams, and
-// may hold locks of their own while they do.
+// states, in one: so frames are queued in the order of stream ids, and header blocks in
+// the order in which they were encoded. Under it a FieldSource is called, and the Wake of
+// whoever waits for room (CallRoom); buffers are freed, deadlines are set on the net.Conn,
+// timers and alarms are set. The locks of those are below it, and none of ours calls back.
+// Under it there is never a read, a write, or a call of a Handler or a Receiver: these may
+// therefore call any method of the connection and its streams, and hold locks of their
+// own while they do.
+//
+// # Words
+//
+//   - A batch is what the reader does between two waits. A parcel is what is given to the
+//     socket in one write.
+//   - A connection is parked when it has neither a goroutine nor a read buffer, and the
+//     poller watches its socket. It is slim from shortly before that until there is a
+//     reader again: it has given back what only a busy one needs. Quiet means that there
+//     was no input for a period of the sweeper, which is when a reader looks whether to park.
+//   - Idle is, of a stream, the state of RFC 9113 before it is opened. Of a connection
+//     (Conn.Idle) it means that no stream is open, as gRPC has it; parked or not.
+//   - To drain is to take leave of the peer with two GOAWAYs (Conn.Drain). The farewell is
+//     the last GOAWAY that we send, and to part is to close the connection after it.
 //
 // # Files
 //
@@ -87,6 +103,7 @@
 //	violation                      a rule that was broken becomes RST_STREAM, or the end
 //	budget, parking, batch         where the reader waits
 //	drain, stream                  what others may call at any time
+//	launch                         a task that the reader starts, or runs once it has parked
 //	beat                           keepalive
 //	writer                         the write token, and the flusher
 //	encode, forget                 a stream's frames, and its end
@@ -103,7 +120,7 @@
 //	pile, outbuf, coder, shared
 //	config, side, receiver,        words, rules and arithmetic
 //	frames, field_writer, limits,
-//	nonsense, errors, keepalive,
+//	nonsense, errors, keepalive, habit,
 //	stream_state, total
 //
 // # The way of a DATA frame
@@ -116,10 +133,10 @@
 //
 // # What may wait
 //
-// Conn.Open, for a place under the peer's limit of streams, in the order of the
-// calls. Everything else returns at once: Stream.Send queues without a bound of
-// its own, and Stream.Offer, or CallRoom, is how a sender learns to wait. Close waits for as
-// long as the net.Conn's Close does.
+// Conn.Open waits for a place under the peer's limit of streams, in the order of the
+// calls, and Close for as long as the net.Conn's Close does. Everything else returns at
+// once: Stream.Send queues without a bound of its own, and Stream.Offer, or CallRoom, is
+// how a sender learns that it should wait.
 //
 // # Buffers
 //
@@ -139,19 +156,20 @@
 // or becomes the application's. The account is guarded by Conn.mu and costs no lock of
 // its own:
 //
-//   - The reader charges. What it takes while it has not mu (bodies, parts of a field
-//     block, what was made of a block) it notes in its ledger, and enters that when
+//   - The reader charges. What it takes while it does not hold mu (bodies, parts of a
+//     field block, what was made of a block) it notes in its ledger, and enters that when
 //     it takes mu anyway: at the next frame, at the end of its batch at the latest.
 //   - A stream that the peer opened is charged with what it takes, from its
 //     acceptance to the end of both the stream and its handler (Stream.Done); what is
 //     left of its charges then is refunded in one piece (settle). A stream of ours is
 //     settled when it ends: what it still has is the application's.
-//   - Who takes a message refunds it with Consume, which takes mu for the window.
-//     When the peer has said all there is no window, and it is told now and then
-//     (Refund).
-//   - What the connection waits with of a record of TLS or ALTS that is not whole is known to
-//     that layer (readyreader.Retained), which says so as soon as it takes the memory.
-//   - What is made of a field block (SetMemo), and the pages of the HPACK table's entries
+//   - Whoever takes a message from the Receiver refunds it with Consume, which takes mu for
+//     the window anyway. Once the peer has ended the stream there is no window to open,
+//     and the memory is refunded now and then (Refund).
+//   - The part of a TLS or ALTS record that has arrived, while the rest has not, is held by
+//     that layer, which counts it in the total of the process itself; the reader asks for
+//     it when it is about to wait (readyreader.Holder).
+//   - What is made of a field block (SetMemo), and the pages of HPACK table entries
 //     that it refers to (hpack.Page), may be held by many streams and a memo. It is
 //     charged once, with the first holder, and refunded with the last.
 //
@@ -159,8 +177,8 @@
 // ENHANCE_YOUR_CALM; past twice the bound the connection ends with a GOAWAY that
 // says so. That is a last resort: nothing here costs more than a small multiple of
 // what the peer sent for it. In particular, memory for a message is reserved as the
-// message arrives, at twice of that; a peer may have more at once as far as it has
-// sent as many bytes before, and they are not held (account.ahead).
+// message arrives, at most about twice as much as is there. All of it is reserved at once
+// only within what the peer has sent before, less what is held already (account.ahead).
 //
 // What waits to be sent is not in the account: it is bounded elsewhere (limits.go), or
 // the application's.
@@ -170,7 +188,7 @@
 //   - kill marks it as dead, with the cause that everybody is told: the first
 //     one stands. Nothing is sent or opened from then on.
 //   - terminate is kill from outside of the reader. It closes the socket, which
-//     takes the reader out of its wait; a parked connection gets a reader for it.
+//     ends the reader's wait; a parked connection gets a reader for that.
 //   - The reader ends by itself at an error of the socket, or of the peer, to
 //     whom it says GOAWAY (sayGoAway).
 //   - In each case the reader calls Handler.Closed and then OnAbort of every
@@ -178,10 +196,9 @@
 //     started, terminate does it.
 //   - A write error makes the connection mute. The reader has a second to find
 //     the peer's reason in the socket, such as a GOAWAY.
-//   - Leave is taken in peace by Drain, by Retire, or when the server said GOAWAY:
-//     once the last stream has ended and all is written, life.rest has the last
-//     GOAWAY said, the writer falls silent, and part closes. A server waits for the
-//     client to hang up first.
+//   - A connection ends in peace by Drain, by Retire, or when the server said GOAWAY:
+//     once the last stream has ended, life.finish asks for the farewell, and, when all is
+//     written, for part, which closes. A server waits for the client to hang up first.
 //
 // A broken rule is a [frame.Error]; violation is where it becomes RST_STREAM, or
 // the end.

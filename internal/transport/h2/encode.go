@@ -7,7 +7,7 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// minFrame is how much room a parcel has at least that more DATA is added to.
+// minFrame is how much room a parcel must have left for more DATA to be added.
 const minFrame = 1 << 10
 
 // queue takes f for s, unless s can't send it any more.
@@ -23,7 +23,7 @@ func (c *locked) queue(s *stream, f *Frames) error {
 func (c *locked) encode(s *stream, f *Frames) error {
 	if c.life.mute {
 		f.Data.Free()
-		return nil // the reader is about to tell everyone
+		return nil // the reader is about to end the connection, and to tell all streams
 	}
 	if f.Optional && !c.sendsAtOnce(s, f.size()) {
 		f.Data.Free()
@@ -99,7 +99,7 @@ func (c *locked) encodeData(s *stream, f *Frames) bool {
 	if !c.sendsAtOnce(s, size) {
 		s.pending = &sendQueue{}
 		s.pending.push(f)
-		c.streams.await(s)
+		c.streams.schedule(s)
 		return false
 	}
 	s.out.Take(c.windows.Send(), uint32(size))
@@ -119,7 +119,7 @@ func (c *locked) encodeData(s *stream, f *Frames) bool {
 	return true
 }
 
-// tailed is how a parcel ends whose last frame has an uncopied tail.
+// tailed is the end of a parcel whose last frame has a tail that is not copied.
 type tailed struct {
 	tail  []byte
 	ref   mem.Buffer
@@ -185,7 +185,7 @@ func (c *locked) sentAll(s *stream, ended bool) {
 	case ended:
 		c.endLocal(s)
 	case trailers != nil:
-		// A failure here has reset the stream; the caller of Send is gone.
+		// A failure here has reset the stream; Send has returned long ago.
 		_ = c.encodeTrailers(s, trailers)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/grpc/internal/transport/h2/frame"
 )
 
-// ending is what only a connection has that is about to end, or has ended.
+// ending is what only a connection needs that is about to end, or has ended.
 // Guarded by Conn.mu.
 type ending struct {
 	cause        error         // of a dead one
@@ -44,7 +44,7 @@ const (
 	drainGrace    = 5 * time.Millisecond
 )
 
-// signalFlush tells who waits for it that all is written, or never will be.
+// signalFlush tells whoever waits for it that all is written, or never will be.
 func (e *ending) signalFlush() {
 	if e != nil && e.flushDone != nil {
 		close(e.flushDone)

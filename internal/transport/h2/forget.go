@@ -54,8 +54,9 @@ func (c *locked) forget(s *stream) {
 	}
 }
 
-// lastStreamGone may be the last that happens for long, and nobody else brings the total of
-// the process up to date then: a connection that can't park has a reader that waits already.
+// lastStreamGone follows the end of the last stream. It brings the total of the process up to
+// date: for a connection that can't park, whose reader waits already, nothing else may do so
+// for long.
 func (c *locked) lastStreamGone() {
 	c.account.show(c.life.dead())
 	if c.cfg.TrackIdle {
@@ -64,5 +65,5 @@ func (c *locked) lastStreamGone() {
 	if c.out.slim {
 		c.streams.trim()
 	}
-	c.rest()
+	c.finish()
 }

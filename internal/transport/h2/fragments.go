@@ -17,7 +17,7 @@ type fragments struct {
 	frames int
 	pile
 	skimmer   hpack.Skimmer
-	malformed bool // it says so
+	malformed bool // the skimmer found it so, or the HEADERS frame was
 }
 
 func (f *fragments) begin(id uint32, end bool, void error) {
@@ -25,9 +25,9 @@ func (f *fragments) begin(id uint32, end bool, void error) {
 	f.skimmer, f.malformed = hpack.Skimmer{}, void != nil
 }
 
-// add appends one frame's part. limit is the header list limit: compressed, a
-// list can't usefully be larger. A little more is let through all the same, for
-// the stream alone to fail.
+// add appends the fragment of one frame. limit is that of the header list: a compressed list
+// has no use for more. Up to fragmentSlack more are let through all the same: the decoder then
+// fails the stream, and not the connection.
 func (f *fragments) add(p []byte, limit uint32, pool mem.BufferPool) error {
 	f.frames++
 	if uint64(f.size+len(p)) > uint64(limit)+fragmentSlack {

@@ -2,13 +2,13 @@
 
 package h2
 
-// habit is how a connection's input has come so far, from which its reader learns whether
-// to linger. It waits for more in a read as long as more came each time. After a wait in
-// vain it parks without one as soon as it has dealt with what there is, three times;
-// after each further such wait about twice as often, and then tries again. Pure.
+// habit decides, by how a connection's input has come so far, whether its reader waits for
+// more before it parks. It does so as long as more came each time. After a wait in vain it
+// parks as soon as it has dealt with the input, three times, and then waits again; after each
+// further wait in vain, about twice as many times. Pure.
 //
-// In the low bits it is how often to park without a wait, above that how many waits in a
-// row were in vain, as far as they count.
+// The low bits are how many times it is still to park without waiting, the high bits how
+// many waits in a row were in vain, up to a bound.
 type habit uint8
 
 const (
@@ -16,17 +16,17 @@ const (
 	atOnce    = 1<<habitBits - 1
 )
 
-// isSeldom reports whether not to wait.
+// isSeldom reports whether to park without waiting.
 func (h habit) isSeldom() bool { return h&atOnce > 0 }
 
-// spare notes that the reader did not wait, as isSeldom says.
+// spare notes that the reader did not wait, because isSeldom said so.
 func (h *habit) spare() { *h-- }
 
-// vain notes a wait for more in vain.
+// vain notes that the reader waited and no input came.
 func (h *habit) vain() {
 	waits := min(*h>>habitBits+1, habitBits-1)
 	*h = waits<<habitBits | (2<<waits - 1)
 }
 
-// more notes a wait that was not.
+// more notes that the reader waited and input came.
 func (h *habit) more() { *h = 0 }

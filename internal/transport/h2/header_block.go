@@ -22,9 +22,9 @@ type HeaderBlock struct {
 func (b *HeaderBlock) Memo() any { return b.memo }
 
 // SetMemo says that the stream holds v, which was made of the block and must not refer
-// to it, and that held is the memory this takes. It is charged for as long as the
-// stream, and with a server its handler, goes on. A small one is kept for the next
-// block like this one, too, and forgotten when the connection goes idle.
+// to it, and that held is the memory this takes. It is charged until the stream, and on a
+// server its handler, has ended. If it is small it is also kept as the memo of the next
+// block that is the same, until the connection is parked.
 func (b *HeaderBlock) SetMemo(v any, held *Shared) {
 	b.held = held
 	if b.slot != nil && held.size <= memoMaxHeld {
@@ -41,11 +41,11 @@ func (b *HeaderBlock) Name(i int) []byte { return b.list.Name(i) }
 // Value returns the value of field i.
 func (b *HeaderBlock) Value(i int) []byte { return b.list.Value(i) }
 
-// Ref is what field i refers to, as hpack.List says.
+// Ref is what field i refers to: see hpack.List.Ref.
 func (b *HeaderBlock) Ref(i int) (ref uint32, whole bool) { return b.list.Ref(i) }
 
-// Pages is what the block's references are good for, as hpack.List says. Who keeps it
-// says so with SetMemo.
+// Pages is the memory that references of the block's fields lie in: see hpack.List.Pages.
+// Whoever keeps it says so with SetMemo.
 func (b *HeaderBlock) Pages() *hpack.Page { return b.list.Pages() }
 
 // Flawed reports whether Config.Kinds find a flaw in the value of field i.
@@ -61,7 +61,7 @@ func (b *HeaderBlock) Size() int { return b.list.Size() }
 // fields are then missing.
 func (b *HeaderBlock) TooLarge() bool { return b.list.TooLarge() }
 
-// gained is what a memo of b takes that was kept just now.
+// gained is what the memo takes that SetMemo kept of b; nil if it kept none.
 func (b *HeaderBlock) gained() *Shared {
 	if b.slot == nil {
 		return nil
@@ -69,8 +69,8 @@ func (b *HeaderBlock) gained() *Shared {
 	return b.slot.shared
 }
 
-// slim gives the list's memory back if a block made it large.
-func (b *HeaderBlock) slim() {
+// trim gives the list's memory back if a block made it large.
+func (b *HeaderBlock) trim() {
 	if b.list.Cap() > maxKeptList {
 		b.list.Release()
 	}

@@ -54,12 +54,12 @@ func (r *reader) addFragment(p []byte) error {
 type block struct {
 	id   uint32
 	end  bool
-	void error // a stream error that its frames already deserve; it is decoded all the same, to keep the table in step
+	void error // a stream error of its frames; it was decoded all the same, for the HPACK table's sake
 }
 
 // onBlock takes the field block that was decoded.
 func (r *reader) onBlock(b block) error {
-	defer r.in.act.headers.slim()
+	defer r.in.act.headers.trim()
 	c := r.lock()
 	r.enter(c)
 	s := c.streams.get(b.id)
@@ -116,7 +116,7 @@ func (r *reader) notAdmitted(err error) error {
 	c := r.lock()
 	c.life.decided()
 	c.streams.cutOff.grow(c.streams.lastPeer)
-	c.rest()
+	c.finish()
 	c.unlock()
 	return err
 }

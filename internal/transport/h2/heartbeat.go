@@ -9,24 +9,24 @@ import (
 	"google.golang.org/grpc/internal/warm"
 )
 
-// heartbeat is when keepalive looks next. A look that is far off is an alarm, as a timer of
-// its own would be a good part of what the connection costs meanwhile; it may come somewhat
-// late. Guarded by Conn.mu.
+// heartbeat is when keepalive checks next. For a check that is minutes away it uses package
+// alarm, which may be somewhat late: a timer of its own would be a good part of the memory
+// that a parked connection takes. Guarded by Conn.mu.
 type heartbeat struct {
 	keepaliveState
 	timer *time.Timer // nil if listed
 	seat  alarm.Seat
 
 	begun   bool // the peer's SETTINGS arrived
-	beating bool // there will be a look
-	listed  bool // it may come from an alarm
+	beating bool // there will be a check
+	listed  bool // an alarm was set for it
 	worked  bool // HEADERS or DATA were encoded since the peer's last PING
 }
 
-// isFar reports whether a look after d is one for an alarm.
+// isFar reports whether a check after d is one for an alarm.
 func isFar(d time.Duration) bool { return d >= time.Minute && !warm.InBubble() }
 
-// arm makes the next look, by o, come after d.
+// arm makes the next check, which is o's Ring, come after d.
 func (h *heartbeat) arm(d time.Duration, o alarm.Owner) {
 	h.beating = true
 	if isFar(d) {
@@ -43,7 +43,7 @@ func (h *heartbeat) arm(d time.Duration, o alarm.Owner) {
 	h.timer.Reset(d)
 }
 
-// stop is the end of it.
+// stop ends all checks.
 func (h *heartbeat) stop() {
 	h.stopTimer()
 	h.stopAlarm()

@@ -15,12 +15,12 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// input is what the reader has of its own. What it writes for each frame is in act:
-// whoever else uses the connection would wait for the cache line.
+// input is the reader's own part of the connection. What the reader writes for each frame
+// is in act, and so not on a cache line that others read.
 type input struct {
 	act     *active     // what only a connection with input needs
-	reading frozen      // while there is none: the decoder's state
-	kept    *hpack.Kept // and the pages that streams hold; mostly nil
+	reading frozen      // while act is nil: the decoder's state,
+	kept    *hpack.Kept // the pages that streams hold (mostly nil),
 	lasting lasting     // and what else must last
 
 	gotPreface bool // the peer's first SETTINGS arrived
@@ -40,13 +40,13 @@ type active struct {
 	headers HeaderBlock
 	memos   memos
 	frags   fragments
-	large   pile // a frame that is larger than the read buffer need be
+	large   pile // a frame that may not fit the read buffer
 	ledger  ledger
-	next    warm.Task // what the reader is to do once it has parked; see launch
-	credit  int       // what may be reserved for the DATA frame at hand, whether or not it has come
+	next    warm.Task // what the reader's goroutine is to run once it has parked; see launch
+	credit  int       // bytes that may be reserved for the DATA frame at hand before they arrive
 	now     time.Time // when the batch began
 
-	woken  bool // the reader has not looked yet what there is
+	woken  bool // the reader has just started, and not read yet
 	batch  bool // frames were read since the last BatchEnd
 	caused bool // something was queued for the peer's sake
 	broke  bool // more than twice the bound is held, or was a moment ago
@@ -55,7 +55,7 @@ type active struct {
 // lasting is what of active is kept while a connection is parked.
 type lasting struct {
 	nonsense nonsense
-	opened   uint32 // what late has seen of the table's ids
+	opened   uint32 // how many ids were used up when late was last called
 }
 
 var actives = sync.Pool{New: func() any { return new(active) }}
@@ -88,7 +88,7 @@ func (in *input) freeze(held bool) {
 	in.lasting = in.act.lasting
 }
 
-// release gives act back, less what grew large.
+// release gives act back, without what grew large.
 func (in *input) release(pool mem.BufferPool) {
 	a := in.act
 	in.act = nil
@@ -103,7 +103,7 @@ func (in *input) release(pool mem.BufferPool) {
 	}
 	a.dec.Reset(nil) // others have no use for what was shared
 	a.headers.list.Reset(0)
-	a.headers.slim()
+	a.headers.trim()
 	a.headers.slot, a.headers.memo, a.headers.held = nil, nil, nil
 	a.ledger = ledger{}
 	a.broke = false
@@ -124,9 +124,9 @@ func readOptions(nc *wire, cfg *Config) readyreader.Options {
 	}
 }
 
-// atBoundary reports whether nothing is in hand that can't be given back. Elsewhere the
-// sweeper is not asked: it could only wake the reader, again and again, for as long as
-// the peer keeps the rest to itself. The next frame asks.
+// atBoundary reports whether the reader stands between two frames, with nothing in hand
+// that it could not give back. Within a frame the sweeper is not asked to watch: it could
+// only wake the reader again and again, for as long as the peer does not send the rest.
 func (in *input) atBoundary() bool {
 	return in.act.rd.Buffered() == 0 && in.gotPreface && in.act.frags.id == 0
 }
@@ -156,8 +156,8 @@ func (a *active) decode(block []byte, maxList uint32) error {
 	return nil
 }
 
-// decodeFragments is decode for a block that came in several frames. Of a large one each
-// part is given back as soon as it is decoded, and the list grows only once.
+// decodeFragments is decode for a block that came in several frames. Where it lies in
+// several buffers each is given back as soon as it is decoded, and the list grows only once.
 func (a *active) decodeFragments(maxList uint32, pool mem.BufferPool) error {
 	f := &a.frags
 	if len(f.parts) <= 1 {
@@ -180,7 +180,7 @@ func (a *active) decodeFragments(maxList uint32, pool mem.BufferPool) error {
 	return nil
 }
 
-// undecodable is err, of the HPACK decoder, for the connection.
+// undecodable makes an error of the HPACK decoder one of the connection.
 func undecodable(err error) error {
 	// "A decoding error in a field block MUST be treated as a connection
 	// error of type COMPRESSION_ERROR", section 4.3.

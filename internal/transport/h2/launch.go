@@ -4,8 +4,8 @@ package h2
 
 import "google.golang.org/grpc/internal/warm"
 
-// launch runs a task. A reader that is likely to park when it has dealt with what came
-// keeps one for that moment: it has a goroutine then that nobody needs.
+// launch runs a task on another goroutine. A reader that will probably park when it has dealt
+// with the input keeps one task back, to run it on its own goroutine, which is free then.
 func (r *reader) launch(t warm.Task) {
 	if r.in.act.next == nil && r.habit.isSeldom() && !r.in.swept {
 		r.in.act.next = t
@@ -14,7 +14,8 @@ func (r *reader) launch(t warm.Task) {
 	warm.Go(t)
 }
 
-// launchNext is for a reader that goes on to wait, or to its end.
+// launchNext gives the task that launch kept to another goroutine: the reader is about to
+// wait, or to end.
 func (r *reader) launchNext() {
 	if t := r.in.act.next; t != nil {
 		r.in.act.next = nil

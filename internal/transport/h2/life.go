@@ -136,13 +136,14 @@ func (l *life) peerLeaves(side Side) duty {
 }
 
 // admit begins the reader's decision about a stream that the peer opens, decided ends it.
-// A GOAWAY that is said in between names the stream, so that the connection must not part.
+// A GOAWAY that is said in between names the stream as accepted, so that the connection
+// must not part before the stream is in the table, or refused.
 func (l *life) admit()   { l.admitting = true }
 func (l *life) decided() { l.admitting = false }
 
-// rest is asked for whenever there may be nothing left to do: with how many streams are
-// open, and whether something is still to be written.
-func (l *life) rest(streams int, unsent bool) duty {
+// finish goes on with the exit when nothing is left to do. It is called whenever that may be
+// so, with how many streams are open, and whether something is still to be written.
+func (l *life) finish(streams int, unsent bool) duty {
 	if l.stage == dead || l.admitting || streams > 0 {
 		return 0
 	}
@@ -160,8 +161,8 @@ func (l *life) rest(streams int, unsent bool) duty {
 	return 0
 }
 
-// breakOff ends the conversation for a rule that the peer broke, and reports whether the
-// peer can be told. said tells whether it was named a last stream before.
+// breakOff ends the conversation because the peer broke a rule. can reports whether the
+// peer can be told so, said whether a farewell has named it a last stream before.
 func (l *life) breakOff() (can, said bool) {
 	if l.stage == dead || l.mute {
 		return false, false

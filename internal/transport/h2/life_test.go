@@ -91,12 +91,12 @@ var lifeEvents = []struct {
 		before.admitting = false
 		wantLife(t, after, before)
 	}},
-	{"rest, with a stream", func(l *life) duty { return l.rest(1, false) }, func(t *testing.T, before, after life, d duty) {
+	{"finish, with a stream", func(l *life) duty { return l.finish(1, false) }, func(t *testing.T, before, after life, d duty) {
 		wantDuty(t, d, 0)
 		wantLife(t, after, before)
 	}},
-	{"rest, unsent", func(l *life) duty { return l.rest(0, true) }, checkRest(true)},
-	{"rest", func(l *life) duty { return l.rest(0, false) }, checkRest(false)},
+	{"finish, unsent", func(l *life) duty { return l.finish(0, true) }, checkFinish(true)},
+	{"finish", func(l *life) duty { return l.finish(0, false) }, checkFinish(false)},
 	{"breakOff", func(l *life) duty { l.breakOff(); return 0 }, func(t *testing.T, before, after life, _ duty) {
 		can, said := new(before).breakOff()
 		if can != (before.stage != dead && !before.mute) || said != (can && before.exit == farewell) {
@@ -109,7 +109,7 @@ var lifeEvents = []struct {
 	}},
 }
 
-func checkRest(unsent bool) func(*testing.T, life, life, duty) {
+func checkFinish(unsent bool) func(*testing.T, life, life, duty) {
 	return func(t *testing.T, before, after life, d duty) {
 		want := duty(0)
 		switch {

@@ -4,11 +4,11 @@ package h2
 
 import "time"
 
-// What a peer may make us hold or do, beyond what SETTINGS and flow control
-// bound already. Past a bound on memory we stop reading, which costs a peer
-// that behaves nothing but time. Past a bound on handlers we refuse streams: to
-// stop reading would also stop the handlers there are. Past a bound on nonsense
-// we close.
+// What a peer may make us queue or do, beyond what SETTINGS and flow control
+// bound already; what it makes us hold has its own bound (account.go). Past a bound on
+// what is queued we stop reading, which costs a peer that behaves nothing but time.
+// Past a bound on handlers we refuse streams: to stop reading would also stop the
+// handlers there are. Past a bound on nonsense we close.
 const (
 	// maxReplies is how many frames that the peer caused (acknowledgements,
 	// resets) may wait for the socket before reading stops
@@ -16,15 +16,15 @@ const (
 	maxReplies = 512
 
 	// maxUpdates and updatesPerStream bound the window updates that wait for
-	// the socket: a peer that reads them can't cause more than four a window
-	// before it has. One that doesn't read goes by what it has not seen.
+	// the socket. A peer that obeys flow control can't cause more than four for each
+	// window before it has read them; the bound is for one that does not wait for that.
 	maxUpdates       = 4096
 	updatesPerStream = 8
 
-	// maxOutput is how many bytes may be queued, behind the batch that is being
+	// maxOutput is how many bytes may be queued, behind the parcel that is being
 	// written, when a stream is opened. A stream that is over has left the
-	// table, with its headers and trailers still in the queue: nothing else
-	// bounds what a peer that doesn't read gets replies to.
+	// table while its headers and trailers are still in the queue: nothing else
+	// bounds the replies to a peer that does not read them.
 	maxOutput = 1 << 20
 
 	// maxZombies is how many handlers may still run whose stream is gone before
@@ -45,8 +45,8 @@ const (
 	// top of one for every 1 KiB of it (CVE-2023-45288).
 	maxFragments = 16
 
-	// maxMalformed is how many bytes of a field block come together of which it is
-	// known that its stream will fail.
+	// maxMalformed is how many bytes of a field block are taken that is known to fail its
+	// stream.
 	maxMalformed = 64 << 10
 
 	// fragmentSlack is how many bytes a field block may be larger than the

@@ -33,7 +33,7 @@ func (n *nonsense) useless(now time.Duration) error {
 // useful records a frame that opened, fed or ended a stream.
 func (n *nonsense) useful() { n.earn(1) }
 
-// earn records as many useful things.
+// earn records as many useful frames.
 func (n *nonsense) earn(useful int) {
 	if useful > 0 {
 		n.n = max(-nonsenseCredit, n.n-usefulEarns*int32(min(useful, 1<<20)))

@@ -19,15 +19,15 @@ type Stats struct {
 
 	// Held is the memory, in bytes, of what came from the peer: see account.
 	Held int
-	// Queued is the memory, in bytes, of what waits to be sent, and what is sent
-	// but for the parcel that the system is being given.
+	// Queued is what waits to be sent, in bytes: the memory of encoded frames, and the DATA
+	// that waits for windows. The parcel that is being written is not in it.
 	Queued int
 	// Reserved is the memory, in bytes, of a read buffer that is held for life.
 	// One from the pool is held while bytes in it are parsed, and not counted.
 	Reserved int
 
-	// Partial is the memory, in bytes, of what a secure connection has read and can't
-	// open yet, or has made and could not send.
+	// Partial is the memory, in bytes, of records of TLS or ALTS: of those that have arrived
+	// in part, and of those that could not be sent yet.
 	Partial int
 
 	// WhyNot says why the connection can't be parked, "" if it can be.
@@ -68,8 +68,8 @@ func (c *Conn) WhyNot() string {
 	return readyreader.WhyNot(c.wire.nc, readOptions(&c.wire, c.cfg))
 }
 
-// System is what the operating system knows the socket by, to ask for its options; nil if the
-// connection is not known to be over one. It may be called at any time.
+// System gives access to the socket, to ask the operating system for its options; nil if
+// the connection is not known to be over a socket. It may be called at any time.
 func (c *Conn) System() syscall.RawConn {
 	rc, _ := readyreader.Socket(c.wire.nc, readOptions(&c.wire, c.cfg))
 	return rc
@@ -85,7 +85,7 @@ func (c *Conn) Cause() error {
 	return l.end.cause
 }
 
-// Idle reports whether no stream is open, and for how long. It wants
+// Idle reports whether no stream is open, and for how long. It needs
 // Config.TrackIdle.
 func (c *Conn) Idle() (time.Duration, bool) {
 	l := c.lock()

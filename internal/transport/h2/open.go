@@ -22,7 +22,7 @@ func (c *Conn) Start() {
 	l.streams.since = clock.Now()
 	if !l.life.start() {
 		l.unlock()
-		return // closed before it began, and told so
+		return // Close came first, and has told the Handler
 	}
 	l.sendPreface()
 	l.unlockAndFlush()
@@ -52,9 +52,9 @@ func (p *parkedConn) Wake() { warm.Go((*reader)(p)) }
 
 // Open gives s the next stream id and sends f, which has Headers, as its
 // beginning, in one piece. It may wait for a place under the peer's limit of
-// streams, first come first served; the end of while, which may be nil, ends the wait. If Open fails with
-// another error than for trailers, the peer has seen nothing of s. f's data is
-// freed in every case.
+// streams, first come first served, but no longer than while, which may be nil. If Open
+// fails, the peer has seen nothing of s, unless it was the trailers of f that were too large
+// for it. f's data is freed in every case.
 func (c *Conn) Open(s *Stream, f Frames, while Waiting) error {
 	if f.Headers == nil {
 		f.Data.Free()
@@ -80,8 +80,8 @@ func (c *Conn) Open(s *Stream, f Frames, while Waiting) error {
 	return err
 }
 
-// Waiting is what a wait goes with, such as a context.Context. It is asked only where there is
-// a wait.
+// Waiting ends a wait when Done is closed; a context.Context is one. Done is called only where
+// there is a wait.
 type Waiting interface{ Done() <-chan struct{} }
 
 // awaitPlace waits until another stream of ours may be opened. mu is released for the

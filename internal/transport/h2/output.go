@@ -24,13 +24,13 @@ type output struct {
 	cfg     *Config
 	buf     outbuf // frames in wire format
 	coder   *coder // what encodes header blocks; nil while the connection is parked
-	sending frozen // its state, meanwhile
+	sending frozen // its HPACK state while it is nil
 
 	updates int32  // window updates in buf
-	replies uint16 // other frames in buf that the peer caused; far fewer are let through
+	replies uint16 // other frames in buf that the peer caused; maxReplies keeps it small
 
 	writing bool // somebody holds the write token
-	slim    bool // the connection is parked, or about to
+	slim    bool // the connection is parked, or about to be: what isn't needed then is given back
 
 	// What the peer's SETTINGS say.
 	maxFrame      uint32
@@ -50,7 +50,7 @@ func (o *output) drop() {
 	o.replies, o.updates = 0, 0
 }
 
-// take hands over what is queued to who writes it.
+// take hands over what is queued to whoever writes it.
 func (o *output) take() outbuf {
 	b := o.buf
 	o.buf = outbuf{}
@@ -58,15 +58,15 @@ func (o *output) take() outbuf {
 	return b
 }
 
-// full reports whether the peer has made us queue so much, where streams are open, that we
-// had better not read on; opening says that it wants to open one more, and so to be sent
-// more.
+// full reports whether the peer has made us queue so much that nothing more should be read
+// before some of it is written. streams is how many are open; opening says that the peer
+// wants to open another, and so to be sent more.
 func (o *output) full(streams int, opening bool) bool {
 	return o.replies > maxReplies || int(o.updates) > maxUpdates+updatesPerStream*streams ||
 		opening && len(o.buf.b) > maxOutput
 }
 
-// room returns the frames, with room for one more of n bytes behind its header.
+// room makes room for a frame with n bytes of payload, and returns what to append it to.
 func (o *output) room(n int) []byte {
 	o.buf.reserve(frame.HeaderLen+n, o.cfg.Pool)
 	return o.buf.b
@@ -123,7 +123,8 @@ func (o *output) headers(id uint32, f FieldSource, end bool) {
 	fieldWriters.Put(w)
 }
 
-// encoder returns the coder, taking it out of the ice if need be.
+// encoder returns the coder. After the connection was parked it is made anew, from the
+// HPACK state that freeze kept.
 func (o *output) encoder() *coder {
 	if o.coder == nil {
 		e := coders.Get().(*coder)
@@ -137,7 +138,7 @@ func (o *output) encoder() *coder {
 	return o.coder
 }
 
-// freeze keeps what the coder knows, and gives it back.
+// freeze keeps the coder's HPACK state, and gives the coder back.
 func (o *output) freeze() {
 	e := o.coder
 	if e == nil {
@@ -148,7 +149,8 @@ func (o *output) freeze() {
 	o.dropCoder()
 }
 
-// freezeIfSlim is for what is sent while nobody reads: nobody else would.
+// freezeIfSlim follows each block that is encoded: while the connection is parked no reader
+// gives the coder back.
 func (o *output) freezeIfSlim() {
 	if o.slim {
 		o.freeze()

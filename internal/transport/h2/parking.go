@@ -16,14 +16,14 @@ import (
 // Parking. A reader that has found nothing to read for one to two periods of
 // the sweeper, and stands at a frame boundary with nothing buffered, gives back
 // what the connection needs only while there is input, parks, and returns. The
-// poller, or whoever needs the reader, starts it again. Open streams do not
-// keep a connection awake; bytes in hand do. Where input comes seldom the reader does not
-// wait for the sweeper: it parks as soon as it has dealt with what came (see habit).
+// poller starts another reader when there is input, and terminate does. Open streams do not
+// keep a connection from parking; bytes in hand do. Where input comes seldom the reader does
+// not wait for the sweeper: it parks as soon as it has dealt with what came (see habit).
 
-// errParked ends the frame loop of a reader that has given its role away.
+// errParked ends the frame loop of a reader that has parked: the role is no longer its own.
 var errParked = errors.New("parked")
 
-// parkedWith is errParked for a reader that took a task along.
+// parkedWith is errParked for a reader that has a task to run on its goroutine: see launch.
 type parkedWith struct{ task warm.Task }
 
 var parkedWiths = sync.Pool{New: func() any { return new(parkedWith) }}
@@ -36,7 +36,7 @@ func isParked(err error) bool {
 	return with || err == errParked
 }
 
-// runAlong runs the task that a reader took along, if it did.
+// runAlong runs the task of a parkedWith.
 func runAlong(err error) {
 	if p, is := err.(*parkedWith); is {
 		p.release().Run()
@@ -50,10 +50,10 @@ func (p *parkedWith) release() warm.Task {
 	return t
 }
 
-// sweptConn is the connection as what the sweeper watches.
+// sweptConn is the connection as the sweeper knows it.
 type sweptConn Conn
 
-// Quiet implements park.Quieter: it takes the reader out of its wait.
+// Quiet implements park.Quieter: it ends the reader's wait, so that it looks whether to park.
 func (q *sweptConn) Quiet() {
 	q.wire.interrupt(&q.pulse.quiet)
 	e, ok := q.wire.try.(readyreader.Explainer)
@@ -114,8 +114,8 @@ func (r *reader) awaitHeader() ([]byte, error) {
 	}
 }
 
-// peekHeader waits for a frame header. For a reader that has just begun there is one, as a
-// rule, and no need that the sweeper knows of it.
+// peekHeader waits for a frame header. A reader that was just started mostly finds one at
+// once; only if it does not, the sweeper is asked to watch.
 func (r *reader) peekHeader() ([]byte, error) {
 	a := r.in.act
 	if !a.woken {
@@ -129,7 +129,7 @@ func (r *reader) peekHeader() ([]byte, error) {
 	if b, err := rd.TryPeek(frame.HeaderLen); err == nil {
 		return b, nil
 	}
-	// There is nothing, or a layer could not tell yet. An error that lasts comes again.
+	// There is nothing yet, or it can't be told without a wait. Peek meets any other error again.
 	if r.in.atBoundary() {
 		r.watch()
 	}
@@ -137,7 +137,7 @@ func (r *reader) peekHeader() ([]byte, error) {
 }
 
 // goesAtOnce reports whether a reader that has dealt with what came is to park without
-// waiting for more. One that is watched has waited, and not in vain.
+// waiting for more. One that the sweeper watches had waited, and input came.
 func (r *reader) goesAtOnce() bool {
 	switch {
 	case !r.in.parks:
@@ -163,7 +163,7 @@ func (r *reader) watch() {
 // park returns errParked if the reader's role is gone, nil if there is
 // something to do first.
 func (r *reader) park() error {
-	if !readyreader.IsDirect(r.wire.try) { // else the poller looks at once
+	if !readyreader.IsDirect(r.wire.try) { // else the poller sees at once whether there is input
 		rd := r.in.act.rd.(readyreader.Pollable)
 		if _, err := rd.TryPeek(frame.HeaderLen); !errors.Is(err, readyreader.ErrWouldBlock) || rd.Buffered() > 0 {
 			return nil // input came meanwhile, or the end of it, which a read will tell
@@ -180,7 +180,7 @@ func (r *reader) park() error {
 	case err == nil:
 		return gone
 	case errors.Is(err, park.ErrKicked), errors.Is(err, park.ErrClosed):
-		// Look again: whoever kicked left something.
+		// Look again: there is something to do.
 	default:
 		r.in.parks = false // it waits in a read, as other connections do
 		if o, ok := r.handler.(ParkObserver); ok {
@@ -232,7 +232,7 @@ func isHeld(p *hpack.Page) bool {
 	return false
 }
 
-// forgetMemos is for a reader that is about to go.
+// forgetMemos takes the memos off the account: the reader is about to park.
 func (r *reader) forgetMemos() {
 	c := r.lock()
 	defer c.unlock()

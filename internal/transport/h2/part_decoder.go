@@ -7,14 +7,14 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// partDecoder decodes a field block that lies in several parts. Of these it copies only
-// what a field is made of that begins in one and ends in another.
+// partDecoder decodes a field block that lies in several parts. It copies only the fields
+// that begin in one part and end in another.
 type partDecoder struct {
 	dec  *hpack.Decoder
 	list *hpack.List
 	pool mem.BufferPool
 	cut  *[]byte // lent: the beginning of a field that goes on in the next part; nil: none
-	need int     // how long cut has to be before another look at it is worth while
+	need int     // how long cut has to be before it is worth decoding again
 	left int     // bytes of the block that are still to come
 
 	reserved bool
@@ -37,8 +37,8 @@ func (d *partDecoder) add(p []byte) error {
 	return d.decode(p, 0)
 }
 
-// decode decodes p, which ahead bytes of its part follow, and keeps what is cut off at
-// its end.
+// decode decodes p, and keeps a field that is not complete at its end as cut. In the same
+// part ahead more bytes follow.
 func (d *partDecoder) decode(p []byte, ahead int) error {
 	left := ahead + d.left
 	n, need, err := d.dec.DecodePart(p, d.list, left > 0)
@@ -48,7 +48,7 @@ func (d *partDecoder) decode(p []byte, ahead int) error {
 	old := d.cut
 	d.cut = nil
 	if rest := p[n:]; len(rest) > 0 {
-		// What is declared may be more than what there is.
+		// The length that a field declares may be more than what the block has left.
 		d.cut, d.need = d.pool.Get(min(need, len(rest)+left)), need
 		*d.cut = append((*d.cut)[:0], rest...)
 	}
@@ -59,8 +59,8 @@ func (d *partDecoder) decode(p []byte, ahead int) error {
 }
 
 // reserve makes room in the list for what is left of the block, once: it would be copied
-// again and again as it grows. It is not for a block that is one field and little else,
-// which lies in cut meanwhile.
+// again and again as it grows. A block that is mostly one field, which is then in cut, has
+// no room reserved.
 func (d *partDecoder) reserve() {
 	if d.reserved || d.cut != nil && d.need > d.left/2 {
 		return
@@ -69,7 +69,7 @@ func (d *partDecoder) reserve() {
 	d.list.Grow(d.left)
 }
 
-// close gives back what an error has left.
+// close gives back what is left after an error.
 func (d *partDecoder) close() {
 	if d.cut != nil {
 		d.pool.Put(d.cut)

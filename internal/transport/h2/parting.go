@@ -9,8 +9,7 @@ import (
 	"google.golang.org/grpc/internal/transport/h2/frame"
 )
 
-// do is what the connection does about what happened in its life. What it queues is for
-// the caller to flush.
+// do does what an event of life asks for. The caller flushes what it queues.
 func (c *locked) do(d duty) {
 	if d.has(sayAnnouncement) {
 		e := c.ending()
@@ -32,23 +31,22 @@ func (c *locked) do(d duty) {
 	}
 }
 
-// rest ends a connection that is on its way out and has nothing left to do, as soon as all
-// is written: it is called again when the writer stops.
-func (c *locked) rest() {
+// finish ends a connection that is on its way out, if it has nothing left to do and all is
+// written. It is called again when the writer stops.
+func (c *locked) finish() {
 	if c.life.exit != staying {
-		c.do(c.life.rest(c.streams.open(), c.out.unsent()))
+		c.do(c.life.finish(c.streams.open(), c.out.unsent()))
 	}
 }
 
-// leave makes the connection end when its last stream has, and no other stream
-// of ours begin.
+// leave makes the connection end when its last stream has, and lets us open no other.
 func (c *locked) leave() {
 	c.do(c.life.leave())
-	c.rest()
+	c.finish()
 }
 
-// drain is the first step of taking leave, and reports whether it was: both GOAWAYs will
-// say why.
+// drain is the first step of a drain; both of its GOAWAYs say why. It reports false if that
+// step was taken before.
 func (c *locked) drain(why drainReason) bool {
 	d := c.life.announce()
 	if d == 0 {
@@ -59,11 +57,11 @@ func (c *locked) drain(why drainReason) bool {
 	return true
 }
 
-// endDrain is the second.
+// endDrain is the second step.
 func (c *locked) endDrain() {
 	if d := c.life.endDrain(); d != 0 {
 		c.do(d)
-		c.rest()
+		c.finish()
 	}
 }
 
@@ -80,8 +78,8 @@ func (c *Conn) part() {
 	l.closeLater(ErrDrained, partingPatience)
 }
 
-// sayGoAway tells the peer which rule it broke. done is closed when that is with the
-// system, or can't be; nil if there is nobody to tell.
+// sayGoAway tells the peer which rule it broke. done is closed when the system has that
+// frame, or can't have it; it is nil if the peer can't be told.
 func (c *locked) sayGoAway(ce *ConnError) (done <-chan struct{}) {
 	can, said := c.life.breakOff()
 	if !can {
@@ -101,8 +99,8 @@ func (c *locked) sayGoAway(ce *ConnError) (done <-chan struct{}) {
 	return flushed
 }
 
-// peerLeaves obeys the peer's GOAWAY f. It returns the streams that the peer will not look
-// at.
+// peerLeaves obeys the peer's GOAWAY f. It returns the streams that the peer will not
+// process.
 func (c *locked) peerLeaves(f frame.GoAwayFrame) (lost []*stream, err error) {
 	if c.life.peerLeft && f.LastStreamID > c.end.lastAccepted {
 		// "Endpoints MUST NOT increase the value they send in the last stream

@@ -4,22 +4,27 @@ package h2
 
 import "google.golang.org/grpc/mem"
 
-// pile gathers bytes that arrive a part at a time. The parts lie in buffers of about
-// their own size, and are put together when the last one is there: what grows in one
-// piece is copied again and again, and what it was before lies about. Owned by the
-// reader.
+// pile collects bytes that arrive one piece after the other, such as the fragments of a field
+// block, when it is not known how many there will be. They are copied to a list of pooled
+// buffers, the parts, and join makes one piece of them when all are there. A single buffer
+// would have to grow: each time all bytes would be copied, and the old buffer be held
+// beside the new one. Owned by the reader.
 type pile struct {
-	size    int       // bytes that are there
-	held    int       // bytes of the buffers
-	charged int       // of these, in the ledger
-	parts   []*[]byte // lent; all but the last are full
+	size    int       // bytes collected
+	held    int       // capacity of the parts, in bytes
+	charged int       // how much of held the ledger has noted
+	parts   []*[]byte // buffers from the pool; all but the last are full
 }
 
+// The size of a part, in bytes.
 const (
 	minPart = 256
 	maxPart = 64 << 10
 )
 
+// add copies b to the end of the last part, and the rest to new ones. A new part has room for
+// that rest, and for as much as the pile has already, within the bounds: so a pile holds at
+// most about twice its size, and has few parts.
 func (p *pile) add(b []byte, pool mem.BufferPool) {
 	if n := len(p.parts); n > 0 {
 		b = p.fill(p.parts[n-1], b)
@@ -33,7 +38,7 @@ func (p *pile) add(b []byte, pool mem.BufferPool) {
 	}
 }
 
-// fill moves of b to part what fits there, and returns the rest.
+// fill copies of b to part what fits there, and returns the rest.
 func (p *pile) fill(part *[]byte, b []byte) []byte {
 	n := min(len(b), cap(*part)-len(*part))
 	*part = append(*part, b[:n]...)
@@ -41,7 +46,8 @@ func (p *pile) fill(part *[]byte, b []byte) []byte {
 	return b[n:]
 }
 
-// shift takes the first part, which is the caller's then. There is one.
+// shift removes the first part, which there must be. The caller owns it then, and puts it
+// back into the pool.
 func (p *pile) shift() *[]byte {
 	part := p.parts[0]
 	p.parts[0] = nil
@@ -51,7 +57,7 @@ func (p *pile) shift() *[]byte {
 	return part
 }
 
-// join returns the bytes in one piece, which is valid until drop.
+// join makes the parts one, and returns its bytes. They are valid until drop.
 func (p *pile) join(pool mem.BufferPool) []byte {
 	if len(p.parts) == 0 {
 		return nil
@@ -70,7 +76,7 @@ func (p *pile) join(pool mem.BufferPool) []byte {
 	return *p.parts[0]
 }
 
-// drop gives the memory back.
+// drop gives the memory back. charged stays, for the ledger to take it off.
 func (p *pile) drop(pool mem.BufferPool) {
 	for _, part := range p.parts {
 		pool.Put(part)

@@ -49,8 +49,8 @@ func (r *reader) read() error {
 	}
 }
 
-// payForCaused lets what was queued for the peer's sake drain away, if there is too much
-// of it.
+// payForCaused waits until enough of what was queued for the peer's sake is written, if
+// there is too much of it.
 func (r *reader) payForCaused() error {
 	r.in.act.caused = false
 	c := r.lock()

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// stop is the end of the reader, and of the connection: it says goodbye
-// where a rule was broken, and tells everyone.
+// stop is the end of the reader, and of the connection: it tells the peer if that
+// broke a rule, and then the owner and all streams.
 func (r *reader) stop(err error) {
 	var ce *ConnError
 	said := errors.As(err, &ce) && !ce.Remote && r.sayGoAway(ce)
@@ -17,12 +17,12 @@ func (r *reader) stop(err error) {
 	c.unlock()
 	(*Conn)(r).tellAll()
 	if said && was != dead {
-		r.drainSocket()
+		r.discardInput()
 	}
 	r.handle.Close()
 	r.wire.nc.Close()
 	c = r.lock()
-	c.dropOutput() // what was added to it since
+	c.dropOutput() // what was queued since
 	c.out.dropCoder()
 	c.unlock()
 	r.in.release(r.cfg.Pool)
@@ -52,8 +52,8 @@ func (c *locked) causeOf(err error) error {
 	return &IOError{Op: "read", Err: err}
 }
 
-// sayGoAway tells the peer which rule it broke, and waits for that. It reports whether it
-// is with the system.
+// sayGoAway tells the peer which rule it broke, and waits until the system has that frame.
+// It reports whether it has.
 func (r *reader) sayGoAway(ce *ConnError) bool {
 	c := r.lock()
 	done := c.sayGoAway(ce)
@@ -72,9 +72,9 @@ func (r *reader) sayGoAway(ce *ConnError) bool {
 	}
 }
 
-// drainSocket reads what the peer still sends, for a while: closing a socket
+// discardInput reads what the peer still sends, for a while: closing a socket
 // with unread input makes the system discard what we sent last.
-func (r *reader) drainSocket() {
+func (r *reader) discardInput() {
 	if !r.wire.closeWrite() {
 		return
 	}

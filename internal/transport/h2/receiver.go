@@ -7,21 +7,22 @@ package h2
 // block. After Reset, which may come at any moment from elsewhere, the frame at
 // hand may still be delivered.
 type Receiver interface {
-	// OnHeaders brings a field block behind the first of a server's stream,
-	// and every block of a client's. b is valid during the call. An error
-	// resets the stream with the code it carries, if it is a frame.Error.
+	// OnHeaders brings a field block: on a client each one, on a server those after the
+	// first, which Handler.Accept gets. b is valid during the call. An error resets the
+	// stream, with the code of a frame.Error if it is one, else with CANCEL.
 	OnHeaders(b *HeaderBlock, end bool) error
-	// Take brings the next bytes of the body, which are p's during the call. For what is to
-	// follow it may reserve ahead bytes, which is more than 0.
+	// Take brings the next bytes of the body, which are valid during the call. Memory for
+	// the bytes that follow it may reserve up to ahead, which is more than 0.
 	//
-	// Take and Filled return by how many bytes the stream's memory for what has arrived and
-	// was not taken has grown since the last call of either; what was given to Consume and
-	// Refund in between is not subtracted again.
+	// Take and Filled return by how many bytes the memory has grown, since the last call of
+	// either, that the stream holds for what has arrived and was not taken. What was given
+	// to Consume and Refund meanwhile is not subtracted again.
 	Take(p []byte, ahead int) (grew int, err error)
-	// Space returns memory for at most n bytes of the body, of which none has arrived yet, and
-	// Filled says how much of it was written: so a large message needs no copy. Space may
-	// take no more than ahead bytes, or about as many as have arrived. Where that is not
-	// enough it returns none, and there is no Filled; Take follows.
+	// Space returns memory, of at most n bytes, to which the next bytes of the body are
+	// read, none of which has arrived yet, and Filled says how many were: so a large
+	// message needs no copy. Space may reserve no more than ahead bytes, or about as many
+	// as have arrived. Where that is not enough it returns nil; Filled is not called then,
+	// and Take follows.
 	Space(n, ahead int) []byte
 	Filled(n int) (grew int, err error)
 	// OnEnd says that the peer ended the stream with a DATA frame, or that a

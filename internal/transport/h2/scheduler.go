@@ -10,7 +10,7 @@ type scheduler struct {
 
 func (r *scheduler) empty() bool { return r.head == nil }
 
-// add puts s at the end of the round, if it is not in it.
+// add puts s at the end of the ring, if it is not in it.
 func (r *scheduler) add(s *stream) {
 	if s.next != nil {
 		return

@@ -8,11 +8,12 @@ const (
 	// sendBuffer is how many bytes of DATA may wait on a stream before Room says
 	// that there is none.
 	sendBuffer = 128 << 10
-	// shutBuffer is the same while the peer lets the stream send nothing: more would not be on
-	// its way any sooner.
+	// shutBuffer is the same while the stream's window is used up: to queue more would send
+	// nothing any sooner.
 	shutBuffer = 64 << 10
 
-	// uncopied is how long a piece of a message is that is written from where it is.
+	// uncopied is from how many bytes on a piece of a message is written from where it
+	// is, without a copy.
 	uncopied = 64 << 10
 )
 
@@ -32,7 +33,7 @@ func (q *sendQueue) push(f *Frames) {
 	}
 	for _, b := range f.Data {
 		if b.Len() == 0 {
-			b.Free() // nobody will come to its end
+			b.Free() // advance frees a buffer with its last byte, and this one has none
 			continue
 		}
 		q.bufs = append(q.bufs, b)
@@ -42,9 +43,9 @@ func (q *sendQueue) push(f *Frames) {
 	q.end = f.ends()
 }
 
-// divide says how the next frame of at most n bytes is made: size bytes, the
-// first of which are to be copied, up to where a piece begins that is long
-// enough to be written from where it is.
+// divide says how the next frame of at most n bytes is made: it has size bytes, of which
+// the first ones, copied, are to be copied. Where size is more, the rest is one piece that
+// is long enough to be written from where it is.
 func (q *sendQueue) divide(n int) (size, copied int) {
 	off := q.off
 	for _, b := range q.bufs {

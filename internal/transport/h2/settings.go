@@ -30,8 +30,8 @@ func (r *reader) readPreface() error {
 	if r.side == Client {
 		return nil
 	}
-	// What does not even begin like it, such as a request in HTTP/1, is told so
-	// before it is long enough.
+	// The first four bytes are checked by themselves, so that a peer that sends less than a
+	// preface, such as a short request of HTTP/1, gets an error and not a timeout.
 	for _, n := range [...]int{4, len(frame.ClientPreface)} {
 		b, err := r.await(n)
 		if err != nil {
@@ -79,7 +79,7 @@ func (r *reader) onSettings(h frame.Header, p []byte) error {
 // placesWatcher is a Handler that wants to know how many streams the peer lets be open.
 type placesWatcher interface{ Places(n uint32) }
 
-// tellPlaces tells it, with no lock held, and before Ready of the first SETTINGS.
+// tellPlaces tells a placesWatcher, with no lock held; of the first SETTINGS before Ready.
 func (r *reader) tellPlaces(list frame.SettingsView) {
 	w, ok := r.handler.(placesWatcher)
 	if !ok {
@@ -178,7 +178,7 @@ func (c *locked) moveOutflows(delta int64) error {
 		if err := s.out.AdjustInitial(delta); err != nil {
 			return frame.ConnError(frame.FlowControlError, err.Error())
 		}
-		c.streams.await(s)
+		c.streams.schedule(s)
 	}
 	return nil
 }

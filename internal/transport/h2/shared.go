@@ -13,7 +13,8 @@ type Shared struct {
 	holders uint32
 }
 
-// NewShared is size bytes, and the memory of pages and those before, that nobody holds yet.
+// NewShared is size bytes, and the memory of pages with those before it, which nobody holds
+// yet.
 func NewShared(size int, pages *hpack.Page) Shared {
 	return Shared{size: uint32(size), pages: pages}
 }

@@ -16,8 +16,8 @@ func (s *Stream) Init(recv Receiver, cost int) { s.recv, s.held = recv, cost }
 // call of the Receiver that there is.
 func (s *Stream) Redirect(recv Receiver) { s.recv = recv }
 
-// Go runs t, which serves the stream, on a goroutine of its own: on the reader's where that
-// is about to have nothing else to do. It is for the reader.
+// Go runs t, which serves the stream, on another goroutine, or on the reader's if that is
+// about to park. It is for the reader.
 func (s *Stream) Go(t warm.Task) { (*reader)(s.conn).launch(t) }
 
 // ID is the stream's identifier, 0 before it is open.
@@ -44,7 +44,7 @@ func (s *Stream) Queue(f Frames) error {
 	return c.queue(&s.stream, &f)
 }
 
-// Offer is Send for who waits for room. Where the stream has none it leaves f as it is, and
+// Offer is Send for a sender that waits for room. Without room it leaves f as it is, and
 // returns a channel that is closed when there is some, or when the stream is over.
 func (s *Stream) Offer(f *Frames) (room <-chan struct{}, err error) {
 	c := s.conn.lock()
@@ -67,11 +67,12 @@ func (c *locked) unlockQueued(s *stream) {
 	c.unlockAndFlush()
 }
 
-// CallRoom reports whether the stream takes another message. If not, w is woken when it
-// does, when the stream is over, or for nothing: once, with the connection's lock held, so
-// that it must use neither stream nor connection. nil is nobody; the last one called for
-// counts. If there is room, and the sender is lazy, the next Send leaves what it queues to
-// whoever sends next on the connection, or to Flush.
+// CallRoom reports whether the stream takes another message. If it doesn't, w is woken
+// once: when it does, when the stream is over, or spuriously. Wake is called with the
+// connection's lock held, and must use neither stream nor connection. A later w takes the
+// place of one that still waits; with nil nobody is woken. If there is room and lazy is
+// set, the next Send only queues, and what it queued is written by whoever sends next on
+// the connection, or by Flush.
 func (s *Stream) CallRoom(w interface{ Wake() }, lazy bool) bool {
 	c := s.conn.lock()
 	defer c.unlock()
@@ -136,10 +137,9 @@ func (s *Stream) Reset(code frame.ErrCode) {
 }
 
 // Done says that the handler of a stream which the peer opened has returned, or
-// will never run. It is called once for each stream that was Opened. Until then
-// the handler counts among those that an abusive peer can pile up, once its
-// stream is gone for whatever reason, all alike; called before the last frame is
-// sent it never counts at all.
+// will never run. It is called once for each stream that was Opened. A handler whose
+// stream is gone, for whatever reason, counts against the bound on those (maxZombies)
+// until Done is called. If Done comes before the last frame is sent it never counts.
 func (s *Stream) Done() {
 	c := s.conn.lock()
 	s.handled = true

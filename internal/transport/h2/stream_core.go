@@ -4,7 +4,7 @@ package h2
 
 import "google.golang.org/grpc/internal/transport/h2/flow"
 
-// stream is a [Stream] as the connection's organs know it. All but the first group is
+// stream is a [Stream] without its Conn, as the organs know it. All but the first group is
 // guarded by Conn.mu.
 type stream struct {
 	// Set by Init, and before the stream is in the table.
@@ -16,13 +16,13 @@ type stream struct {
 	handled bool        // Done was called
 	settled bool        // nothing is charged for it any more
 	counted bool        // stands among the handlers whose stream is gone
-	lazy    bool        // what is sent next is flushed by somebody else
+	lazy    bool        // the next Send leaves the writing to others: see CallRoom
 	out     flow.Outflow
 	in      flow.Inflow
 	pending *sendQueue // what the windows have not let through yet
 	space   waiter     // a sender that waits for room; nil: none
-	held    int        // bytes that the account was charged for it, but for shared
-	shared  *Shared    // what was made of the header block that it began with
+	held    int        // bytes that the account was charged for it, without shared
+	shared  *Shared    // what was made of its last field block
 
 	// The scheduler's ring.
 	next, prev *stream
@@ -38,24 +38,24 @@ func (s *stream) on(ev streamEvent) bool {
 	return ok
 }
 
-// full reports whether a sender had better wait.
+// full reports whether a sender should wait before it queues more.
 func (s *stream) full() bool {
 	q := s.pending
 	return q != nil && (q.size >= sendBuffer || q.size >= shutBuffer && s.out.Window() == 0)
 }
 
-// gate returns what is closed by signalSpace. Conn.mu is held.
+// gate returns a gate that signalSpace closes. Conn.mu is held.
 func (s *stream) gate() gate {
 	g, ok := s.space.(gate)
 	if !ok {
-		s.signalSpace() // who is woken in vain asks again
+		s.signalSpace() // a waiter of CallRoom, which asks again
 		g = make(gate)
 		s.space = g
 	}
 	return g
 }
 
-// signalSpace tells who waits for it that there is room, or no stream any more.
+// signalSpace wakes the sender that waits for room: there is some, or the stream is over.
 func (s *stream) signalSpace() {
 	if s.space != nil {
 		s.space.Wake()
@@ -66,13 +66,13 @@ func (s *stream) signalSpace() {
 // waiter waits for room. Wake is called once, with Conn.mu held.
 type waiter interface{ Wake() }
 
-// gate is a goroutine that waits, or several.
+// gate is a waiter for goroutines: each waits for it to be closed.
 type gate chan struct{}
 
 // Wake implements waiter.
 func (g gate) Wake() { close(g) }
 
-// both is goroutines and another.
+// both is a gate and another waiter.
 type both struct {
 	gate
 	other waiter

@@ -4,10 +4,10 @@ package h2
 
 import "iter"
 
-// streamSet is streams by their ids. Most connections that wait have one. The nil set is empty,
-// and read only.
+// streamSet is streams by their ids. The first needs no other memory, as most connections
+// that wait for something have one stream. The nil set is empty, and only for reading.
 type streamSet struct {
-	one  *stream      // nil: none, or it has gone
+	one  *stream      // nil: none, or it is gone
 	rest *someStreams // nil: none
 }
 
@@ -67,13 +67,13 @@ func (t *streamSet) all() iter.Seq[*stream] {
 	}
 }
 
-// someStreams are those of a streamSet but for one. For a few a map is large.
+// someStreams are those of a streamSet without the first. For a few a map would be large.
 type someStreams struct {
 	few  []*stream // all, as long as many is nil
 	many map[uint32]*stream
 }
 
-// maxFew is how many streams are looked through faster than a map is asked.
+// maxFew is up to how many streams a list is searched faster than a map.
 const maxFew = 8
 
 func (t *someStreams) len() int {

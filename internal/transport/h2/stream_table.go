@@ -15,8 +15,8 @@ type streamTable struct {
 
 	nextLocal uint32  // the id of the next stream we open
 	lastPeer  uint32  // the highest id the peer has opened
-	skipped   idRange // ids below that it passed over
-	cutOff    idRange // where the ids are of streams that we ended before the peer did
+	skipped   idRange // the last ids that the peer passed over
+	cutOff    idRange // spans the ids of the streams that we ended before the peer did
 	local     uint32  // open streams that we opened
 	peer      uint32  // open streams that the peer opened
 	maxLocal  uint32  // how many we may have open: the peer's setting
@@ -206,15 +206,15 @@ func (t *streamTable) admit(id uint32) error {
 	return nil
 }
 
-// checkUsed checks the id of HEADERS on a stream that is not open, though not
-// idle either. It may have been, when the peer sent them, if it is one that we
-// have cut off. Else the peer has ended it, or passed over it: "the first use of a
+// checkUsed checks the id of HEADERS on a stream that is neither open nor idle. If we
+// have ended the stream, the peer may have sent them before it knew. Otherwise the
+// peer has ended it itself, or passed over its id: "the first use of a
 // new stream identifier implicitly closes all streams in the 'idle' state that
 // might have been initiated by that peer with a lower-valued stream identifier",
 // section 5.1.1, and "an endpoint that receives an unexpected stream identifier
-// MUST respond with a connection error of type PROTOCOL_ERROR". Of both kinds only
-// a range is remembered, which may have others in it: they get the benefit of the
-// doubt.
+// MUST respond with a connection error of type PROTOCOL_ERROR". Only the last ids passed
+// over are remembered, and of the streams that we ended only the range of their ids:
+// another id in that range is not an error.
 func (t *streamTable) checkUsed(id uint32) error {
 	switch {
 	case !t.side.peerMayOpen(id):

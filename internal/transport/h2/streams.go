@@ -8,8 +8,8 @@ import (
 	"google.golang.org/grpc/internal/transport/h2/flow"
 )
 
-// streams are those of a connection: which there are, whose turn it is to send, and whose
-// handlers are left. Guarded by Conn.mu.
+// streams is what a connection knows of its streams: which there are, whose turn it is to
+// send, and whose handlers still run. Guarded by Conn.mu.
 type streams struct {
 	streamTable
 	turns    scheduler
@@ -24,9 +24,8 @@ func (t *streams) begin(s *stream, id uint32, opener Side, windows *flow.Windows
 	t.insert(s)
 }
 
-// await makes s one of those that wait for their turn to send, if it has something to
-// send and its own window lets it.
-func (t *streams) await(s *stream) {
+// schedule gives s a turn to send, if something waits on it and its own window lets it.
+func (t *streams) schedule(s *stream) {
 	if s.pending != nil && s.out.Window() > 0 {
 		t.turns.add(s)
 	}
@@ -83,7 +82,7 @@ func (t *streams) queued() (n int) {
 	return n
 }
 
-// handlers are those that still run though their stream is gone.
+// handlers counts those that still run though their stream is gone.
 type handlers struct {
 	left     int32
 	hopeless bool // the reader waited in vain for one to return, and none has since

@@ -7,9 +7,9 @@ import (
 	"unsafe"
 )
 
-// total is what the accounts of the process hold, in shards: each connection has one by
-// the memory it lies in. It follows the accounts when their connections have nothing
-// better to do.
+// total is what all accounts of the process hold, divided into shards, so that connections
+// don't wait for one cache line; a connection's address says which is its own. It is brought
+// up to date at the end of a batch, and when the application gives memory back.
 var total [64]struct {
 	bytes atomic.Int64
 	_     [56]byte
@@ -25,8 +25,8 @@ func BytesHeld() int64 {
 	return n
 }
 
-// show brings the total up to date with a, which lies in a connection's memory; nothing
-// of it counts once that is dead. Records are counted where they are held.
+// show brings the total up to date with a. Nothing of a dead connection's counts any more.
+// Records are not in it: the layer that holds them counts them.
 func (a *account) show(dead bool) {
 	held := a.held
 	if dead {

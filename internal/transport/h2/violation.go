@@ -14,7 +14,7 @@ import (
 func (r *reader) violation(err error) error {
 	var fe frame.Error
 	if !errors.As(err, &fe) {
-		return err // what Conn and Handler end a connection with, or the system
+		return err // a ConnError, or an error of the socket
 	}
 	if !fe.IsConn() {
 		return r.resetByRule(fe)
@@ -45,7 +45,7 @@ func (r *reader) resetByRule(fe frame.Error) error {
 	return nil
 }
 
-// asConnError is err, a rule that the connection dies of, or nil.
+// asConnError turns a frame.Error into the ConnError that ends the connection.
 func asConnError(err error) error {
 	var fe frame.Error
 	if errors.As(err, &fe) {
@@ -62,7 +62,7 @@ func (r *reader) streamFault(s *stream, err error) error {
 	gone := c.streams.get(s.id) != s
 	c.unlock()
 	if gone {
-		return nil // the fault was with what nobody wants any more
+		return nil // it is over already
 	}
 	return r.resetByRule(fe)
 }
@@ -81,9 +81,9 @@ func isStreamError(err error) bool {
 	return errors.As(err, &fe) && !fe.IsConn()
 }
 
-// late records a frame for a stream that is over. A few of these are on their
-// way whenever one side ends a stream before the other knows, so the streams
-// opened since the last one pay for it.
+// late records a frame for a stream that is over. When one side ends a stream, a few
+// frames of the other may be on their way, so the streams that were opened since the last
+// call pay for them.
 func (r *reader) late() error {
 	c := r.lock()
 	opened := c.streams.nextLocal + c.streams.lastPeer

@@ -12,12 +12,13 @@ import (
 	"google.golang.org/grpc/internal/readyreader"
 )
 
-// wire is the net.Conn below, with what it can do beside. Immutable, but for readBy.
+// wire is the net.Conn below, with the optional interfaces that it has. Immutable, without
+// readBy.
 type wire struct {
 	nc  net.Conn
 	try readyreader.Writer // nil if the connection can't be written without waiting
 
-	readBy int64 // the read deadline by the clock, apart from the sweeper's; 0: none. Guarded by Conn.mu.
+	readBy int64 // the read deadline in force when the sweeper does not interrupt, by the clock; 0: none. Guarded by Conn.mu.
 }
 
 func newWire(nc net.Conn) wire {
@@ -28,7 +29,7 @@ func newWire(nc net.Conn) wire {
 	return w
 }
 
-// holder is the layer that may hold on to bytes, nil if there is none.
+// holder is the layer, such as TLS, that may hold a part of a record; nil if there is none.
 func (w *wire) holder() readyreader.Holder {
 	if h, ok := w.nc.(readyreader.Holder); ok {
 		return h
@@ -54,7 +55,7 @@ func (w *wire) readUntil(t time.Time) {
 	w.nc.SetReadDeadline(t)
 }
 
-// interrupt takes the reader out of its wait, and sets flag before.
+// interrupt ends the reader's wait, and sets flag before.
 func (w *wire) interrupt(flag *atomic.Bool) {
 	if k, ok := w.try.(readyreader.Interrupter); ok {
 		k.Interrupt(flag)
@@ -64,7 +65,7 @@ func (w *wire) interrupt(flag *atomic.Bool) {
 	w.nc.SetReadDeadline(time.Unix(1, 0))
 }
 
-// held is the memory, in bytes, that a secure connection holds of records.
+// held is the memory, in bytes, that a secure connection holds of records: see Stats.Partial.
 func (w *wire) held() int {
 	if h := w.holder(); h != nil {
 		return h.Held()
@@ -78,7 +79,7 @@ func (w *wire) closeWrite() bool {
 	return ok && half.CloseWrite() == nil
 }
 
-// releaseIdle lets go of what a layer holds and only a busy connection needs.
+// releaseIdle has a layer give back what only a busy connection needs.
 func (w *wire) releaseIdle() {
 	if r, ok := w.nc.(readyreader.IdleReleaser); ok {
 		r.ReleaseIdle()
@@ -103,8 +104,8 @@ func (w *wire) tryWrite(p *parcel) (int, error) {
 	return n + m, err
 }
 
-// write writes p from off on, and may wait. Where nothing of it is left it
-// still makes one write: a layer may hold what it took.
+// write writes p from off on, and may wait. Where nothing of p is left it still calls
+// Write once: a layer may hold what it took before, and writes that then.
 func (w *wire) write(p *parcel, off int) error {
 	var to io.Writer = w.nc
 	if w.try != nil {

@@ -91,7 +91,7 @@ func (w *writer) take() (parcel, bool) {
 	if c.out.buf.empty() {
 		c.out.writing = false
 		c.end.signalFlush()
-		c.rest()
+		c.finish()
 	}
 	if c.out.buf.empty() { // unless there was a farewell to say
 		return parcel{}, false
