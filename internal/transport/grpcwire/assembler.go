@@ -12,7 +12,7 @@ const (
 	// minStep is how long the first buffer of a message from the pool is, unless the message
 	// is shorter.
 	minStep = 256
-	// scratch is for how much of a body that nobody wants there is room at a time.
+	// scratch is how many bytes are read at a time of a body that nobody wants.
 	scratch = 512
 )
 
@@ -20,22 +20,22 @@ const (
 // frames. The reader of the connection asks for Space, puts bytes there, and says with
 // Filled how many.
 //
-// It holds a buffer only while a message is incomplete. That buffer, but for what the pool
-// rounds its size up by, is never longer than 256 bytes, twice what has arrived, and
-// what has arrived and the reader allowed to be reserved ahead of it, whichever is most,
-// whatever length the peer declared.
+// It holds a buffer only while a message is incomplete. Whatever length the peer declared,
+// and apart from what the pool rounds sizes up by, that buffer is never longer than the
+// largest of these three: 256 bytes; twice what has arrived; what has arrived and as much
+// as the reader allowed to be reserved ahead.
 //
 // It is meant to be embedded by value. One goroutine uses it at a time.
 type Assembler struct {
 	pool mem.BufferPool
-	buf  *[]byte // of the message in assembly; nil in front of its body
+	buf  *[]byte // of the message in assembly; nil before its body begins
 
 	limit uint32
 	have  uint32 // bytes of the body that are in buf
 
 	prefix  [PrefixLen]byte
-	nPrefix uint8 // bytes of the prefix that are there
-	fault   fault // what Filled complained of; nothing is accepted after it
+	nPrefix uint8 // bytes of the prefix that have arrived
+	fault   fault // why Filled failed; nothing is accepted after it
 }
 
 // Init prepares the zero Assembler. Messages longer than limit are refused (a negative
@@ -46,9 +46,9 @@ func (a *Assembler) Init(pool mem.BufferPool, limit int) {
 
 // Space returns where the next bytes of the stream go: at most n of them, n being what
 // is left of the DATA payload. ahead is how many bytes may be reserved for what has not
-// been put there yet: a few times what has arrived already, or more for a peer that
-// deserves it. Without any, Space may be empty in front of a message's body, and is to
-// be asked again when some of it is there; else it is empty only for n <= 0. Each call
+// been put there yet: a few times what has arrived already, or more if the caller trusts
+// the peer with more. With none, Space may be empty before a message's body, and is to be
+// asked again when some of it has arrived; else it is empty only for n <= 0. Each call
 // replaces the one before; the slice must not be used after Filled or Abort.
 func (a *Assembler) Space(n, ahead int) []byte {
 	var free []byte
@@ -96,8 +96,8 @@ func (a *Assembler) Filled(n int) (m Message, complete bool, err error) {
 	return a.finish(), true, nil
 }
 
-// Reuse takes the memory of m, a small message that was copied, for the next one. m is not
-// to be used afterwards.
+// Reuse takes the memory of m, a small message that was copied, for the next one. m must
+// not be used afterwards.
 func (a *Assembler) Reuse(m Message) {
 	if b, ok := m.Data.(*mem.SliceBuffer); ok && a.buf == nil {
 		a.buf = (*[]byte)(b)
@@ -168,7 +168,7 @@ func (a *Assembler) begin() fault {
 // need is the declared length, once the prefix is complete.
 func (a *Assembler) need() uint32 { return binary.BigEndian.Uint32(a.prefix[1:]) }
 
-// free gives the buffer back, if it is the pool's: those are larger than small ones.
+// free gives the buffer back if it is the pool's: those are longer than smallMax.
 func (a *Assembler) free() {
 	if a.buf != nil && cap(*a.buf) > smallMax {
 		a.pool.Put(a.buf)
@@ -251,7 +251,7 @@ func (a *Assembler) failure() error {
 	return nil
 }
 
-// clampLen makes a length of the application one that compares with a Message-Length.
+// clampLen brings a length that the application set into the range of a Message-Length.
 func clampLen(n int) uint32 {
 	return uint32(min(uint64(max(n, 0)), MaxMessageLen))
 }

@@ -30,10 +30,11 @@ func HTTPStatusCode(httpStatus int) codes.Code {
 	return codes.Unknown
 }
 
-// MissingStatus is the status of a response that brought no grpc-status: all that it says
-// for itself is its grpc-message, as it was sent, if it has one. A content type
-// that is not of gRPC is named in the message, because it usually tells which proxy or web
-// server answered. Programs look for the texts, which are those of the published module.
+// MissingStatus is the status of a response that brought no grpc-status. message is its
+// grpc-message as it was sent, empty if it has none; it counts only if all else is as gRPC
+// has it. A content type that is not of gRPC is named in the text, because it usually tells
+// which proxy or web server answered. Programs look for the texts, which are those of the
+// published module.
 func MissingStatus(httpStatus int, contentType, message string) *status.Status {
 	_, isGRPC := ParseContentType(contentType)
 	if isGRPC && (httpStatus == 0 || httpStatus == http.StatusOK) {

@@ -22,8 +22,8 @@ func ValidateKey(key string) error {
 	return nil
 }
 
-// CheckReplyPair is CheckPair for what a server sends, whose values may hold more: all but
-// control characters. The published module sends them, and takes them.
+// CheckReplyPair is CheckPair for what a server sends. Its values may hold any bytes but
+// control characters: the published module sends those, and takes them.
 func CheckReplyPair(key, value string) (send bool, err error) {
 	if IsReservedReply(key) {
 		return false, nil
@@ -39,9 +39,9 @@ func CheckReplyPair(key, value string) (send bool, err error) {
 	return true, nil
 }
 
-// ValidateValue checks what is sent under key: any bytes under a "-bin" key, printable
-// ASCII (0x20 to 0x7e) under others; bytes go under a key with "-bin". The error names the
-// key and not the value, which may be a secret.
+// ValidateValue checks what is sent under key: any bytes under a key with "-bin" at its end,
+// printable ASCII (0x20 to 0x7e) under others. The error names the key and not the value,
+// which may be a secret.
 func ValidateValue(key, value string) error {
 	if IsBinary(key) {
 		return nil

@@ -62,7 +62,7 @@ func IsReserved(name string) bool {
 	return isCallField(name)
 }
 
-// IsReservedReply is IsReserved for what a server sends: there "host" is a name as any other.
+// IsReservedReply is IsReserved for what a server sends: there "host" is a name like any other.
 func IsReservedReply(name string) bool { return name != "host" && IsReserved(name) }
 
 // IsHidden reports whether a received field stays out of the metadata an application

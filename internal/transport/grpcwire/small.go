@@ -81,8 +81,8 @@ const maxRun = 4 << 10
 // IsSmall reports whether m can be part of a Run.
 func IsSmall(m Message) bool { return m.Len <= smallMax }
 
-// Add copies m, and reports whether it could: one that is not small it can't, nor any
-// when r is full. m is still the caller's.
+// Add copies m, and reports whether it could: not if m is not small, nor if r is full. m is
+// still the caller's.
 func (r *Run) Add(m Message) bool {
 	if !IsSmall(m) || len(r.b)+1+m.Len > maxRun {
 		return false
@@ -103,7 +103,7 @@ func (r *Run) Next() Message {
 	return NewSmall(r.b[at:r.off], head&1 != 0)
 }
 
-// Empty reports whether there is none.
+// Empty reports whether r has no messages left.
 func (r *Run) Empty() bool { return r.off == len(r.b) }
 
 // Held is the memory, in bytes, that r takes.

@@ -55,10 +55,11 @@ func (f *StatusFields) HasStatus() bool { return f.seen || f.Code != "" }
 // it must be used"); see [MissingStatus].
 //
 // The google.rpc.Status in grpc-status-details-bin is the result where there is exactly
-// one. Where it is no base64, or has another code than grpc-status, the status is Internal:
-// as in the published module, whose texts these are. One that is no google.rpc.Status is
-// left out. A code that is no number gives codes.Unknown and a message that names it. One that
-// is not defined is passed on, as statuscodes.md allows: applications have codes of their own.
+// one. Where it is not base64, or has another code than grpc-status, the status is Internal,
+// as in the published module, whose texts these are; where it is not a google.rpc.Status it
+// is ignored. A code that is not a number gives codes.Unknown and a message that names it. A
+// code that is not defined is passed on, as statuscodes.md allows: applications have codes of
+// their own.
 func (f *StatusFields) Status(httpStatus int) *status.Status {
 	if !f.HasStatus() {
 		return MissingStatus(httpStatus, ContentTypeGRPC, f.Message)
@@ -126,7 +127,7 @@ func (f *StatusFields) detailed(code codes.Code) *status.Status {
 	return status.FromProto(p)
 }
 
-// suffix is the message as the tail of one of ours.
+// suffix is the message, to be put at the end of one of ours.
 func (f *StatusFields) suffix() string {
 	if f.Message == "" {
 		return ""

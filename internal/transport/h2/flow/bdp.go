@@ -24,9 +24,10 @@ const (
 	// leastTrip is what a round trip counts as at least: on a path shorter
 	// than that it is the two ends' scheduling that takes the time.
 	leastTrip = 700 * time.Microsecond
-	// aloneTrip takes its place while a stream has had the connection to itself
-	// for aloneAfter: with room for the next large messages while one is decoded
-	// it is a third faster, but what else there was would wait behind them.
+	// aloneTrip takes the place of leastTrip once a stream has had the connection to
+	// itself for aloneAfter. The larger window lets the next large messages arrive while
+	// one is decoded, which makes such a stream a third faster; but other streams would
+	// have to wait behind those messages.
 	aloneTrip  = 4 * time.Millisecond
 	aloneAfter = 100 * time.Millisecond
 	// leastTick keeps a clock that is coarse, or was set back, from dividing by
@@ -37,13 +38,12 @@ const (
 // BDP finds the window that keeps a path full: twice its bandwidth-delay product.
 //
 // A PING now and then measures the round trip. What arrives between one PING and
-// its answer, or between one PING and the next, gives a rate: both are looked at,
-// as the answer overtakes the data where the peer sends a whole window as one
-// frame, and the next PING may be long in coming. The best rate and the shortest
-// round trip seen lately make the product: where the window is what limits the
-// peer, the rate is a window a round trip and the window doubles; where the path
-// is full, a larger window only makes for longer round trips, and these do not
-// count.
+// its answer, or between one PING and the next, gives a rate. Both are looked at: the
+// answer may overtake the data, where the peer sends a whole window as one frame, and
+// the next PING may be long in coming. The best rate and the shortest round trip seen
+// lately make the product. Where the window is what limits the peer, the rate is one
+// window for each round trip, and the window doubles. Where the path is full, a larger
+// window only makes round trips longer, and long ones do not count.
 //
 // A window only grows. An estimator at MaxBDPWindow sends no more pings, and the
 // zero value none at all.
@@ -62,8 +62,8 @@ type BDP struct {
 	short   time.Duration // the shortest round trip
 	shortAt time.Time
 
-	opened uint64 // as Streams was told last
-	shared time.Time
+	opened uint64    // what Streams was told last
+	shared time.Time // when streams last shared the connection
 }
 
 // NewBDP returns an estimator for a window of initial bytes; 0 stands for

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Windows are those of a connection: its own two, what the two of each stream begin
-// with, and what is known of the path.
+// Windows are the flow-control windows of a connection: its own two, the sizes that those of
+// a stream begin with, and the estimate of the path.
 type Windows struct {
 	recv   Window // the connection's: nothing in it is ever unread, see Arrived
 	target int32  // what recv is kept at
@@ -82,8 +82,8 @@ func (w *Windows) SetPeerInitial(n uint32) (delta int64) {
 }
 
 // SettingsSent and SettingsAcked follow our SETTINGS. Only from the acknowledgement on
-// does the peer have to keep to an initial window that was lowered: what the receive
-// windows of the streams change by is in delta. Of what was never sent ok is false.
+// does the peer have to keep to an initial window that was lowered: delta is what the receive
+// windows of the streams change by. ok is false for an acknowledgement of nothing.
 func (w *Windows) SettingsSent() { w.unacked++ }
 
 // SettingsAcked is described with SettingsSent.
@@ -98,8 +98,8 @@ func (w *Windows) SettingsAcked() (delta int64, ok bool) {
 }
 
 // Sample counts n bytes of DATA for the estimate of the path. If it returns true the
-// caller sends a PING, and says Answered when its answer is there. open and opened are as
-// [BDP.Streams] has them.
+// caller sends a PING, and calls Answered when the answer arrives. open and opened are for
+// [BDP.Streams].
 func (w *Windows) Sample(n uint32, open int, opened uint64, now time.Time) (ping bool) {
 	if w.bdp == nil {
 		b := NewBDP(w.announced)
@@ -141,7 +141,8 @@ func (w *Windows) Grow(n, atLeast uint32, streams iter.Seq[*Inflow]) (increment 
 	return w.SetRecv(max(n, atLeast)), true
 }
 
-// Rest drops what is only worth keeping between the bursts of a long path.
+// Rest drops the estimate of the path, for a connection that is about to be parked; while a
+// PING of it is on its way it stays.
 func (w *Windows) Rest() {
 	if w.bdp != nil && !w.bdp.Sampling() {
 		w.bdp = nil

@@ -43,8 +43,8 @@ func parsePriorityParam(p []byte) PriorityParam {
 	}
 }
 
-// checkPriority: section 6.3 makes a wrong length a stream error, other than
-// for most frames of a fixed length.
+// checkPriority: section 6.3 makes a wrong length a stream error, unlike that of
+// most frames of a fixed length.
 func (h Header) checkPriority() error {
 	if err := h.needStream(); err != nil {
 		return err

@@ -18,7 +18,7 @@ type Decoder struct {
 	// Of a block that is being decoded.
 	inside  bool // its first field has come
 	updated bool // a size update has
-	passed  int  // octets that are behind it
+	passed  int  // octets of it that are decoded
 }
 
 // SetAllowedMaxTableSize bounds the peer's dynamic table, in octets. Call it when
@@ -64,8 +64,8 @@ func (d *Decoder) Decode(block []byte, l *List) error {
 }
 
 // DecodePart is Decode for a block that comes in parts, with more saying that p is not the
-// last one. It takes the first n octets of p: the fields that are whole. What is left has to
-// stand in front of the next part, and is of no use before it has grown to need octets.
+// last one. It decodes the first n octets of p: the fields that are whole. The caller puts
+// what is left in front of the next part, and calls again when that has need octets or more.
 func (d *Decoder) DecodePart(p []byte, l *List, more bool) (n, need int, err error) {
 	d.setup()
 	if !d.inside {
@@ -103,7 +103,8 @@ func (d *Decoder) bind(l *List) {
 	}
 }
 
-// cutOff follows an error in what begins at octet at: none if p ends there and more follows.
+// cutOff follows an error in the representation that begins at octet at. It is not an error if
+// p ends within it and more follows.
 func (d *Decoder) cutOff(r *reader, at int, more bool, err error) (n, need int, _ error) {
 	if more && err == errTruncated {
 		d.passed += at
@@ -296,7 +297,7 @@ func (d *Decoder) insert(l *List, f *listField) {
 	copy(place[copy(place, name):], l.value(f))
 }
 
-// lend has the entry in a page.
+// lend makes sure that the entry is in a page, and returns where.
 func (d *Decoder) lend(age uint32) *lent {
 	e := d.t.lentOf(age)
 	if e.whole == 0 {
@@ -305,6 +306,7 @@ func (d *Decoder) lend(age uint32) *lent {
 	return e
 }
 
+// write puts the entry, which is in no page yet, in one.
 func (d *Decoder) write(e *lent, age uint32) {
 	if d.beginRun(); e.whole != 0 {
 		return
@@ -334,8 +336,8 @@ func (d *Decoder) lendName(i uint32) uint32 {
 	return e.name
 }
 
-// beginRun makes the first page of a run, with all entries that there are, less those that get
-// one of their own, and what one page has no room for.
+// beginRun makes the first page of a run, if there is none, with all entries of the table but
+// those that get a page of their own, and those for which there is no room.
 func (d *Decoder) beginRun() {
 	if d.pages.last != nil {
 		return
@@ -373,8 +375,8 @@ func (d *Decoder) appendLent(b []byte, age uint32) []byte {
 	return append(b, value...)
 }
 
-// turnRun begins another run where the last one has grown to several times the table: what
-// of it nobody holds would never be given back.
+// turnRun begins another run where the last one has grown to several times the table: as long
+// as the decoder holds a run, none of its pages can be given back.
 func (d *Decoder) turnRun() {
 	if d.pages.last != nil && d.pages.size > 4*(uint64(d.t.max)+1<<10) {
 		d.pages = run{}

@@ -105,8 +105,8 @@ func (e *Encoder) Begin(dst []byte) []byte {
 
 // AppendField appends one field to the block. Names go out as they are given: HTTP/2
 // wants them in lower case. Strings of fields that are in a table may be kept until
-// [Encoder.Forget]. A field that is too large for the whole table is never entered,
-// whatever ix says.
+// [Encoder.Forget]. A field that is larger than the whole table is never entered, whatever
+// ix says.
 func (e *Encoder) AppendField(dst []byte, name, value string, ix Indexing) []byte {
 	if ix != NeverIndexed {
 		if b, ok := e.AppendKnown(dst, name, value); ok {

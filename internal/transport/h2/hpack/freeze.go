@@ -6,10 +6,10 @@ import (
 	"encoding/binary"
 )
 
-// Freezing. The tables of an idle connection are written down in as few octets as
-// they have, so that the memory they were worked with can serve another connection.
-// The form is canonical: two equal states have equal forms, and connections whose
-// peers say the same things can share one. It is not for other processes.
+// Freezing. The table of a connection that is not used for a while is written to a string
+// that is as short as can be, so that the memory of the Encoder or Decoder can serve another
+// connection. The form is canonical: equal states have equal forms, and connections whose
+// peers say the same things can share one. It is valid within the process only.
 
 // Freeze appends the state of e to dst, for [Encoder.Thaw]. Call it between blocks.
 func (e *Encoder) Freeze(dst []byte) []byte {
@@ -21,10 +21,10 @@ func (e *Encoder) Freeze(dst []byte) []byte {
 	return e.t.freeze(dst)
 }
 
-// Thaw makes e go on where the Encoder stood that s was frozen from, with another
-// Generation. Whatever e was before is gone, but for its memory.
+// Thaw gives e the state that Freeze wrote to s, with another Generation. Of what e was
+// before it keeps only the memory.
 func (e *Encoder) Thaw(s string) {
-	r := ice{s: s}
+	r := frozenReader{s: s}
 	e.announce, e.ready = r.flag(), true
 	e.ceiling, e.goal, e.low, e.peer = r.number(), r.number(), r.number(), r.number()
 	arena := e.t.thaw(&r)
@@ -35,8 +35,8 @@ func (e *Encoder) Thaw(s string) {
 	}
 }
 
-// Freeze appends the state of d to dst, for [Decoder.Thaw], but for what SetKinds
-// was told. Call it between blocks.
+// Freeze appends the state of d to dst, for [Decoder.Thaw], without its Kinds and its
+// pages. Call it between blocks.
 func (d *Decoder) Freeze(dst []byte) []byte {
 	d.setup()
 	dst = append(dst, flag(d.owes))
@@ -51,11 +51,10 @@ func (d *Decoder) Freeze(dst []byte) []byte {
 	return dst
 }
 
-// Thaw makes d go on where the Decoder stood that s was frozen from, with another
-// Generation, and with the same kinds, which the caller says again. Whatever d was
-// before is gone, but for its memory.
+// Thaw gives d the state that Freeze wrote to s, with another Generation. k has to be what
+// it was. Of what d was before it keeps only the memory.
 func (d *Decoder) Thaw(s string, k *Kinds) {
-	r := ice{s: s}
+	r := frozenReader{s: s}
 	d.owes, d.ready = r.flag(), true
 	d.inside, d.updated, d.passed, d.pages = false, false, 0, run{}
 	d.allowed, d.owed = r.number(), 0
@@ -76,8 +75,8 @@ func (d *Decoder) Reset(k *Kinds) {
 	d.SetKinds(k)
 }
 
-// Cap is how much memory e holds, in octets: for a pool that wants no large one.
+// Cap is how much memory e holds, in octets: for a pool that keeps no large ones.
 func (e *Encoder) Cap() int { return e.t.cap() }
 
-// Cap is how much memory d holds, in octets: for a pool that wants no large one.
+// Cap is how much memory d holds, in octets: for a pool that keeps no large ones.
 func (d *Decoder) Cap() int { return d.t.cap() }

@@ -12,9 +12,9 @@ type Kept struct {
 	lent  string // of the entries, newest first: the references of each
 }
 
-// Keep returns what is to be kept beside what Freeze writes, where somebody holds the pages:
-// else a peer could have the same octets written again and again. It is nil if there is
-// nothing.
+// Keep returns the decoder's pages, to be kept beside what Freeze writes where somebody holds
+// them: else a peer could have the same octets written again after each Thaw. It is nil if
+// there are none.
 func (d *Decoder) Keep() *Kept {
 	if d.pages.last == nil {
 		return nil
@@ -38,7 +38,7 @@ func (d *Decoder) Restore(k *Kept) {
 		return
 	}
 	d.pages = k.pages
-	r := ice{s: k.lent}
+	r := frozenReader{s: k.lent}
 	for age := range d.t.n {
 		e := d.t.lentOf(age)
 		if e.name, e.whole = r.number(), r.number(); e.whole == 0 {

@@ -45,11 +45,10 @@ func (l *List) Reset(maxBytes uint32) {
 // Grow makes room for n more octets of literals at once.
 func (l *List) Grow(n int) { l.buf = slices.Grow(l.buf, n) }
 
-// Release empties the list and drops its memory, for one that will be idle.
+// Release empties the list and drops its memory.
 func (l *List) Release() { *l = List{limit: l.limit} }
 
-// Cap is the memory that the list holds, in octets: for a pool that wants to keep
-// no large one.
+// Cap is the memory that the list holds, in octets: for a pool that keeps no large ones.
 func (l *List) Cap() int { return cap(l.buf) + cap(l.fields)*listFieldSize }
 
 // Len is the number of fields stored, in the order of the block.
@@ -68,15 +67,15 @@ func (l *List) Ref(i int) (ref uint32, whole bool) {
 	return f.ref, f.whole
 }
 
-// Pages is what references are good for: the last of the pages that they refer to, which
-// has the others with it. It is nil if they are to the static table alone.
+// Pages is the last of the pages that references point to; the others are held by it. It is
+// nil if they point to the static table alone.
 func (l *List) Pages() *Page { return l.last }
 
 // Flawed reports whether the decoder's [Kinds] find a flaw in the value of field i. Nothing
 // is wrong with those of the static table.
 func (l *List) Flawed(i int) bool { return l.fields[i].flawed }
 
-// reach says that fields refer to what ref points to.
+// reach notes that a field refers to what ref points to.
 func (l *List) reach(ref uint32) {
 	if ref > staticLen {
 		l.pages = max(l.pages, pageNo(ref)+1)

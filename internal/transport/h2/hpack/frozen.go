@@ -19,9 +19,8 @@ func (t *table) freeze(dst []byte) []byte {
 	return append(dst, t.arena[t.start():]...)
 }
 
-// thaw undoes freeze, but for the tags, and returns what stands in r from the
-// octets on.
-func (t *table) thaw(r *ice) string {
+// thaw undoes freeze, without the tags, and returns what r has from the octets on.
+func (t *table) thaw(r *frozenReader) string {
 	*t = t.emptied()
 	t.max, t.n = r.number(), r.number()
 	places := minRing
@@ -42,8 +41,8 @@ func (t *table) thaw(r *ice) string {
 	return r.s
 }
 
-// emptied is a table without entries in the memory of t. Its generation is none
-// that another one ever had: what was remembered by it can't be taken for new.
+// emptied is a table without entries in the memory of t. Its generation is one that no
+// other table ever had, so that nothing remembered of another is taken for its own.
 func (t *table) emptied() table {
 	clear(t.lent) // it is another connection's
 	if len(t.lent) != len(t.ring) {
@@ -68,17 +67,17 @@ func flag(b bool) byte {
 	return 0
 }
 
-// ice is a cursor over a frozen state, which is this package's own work and needs
-// no checks.
-type ice struct{ s string }
+// frozenReader is a cursor over a frozen state, which this package has written itself and need
+// not check.
+type frozenReader struct{ s string }
 
-func (r *ice) flag() bool {
+func (r *frozenReader) flag() bool {
 	b := r.s[0]
 	r.s = r.s[1:]
 	return b != 0
 }
 
-func (r *ice) number() uint32 {
+func (r *frozenReader) number() uint32 {
 	n, shift := uint32(0), 0
 	for i := 0; ; i++ {
 		b := r.s[i]
