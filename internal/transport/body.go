@@ -19,12 +19,12 @@ type body struct {
 	wake    waker
 	filling bool  // the reader writes into the assembler's space
 	closed  bool  // nothing is taken any more
-	owed    int32 // bytes of held, of which the connection was not told that they are free
+	owed    int32 // bytes of memory that are free, without the connection having been told
 	held    int   // bytes of memory, as the connection was told
-	length  int64 // what content-length says is to come, in bytes; negative: it says nothing
+	length  int64 // what content-length says is to come, in bytes; negative: there is none
 }
 
-// count takes n bytes that came off what content-length has announced. mu is held.
+// count subtracts n bytes that arrived from what content-length has announced. mu is held.
 //
 // RFC 9113 section 8.1.1: "A request or response is also malformed if the value of a
 // Content-Length header field does not equal the sum of the DATA frame payload lengths
@@ -39,7 +39,7 @@ func (b *body) count(n int) error {
 	return nil
 }
 
-// counted follows the end. mu is held.
+// counted is count's check at the end of the body. mu is held.
 func (b *body) counted() error {
 	if b.length > 0 {
 		return malformed("less than content-length says")
@@ -105,28 +105,28 @@ func (b *body) filled(n int, t *traffic) (expect int, err error) {
 	return b.expect(), nil
 }
 
-// expect is how many bytes the one who waits needs before anything is consumed. Once is
-// not enough for a message: padding uses up the window as well.
+// expect is how many bytes must arrive before whoever waits can consume anything. It is asked
+// after each frame of a message, not only at its beginning: padding uses up the window too.
 func (b *body) expect() int {
 	switch {
 	case b.asm.InMessage():
 		return b.asm.Missing()
 	case b.inbox.first.Len > minWindow/2:
-		// Who waits for the end leaves this message, the only one, where it is. It may have used
-		// up the window, and a second one would end the wait.
+		// Whoever waits for the end does not take this message before that. It may have used
+		// up the window, and a second message would end the wait, too.
 		return grpcwire.PrefixLen
 	}
 	return 0
 }
 
-// end says that the body is complete; an error that it is not. mu is held.
+// end ends the body. An error says that it is incomplete. mu is held.
 func (b *body) end() error {
 	err := b.asm.End()
 	b.asm.Abort()
 	return err
 }
 
-// close drops what arrived and was not taken, and all that will. mu is held.
+// close drops what has arrived and was not taken, and whatever arrives later. mu is held.
 func (b *body) close() {
 	b.closed = true
 	b.inbox.drop()
@@ -140,8 +140,8 @@ func (b *body) init(pool mem.BufferPool, limit int) {
 	b.length = -1
 }
 
-// change is by how many bytes the memory grew, or shrank, in which lies what has arrived
-// and was not taken, since the last time. mu is held.
+// change is by how many bytes the memory of what has arrived and was not taken has grown, or
+// shrunk, since the last call. mu is held.
 func (b *body) change() int {
 	held := b.asm.Held() + b.inbox.held()
 	d := held - b.held
@@ -149,12 +149,13 @@ func (b *body) change() int {
 	return d
 }
 
-// maxOwed is how many bytes of memory a stream that has ended may have freed without its
-// connection knowing: there is nothing else to say any more, and no lock to take.
+// maxOwed is how many bytes of memory a stream that the peer has ended may have freed without
+// its connection knowing. There are no windows to open any more, so that to tell it takes its
+// lock for nothing else.
 const maxOwed = 16 << 10
 
-// taken is what of freed bytes the connection of a stream that has ended is to be told
-// now. It is for the one who receives.
+// taken adds freed bytes of a stream that the peer has ended, and returns how many bytes the
+// connection is to be told of now. It is for the one who receives.
 func (b *body) taken(freed int) int {
 	owed := int(b.owed) + freed
 	if owed >= maxOwed {

@@ -22,10 +22,10 @@ func (g GoAway) Code() string { return g.code.String() }
 // Number is the error code (RFC 9113, section 7).
 func (g GoAway) Number() uint32 { return uint32(g.code) }
 
-// Debug is what the peer said beside it, for people to read.
+// Debug is the text that the peer sent with the code, for people to read.
 func (g GoAway) Debug() string { return g.debug }
 
-// Expected says that it is no complaint.
+// Expected says that the peer does not complain of anything.
 func (g GoAway) Expected() bool { return g.code == frame.NoError }
 
 // TooManyPings says that the peer complains of keepalive pings (gRFC A8).
@@ -48,7 +48,7 @@ func (c *Client) Stats() ConnStats { return statsOf(c.conn, c.traffic()) }
 // WhyNot says why the connection can't be parked, "" if it can be.
 func (c *Client) WhyNot() string { return c.conn.WhyNot() }
 
-// System is what the operating system knows the connection's socket by, nil if it is not one.
+// System gives access to the connection's socket, nil if it is not known to be over one.
 func (c *Client) System() syscall.RawConn { return c.conn.System() }
 
 // Close ends the connection at once; its RPCs fail with err's text.

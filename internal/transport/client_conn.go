@@ -24,7 +24,7 @@ func newClient(ctx context.Context, nc net.Conn, c *Client) error {
 		if !w.spoke {
 			return c.conn.Cause()
 		}
-		return nil // should it be closed again by now, Closed has told
+		return nil // if it has been closed since, Closed has told the owner
 	case <-ctx.Done():
 		err := context.Cause(ctx)
 		c.conn.Close(err)

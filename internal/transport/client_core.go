@@ -25,8 +25,8 @@ type Client struct {
 
 	wait atomic.Pointer[preface] // nil once the peer has spoken HTTP/2, or never will
 
-	// replied is a stream whose reply is there, and waited for, and whose end may follow in the
-	// same batch. Owned by the reader.
+	// replied is a stream whose reply has arrived and is waited for (AwaitReply), and whose end
+	// may follow in the same batch. Owned by the reader.
 	replied *ClientStream
 }
 
@@ -43,7 +43,7 @@ type ClientStream struct {
 
 	body       // its mu guards what follows
 	headers    *response
-	gotHeaders chan struct{} // closed with headers or the end; nil while nobody waits
+	gotHeaders chan struct{} // closed when there are headers, or at the end; nil while nobody waits
 	trailers   *response
 	over       bool // the end is known
 	status     *status.Status
@@ -90,8 +90,8 @@ type GoAway struct {
 
 // preface is the wait for the peer to show that it speaks HTTP/2.
 type preface struct {
-	settled chan struct{} // closed at the end of it
-	spoke   bool          // whether it did; written before
+	settled chan struct{} // closed when that is known
+	spoke   bool          // whether it has shown it; written before settled is closed
 }
 
 // lostKind says what became of a stream that ended without trailers.

@@ -7,10 +7,10 @@ import (
 	"google.golang.org/grpc/internal/transport/grpcwire"
 )
 
-// Arm is for who receives without a goroutine. It reports whether Recv would not wait: there is
-// a message or the end, or, where the server does not stream, the end alone, or a message too
-// many. If it would, w is woken, once, when it would not any more. The end of the context is
-// not among that: whoever began the stream cancels it.
+// Arm is for whoever receives without a goroutine. It reports whether Recv would return at
+// once. Where the server streams that is with a message or the end; where it does not, with
+// the end or a second message, which is one too many. Else w is woken, once, when it would.
+// The end of the context does not wake it: whoever began the stream cancels it.
 func (s *ClientStream) Arm(w handover.Waker, streams bool) bool {
 	if streams {
 		return s.arm(w, wakeMessage, 0)
@@ -57,6 +57,5 @@ func (s *ClientStream) Empty() bool {
 	return s.inbox.len() == 0
 }
 
-// ArmRoom reports whether Send would not wait. If it would, w is woken when it would not any
-// more.
+// ArmRoom reports whether Send would return at once. Else w is woken when it would.
 func (s *ClientStream) ArmRoom(w handover.Waker) bool { return s.h2.CallRoom(w, false) }

@@ -13,8 +13,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Send sends a message; last says that it is the last. It waits while more than
-// a window's worth of earlier ones is queued. An error is io.EOF if the stream
+// Send sends a message; last says that it is the last. It waits while too much of
+// earlier ones is queued (h2.Stream.Room). An error is io.EOF if the stream
 // is over: Recv and Status tell why.
 func (s *ClientStream) Send(p Payload, last bool) error {
 	f := p.frames()
@@ -34,7 +34,7 @@ func (s *ClientStream) Send(p Payload, last bool) error {
 	}
 }
 
-// Enqueue is Send without a wait, for who bounds by other means what it queues.
+// Enqueue is Send without a wait, for callers that bound what they queue by other means.
 func (s *ClientStream) Enqueue(p Payload, last bool) error {
 	f := p.frames()
 	f.End = last
@@ -86,10 +86,10 @@ func (s *ClientStream) Recv() (grpcwire.Message, error) {
 	}
 }
 
-// AwaitReply waits until the stream is over, or until it has brought a message and its end
-// is not there yet, though everything that came with the message was dealt with: who may
-// have one reply only is then woken once, mostly, and learns at once of a reply that is of
-// no use to it.
+// AwaitReply waits until the stream is over, or until a message has arrived and all else
+// that came in the same batch was dealt with. For a call that has one reply the end mostly
+// comes in that batch, so that its caller is woken once and not twice; where it does not, the
+// caller can look at the reply before the end.
 func (s *ClientStream) AwaitReply() {
 	s.mu.Lock()
 	for !s.over && s.inbox.len() == 0 {
@@ -98,7 +98,7 @@ func (s *ClientStream) AwaitReply() {
 	s.mu.Unlock()
 }
 
-// tellReply wakes who waits for a reply, which is there.
+// tellReply wakes whoever waits for a reply, which has arrived.
 func (s *ClientStream) tellReply() {
 	s.mu.Lock()
 	s.wake.reply(s.inbox.len())
@@ -169,7 +169,7 @@ func (s *ClientStream) abort(code frame.ErrCode, st *status.Status) {
 	s.mu.Lock()
 	first := s.endLocked(nil, st, lostMaybeSeen)
 	if !first && s.inbox.len() > 0 {
-		s.status = st // its end is lost with the messages before it
+		s.status = st // the end that it had is dropped with the messages before it
 	}
 	if first || s.inbox.len() > 0 {
 		s.close()

@@ -23,7 +23,7 @@ const (
 	infinity = time.Duration(math.MaxInt64)
 
 	minWindow             = 64 << 10  // smaller windows asked for are ignored
-	maxFrame              = 256 << 10 // of the peer's, see h2.Config
+	maxFrame              = 256 << 10 // that the peer may send, see h2.Config.MaxFrame
 	smallHeaderList       = 8 << 10
 	defaultReadBuffer     = 32 << 10
 	minClientPingInterval = 10 * time.Second

@@ -8,19 +8,48 @@
 // [Client] and [Server] are thin: each is an [h2.Handler] that turns field
 // blocks into calls and back, and its streams are [h2.Receiver]s that put
 // messages together. All rules of the wire are in package grpcwire.
+// [HandlerStream] is a call that came in through a server of net/http, whose
+// HTTP/2 it uses.
 //
 // # Who runs what
 //
 // A connection has at most one reader, which calls the methods that
 // implement Handler and Receiver and never waits in them. Everything else is
-// called by the goroutines of the RPCs. A handler of the server runs on a
-// goroutine of package warm.
+// called by the goroutines of the RPCs, or, for streams that were handed over
+// (package handover), by their owners. A handler of the server runs on a
+// goroutine of package warm. A call behind net/http is served by the goroutine of
+// its request, and has another that reads its body.
+//
+// # What may wait
+//
+// Connect, for the dialer, the handshake and the peer's SETTINGS. NewStream, for a place
+// under the peer's limit of streams. Recv, Header, AwaitReply and AwaitEnd, for what is
+// received. Send, for room (h2.Stream.Room); a server's Send, Reply and Finish also for a
+// goroutine that is just sending the headers. Behind net/http all that writes may wait for
+// the client, and Serve waits for the end of the call. Nothing else waits.
 //
 // # Locks
 //
-// Each stream has one lock, for what the reader hands to the RPC: messages,
-// headers, the end. It is never held while a method of h2 is called, so there
-// is no order between it and the connection's lock.
+// Each stream has a lock, mu, for what the reader hands to the RPC: messages,
+// headers, the end. It is not held while h2's lock is taken, and what h2 calls with
+// its lock held (AppendFields, and the Wake of who waits for room) does not take it: so
+// there is no order between the two. A server's call has a second lock, ctxMu, for its context;
+// where both are held mu was taken first. A call behind net/http has, after mu, gate
+// (for interrupt) and the lock of handedResponse, which is the innermost. The lock of the
+// process's list of unparkable connections is taken before h2's.
+//
+// # Files
+//
+//	client_*, connect, dial, proxy,      the client's side; client_core has its types
+//	foreign, response
+//	server_*, request, refusal,          the server's; server_core has its types
+//	trailers, ping_policy, max_age
+//	handler_*, handed_response           the server's, behind net/http
+//	body, inbox, reply, room, payload,   of a stream on either side
+//	fields, fields_binary, kinds,
+//	content_length, call
+//	config, wire, errors, text           words, for this package and the floors above
+//	open, unwatched, traffic, socket     what is counted, logged and told to channelz
 //
 // # Buffers
 //

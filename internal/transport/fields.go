@@ -34,8 +34,9 @@ type fields struct {
 	pages *hpack.Page // what it refers to
 }
 
-// keepFields copies what an application may see of b, the block of a reply or of a request. The error names a "-bin" field that
-// can't be decoded, or that is one too many to be split.
+// keepFields copies what an application may see of b, the block of a reply or of a request.
+// The error names a "-bin" field that can't be decoded, or that has more joined values than
+// are split.
 func keepFields(b *h2.HeaderBlock, reply bool) (f fields, err error) {
 	size := 0
 	for i := range b.Len() {
@@ -110,10 +111,11 @@ func (f fields) with(name, value string) fields {
 	return f
 }
 
-// memory is how many bytes f takes, but for the pages.
+// memory is how many bytes f takes, without the pages.
 func (f fields) memory() int { return len(f.text) }
 
-// next takes the first field off f. All of it is what ref refers to, in a page, or ref is 0.
+// next takes the first field off f. If all of the field is an entry in a page, ref is the
+// reference to that, else 0.
 func (f *fields) next() (name, value string, ref uint32, ok bool) {
 	if f.text == "" {
 		return "", "", 0, false
@@ -225,8 +227,8 @@ func writeCustom(w *h2.FieldWriter, k, v string) {
 	w.Custom(k, v)
 }
 
-// CheckReply checks what a server's application wants to send. The error is a status. The
-// setters of a call return it, and many programs don't look: so the call ends with it too.
+// CheckReply checks what a server's application wants to send. The error has a status. The
+// setters of a call return it, but many programs ignore that: so the call ends with it too.
 func CheckReply(md metadata.MD) error {
 	for k, vs := range md {
 		for _, v := range vs {

@@ -14,12 +14,13 @@ import (
 // table costs the peer one byte: what the application sees of it must not be a copy each time,
 // nor thousands of values.
 
-// maxJoined is how many values of a block's "-bin" fields may come out of splitting, beyond
-// one a field and those that are as long as what they cost: see joined.
+// maxJoined is how many values splitting may make of a block's "-bin" fields that the peer
+// has not paid for. One value of each field is paid for, and one more for every valueCost
+// bytes of the field.
 const maxJoined = 256
 
-// valueCost is how many encoded bytes a value has, or more, that pays for its place in a
-// slice of strings: four times that is more than the 16 bytes there and what it decodes to.
+// valueCost is from how many encoded bytes on a value costs us at most four times what it
+// cost the peer: it takes 16 bytes in a slice of strings, and what it decodes to.
 const valueCost = 8
 
 // joined counts, in a block, the values that the peer did not pay for.
@@ -68,7 +69,7 @@ func (b *badBinary) Error() string {
 // split counts a field of length bytes that has n values.
 func (j *joined) split(n, length int) { j.unpaid += max(n-1-length/valueCost, 0) }
 
-// tooMany reports that nobody is to see the block's fields.
+// tooMany reports that there are so many that the block's fields are dropped.
 func (j *joined) tooMany() bool { return j.unpaid > maxJoined }
 
 // countValues tells how many values a "-bin" field has, and whether all can be decoded.

@@ -13,9 +13,9 @@ import (
 // maxQuoted is how many bytes of a body are quoted that is not of gRPC.
 const maxQuoted = 1024
 
-// foreignReceiver takes what something answers that is no gRPC server, such as a proxy: the
-// status that this comes to, and the beginning of the body, which tells people why. The
-// connection's reader alone has it.
+// foreignReceiver takes the answer of something that is not a gRPC server, such as a proxy.
+// It has the status that the answer comes to, and adds the beginning of the body, which tells
+// people why. It is used by the connection's reader alone.
 type foreignReceiver struct {
 	stream  *ClientStream
 	verdict *status.Status

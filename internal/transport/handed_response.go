@@ -9,7 +9,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// handedResponse is what waits for that goroutine.
+// handedResponse is what the owner of a call behind net/http, which was handed over, has left
+// to do for the goroutine of the request: see Serve.
 type handedResponse struct {
 	owner handover.Owner
 	work  chan struct{} // there is something to do; holds one
@@ -17,8 +18,8 @@ type handedResponse struct {
 	mu      sync.Mutex // the innermost
 	waiting []Payload
 	size    int            // bytes of these, and of the one that is being written
-	room    handover.Waker // who waits for room; nil: nobody
-	input   handover.Waker // who waits for input, or for the end; nil: nobody
+	room    handover.Waker // waits for room; nil: nobody does
+	input   handover.Waker // waits for input, or for the end; nil: nobody does
 	end     *status.Status
 	ending  bool // end is known
 }
@@ -93,8 +94,8 @@ func (h *handedResponse) signal() {
 	}
 }
 
-// wake wakes who waits for anything: there is input, or the call's context has ended. nil is
-// a call that was not handed over.
+// wake wakes whoever waits: there is input, or the call's context has ended. h is nil for a
+// call that was not handed over.
 func (h *handedResponse) wake() {
 	if h == nil {
 		return

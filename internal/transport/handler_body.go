@@ -28,11 +28,11 @@ type handlerBody struct {
 	messages chan handlerMessage
 }
 
-// maxRead bounds one read of a body; the message that is being read does too.
+// maxRead bounds one read of a body, as the end of the message that is being read does.
 const maxRead = 1 << 20
 
-// minReserve is the memory, in bytes, that a message begins with: what has arrived of it
-// net/http doesn't tell.
+// minReserve is the memory, in bytes, that a message begins with: net/http doesn't tell how
+// much of it has arrived.
 const minReserve = 4 << 10
 
 // handlerMessage is a message, or why there is none.
@@ -80,7 +80,7 @@ func (b *handlerBody) read() {
 		case b.messages <- handlerMessage{m, err}:
 			b.handed.Load().wake()
 			if b.ctx.Err() != nil {
-				b.drop() // nobody may come for it
+				b.drop() // perhaps nobody comes for it
 			}
 		case <-b.ctx.Done():
 			if err == nil {

@@ -7,9 +7,9 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// A call behind net/http that was handed over keeps the goroutine of its request, which must
-// not return before the call has ended, and which writes: a ResponseWriter can only be written
-// by waiting, and nobody waits who sends on a stream that was handed over.
+// A call behind net/http that was handed over keeps the goroutine of its request, as that must
+// not return before the call has ended. This goroutine also writes: writing to a
+// ResponseWriter may wait, and sending on a stream that was handed over must not.
 
 // HandOver is as that of ServerStream. Serve has to be called then.
 func (s *HandlerStream) HandOver(o handover.Owner) error {
@@ -44,7 +44,7 @@ func (s *HandlerStream) Serve() {
 	for {
 		for p, ok := h.next(); ok; p, ok = h.next() {
 			n := p.Data.Len()
-			// What was added has its headers settled. Nobody else writes.
+			// Send has settled the headers, and nobody else writes.
 			if s.write(p) != nil {
 				s.cancel() // the owner finds out, and ends the call
 			}

@@ -27,8 +27,8 @@ func (s *HandlerStream) SendHeader(md metadata.MD) error {
 	return nil
 }
 
-// Send is as that of ServerStream, but that net/http waits while the windows are
-// full, until the client gives up.
+// Send is as that of ServerStream, but net/http waits while the windows are used up, until
+// the client gives up.
 func (s *HandlerStream) Send(p Payload) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -33,7 +33,7 @@ type HandlerStream struct {
 	cancel context.CancelFunc
 	body   handlerBody
 
-	handed  atomic.Pointer[handedResponse] // nil: the handler sees to all
+	handed  atomic.Pointer[handedResponse] // nil: the call was not handed over
 	writing atomic.Bool                    // a Write is under way
 	gate    sync.Mutex                     // held while interrupt uses the response; after mu
 	gone    bool                           // the response must not be used; guarded by gate
@@ -42,8 +42,8 @@ type HandlerStream struct {
 	reply
 }
 
-// NewHandlerStream makes a call of the request r. If it is none, the answer has
-// been given to w and the result is nil.
+// NewHandlerStream makes a call of the request r. If r is not a call of gRPC, it has been
+// answered with an error, and the result is nil.
 func NewHandlerStream(w http.ResponseWriter, r *http.Request, cfg *ServerConfig) *HandlerStream {
 	s := &HandlerStream{w: w, r: r, odd: usual}
 	s.req.oddities = &s.odd
@@ -185,7 +185,7 @@ func (s *HandlerStream) RecvCompress() string { return s.req.encoding }
 func (s *HandlerStream) AcceptEncoding() string { return s.req.acceptEncoding }
 
 // HeaderWireLength is the size of the request headers, uncompressed: net/http does
-// not tell another.
+// not tell the compressed one.
 func (s *HandlerStream) HeaderWireLength() int { return int(s.req.size) }
 
 // IncomingHeader returns the request's metadata as a new map.

@@ -98,7 +98,8 @@ func (b *backlog) push(m grpcwire.Message) (copied bool) {
 	return false
 }
 
-// pack puts a small message to the last ones.
+// pack adds a small message to the last run, or begins one. It reports false for a message
+// that is not small.
 func (b *backlog) pack(m grpcwire.Message) bool {
 	if k := len(b.list); k > 0 && b.list[k-1].run != nil {
 		r := b.list[k-1].run
@@ -149,16 +150,16 @@ type wakeReason uint8
 const (
 	wakeNone wakeReason = iota
 	wakeMessage
-	wakeReply // the end, or a message that stays without it until the batch ends
+	wakeReply // the end, or, once a batch has ended without it, a message
 	wakeEnd
 )
 
-// waker wakes who receives on a stream; there is one at a time: a goroutine that waits, or the
-// owner of a stream that has none. It is used with the stream's lock held, but for the wait
-// itself. The channel is the stream's own from its first wait on: one from a pool could
+// waker wakes the one who receives on a stream: a goroutine that waits, or the owner of a
+// stream that was handed over. It is used with the stream's lock held, though not during the
+// wait itself. The channel is the stream's own from its first wait on: one from a pool could
 // belong to a synctest bubble that the stream is not in.
 type waker struct {
-	who    handover.Waker // the last one; a bell if it was a goroutine
+	who    handover.Waker // the last one that waited; a bell if it was a goroutine
 	reason wakeReason
 }
 
@@ -188,10 +189,10 @@ func (w *waker) disarm() {
 	}
 }
 
-// call has who woken for r, once, in place of a goroutine.
+// call is arm for who has no goroutine: who is woken for r, once.
 func (w *waker) call(who handover.Waker, r wakeReason) { w.who, w.reason = who, r }
 
-// reply wakes who waits for a reply, if there is one.
+// reply wakes whoever waits for a reply, if there is one.
 func (w *waker) reply(messages int) {
 	if w.reason == wakeReply && messages > 0 {
 		w.reason = wakeNone
@@ -199,8 +200,8 @@ func (w *waker) reply(messages int) {
 	}
 }
 
-// signal wakes who waits for what happened. messages is how many are queued:
-// the end wakes everyone, a second message also who waits for the end.
+// signal wakes whoever waits for what happened. messages is how many are queued. The end
+// ends every wait, and a second message also a wait for the end.
 func (w *waker) signal(what wakeReason, messages int) {
 	if w.reason == wakeNone {
 		return

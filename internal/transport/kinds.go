@@ -101,8 +101,8 @@ func kindOfUnnamed(name []byte) fieldKind {
 
 func isPseudo(k fieldKind) bool { return k >= kindMethod && k <= kindUnknownPseudo }
 
-// isVisible tells the fields that an application sees, as grpcwire.IsHidden does, which
-// goes by their names. A reply's host is one, a request's stands for its :authority.
+// isVisible tells the fields that an application sees, as grpcwire.IsHidden does by their
+// names. "host" is one in a reply; in a request it takes the place of a missing :authority.
 func isVisible(k fieldKind, reply bool) bool {
 	switch k {
 	case kindHost:
@@ -117,12 +117,12 @@ func isVisible(k fieldKind, reply bool) bool {
 // isBinary tells the fields whose values are base64.
 func isBinary(k fieldKind) bool { return k == kindBinary || k == kindStatusDetails }
 
-// isFree tells the fields that the applications fill, whose values may be padded: see the
-// package comment.
+// isFree tells the fields whose values may have white space at either end: see section 8.2.1
+// in the package comment.
 func isFree(kind fieldKind) bool {
 	switch kind {
 	case kindOther, kindBinary, kindMessageType, kindUserAgent, kindGRPCMessage, kindStatusDetails,
-		kindContentType, kindTimeout, kindEncoding, kindAcceptEncoding: // or that are parsed with care
+		kindContentType, kindTimeout, kindEncoding, kindAcceptEncoding: // their parsers decide
 		return true
 	}
 	return false

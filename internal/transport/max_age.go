@@ -77,8 +77,8 @@ func (t *ageTimers) aged() {
 	}
 }
 
-// idled looks whether the connection has been idle for long enough, and if not
-// comes back when it can have been.
+// idled drains the connection if it has been idle, without a stream, for long enough; if not
+// it comes back when it may have been.
 func (t *ageTimers) idled() {
 	limit := t.cfg.MaxConnectionIdle
 	left := limit

@@ -9,8 +9,8 @@ import (
 	"google.golang.org/grpc/internal/transport/h2"
 )
 
-// openConns counts the connections of both sides between their making and the
-// Closed that their owner is told.
+// openConns counts the connections of both sides, from when they are made until their owner
+// is told Closed.
 var openConns atomic.Int64
 
 // unparkable are the open connections that can't be parked.
@@ -41,8 +41,8 @@ func opened(c *h2.Conn) {
 	}
 }
 
-// turnedOut notes a connection that is found unfit to be parked, and reports whether that
-// is news. It may be closed already.
+// turnedOut notes that a connection can't be parked, as was found while it was read. It
+// reports whether that is news; it is not if the connection has ended.
 func turnedOut(c *h2.Conn) bool {
 	unparkable.mu.Lock()
 	defer unparkable.mu.Unlock()
@@ -63,7 +63,7 @@ func Unparkable() map[string]int {
 	unparkable.mu.Lock()
 	defer unparkable.mu.Unlock()
 	for c := range unparkable.conns {
-		if why := c.WhyNot(); why != "" { // it may have looked unfit
+		if why := c.WhyNot(); why != "" { // it may have turned out to be parkable
 			reasons[why]++
 		}
 	}

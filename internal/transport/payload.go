@@ -9,7 +9,7 @@ import (
 )
 
 // Payload is a message to send. Its data belongs to the transport as soon as it
-// is passed to a method, which frees it in every case.
+// is passed to a method, and is freed by it in every case.
 type Payload struct {
 	Data       mem.BufferSlice
 	Compressed bool

@@ -9,12 +9,12 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// refusal answers a request that is no call for a handler.
+// refusal answers a request that no handler is to see.
 type refusal struct {
 	httpStatus string
 	status     *status.Status
-	// What is not of gRPC is answered with a text, which HEAD leaves out; what is, with
-	// trailers only.
+	// For a request that is not of gRPC the answer has a text, but not for HEAD; for one of
+	// gRPC it is trailers only.
 	contentType string
 	text        string
 	foreign     bool // the request is not of gRPC at all
@@ -30,5 +30,5 @@ func refused(code int, st *status.Status) *refusal {
 	return &refusal{httpStatus: itoa(code), status: st}
 }
 
-// expiredRefusal answers a call whose time was up when it came.
+// expiredRefusal answers a call whose deadline has passed before its handler begins.
 var expiredRefusal = refused(http.StatusOK, status.FromContextError(context.DeadlineExceeded))

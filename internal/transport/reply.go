@@ -19,10 +19,10 @@ type reply struct {
 
 	header   metadata.MD
 	trailer  metadata.MD
-	spoilt   *status.Status // what the call ends with in any case; nil: the handler says
+	spoilt   *status.Status // what the call ends with unless the handler fails it; nil: nothing
 	headers  headerState
 	finished bool
-	bare     bool // there are no headers: the trailers are all
+	bare     bool // the response is trailers only
 }
 
 // headerState is how far the response headers are.
@@ -30,7 +30,7 @@ type headerState uint8
 
 const (
 	headersUnsent headerState = iota
-	headersGoing              // a goroutine is about to send them; the others wait, so that they are first
+	headersGoing              // a goroutine is about to send them; others wait until it has
 	headersSent
 )
 
@@ -68,7 +68,7 @@ func (r *reply) SetTrailer(md metadata.MD) error {
 	return nil
 }
 
-// spoil makes the call end with err, whatever the handler says. The mutex is held.
+// spoil makes the call end with err, even if the handler succeeds. The lock is held.
 func (r *reply) spoil(err error) error {
 	if r.spoilt == nil {
 		r.spoilt = status.Convert(err)

@@ -30,23 +30,23 @@ type request struct {
 	*oddities
 }
 
-// oddities is what few requests say. It is shared, and not changed, as the request is.
+// oddities are what few requests have. Like the request they are shared, and never changed.
 type oddities struct {
 	subtype  string // of the content type
 	encoding string
 	length   int64 // content-length, -1 without
 }
 
-// usual is what most requests say.
+// usual are the oddities of most requests.
 var usual = oddities{length: -1}
 
-// oddRequest is a request that says something else.
+// oddRequest is a request with oddities of its own.
 type oddRequest struct {
 	request
 	own oddities
 }
 
-// requestParser is what is only of interest while a block is read.
+// requestParser is a request with what is only needed while its block is read.
 type requestParser struct {
 	request
 	odd         oddities
@@ -90,7 +90,7 @@ func parseRequest(b *h2.HeaderBlock, cfg *ServerConfig) (*request, error) {
 	return r, nil
 }
 
-// keep is what the parser leaves, in one piece.
+// keep returns the request without the parser, in one allocation.
 func (p *requestParser) keep() *request {
 	if p.odd == usual {
 		r := p.request
@@ -102,7 +102,7 @@ func (p *requestParser) keep() *request {
 	return &o.request
 }
 
-// memory is how many bytes of it r takes.
+// memory is how many bytes of memory r takes, without its pages.
 func (r *request) memory() int {
 	return int(unsafe.Sizeof(oddRequest{})) + len(r.method) + len(r.subtype) + len(r.encoding) +
 		len(r.acceptEncoding) + r.fields.memory()
@@ -163,7 +163,8 @@ func (p *requestParser) field(b *h2.HeaderBlock, i int) error {
 	return nil
 }
 
-// maxAcceptEncoding bounds what several fields of a request say together.
+// maxAcceptEncoding bounds the values of several grpc-accept-encoding fields together, in
+// bytes.
 const maxAcceptEncoding = 1 << 10
 
 func once(dst *[]byte, v []byte, fault string) error {
@@ -177,8 +178,8 @@ func once(dst *[]byte, v []byte, fault string) error {
 	return nil
 }
 
-// refuse says why a well-formed request is no call for a handler. Where the published
-// module refuses it too, the status and its text are the same.
+// refuse says why a well-formed request is not for a handler; nil if it is. Where the
+// published module refuses it too, the status and its text are the same.
 func (p *requestParser) refuse(laxPath bool) *refusal {
 	subtype, ok := grpcwire.ParseContentType(p.contentType)
 	if !ok {
@@ -220,7 +221,7 @@ func (p *requestParser) refuse(laxPath bool) *refusal {
 // handle can send an HTTP 431 status code", RFC 9113 section 10.5.1.
 func (p *requestParser) tooLarge(b *h2.HeaderBlock) *request {
 	st := status.New(codes.ResourceExhausted, "header list larger than announced in SETTINGS_MAX_HEADER_LIST_SIZE")
-	r := &request{size: uint32(b.Size()), oddities: &usual} // all else may be large
+	r := &request{size: uint32(b.Size()), oddities: &usual} // its other parts may be large
 	if _, ok := grpcwire.ParseContentType(p.contentType); ok {
 		r.refusal = refused(http.StatusRequestHeaderFieldsTooLarge, st)
 	} else {
@@ -232,7 +233,7 @@ func (p *requestParser) tooLarge(b *h2.HeaderBlock) *request {
 	return r
 }
 
-// unlikeGRPC answers something that is no client of gRPC: with a text, too.
+// unlikeGRPC answers something that is not a client of gRPC: with a text, too.
 func (p *requestParser) unlikeGRPC(code int, st *status.Status) *refusal {
 	r := refused(code, st)
 	r.contentType = textPlain

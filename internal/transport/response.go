@@ -111,14 +111,14 @@ func (r *response) malformed() error {
 	return frame.Error{Code: frame.ProtocolError, Reason: r.fault}
 }
 
-// verdict is the status that a block which ends the call brings. It is nil for
-// OK.
+// verdict is the status of the call that r ends, nil for OK. headers is the block before r,
+// nil if there was none.
 func (r *response) verdict(headers *response) *status.Status {
 	if headers == nil {
 		headers = r
 	}
 	switch {
-	case !headers.isGRPC: // whoever answered, it was no gRPC server
+	case !headers.isGRPC: // whoever answered is not a gRPC server
 	case r.hasStatus && r.unreadable != nil:
 		return r.unreadable
 	case r.hasStatus:

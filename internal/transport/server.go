@@ -14,8 +14,8 @@ import (
 	"google.golang.org/grpc/peer"
 )
 
-// NewServer serves calls on nc, whose handshake is done and brought p. The
-// values of ctx are those of every call's context; its end means nothing.
+// NewServer serves calls on nc, whose handshake is done and has brought p. The values of
+// ctx are visible in every call's context; its end has no effect.
 func NewServer(ctx context.Context, nc net.Conn, p *peer.Peer, cfg *ServerConfig, h ServerHandler) *Server {
 	if _, ok := nc.(interface{ SharesPort() }); ok {
 		h = &sharingServer{ServerHandler: h}
@@ -35,7 +35,7 @@ func (s *Server) Start() {
 // Peer is the other end. Its fields must not be changed.
 func (s *Server) Peer() *peer.Peer { return &s.peer }
 
-// Context carries what belongs to the connection.
+// Context is the context of the connection, which has the values that stats handlers put there.
 func (s *Server) Context() context.Context { return s.ctx }
 
 // Watch has the connection count what it carries: see ConnStats. It is to be called
@@ -48,7 +48,7 @@ func (s *Server) Stats() ConnStats { return statsOf(s.conn, s.traffic()) }
 // WhyNot says why the connection can't be parked, "" if it can be.
 func (s *Server) WhyNot() string { return s.conn.WhyNot() }
 
-// System is what the operating system knows the connection's socket by, nil if it is not one.
+// System gives access to the connection's socket, nil if it is not known to be over one.
 func (s *Server) System() syscall.RawConn { return s.conn.System() }
 
 // Close ends the connection at once; the contexts of its calls are cancelled.
@@ -62,10 +62,12 @@ func (s *Server) Drain(debug string) { s.conn.Drain(frame.NoError, debug) }
 func (s *Server) Streams() int { return s.conn.Streams() }
 
 // sharingServer marks the connections of a port that serves more than gRPC: see package
-// experimental/oneport. A request for others is to come again, on another connection.
+// experimental/oneport. A request that is not of gRPC has to be sent again, on another
+// connection.
 type sharingServer struct{ ServerHandler }
 
-// sharesPort reports whether others serve what is no request of gRPC.
+// sharesPort reports whether requests that are not of gRPC are served on other connections of
+// the port.
 func (s *Server) sharesPort() bool {
 	h := s.handler
 	if w, ok := h.(*watchedServer); ok {
@@ -96,8 +98,8 @@ func (h *serverHandler) Accept(b *h2.HeaderBlock, end bool) (*h2.Stream, error) 
 
 // Opened implements h2.Handler. A call is started when its message is complete
 // or the batch ends, whichever is first: most unary handlers then find their
-// message there, and one that was reset within the batch is never started, unless
-// something of its body has come.
+// message there, and a call that was reset within the batch is never started, unless
+// some of its body has arrived.
 func (h *serverHandler) Opened(st *h2.Stream, end bool) {
 	s := (*ServerStream)(st.Receiver().(*serverReceiver)) // Accept made it
 	if end {

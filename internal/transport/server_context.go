@@ -22,7 +22,7 @@ func (e contextEnd) err() error {
 	return nil
 }
 
-// Deadline implements context.Context. The clock on the wall may have been set since the call
+// Deadline implements context.Context. The wall clock may have been set since the call
 // began: the time is by what it shows now.
 func (c *callContext) Deadline() (time.Time, bool) {
 	if c.deadline == 0 {
@@ -35,9 +35,9 @@ func (c *callContext) Deadline() (time.Time, bool) {
 // Done implements context.Context.
 func (c *callContext) Done() <-chan struct{} { return c.waitable().Done() }
 
-// waitable returns what ends with the call, a context of the standard library's. Contexts
-// that derive from the call's, through values that others put around it too, find it with
-// Value and register there; they would need a goroutine each otherwise.
+// waitable returns a context of the standard library that ends with the call. Contexts
+// that are derived from the call's, also through the values that others put around it, find
+// it with Value (see treeValue) and register there; otherwise each would need a goroutine.
 func (c *callContext) waitable() context.Context {
 	c.ctxMu.Lock()
 	defer c.ctxMu.Unlock()
@@ -48,22 +48,23 @@ func (c *callContext) waitable() context.Context {
 	return c.tree
 }
 
-// newTree returns a context that fell ends. ctxMu is held.
+// newTree returns a context that endTree ends. ctxMu is held.
 func (c *callContext) newTree() context.Context {
 	if c.deadline == 0 && c.over != expired {
 		tree, cancel := context.WithCancel(context.Background())
-		if c.fell = cancel; c.over != running {
+		if c.endTree = cancel; c.over != running {
 			cancel()
 		}
 		return tree
 	}
 	tree, cancel := context.WithCancel((*callRoot)(c))
-	_ = cancel // which knows one reason alone: what ends it is fell
+	_ = cancel // it would always say Canceled; endTree ends the tree with what callRoot says
 	return tree
 }
 
-// callRoot is the parent of callContext.tree where there is a deadline, for which it says when that ends, and of what.
-// It is not used without ctxMu before the call's context has ended, nor changed after.
+// callRoot is the parent of callContext.tree where there is a deadline: from it the tree has
+// when it ends, and its error. It is used with ctxMu held until the call's context has ended,
+// and not changed after that.
 type callRoot callContext
 
 var (
@@ -88,9 +89,9 @@ func (r *callRoot) Err() error { return r.over.err() }
 // Value implements context.Context.
 func (*callRoot) Value(any) any { return nil }
 
-// AfterFunc is what package context looks for.
+// AfterFunc is what package context looks for in a parent: f ends the tree.
 func (r *callRoot) AfterFunc(f func()) (stop func() bool) {
-	r.fell = f
+	r.endTree = f
 	return func() bool { return false }
 }
 
@@ -126,8 +127,8 @@ func (c *callContext) isOver() bool {
 // passed reports whether the deadline is over, for which no timer may run.
 func (c *callContext) passed() bool { return c.deadline != 0 && clock.Now() >= c.deadline }
 
-// lateAtOnce reports whether the deadline has passed before anybody knows of the context,
-// which nothing else has ended.
+// lateAtOnce reports whether the deadline has passed, and nothing has ended the context yet. It
+// is asked before anybody else has the context.
 func (c *callContext) lateAtOnce() bool {
 	c.ctxMu.Lock()
 	defer c.ctxMu.Unlock()
@@ -199,17 +200,17 @@ func (c *callContext) cancel(end contextEnd) bool {
 		return false
 	}
 	if end == cancelled && c.passed() {
-		end = expired // the client gave up because of it
+		end = expired // which is why the client cancelled it
 	}
 	c.over = end
 	if c.timer != nil {
 		c.timer.Stop()
 	}
-	fell := c.fell
-	c.fell = nil
+	endTree := c.endTree
+	c.endTree = nil
 	c.ctxMu.Unlock()
-	if fell != nil {
-		fell()
+	if endTree != nil {
+		endTree()
 	}
 	(*ServerStream)(c).contextEnded()
 	return true
@@ -230,9 +231,9 @@ func (s *ServerStream) contextEnded() {
 	s.mu.Unlock()
 }
 
-// expired is called when the deadline passes before the call is finished. No status that
-// the handler comes up with afterwards may reach the client, for which the call has failed
-// for a reason that only the two ends' clocks tell apart from it.
+// expired is called when the deadline has passed. If the call is not finished it is reset: no
+// status that the handler returns later may reach the client, for which the call has failed
+// at the same deadline.
 func (s *ServerStream) expired() {
 	s.mu.Lock()
 	finished := s.finished

@@ -81,25 +81,25 @@ type ServerStream struct {
 	// Owned by the connection's reader.
 	held *ServerStream // the next one in Server.held
 
-	owner handover.Owner // set before the handler returns; nil: the handler sees to all
+	owner handover.Owner // set before the handler returns; nil: the call was not handed over
 
 	contextState
 	handler handlercontext.Handler // the callContext as handlers see it
 
 	body                // its mu guards what follows
-	fed      bool       // something of it has come
-	ended    bool       // the client has said all
+	fed      bool       // some of the body has arrived
+	ended    bool       // the client has ended the body
 	stranded bool       // the connection is gone
-	started  bool       // by the connection's reader, which alone looks; here it takes no room
+	started  bool       // owned by the connection's reader; it stands here to fill a gap
 	over     contextEnd // of the callContext, whose lock guards it
-	seldom   *seldom    // nil while there is nothing of it
+	seldom   *seldom    // nil: none of it is needed yet
 	reply
 	out *outcome // nil before the end
 }
 
 // seldom is what few calls need.
 type seldom struct {
-	bodyErr    *status.Status // what was wrong with what the client said
+	bodyErr    *status.Status // what was wrong with the request's body
 	headersOut chan struct{}  // closed when headersGoing is over; nil while nobody waits
 }
 
@@ -113,19 +113,18 @@ type outcome struct {
 	refusal *refusal // nil: a handler has served it
 }
 
-// callContext is the context of a server's call: the stream, so that it costs no allocation.
-// It does only what is asked of it: the channel
-// of Done and the timer of the deadline come into being when somebody wants to
-// wait. A call whose handler waits for something else, and asks for nothing of the
-// stream, is so not reset at its deadline but when it next does, or ends: a timer
-// for each call would cost every one of them two allocations.
+// callContext is the context of a server's call. It is the stream itself, so that it costs no
+// allocation, and works on demand: the channel of Done, and the timer of the deadline, are
+// made when somebody is going to wait. So a call whose handler uses neither its stream nor
+// its context for a while is not reset at its deadline, but when it next uses one of them, or
+// ends: a timer for each call would cost every one of them two allocations.
 type callContext ServerStream
 
-// contextState is what a callContext knows, but for how it ended.
+// contextState is the state of a callContext, without over.
 type contextState struct {
 	ctxMu    sync.Mutex
-	tree     context.Context // what those who wait hang on, see waitable; nil while nobody does
-	fell     func()          // ends tree, once it is over; nil if it began so
+	tree     context.Context // parent of the contexts that others derived, see waitable; nil: none has
+	endTree  func()          // ends tree with the call's context; nil: that was done
 	timer    *time.Timer
 	deadline int64 // by the clock; 0: the client set none
 }

@@ -4,8 +4,8 @@ package transport
 
 import "google.golang.org/grpc/internal/handover"
 
-// A call whose handler has handed its stream over has no goroutine. Its owner is the one who
-// receives: it calls Arm where a handler would wait in Recv.
+// A call whose handler has handed its stream over has no goroutine. The owner receives then,
+// and calls Arm where a handler would wait in Recv.
 
 // HandOver makes o the owner: HandleStream may return before the call has ended, and Done
 // has to follow the end. It is for the handler, before that returns. The error has a status.
@@ -23,7 +23,8 @@ func (s *ServerStream) HandOver(o handover.Owner) error {
 	return nil
 }
 
-// Owner is what HandOver was given; nil without. It is for the handler, and who comes after.
+// Owner is what HandOver was given, nil if it was not called. It is for the handler, and for
+// who runs after it.
 func (s *ServerStream) Owner() handover.Owner { return s.owner }
 
 // Arm implements handover.Server.

@@ -13,8 +13,8 @@ type serverReceiver ServerStream
 
 var _ h2.Receiver = (*serverReceiver)(nil)
 
-// OnHeaders implements h2.Receiver: trailers of a client, which gRPC has no use
-// for. They are held to the rules all the same.
+// OnHeaders implements h2.Receiver. These are trailers of a client: gRPC has no use for
+// them, but they have to keep the rules.
 func (r *serverReceiver) OnHeaders(b *h2.HeaderBlock, end bool) error {
 	if !end {
 		return malformed("field block in the middle of a body")
@@ -68,7 +68,7 @@ func (r *serverReceiver) OnEnd() error {
 	return nil
 }
 
-// endBody settles that no message follows, and why. mu is held.
+// endBody says that no message follows; err is why, if something is wrong. mu is held.
 func (s *ServerStream) endBody(err error) {
 	if s.bodyErr() == nil && err != nil {
 		s.rarely().bodyErr = status.Convert(err)

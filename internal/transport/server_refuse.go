@@ -8,7 +8,7 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// refuse answers a request without a handler. It is for the reader, which sends the
+// refuse answers a request that no handler is to see. It is for the reader, which sends the
 // answer at the end of its batch.
 func (s *ServerStream) refuse(r *refusal) {
 	if f, ok := s.refusalFrames(r); ok && s.h2.Queue(f) != nil {
@@ -17,17 +17,16 @@ func (s *ServerStream) refuse(r *refusal) {
 	s.release(true)
 }
 
-// refusalFrames ends the call with r, and returns what says so.
+// refusalFrames ends the call with r, and returns the frames of the answer.
 func (s *ServerStream) refusalFrames(r *refusal) (f h2.Frames, ok bool) {
 	if !s.finish(r.status, &f) {
 		return f, false
 	}
-	s.out.refusal = r // it is the call's own, as that of every failure
+	s.out.refusal = r // a failure's outcome is the call's own, not okOutcome
 	if r.text != "" {
 		f.Headers, f.Trailers, f.End = f.Trailers, nil, true
-		// The body is no message, but to the connection it is five bytes and more like
-		// any other.
-		// It is left out rather than kept for a client that does not let it through.
+		// The text is not a message, but package h2 takes any body as five bytes and the rest.
+		// It is left out if the client's windows don't let it through at once.
 		f.HasData, f.Optional = true, true
 		n := copy(f.Prefix[:], r.text)
 		f.Data = mem.BufferSlice{mem.SliceBuffer(r.text[n:])}

@@ -4,8 +4,8 @@ package transport
 
 import "net/http"
 
-// start runs the handler, once. A request that has none is answered by the reader:
-// a goroutine for each would be what a flood of them wants.
+// start runs the handler, once. A request that no handler is to see is answered by the
+// reader: with a goroutine for each a flood of them would cost far more.
 func (s *ServerStream) start() {
 	if s.started {
 		return
@@ -31,7 +31,7 @@ func (s *ServerStream) start() {
 // Run implements warm.Task: it serves the call.
 func (s *ServerStream) Run() {
 	defer s.handled()
-	if !s.isLate() { // which does its own on a stack of its own: handlers wait on top of this
+	if !s.isLate() { // a function of its own, which keeps this frame small while the handler runs
 		s.server.handler.HandleStream(s)
 	}
 }
@@ -43,7 +43,7 @@ func (s *ServerStream) isLate() bool {
 		s.release(false)
 	case s.asContext().lateAtOnce():
 		if f, ok := s.refusalFrames(expiredRefusal); ok {
-			_ = s.send(f) // nobody to tell
+			_ = s.send(f) // there is nobody to tell of an error
 		}
 		s.release(true)
 	default:
@@ -52,9 +52,9 @@ func (s *ServerStream) isLate() bool {
 	return true
 }
 
-// handled follows the handler.
+// handled follows the return of the handler.
 func (s *ServerStream) handled() {
-	if s.owner == nil { // else Done follows
+	if s.owner == nil { // else the owner calls Done
 		s.h2.Done()
 	}
 }

@@ -42,9 +42,9 @@ func (s *ServerStream) Peer() *peer.Peer { return &s.server.peer }
 // Server is the connection that carries the call.
 func (s *ServerStream) Server() *Server { return s.server }
 
-// Recv returns the next message, which belongs to the caller; io.EOF when the
-// client has said all; an error with a status when the call was cancelled, the
-// deadline passed, or a message broke a rule.
+// Recv returns the next message, which belongs to the caller; io.EOF when the client has
+// sent all of them; an error with a status when the call was cancelled, the deadline has
+// passed, or a message broke a rule.
 func (s *ServerStream) Recv() (grpcwire.Message, error) {
 	s.mu.Lock()
 	for {
@@ -74,8 +74,8 @@ func (s *ServerStream) Recv() (grpcwire.Message, error) {
 	}
 }
 
-// await waits until something may have come, or the context ends; mu is held
-// after, not before.
+// await waits until something may have arrived, or the context ends. mu is not held before
+// it, and held after it.
 func (s *ServerStream) await() {
 	s.asContext().startTimer()
 	s.mu.Lock()
@@ -91,8 +91,8 @@ func (s *ServerStream) await() {
 	s.wake.disarm()
 }
 
-// heedDeadline has the call expire if its deadline has passed: unseen so far, or seen by a
-// timer that has woken the handler and not come to the stream yet.
+// heedDeadline resets the call if its deadline has passed: nobody may have noticed yet, or the
+// timer has ended the context, which the handler saw, but not come to the stream yet.
 func (s *ServerStream) heedDeadline() {
 	if s.ctxErr() == context.DeadlineExceeded {
 		s.expired()
@@ -119,8 +119,8 @@ func (s *ServerStream) SendHeader(md metadata.MD) error {
 	return s.send(f)
 }
 
-// Send sends a message, and the headers before the first. It waits while more
-// than a window's worth of earlier ones is queued.
+// Send sends a message, and the headers before the first. It waits while too much of
+// earlier ones is queued (h2.Stream.Room).
 func (s *ServerStream) Send(p Payload) error {
 	f := p.frames()
 	for {
@@ -163,8 +163,8 @@ func (s *ServerStream) mayNotSend(f *h2.Frames) error {
 	return err
 }
 
-// awaitHeaders waits for a goroutine that is sending the response headers. mu is held, but
-// for the wait itself.
+// awaitHeaders waits for a goroutine that is sending the response headers. mu is held before
+// and after, not during the wait.
 func (s *ServerStream) awaitHeaders() {
 	for s.headers == headersGoing {
 		rare := s.rarely()
@@ -178,8 +178,8 @@ func (s *ServerStream) awaitHeaders() {
 	}
 }
 
-// takeHeaders puts the response headers in front of f if they are not sent yet. f is then
-// for send. mu is held.
+// takeHeaders puts the response headers in front of f if they are not sent yet. The caller
+// then passes f to send. mu is held.
 func (s *ServerStream) takeHeaders(f *h2.Frames) {
 	if s.headers == headersUnsent {
 		s.headers = headersGoing
@@ -217,11 +217,11 @@ func (s *ServerStream) sendError(cause error) error {
 	return status.FromContextError(cause).Err()
 }
 
-// headersDone follows the sending of the response headers. If the client does not take
-// them it is told so instead, and the call is over: nothing else could be sent without
-// them. Trailers that it does not take, these among them, have the stream reset.
+// headersDone follows the sending of the response headers. If they were larger than the
+// client takes, it gets trailers that say so in their place, and the call is over: nothing
+// can be sent without headers. If those trailers are too large as well the stream is reset.
 func (s *ServerStream) headersDone(tooLarge *h2.ErrHeaderListTooLarge) {
-	ended := false // here
+	ended := false // by this
 	s.mu.Lock()
 	if tooLarge != nil {
 		ended, s.finished = !s.finished, true
@@ -274,8 +274,8 @@ func (s *ServerStream) Finish(st *status.Status) error {
 	return err
 }
 
-// finish settles how the call ends, once, and adds what says so to f. From then on nobody
-// else takes the headers.
+// finish settles how the call ends, once, and adds the trailers to f, and the headers if they
+// were not sent. Nobody else takes the headers after that.
 func (s *ServerStream) finish(st *status.Status, f *h2.Frames) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -306,14 +306,14 @@ func (s *ServerStream) finish(st *status.Status, f *h2.Frames) bool {
 
 var okOutcome = outcome{status: grpcwire.StatusFields{Code: "0"}}
 
-// encodeStatus leaves out details that can't be encoded: the code and message that the
-// handler chose still arrive.
+// encodeStatus is the outcome for st. Details that can't be encoded are left out: the code and
+// the message still arrive.
 func encodeStatus(st *status.Status) *outcome {
 	f, _ := grpcwire.EncodeStatus(st)
 	return &outcome{status: f}
 }
 
-// rarely is s.seldom, made where there is none. mu is held.
+// rarely returns s.seldom, which the first call makes. mu is held.
 func (s *ServerStream) rarely() *seldom {
 	if s.seldom == nil {
 		s.seldom = new(seldom)
@@ -321,7 +321,7 @@ func (s *ServerStream) rarely() *seldom {
 	return s.seldom
 }
 
-// bodyErr is what was wrong with what the client said; nil: nothing so far. mu is held.
+// bodyErr is what was wrong with the request's body; nil: nothing so far. mu is held.
 func (s *ServerStream) bodyErr() *status.Status {
 	if s.seldom == nil {
 		return nil
@@ -338,5 +338,5 @@ func (s *ServerStream) release(well bool) {
 	s.ended = true
 	s.close()
 	s.mu.Unlock()
-	// Done follows, and refunds all.
+	// h2's Done follows, and refunds what is still charged.
 }

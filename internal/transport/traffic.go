@@ -9,8 +9,8 @@ import (
 	"google.golang.org/grpc/internal/transport/h2"
 )
 
-// traffic counts what a connection carries, for who watches. It is nil while
-// nobody does; its methods then do nothing.
+// traffic counts what a connection carries, if somebody watches it. For a connection that is
+// not watched it is nil, and its methods do nothing.
 type traffic struct {
 	started, succeeded, failed atomic.Int64
 	sent, received             atomic.Int64 // messages
@@ -90,7 +90,7 @@ type ConnStats struct {
 	// peer, as its account says (messages in whole and in part, header blocks, open
 	// streams and running handlers), what waits to be sent, and parts of records
 	// of a secure connection. What passes through at the moment is not in it: bytes
-	// that are being parsed, a batch that is being written.
+	// that are being parsed, and those that are being written.
 	Held int
 
 	SendWindow, RecvWindow uint32 // bytes, of the connection's own windows

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/grpc/internal/transport/h2"
 )
 
-// checkTrailers holds the trailers of a request to the rules for all field blocks, and to
+// checkTrailers checks the trailers of a request by the rules for all field blocks, and by
 // their own: "Trailers MUST NOT include pseudo-header fields", RFC 9113 section 8.1.
 func checkTrailers(b *h2.HeaderBlock) error {
 	if b.Memo() != nil {

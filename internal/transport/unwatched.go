@@ -10,8 +10,8 @@ import (
 
 var logger = grpclog.Component("transport")
 
-// unwatched says that it was told: a process that runs out of something has many
-// connections, and one line is enough.
+// unwatched says that tellUnwatched has logged: a process that runs out of descriptors has
+// many connections, and one line is enough.
 var unwatched atomic.Bool
 
 // tellUnwatched logs that the system refuses to watch sockets, the first time. It is out of

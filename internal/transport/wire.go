@@ -13,11 +13,11 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// What the floors above have to know of the wire, they know by these names: the rules
-// themselves are package grpcwire's.
+// What the packages above have to know of the wire has these names; the rules themselves are
+// in package grpcwire.
 
 const (
-	// FramingLen is what a message takes on the wire beside itself, in bytes.
+	// FramingLen is how many bytes a message takes on the wire beside its own.
 	FramingLen = grpcwire.PrefixLen
 	// MaxMessageLen is the longest message that there can be.
 	MaxMessageLen = grpcwire.MaxMessageLen
@@ -26,14 +26,14 @@ const (
 // Message is one that was received. Whoever takes it frees its data.
 type Message = grpcwire.Message
 
-// UserAgent returns the user-agent value: that of the module, at its version, behind what
-// the application asked for, which includes the space between them.
+// UserAgent returns the user-agent value: the module's own, with its version, behind prefix,
+// which is what the application asked for with a space at its end, or empty.
 func UserAgent(prefix, version string) string { return grpcwire.UserAgent(prefix, version) }
 
 // SplitMethod splits "/package.Service/Method".
 func SplitMethod(path string) (service, method string, ok bool) { return grpcwire.SplitPath(path) }
 
-// AuthorityIn returns whom a request is addressed to, by its metadata; "" for nobody.
+// AuthorityIn returns the :authority in md, "" if it has none.
 func AuthorityIn(md metadata.MD) string {
 	if a := md[grpcwire.HeaderAuthority]; len(a) > 0 {
 		return a[0]
@@ -42,7 +42,7 @@ func AuthorityIn(md metadata.MD) string {
 }
 
 // SetPicked has the next attempt carry the picker's metadata, and no credentials yet. An
-// :authority in it is whom the attempt is for.
+// :authority in it becomes the attempt's.
 func (c *Call) SetPicked(md metadata.MD) {
 	c.Auth, c.Picked = c.Auth[:0], c.Picked[:0]
 	c.Authority = AuthorityIn(md)
@@ -56,8 +56,8 @@ func (c *Call) SetPicked(md metadata.MD) {
 	}
 }
 
-// AddAuth has the next attempt carry what credentials gave, but for names that are the
-// protocol's own.
+// AddAuth has the next attempt carry what credentials gave, without names that belong to
+// the transport.
 func (c *Call) AddAuth(fields map[string]string) {
 	for k, v := range fields {
 		if k = strings.ToLower(k); !grpcwire.IsReserved(k) {
