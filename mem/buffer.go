@@ -2,8 +2,8 @@
 
 package mem
 
-// Buffer is a run of bytes that are read only once the Buffer exists, with a count of
-// its references. See the package's comment for who owns what.
+// Buffer is a sequence of bytes with a count of its references. Once the Buffer exists its
+// bytes are read only. See the package's comment for who owns what.
 //
 // Ref and Free may be called from any goroutine that holds a reference.
 type Buffer interface {

@@ -10,8 +10,8 @@ import (
 const (
 	readAllMin = 4 << 10
 	readAllMax = 64 << 10
-	// readAllIdle is how many reads in a row may return nothing at all.
-	readAllIdle = 100
+	// maxEmptyReads is how many reads in a row may return nothing at all.
+	maxEmptyReads = 100
 )
 
 var errBadCount = errors.New("mem: reader returned an impossible count")
@@ -30,7 +30,8 @@ func ReadAll(r io.Reader, pool BufferPool) (BufferSlice, error) {
 		return out, err
 	}
 	for total := 0; ; {
-		// As much as arrived so far: a small message gets little memory, a large one few pieces.
+		// A chunk as large as all before it: a small message gets little memory, a large one few
+		// chunks.
 		b, err := readChunk(r, pool, min(max(total, readAllMin), readAllMax))
 		if b != nil {
 			out = append(out, b)
@@ -68,17 +69,17 @@ func readChunk(r io.Reader, pool BufferPool, size int) (Buffer, error) {
 
 // fill reads until dst is full or r fails.
 func fill(r io.Reader, dst []byte) (n int, err error) {
-	for idle := 0; n < len(dst) && err == nil; {
+	for empty := 0; n < len(dst) && err == nil; {
 		var c int
 		c, err = r.Read(dst[n:])
 		if c < 0 || c > len(dst)-n {
 			return n, errBadCount
 		}
 		n += c
-		if idle++; c > 0 {
-			idle = 0
+		if empty++; c > 0 {
+			empty = 0
 		}
-		if idle == readAllIdle && err == nil {
+		if empty == maxEmptyReads && err == nil {
 			err = io.ErrNoProgress
 		}
 	}

@@ -19,9 +19,9 @@ func NewBuffer(data *[]byte, pool BufferPool) Buffer {
 	return newRegion(data, pool)
 }
 
-// Copy returns a Buffer with a copy of data, owned by the caller; data itself may be reused at once.
-// The memory comes from pool, except for sizes below the pooling threshold and
-// with a nil pool, which get an allocation of just their size.
+// Copy returns a Buffer with a copy of data, owned by the caller; data itself may be reused
+// at once. The memory comes from pool. Sizes up to the pooling threshold, and all sizes if
+// pool is nil, get an allocation of just their size.
 func Copy(data []byte, pool BufferPool) Buffer {
 	if pool == nil || IsBelowBufferPoolingThreshold(len(data)) {
 		return SliceBuffer(append([]byte(nil), data...))
@@ -172,8 +172,8 @@ func (v *view) end() {
 	pool.Put(memory)
 }
 
-// isSole reports whether v is all there is on the given memory, n bytes long and with one
-// reference. Who holds that one may then write behind those bytes.
+// isSole reports whether v is the only view on the given memory, is n bytes long, and has one
+// reference. The holder of that reference may then write behind those bytes.
 func (v *view) isSole(memory *[]byte, n int) bool {
 	r := v.region
 	return v.refs.Load() == 1 && r != nil && v == &r.whole && r.memory == memory &&

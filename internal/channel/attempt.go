@@ -15,15 +15,15 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Attempt is one try of an RPC: a connection is picked for it, or given to it, its request
-// is addressed, its stream opened; and it is ended, in any case. The zero value is a new
-// one. Its owner sees to it that nobody uses the methods that change it at once.
+// Attempt is one try of an RPC: it is given a connection by Pick or Use, then Address and Open
+// follow, and End in any case. The zero value is a new one. Methods that change it must not be
+// called at the same time.
 type Attempt struct {
 	Link   *Link
 	Stream *transport.ClientStream // nil before it is open
 
 	done    func(balancer.DoneInfo)
-	barred  barrier // why nothing was sent, if nothing was
+	barred  barrier // what kept it from being sent, if anything did
 	counted bool    // in channelz, for the subchannel
 	ended   bool
 }
@@ -37,8 +37,8 @@ const (
 	dropped          // the balancer, which ended the RPC
 )
 
-// Pick picks a connection for the attempt, to which call is then on its way. It tells
-// whether that took a wait. The error is a status.
+// Pick picks a connection for the attempt, and has call carry the picker's metadata. delayed
+// reports whether it had to wait. The error is a status.
 func (a *Attempt) Pick(ctx context.Context, ch *Channel, call *transport.Call, waitForReady bool) (delayed bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return false, status.FromContextError(err).Err()
@@ -56,7 +56,7 @@ func (a *Attempt) Pick(ctx context.Context, ch *Channel, call *transport.Call, w
 	return p.delayed, nil
 }
 
-// Use takes l in place of a connection that is picked. The error is a status.
+// Use has the attempt go to l, in place of a connection that is picked. The error is a status.
 func (a *Attempt) Use(ctx context.Context, l *Link) error {
 	if err := ctx.Err(); err != nil {
 		return status.FromContextError(err).Err()
@@ -75,8 +75,9 @@ func (a *Attempt) count() {
 	}
 }
 
-// Open opens the stream, with the beginning of the RPC. The payload is the transport's from
-// then on, in any case. The error is a status.
+// Open opens the stream, with the first message if there is one; last says that no other
+// follows. The payload is the transport's from the call on, in any case. The error is a
+// status.
 func (a *Attempt) Open(ctx context.Context, call *transport.Call, first *transport.Payload, last bool) error {
 	stream, err := a.Link.client.NewStream(ctx, call, first, last)
 	if err == nil {
@@ -128,7 +129,7 @@ func (a *Attempt) doneInfo(err error) balancer.DoneInfo {
 	return d
 }
 
-// Fail ends the stream, if it is not over, for a reason of our own.
+// Fail ends the stream with err, if it is not over.
 func (a *Attempt) Fail(err error) {
 	if a.Stream != nil {
 		a.Stream.Fail(status.Convert(err))

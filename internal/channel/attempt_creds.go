@@ -19,8 +19,7 @@ type Identity struct {
 	Creds, Added credentials.PerRPCCredentials
 }
 
-// Address settles whom the request is for, and adds its credentials. The connection is
-// picked.
+// Address settles the request's :authority, and adds its credentials. It follows Pick or Use.
 func (a *Attempt) Address(ctx context.Context, call *transport.Call, id *Identity) error {
 	if name := id.Authority; name != "" {
 		if err := mayStandFor(a.Link.client.AuthInfo(), name); err != nil {

@@ -31,7 +31,7 @@ func (b *balancerWrapper) BuildOptions() balancer.BuildOptions {
 	}
 }
 
-// update gives the balancer what the resolver found, and returns what it thinks of it.
+// update gives the balancer what the resolver found, and returns the balancer's error.
 func (b *balancerWrapper) update(s resolver.State, sc *ServiceConfig) error {
 	old := b.config.Swap(sc)
 	config := sc.balancerConfig()
@@ -74,8 +74,8 @@ func (b *balancerWrapper) exitIdle() {
 	})
 }
 
-// close tells the balancer nothing more but Close. What it returns is closed once that has
-// returned.
+// close calls the balancer's Close, in its turn, and nothing of it after that. The channel
+// that it returns is closed when Close has returned.
 func (b *balancerWrapper) close() <-chan struct{} {
 	b.mu.Lock()
 	b.closed = true

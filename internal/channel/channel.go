@@ -11,8 +11,8 @@ import (
 	"google.golang.org/grpc/internal/channelz"
 )
 
-// Init makes ch a channel, in idle mode. It keeps o, which must not change, and asks caller
-// for what RPCs on single connections are to be. parent is its parent in channelz, or nil.
+// Init makes ch a channel, in idle mode. It keeps o, which must not change. parent is its
+// parent in channelz, or nil.
 func (ch *Channel) Init(to Target, o *Options, owner Owner, parent *channelz.Node) {
 	ch.Target, ch.opts, ch.owner = to, o, owner
 	ch.transport.Store(&o.Transport)
@@ -29,8 +29,8 @@ func (ch *Channel) Init(to Target, o *Options, owner Owner, parent *channelz.Nod
 // Node is the channel in channelz.
 func (ch *Channel) Node() *channelz.Node { return ch.node }
 
-// Wake takes the channel out of idle mode. The error is the resolver's, which could not be
-// built; the channel's state tells too.
+// Wake takes the channel out of idle mode. The error says that the resolver could not be
+// built; the channel's state shows that, too.
 func (ch *Channel) Wake() error { return ch.idle.wake() }
 
 // BeginRPC counts an RPC, which keeps the channel from going idle, and wakes it. EndRPC
@@ -65,9 +65,9 @@ func (ch *Channel) ResetConnectBackoff() {
 	}
 }
 
-// Close ends the channel and its connections at once: RPCs to come fail with ErrClosing. It
-// waits for the balancer's Close, so a balancer must not call it.
-// It returns false if the channel was closed before.
+// Close ends the channel and its connections at once: later RPCs fail with ErrClosing. It
+// waits for the balancer's Close, so a balancer must not call it. It returns false if the
+// channel was closed before.
 func (ch *Channel) Close() bool {
 	ch.idle.close()
 	ch.mu.Lock()
@@ -102,7 +102,7 @@ type activeParts struct {
 	selector *selectorTurn
 }
 
-// detach takes them away from the channel. mu is held.
+// detach takes the active parts away from the channel. mu is held.
 func (ch *Channel) detach() activeParts {
 	p := activeParts{ch.resolver, ch.balancer, ch.subConns, ch.dropSelectorLocked()}
 	ch.resolver, ch.balancer, ch.subConns = nil, nil, nil
@@ -123,8 +123,8 @@ func (p activeParts) close() (closed <-chan struct{}) {
 	return closed
 }
 
-// enterIdle gives up connections and resolver until somebody wants them. There are no
-// RPCs.
+// enterIdle gives up connections and resolver until somebody needs them. It is called when
+// there are no RPCs.
 func (ch *Channel) enterIdle() {
 	ch.mu.Lock()
 	if ch.closed {

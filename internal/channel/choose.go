@@ -43,7 +43,7 @@ func (ch *Channel) Choose(ctx context.Context, method string) (c Choice, err err
 	}
 }
 
-// Closed says that RPCs don't get past the picker any more.
+// Closed says that the channel is closed: every pick fails.
 func (ch *Channel) Closed() bool { return ch.picks.turn().closed }
 
 // Pause waits before another attempt. An error is a status: the context ended meanwhile, or

@@ -23,8 +23,8 @@ func (c *Config) holds(sc *ServiceConfig) bool {
 	return c != nil && (c.ServiceConfig == sc || sc.json != "" && c.json == sc.json)
 }
 
-// with returns c, which may be nil, with another service config and Selector: c itself if
-// they are what it has. What belongs to a service config stays with it.
+// with returns c, which may be nil, with sc and s as service config and Selector. That is c
+// itself if it has both. A service config that stays keeps its throttle.
 func (c *Config) with(sc *ServiceConfig, s rpcconfig.Selector) *Config {
 	same := c.holds(sc)
 	switch {
@@ -40,6 +40,6 @@ func (c *Config) with(sc *ServiceConfig, s rpcconfig.Selector) *Config {
 	return next
 }
 
-// emptyConfig is that of channels without a service config, and what RPCs go by that
-// were begun before the first valid one.
+// emptyConfig is the Config of channels without a service config, and of RPCs that were begun
+// before the first valid one.
 var emptyConfig = newConfig(NoServiceConfig)

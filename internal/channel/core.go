@@ -30,9 +30,8 @@ import (
 // A channel begins idle. The first RPC, or Connect, has its target resolved and
 // connections made.
 //
-// Locks: idle.mu before mu before a Subchannel's mu. None is held while a resolver's or
-// balancer's method runs, but for idle.mu during Build. The balancer may call the
-// channel with locks of its own held, so none of its methods calls back.
+// Locks: see the package comment. A balancer may call the channel with locks of its own
+// held, so the channel does not call the balancer from the methods that a balancer uses.
 type Channel struct {
 	// Immutable.
 	Target
@@ -130,7 +129,7 @@ type Subchannel struct {
 // subchannel guards all of it.
 type scale struct {
 	limit      int     // how many connections there may be
-	more       []*Link // beside the subchannel's current one, which is the oldest; in order
+	more       []*Link // without the subchannel's current one, which is the oldest; in order
 	queue      []*place
 	pausing    bool   // back-off while the subchannel is Ready
 	dialLocked func() // begins to make another; immutable
@@ -143,11 +142,11 @@ type place struct{ given chan *Link }
 // the subchannel guards it.
 type healthState struct {
 	cancel context.CancelFunc             // ends the watch; nil while there is none
-	turn   *func(b balancer.SubConnState) // the listener registered for this connection
+	turn   *func(b balancer.SubConnState) // the listener that is registered; its address tells it from others
 }
 
-// subConnCreds are the credentials that a balancer gave a subchannel of its own. They
-// stand in for the channel's bundle; what is nil does not.
+// subConnCreds are the credentials that a balancer gave one subchannel. They are used in place
+// of the channel's bundle, as far as they are not nil.
 type subConnCreds struct {
 	transport credentials.TransportCredentials
 	perRPC    credentials.PerRPCCredentials

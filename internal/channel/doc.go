@@ -6,14 +6,14 @@
 //
 // # How an RPC gets its connection
 //
-//	Channel.BeginRPC   it counts, and wakes a channel that is idle
-//	Channel.Choose     waits for the resolver's first answer; says what the RPC goes by
-//	Attempt.Pick       asks the picker, for each attempt, and waits for the next one
-//	Attempt.Address    says whom the request is for, and on whose behalf
-//	Attempt.Open       opens a stream of internal/transport's on the connection
+//	Channel.BeginRPC   counts the RPC, and wakes a channel that is idle
+//	Channel.Choose     waits for the resolver's first answer; returns the RPC's configuration
+//	Attempt.Pick       asks the picker, for each attempt, or waits for a later picker
+//	Attempt.Address    settles the :authority, and adds credentials
+//	Attempt.Open       opens a stream of internal/transport on the connection
 //	Attempt.Judge      asks package internal/retry whether there is another attempt
 //	Attempt.End
-//	Channel.EndRPC
+//	Channel.EndRPC     counts the RPC's end
 //
 // # How a connection comes to be
 //
@@ -29,8 +29,8 @@
 // Each refers only to files further down (`go run ./tools/filegraph` shows it):
 //
 //	channel                  the channel's life: idle or not, closed
-//	choose, attempt,         what an RPC asks for: what to go by; one try of it, which
-//	attempt_creds, pick      connection that goes to, and what the request says of itself
+//	choose, attempt,         what an RPC needs: its configuration, an attempt, a connection
+//	attempt_creds, pick      for that, its :authority and credentials
 //	resolver_conn            what a resolver tells
 //	resolution               its answers become service config, Selector, balancer's state
 //	balancer_conn            what a balancer asks for
@@ -42,7 +42,7 @@
 //	subchannel_health,       the watch of its server's health; its state, and who is told;
 //	subchannel_state,        whose credentials count
 //	subchannel_creds
-//	link, metrics, members   a connection that is made, what is counted of it, who is there
+//	link, metrics, members   a connection that is made, its metrics, the channel's lists
 //	balancer, resolver       how they are told and asked
 //	core                     the types that name each other: Channel, Subchannel, Link, Owner
 //	config, selector,        what the channel is made of
@@ -53,9 +53,16 @@
 //
 // # Locks and goroutines
 //
-// idle.mu, then Channel.mu, then a Subchannel's mu, then a Link's; pickerGate's and
-// stateWatch's are leaves. Of foreign methods only a resolver's Build runs under one of them
-// (idle.mu). Whatever the policy is told goes through one queue, balancerWrapper.calls, which
-// has a goroutine only while there is something in it. An idle channel has no goroutine, a
-// subchannel one while it connects, and none afterwards.
+// Where several locks are held they were taken in this order: idle.mu, a Subchannel's mu, a
+// Link's mu, Channel.mu. balancerWrapper.mu comes before those of pickerGate and stateWatch.
+// Of others' code these run with a lock held, and must not call what takes it: a resolver's
+// Build, with what it has the balancer do, and its Close when the channel goes idle (idle.mu);
+// a Selector's Select (shared with other RPCs' calls of it); a stats.Handler's methods when a
+// connection begins (the Link's mu); recorders of metrics (the Subchannel's mu); a
+// ProducerBuilder's Build (producerSet.mu).
+//
+// Whatever the policy is told goes through one queue, balancerWrapper.calls, which
+// has a goroutine only while there is something in it. A channel without RPCs has no goroutine
+// of its own, and a subchannel has one while it connects, and while it watches its server's
+// health.
 package channel

@@ -12,8 +12,8 @@ import (
 	"google.golang.org/grpc/internal/clock"
 )
 
-// idleness decides when a channel goes idle: after a while without an RPC. It is
-// two atomic additions an RPC, and one alarm a channel that is not idle.
+// idleness decides when a channel goes idle: after a while without an RPC. It costs two
+// atomic additions for each RPC, and one alarm for each channel that is not idle.
 type idleness struct {
 	// Immutable.
 	timeout time.Duration // 0: never
@@ -43,7 +43,7 @@ func (i *idleness) start() { i.active.Store(asleep) }
 // begin counts an RPC, and wakes the channel if it is idle.
 func (i *idleness) begin() {
 	if i.active.Add(1) <= 0 {
-		_ = i.wake() // whoever picks finds out
+		_ = i.wake() // an error shows when the RPC picks
 	}
 }
 
@@ -82,8 +82,7 @@ func (i *idleness) arm(after time.Duration) {
 	}
 }
 
-// Ring takes the channel to idle mode, or comes again when the timeout may be over. It
-// implements alarm.Ringer.
+// Ring implements alarm.Ringer: the channel goes idle, or the alarm is set for when it may.
 func (i *idleness) Ring() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -103,7 +102,7 @@ func (i *idleness) Ring() {
 	}
 }
 
-// close ends it. The mode does not change any more.
+// close ends it: the mode does not change any more.
 func (i *idleness) close() {
 	i.mu.Lock()
 	defer i.mu.Unlock()

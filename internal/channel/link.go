@@ -36,7 +36,7 @@ func (l *Link) connected(c *transport.Client) {
 	}
 }
 
-// beginLocked tells who watches connections.
+// beginLocked tells the stats handlers and channelz of the connection.
 func (l *Link) beginLocked() {
 	peer := l.client.Peer()
 	if handlers := l.sub.ch.opts.Transport.StatsHandlers; len(handlers) > 0 {
@@ -54,7 +54,8 @@ func (l *Link) beginLocked() {
 	}
 }
 
-// ChannelzSocket implements channelz.SocketSource. gRFC A105 has added what only clients tell.
+// ChannelzSocket implements channelz.SocketSource. The limit of streams and the GOAWAY are
+// of gRFC A105.
 func (l *Link) ChannelzSocket() channelz.SocketData {
 	d := transport.ConnSocket(l.client, l.client.Authority()).ChannelzSocket()
 	d.MaxStreams = math.MaxUint32 // RFC 9113, section 6.5.2: no limit unless it is said

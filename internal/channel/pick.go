@@ -17,11 +17,12 @@ type picked struct {
 	link    *Link
 	result  balancer.PickResult
 	delayed bool // it had to wait
-	dropped bool // the balancer has said with what status the RPC is to end
+	dropped bool // the picker's error had a status: the RPC ends with that
 }
 
-// pick waits until the balancer gives the RPC a subchannel that is ready; if it is not to
-// wait for that, it fails where the balancer has none to give. An error is a status.
+// pick asks the picker until it returns a subchannel that is ready, and waits for another
+// picker where it doesn't. Unless wait is set (wait for ready) it fails with the picker's
+// error, if that is not ErrNoSubConnAvailable. An error is a status.
 func (g *pickerGate) pick(info balancer.PickInfo, wait bool) (p picked, err error) {
 	var last error // why a picker made the RPC wait
 	for {
@@ -43,7 +44,7 @@ func (g *pickerGate) pick(info balancer.PickInfo, wait bool) (p picked, err erro
 					return p, nil
 				}
 				// The subchannel has just been lost: another picker is on its way.
-			case err == balancer.ErrNoSubConnAvailable: // what wraps it says more: it is a failure
+			case err == balancer.ErrNoSubConnAvailable: // an error that wraps it is a failure
 			default:
 				var final error
 				if p.dropped, final = pickError(err, wait); final != nil {

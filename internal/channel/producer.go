@@ -10,13 +10,13 @@ import (
 	"google.golang.org/grpc/internal/same"
 )
 
-// producerSet is what lives on a subchannel beside RPCs.
+// producerSet is the producers (balancer.Producer) of a subchannel.
 type producerSet struct {
 	mu  sync.Mutex
 	all []*producer
 }
 
-// producer is shared by those who asked for it.
+// producer is one of them, which all callers of get share who gave the same builder.
 type producer struct {
 	builder balancer.ProducerBuilder
 	value   balancer.Producer
@@ -24,8 +24,8 @@ type producer struct {
 	users   int
 }
 
-// get returns the producer that b makes, and a function to give it up. client is what a
-// new one calls with.
+// get returns the producer that b makes, and a function to give it up. client returns what a
+// new producer makes its RPCs with.
 func (s *producerSet) get(b balancer.ProducerBuilder, client func() any) (balancer.Producer, func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -39,8 +39,8 @@ func (s *producerSet) get(b balancer.ProducerBuilder, client func() any) (balanc
 	return p.value, sync.OnceFunc(func() { s.release(p) })
 }
 
-// of returns the producer that b made. A builder that can't be compared makes one for
-// each who asks.
+// of returns the producer that b made, nil if there is none. A builder that can't be compared
+// makes one for each call of get.
 func (s *producerSet) of(b balancer.ProducerBuilder) *producer {
 	for _, p := range s.all {
 		if same.Value(p.builder, b) {

@@ -72,7 +72,7 @@ func (ch *Channel) apply(r *resolverWrapper, s resolver.State, sc *ServiceConfig
 }
 
 // useConfig makes a service config and a Selector the channel's, if r is still its
-// resolver. Nobody asks the Selector that was before it when it returns.
+// resolver. When it returns the Selector before it is not used any more.
 func (ch *Channel) useConfig(r *resolverWrapper, sc *ServiceConfig, s rpcconfig.Selector) {
 	ch.mu.Lock()
 	if ch.closed || ch.resolver != r {
@@ -92,8 +92,8 @@ func (ch *Channel) useConfig(r *resolverWrapper, sc *ServiceConfig, s rpcconfig.
 	}
 }
 
-// dropSelectorLocked gives up the Selector of a resolver that goes. RPCs wait for the next
-// one to answer.
+// dropSelectorLocked gives up the Selector of a resolver that is about to be closed. RPCs
+// then wait for the answer of the next resolver.
 func (ch *Channel) dropSelectorLocked() *selectorTurn {
 	c := ch.config.Load()
 	if c == nil || c.selector == nil {
@@ -171,7 +171,8 @@ func failing(err error) balancer.State {
 	return balancer.State{ConnectivityState: connectivity.TransientFailure, Picker: base.NewErrPicker(err)}
 }
 
-// resolverFailed passes the resolver's error on: what worked goes on working.
+// resolverFailed tells the balancer of the resolver's error. Connections and configuration
+// stay.
 func (ch *Channel) resolverFailed(r *resolverWrapper, err error) {
 	b := ch.current(r)
 	if b == nil {

@@ -139,8 +139,8 @@ func (sub *Subchannel) owns(l *Link) bool {
 	return s != nil && slices.Contains(s.more, l)
 }
 
-// disbandLocked takes all connections but the current one away, and sends RPCs that wait to
-// the balancer again. It returns the connections.
+// disbandLocked takes all connections but the current one away, and returns them. RPCs that
+// wait for a place ask the picker again.
 func (sub *Subchannel) disbandLocked() []*Link {
 	s := sub.scale.Load()
 	if s == nil {
@@ -185,7 +185,7 @@ func (l *Link) release() {
 		return
 	}
 	l.sub.mu.Lock()
-	l.rpcs = max(l.rpcs-1, 0) // it may be older than the limit
+	l.rpcs = max(l.rpcs-1, 0) // an RPC from before there was a limit may not have been counted
 	l.sub.dispatchLocked()
 	l.sub.mu.Unlock()
 }

@@ -24,7 +24,8 @@ func (sub *Subchannel) followScale() {
 	sub.scaleTo(int(sub.ch.scale.Load()))
 }
 
-// useScale takes over what the service config says.
+// useScale makes n, of the service config, the limit of all subchannels without one of their
+// own.
 func (ch *Channel) useScale(n int) {
 	if ch.scale.Swap(int32(n)) == int32(n) {
 		return

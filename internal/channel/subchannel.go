@@ -42,7 +42,7 @@ func (sub *Subchannel) beginLocked() {
 	sub.dialLocked()
 }
 
-// dialLocked is beginLocked for a subchannel whose state stays.
+// dialLocked starts an attempt without changing the state: there is a connection already.
 func (sub *Subchannel) dialLocked() {
 	ctx, cancel := context.WithCancel(context.Background())
 	sub.cancel = cancel
@@ -201,8 +201,7 @@ func (sub *Subchannel) idleLocked() {
 	}
 }
 
-// lost is told that l can't be used any more. The channel knows it before the first RPC
-// fails for it.
+// lost is called once l can't be used any more, and before the first RPC fails because of that.
 func (sub *Subchannel) lost(l *Link) {
 	sub.mu.Lock()
 	was := sub.owns(l)
@@ -221,8 +220,8 @@ func (sub *Subchannel) lost(l *Link) {
 	}
 }
 
-// dropLocked takes the connection away, and what lives on it.
-// It returns those that the subchannel had beside it.
+// dropLocked takes all connections away and ends the health check. It returns the connections
+// without the current one.
 func (sub *Subchannel) dropLocked() (more []*Link) {
 	sub.current = nil
 	sub.ready.Store(nil)
@@ -230,8 +229,8 @@ func (sub *Subchannel) dropLocked() (more []*Link) {
 	return sub.disbandLocked()
 }
 
-// tearDown is Shutdown for who took the subchannel off the channel's list. RPCs on its
-// connection go on.
+// tearDown is Shutdown for a subchannel that is not in the channel's list any more. RPCs on
+// its connections go on.
 func (sub *Subchannel) tearDown() {
 	sub.mu.Lock()
 	if sub.state == connectivity.Shutdown {
@@ -252,8 +251,8 @@ func (sub *Subchannel) tearDown() {
 	sub.node.Close()
 }
 
-// resignLocked takes all connections away, which end when the RPCs on them do, and returns
-// them.
+// resignLocked takes all connections away and returns them, for the caller to close them
+// gracefully.
 func (sub *Subchannel) resignLocked() []*Link {
 	l := sub.current
 	if l == nil {
@@ -268,7 +267,7 @@ func (sub *Subchannel) resignLocked() []*Link {
 	return links
 }
 
-// abandonLocked ends an attempt to connect, and a pause.
+// abandonLocked ends an attempt to connect, or the pause after one.
 func (sub *Subchannel) abandonLocked() {
 	if sub.cancel != nil {
 		sub.cancel()

@@ -52,7 +52,7 @@ func (sub *Subchannel) UpdateAddresses(addrs []resolver.Address) {
 		if sub.state == connectivity.Ready {
 			sub.owner.calls.Go(sub.producers.close)
 		}
-		sub.state = connectivity.Idle // passed through; nobody is told
+		sub.state = connectivity.Idle // in between; it is not reported
 		sub.beginLocked()
 	}
 	sub.mu.Unlock()

@@ -81,7 +81,7 @@ func (sub *Subchannel) RegisterHealthListener(listener func(balancer.SubConnStat
 	sub.mu.Lock()
 	defer sub.mu.Unlock()
 	if sub.state != connectivity.Ready {
-		return // the balancer will hear of it, and come again
+		return // the balancer registers again when it hears of Ready
 	}
 	sub.endWatchLocked()
 	if listener == nil {

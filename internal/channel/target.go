@@ -60,7 +60,7 @@ type Target struct {
 	Name      string // as the program gave it
 	full      string // what Parsed parses: Name, or that with the default scheme
 	authority string
-	named     bool // the authority is the program's: no address knows it better
+	named     bool // the program has set the authority: an address's ServerName does not replace it
 	builder   resolver.Builder
 }
 
@@ -71,7 +71,7 @@ func FindTarget(name, defaultScheme string, own []resolver.Builder) (Target, err
 	return Target{Name: name, full: full, builder: b}, err
 }
 
-// Parsed parses the target anew: it is needed seldom, and big.
+// Parsed parses the target each time: the result is large, and seldom needed.
 func (t *Target) Parsed() resolver.Target {
 	parsed, _ := parseTarget(t.full) // it was parsed before
 	return parsed
@@ -86,8 +86,8 @@ func (t *Target) CanonicalTarget() string {
 // Authority is what RPCs are addressed to, unless an address or an option says otherwise.
 func (t *Target) Authority() string { return t.authority }
 
-// SettleAuthority settles what RPCs are addressed to: what the program says, or its
-// credentials, or what the resolver knows, or what the target says.
+// SettleAuthority settles the authority of RPCs: the program's own, or else that of its
+// credentials, of the resolver, or of the target, in this order.
 func (t *Target) SettleAuthority(own string, creds credentials.TransportCredentials) error {
 	fromCreds := ""
 	if creds != nil {

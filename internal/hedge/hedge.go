@@ -67,8 +67,8 @@ func (r *Race) Due(now time.Time, throttled bool) (begin, lost bool) {
 }
 
 // Ended is called when an attempt is over. It reports whether that attempt is the one that
-// counts: whatever else is under way is to be cancelled, and its end not told any more.
-// delay is the server's, for Later.
+// counts: the caller then cancels the others, and need not call Ended for them. delay is
+// the server's, for Later.
 func (r *Race) Ended(now time.Time, o Outcome, delay time.Duration) (counts bool) {
 	if r.over {
 		return false
@@ -103,9 +103,8 @@ func (r *Race) Committed() (counts bool) {
 	return counts
 }
 
-// Close is called when no other attempt can begin: what was sent is not kept any more, or
-// does not fit into where it is. It reports whether the RPC is lost with that, as no attempt
-// is under way.
+// Close is called when no other attempt can begin, because what was sent is too much to be
+// kept. It reports whether that ends the RPC: no attempt is under way.
 func (r *Race) Close() (lost bool) {
 	r.begun = r.policy.Attempts
 	if !r.over && r.open == 0 {

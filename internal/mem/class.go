@@ -34,8 +34,8 @@ type class struct {
 }
 
 // shard counts lent and kept arrays in one word, kept in the low half, so that a loan
-// and a return cost one atomic addition each. It fills a cache line: two processors must
-// not fight over neighbours.
+// and a return cost one atomic addition each. It fills a cache line, so that processors do
+// not share one.
 type shard struct {
 	word atomic.Int64
 	_    [56]byte
@@ -74,8 +74,8 @@ func (c *class) get() (b *[]byte, reused bool) {
 		c.shardOf(b).word.Add(oneLent - oneKept)
 		return b, true
 	}
-	// Empty, perhaps because the collector emptied it, of which kept knows nothing. Here the
-	// count meets the truth again.
+	// Nothing is kept, perhaps because the collector has dropped it, which the counters don't
+	// show: they are corrected here.
 	for i := range c.shards {
 		c.shards[i].forget()
 	}

@@ -4,10 +4,10 @@ package mem
 
 import "sync/atomic"
 
-// defaultPool has the powers of two from 256 B to 16 MiB. From 4 KiB on, each has a second size a little above it: payloads like
-// to have round sizes, and the message around them adds a few bytes, which must
-// not cost a whole doubling. The second sizes are those the runtime's allocator has
-// anyway (its size classes below 32 KiB, its 8 KiB pages above).
+// defaultPool has the powers of two from 256 B to 16 MiB, and from 4 KiB on a second size a
+// little above each. Payloads often have round sizes, to which the message around them adds
+// a few bytes, and these must not cost twice the memory. The second sizes are those the
+// runtime's allocator has anyway (its size classes below 32 KiB, its 8 KiB pages above).
 var defaultPool = NewTiered(
 	256, 512, 1<<10, 2<<10,
 	4<<10, 4864,

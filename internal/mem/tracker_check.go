@@ -14,8 +14,8 @@ import (
 // Checking tells whether this build poisons returned buffers and panics on misuse.
 const Checking = true
 
-// poison fills returned arrays. It is no valid UTF-8, a huge varint, and as a length
-// far above any limit: what reads it by mistake fails loudly.
+// poison fills returned arrays. It is not valid UTF-8, as a varint it is huge, and as a length
+// it is far above any limit: whatever reads it by mistake fails.
 const poison = 0xDB
 
 var poisonPage = bytes.Repeat([]byte{poison}, 4096)

@@ -27,7 +27,7 @@ type State struct {
 	refused       bool  // the one retry of an attempt that a server refused was made
 }
 
-// Nth is the state of an attempt that n others came before, and that no policy retries.
+// Nth is the state of an attempt that follows n others, and that no policy retries.
 func Nth(n int) State { return State{made: int32(n)} }
 
 // Made is how many retries the policy has granted. The server hears of them.
@@ -41,7 +41,7 @@ type Verdict struct {
 	Exhausted   int // how many attempts there were, if the policy allows no more
 }
 
-// Explain says of the error of an RPC that it was tried as often as may be.
+// Explain adds to the error of an RPC that the policy allowed no more attempts, if so.
 func (v Verdict) Explain(err error) error {
 	if v.Exhausted == 0 {
 		return err

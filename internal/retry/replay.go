@@ -2,11 +2,9 @@
 
 package retry
 
-// Replay is what an RPC has sent for as long as it may have to be sent again, to another
-// attempt: until the RPC is committed to one. M is a message, with whatever it holds: who
-// calls gives that up.
-//
-// The zero value has sent nothing.
+// Replay keeps what an RPC has sent, for as long as it may have to be sent again by another
+// attempt: until the RPC is committed to one. M is a message; the caller frees what a message
+// holds. The zero value is that of an RPC which has sent nothing.
 type Replay[M any] struct {
 	sent      []M
 	bytes     int
@@ -37,7 +35,7 @@ func (r *Replay[M]) Ended() bool { return r.ended }
 // Sent are the messages that are kept, in their order.
 func (r *Replay[M]) Sent() []M { return r.sent }
 
-// Commit keeps nothing from now on. It returns what was kept, for its holder to give up.
+// Commit keeps nothing from now on. It returns what was kept, for the caller to free.
 func (r *Replay[M]) Commit() []M {
 	sent := r.sent
 	r.sent, r.committed = nil, true
