@@ -36,7 +36,7 @@ type AuthInfo interface {
 var _ AuthInfo = (*authinfo.Info)(nil)
 
 // AuthInfoFromContext returns the AuthInfo of the connection on which a server got an
-// RPC, by the context of its handler. It fails if that is no ALTS connection.
+// RPC, by the context of its handler. It fails if that is not an ALTS connection.
 func AuthInfoFromContext(ctx context.Context) (AuthInfo, error) {
 	p, ok := peer.FromContext(ctx)
 	if !ok {
@@ -56,8 +56,8 @@ func AuthInfoFromPeer(p *peer.Peer) (AuthInfo, error) {
 }
 
 // ClientAuthorizationCheck is for the handlers of a server: it returns nil if the
-// client's service account is one of those given, in upper or lower case, and else an error
-// with codes.PermissionDenied, as it does when the RPC didn't come over ALTS.
+// client's service account is one of those given, in upper or lower case. If it is not, or
+// the RPC didn't come over ALTS, it returns an error with codes.PermissionDenied.
 func ClientAuthorizationCheck(ctx context.Context, expectedServiceAccounts []string) error {
 	info, err := AuthInfoFromContext(ctx)
 	if err != nil {

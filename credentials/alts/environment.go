@@ -19,7 +19,7 @@ type environment struct {
 	serverSlots handshaker.Slots
 }
 
-// processEnvironment looks around once, when the first credentials are made.
+// processEnvironment finds out once, when the first credentials are made.
 var processEnvironment = sync.OnceValue(func() *environment { return newEnvironment(googlecloud.Here()) })
 
 func newEnvironment(trusted bool) *environment {

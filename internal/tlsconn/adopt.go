@@ -12,12 +12,11 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// Adopt returns a connection for a *tls.Conn that the program made itself, or a wrapper
-// that only embeds one, which can be waited for without a goroutine and without what
-// crypto/tls holds. It is the same connection otherwise. What is none, or can't be
-// treated so, is returned as it is.
-//
-// It has to run over a socket, and the layout of tls.Conn has to be known: see layout.go.
+// Adopt is for a *tls.Conn that the program made itself, or a wrapper that only embeds one.
+// It returns the same connection in a form that can be waited for without a goroutine and
+// without the buffers of crypto/tls. The tls.Conn has to run over a socket, and its layout
+// has to be known (see layout.go): if not, and for any other connection, conn is returned as
+// it is.
 func Adopt(conn net.Conn) net.Conn {
 	t, ok := readyreader.Innermost(conn).(*tls.Conn)
 	if !ok || t == nil || !readyreader.OverSocket(t.NetConn()) || !releasable() {

@@ -89,9 +89,9 @@ func (c *Conn) SetReadDeadline(t time.Time) error {
 	return c.raw.SetReadDeadline(t)
 }
 
-// Interrupt makes a wait for input end with os.ErrDeadlineExceeded, and sets flag before;
-// or it does neither, because what is below is not to be disturbed. A deadline that is
-// set after ends it.
+// Interrupt makes a wait for input end with os.ErrDeadlineExceeded, and sets flag before; or
+// it does neither, where the connection below is just read by somebody whose reads must not
+// be interrupted. It stays in effect until another deadline is set.
 func (c *Conn) Interrupt(flag *atomic.Bool) {
 	if s, ok := c.sock.(interrupter); ok {
 		s.Interrupt(flag)
@@ -101,7 +101,7 @@ func (c *Conn) Interrupt(flag *atomic.Bool) {
 	_ = c.raw.SetReadDeadline(time.Unix(1, 0)) // it fails on a connection that is closed
 }
 
-// interrupter is a wrapper below, whose reads deadlines of ours must not end.
+// interrupter is a wrapper below that knows when deadlines of ours must not end a read.
 type interrupter interface {
 	Interrupt(flag *atomic.Bool)
 	SetReadDeadline(time.Time) error

@@ -13,8 +13,8 @@ import (
 
 const (
 	// cipherSize is how much is read from the socket at once. It leaves room for
-	// two records of full size and more, so that the part of one that stays
-	// behind can always be completed in the same buffer.
+	// two records of full size and more, so that a record of which only a part has
+	// arrived can always be completed in the same buffer.
 	cipherSize = 64 << 10
 
 	recordHeader = 5

@@ -29,6 +29,6 @@
 // # Locks
 //
 // In this order: Conn.rmu, then those of crypto/tls, then outbox.mu.
-// outbox.send comes before those of crypto/tls; who already holds one of the
-// others only tries it.
+// outbox.send comes before those of crypto/tls; whoever holds one of the others
+// already takes it with TryLock only.
 package tlsconn

@@ -13,8 +13,8 @@ import (
 	"unsafe"
 )
 
-// Whoever looks at the beginning of what a client says, to find out whom it means, gives
-// it back with these.
+// A port that serves several protocols reads the beginning of each connection to find out
+// which of them it speaks. These functions give back what was read.
 
 // CanGiveBack reports whether GiveBack and Surrender may be called.
 func CanGiveBack() bool { return releasable() && connOffset() != noOffset }
@@ -30,8 +30,8 @@ var connOffset = sync.OnceValue(func() uintptr {
 	return f.Offset
 })
 
-// GiveBack has reads of t return p first, which is kept. The handshake is over, and
-// nobody reads.
+// GiveBack has reads of t return p first, which t keeps. The handshake must be over, and
+// nobody may be reading.
 func GiveBack(t *tls.Conn, p []byte) {
 	input := buffersOf(t).input
 	rest := make([]byte, input.Len())
@@ -39,7 +39,7 @@ func GiveBack(t *tls.Conn, p []byte) {
 	*input = *bytes.NewReader(append(p, rest...))
 }
 
-// GiveBack has reads return p first, which is kept. It belongs to the reader, after the
+// GiveBack has reads return p first, which c keeps. It is for the reader, after the
 // handshake.
 func (c *Conn) GiveBack(p []byte) {
 	c.rmu.Lock()
@@ -49,9 +49,9 @@ func (c *Conn) GiveBack(p []byte) {
 }
 
 // Surrender returns the connection as crypto/tls alone would have it: a tls.Conn over the
-// connection that New was given. Its reads return p first, which is kept. It comes after
-// the handshake, while nobody reads or writes; after it c must not be used. An error
-// means that c is to be closed.
+// connection that New was given. Its reads return p first, which it keeps. Surrender is for
+// after the handshake, while nobody reads or writes. c must not be used afterwards, but
+// closed if there is an error.
 func (c *Conn) Surrender(p []byte) (*tls.Conn, error) {
 	c.out.send.Lock()
 	err := c.flush(c.sockW.Write)

@@ -93,8 +93,8 @@ func (c *Conn) sync() {
 	c.intake.Set(buf, copy(*buf, left))
 }
 
-// top adds what can be read at once to a part of a record in a buffer of full
-// size. It is ErrWouldBlock if there is no such buffer too.
+// top adds what can be read without waiting to the part of a record that is in a buffer of
+// full size. It returns ErrWouldBlock if there is nothing to read, or no such buffer.
 func (c *Conn) top() error {
 	c.sync()
 	err := c.intake.Extend(c.sock, cipherSize)
@@ -109,7 +109,7 @@ func (c *Conn) settle() {
 	}
 }
 
-// stash moves the part of a record that is in hand to memory of its own length.
+// stash moves the part of a record that has arrived to memory of its own length.
 func (c *Conn) stash() {
 	c.settle()
 	c.sync()

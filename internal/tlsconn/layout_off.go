@@ -14,7 +14,7 @@ import (
 
 func releasable() bool { return false }
 
-// StoodAside returns nil: it was asked for.
+// StoodAside returns nil: the build tag has asked for it.
 func StoodAside() error { return nil }
 
 func (c *Conn) holdsRecord() bool { return true }

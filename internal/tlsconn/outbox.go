@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// sealChunk is how much plaintext is encrypted before it is written. What a
-	// peer that does not read makes us hold is one chunk.
+	// sealChunk is how much plaintext is encrypted for one write to the socket. A peer
+	// that does not read makes us hold one chunk.
 	sealChunk = 128 << 10
 	// recordCost is more than TLS adds to a record: header, nonce, tag, padding.
 	recordCost = 96

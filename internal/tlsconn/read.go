@@ -10,8 +10,8 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// ReadOnReady implements readyreader.Reader. No buffer is held during the wait,
-// but for the bytes of a record of which only a part arrived.
+// ReadOnReady implements readyreader.Reader. During the wait no buffer is held, except for
+// the bytes of a record of which only a part has arrived.
 func (c *Conn) ReadOnReady(bufSize int, pool mem.BufferPool) (*[]byte, int, error) {
 	return c.lend(bufSize, pool, true)
 }
@@ -28,9 +28,9 @@ func (c *Conn) TryReadInto(p []byte) (int, error) { return c.read(p, false) }
 // data and an error at once.
 func (c *Conn) Read(p []byte) (int, error) { return c.read(p, true) }
 
-// ReleaseIdle drops what the connection holds for reading and can do without. It
-// belongs to the reader, who calls it when it is about to leave the connection
-// alone, after TryRead returned ErrWouldBlock.
+// ReleaseIdle implements readyreader.IdleReleaser: it drops memory that is not needed until
+// there is input. It is for the reader, when TryRead has returned ErrWouldBlock and the
+// connection is to be left alone for a while.
 func (c *Conn) ReleaseIdle() {
 	c.rmu.Lock()
 	if c.release && c.open.Load() && !c.closed && c.intake.dry {
@@ -117,8 +117,8 @@ func (c *Conn) decrypt(p []byte) (n int, err error) {
 	return 0, c.rerr
 }
 
-// fill reads more ciphertext, after that in hand has yielded what it could. What
-// ends the stream is left for crypto/tls to judge, and is no error here.
+// fill reads more ciphertext, when what there is yields no more plaintext. An error that ends
+// the stream is passed to crypto/tls, which tells what it means, and not returned here.
 func (c *Conn) fill(wait bool) error {
 	if c.closed {
 		return net.ErrClosed

@@ -27,9 +27,9 @@ var releasable = sync.OnceValue(func() bool { return refusal() == nil })
 
 var refusal = sync.OnceValue(selfTest)
 
-// StoodAside says why crypto/tls of this version of Go is left alone, so that idle
-// connections hold its buffers; nil if it is not. It finds out with the first connection,
-// or now.
+// StoodAside says why the buffers of crypto/tls are left alone with this version of Go, so
+// that idle connections hold them; nil if they are not. That is found out with the first
+// connection, or by this call.
 func StoodAside() error { return refusal() }
 
 // selfTest runs traffic over a connection in memory whose buffers are taken away

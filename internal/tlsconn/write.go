@@ -70,9 +70,9 @@ func (c *Conn) flush(write func([]byte) (int, error)) error {
 	return o.fail(err, c.intake.Pool)
 }
 
-// unlockSend releases send. Others, who found it held, may have added records
-// since the last flush; with look that is attended to. Without, the caller has
-// left something behind and a write will follow.
+// unlockSend releases send. Others, who found it held, may have added records since the last
+// flush: with look these are sent. Without look the caller has left something behind, and a
+// write will follow anyway.
 func (c *Conn) unlockSend(look bool) {
 	c.out.send.Unlock()
 	if look && c.out.pending() {
@@ -81,7 +81,7 @@ func (c *Conn) unlockSend(look bool) {
 }
 
 // flushSoon sends what is in the outbox without waiting: now if there is room, by
-// a goroutine if not. If somebody else is sending, this will be seen by it.
+// a goroutine if not. If somebody else is sending, it sends this as well.
 func (c *Conn) flushSoon() {
 	o := &c.out
 	for o.pending() {

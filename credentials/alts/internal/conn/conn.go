@@ -35,14 +35,15 @@ type Config struct {
 
 // New returns a connection over raw, which it owns from then on.
 //
-// Beside net.Conn it implements readyreader's Reader and a method ReleaseIdle;
-// where raw is a TCP or unix socket, or a wrapper that only embeds one, on unix systems, also TryReader, InPlaceReader
-// and Writer. Over another layer it waits in calls of that.
+// Beside net.Conn it implements readyreader's Reader, Holder and IdleReleaser. Where raw
+// is a TCP or unix socket, or a wrapper that only embeds one, and the system is a unix, it
+// also implements TryReader, InPlaceReader, Writer and PairWriter. Over another layer it waits
+// in calls of that.
 func New(raw net.Conn, cfg Config) (net.Conn, error) {
 	return newOver(raw, cfg, readyreader.OverSocket(raw))
 }
 
-// newOver is New. try allows to use raw without waiting, if it can be.
+// newOver is New; only with try is raw used without waiting, if it can be.
 func newOver(raw net.Conn, cfg Config, try bool) (net.Conn, error) {
 	c := &conn{Conn: raw}
 	if err := c.init(&cfg); err != nil {
@@ -150,8 +151,8 @@ func (c *conn) CountIn(sum *atomic.Int64) {
 	c.in.retained.CountIn(sum)
 }
 
-// ReleaseIdle is called by the one who reads, before it stops looking at the
-// connection for a while: what is droppable goes.
+// ReleaseIdle implements readyreader.IdleReleaser. It is for the one who reads, before it
+// leaves the connection alone for a while: memory that is not needed meanwhile is dropped.
 func (c *conn) ReleaseIdle() {
 	c.rmu.Lock()
 	c.in.settle()
@@ -165,8 +166,8 @@ func (c *conn) unlockRead() {
 		c.in.drop()
 	}
 	c.rmu.Unlock()
-	// Close may have come between the look and the unlock, and found the lock
-	// taken.
+	// Close may have come between that check and the unlock, and not have got the
+	// lock.
 	if c.closed.Load() && c.rmu.TryLock() {
 		c.in.drop()
 		c.rmu.Unlock()

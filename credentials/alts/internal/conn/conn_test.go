@@ -50,7 +50,7 @@ func TestBothWays(t *testing.T) {
 }
 
 // What is written makes records of the negotiated size, as few as possible, in
-// one write up to a batch.
+// one write up to sealChunk.
 func TestRecordSizes(t *testing.T) {
 	for _, tt := range []struct {
 		limit, write int

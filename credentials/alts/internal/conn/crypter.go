@@ -77,8 +77,8 @@ type crypter struct {
 const serverBit = 0x80
 
 // newCrypters returns the two directions, by who seals them. key has exactly
-// KeySize(protocol) bytes and is copied. The cipher is one and the same until one of
-// them changes its key: it is most of what a connection weighs.
+// KeySize(protocol) bytes and is copied. Both share one cipher until one of them changes
+// its key: it is most of the memory that a connection takes.
 func newCrypters(protocol string, key []byte) (client, server *crypter, err error) {
 	if n := KeySize(protocol); n == 0 {
 		return nil, nil, fmt.Errorf("alts: unknown record protocol %q", protocol)

@@ -21,8 +21,8 @@
 // goes back to the pool with its last byte of plaintext. A record that has
 // arrived in part holds a buffer of at most about twice the bytes that arrived,
 // and none for up to 64 of them: what its length declares is never allocated
-// before a wait. A connection that can only be read, not waited for, waits with a
-// small buffer, whatever it received before.
+// before a wait. Over a layer that can't be waited for without a buffer the connection
+// waits with a small one, whatever it received before.
 //
 // Writing seals in one pass from the caller's memory into a pooled buffer, which
 // goes back once the socket took it. So an idle connection is its keys, its

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// leastRoom is what there is to be at least for the rest of a record.
+	// leastRoom is the least room for the rest of a record, in bytes.
 	leastRoom = 64
 	// minChunk and maxChunk bound what one read of the socket asks for. Between
 	// them the size follows the traffic. Where the buffer is held during the wait
@@ -52,7 +52,7 @@ type reader struct {
 	most  int   // the largest
 	err   error // the protocol was broken: final
 
-	retained readyreader.Retained // what a wait holds on to
+	retained readyreader.Retained // memory that is held during a wait
 }
 
 func (r *reader) init(raw net.Conn, keys *crypter, pool mem.BufferPool) {
@@ -127,7 +127,7 @@ func (r *reader) await(wait patience) error {
 		switch {
 		case size > overhead:
 			return nil
-		case size > 0: // nothing in it, but it counts
+		case size > 0: // an empty record, which has a number as well
 			if _, err := r.open(nil, size); err != nil {
 				return err
 			}
@@ -333,5 +333,5 @@ func (b blocking) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, erro
 	return nil, 0, io.ErrNoProgress
 }
 
-// maxEmptyReads is how many reads without a byte or an error are put up with.
+// maxEmptyReads is how many reads in a row may return neither a byte nor an error.
 const maxEmptyReads = 100

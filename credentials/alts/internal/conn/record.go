@@ -30,10 +30,10 @@ const (
 
 // maxLength is the largest length field accepted. It is the same for every
 // connection: a peer that exceeds what it was offered, as versions without the
-// negotiation may, does no harm, since memory follows what arrives.
+// negotiation may, does no harm, since memory is only taken as bytes arrive.
 const maxLength = 1 << 20
 
-// RecordError says that what the peer sent is no record.
+// RecordError says that what the peer sent is not a record.
 type RecordError struct{ msg string }
 
 func (e *RecordError) Error() string { return "alts: bad record: " + e.msg }

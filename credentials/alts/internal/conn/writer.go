@@ -9,9 +9,9 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// batch is how much plaintext is sealed for one write to the socket, unless one
+// sealChunk is how much plaintext is sealed for one write to the socket, unless one
 // record takes more.
-const batch = 256 << 10
+const sealChunk = 256 << 10
 
 // writer is the sending direction. Between calls it holds a buffer only if the
 // socket has not taken all of it: [r:w] of buf.
@@ -24,7 +24,7 @@ type writer struct {
 
 	buf  *[]byte
 	r, w int
-	err  error // final
+	err  error // final: nothing is written after it
 }
 
 func (w *writer) init(raw net.Conn, keys *crypter, maxRecord int, pool mem.BufferPool) {
@@ -102,7 +102,7 @@ func (w *writer) flush(write func([]byte) (int, error)) error {
 }
 
 // most is how much plaintext is sealed at a time: whole records.
-func (w *writer) most() int { return max(batch/w.max, 1) * w.max }
+func (w *writer) most() int { return max(sealChunk/w.max, 1) * w.max }
 
 // seal fills an empty writer with records and returns how much of p they hold.
 func (w *writer) seal(p []byte) (int, error) {
@@ -146,7 +146,7 @@ func (w *writer) appendRecords(out, p []byte) ([]byte, error) {
 	return out, nil
 }
 
-// close drops what has not left.
+// close drops what was not sent.
 func (w *writer) close() {
 	w.drop()
 	if w.err == nil {

@@ -26,15 +26,15 @@ type Config struct {
 	Pool mem.BufferPool
 	// LowWater is conn.Config's.
 	LowWater bool
-	// Slots bounds the handshakes under way; of a server's, those that the service
-	// is busy with, for its clients may take their time. Nil is no bound.
+	// Slots bounds the handshakes under way. A server has a slot only while the service
+	// deals with a request of it, not while it waits for its client. Nil is no bound.
 	Slots Slots
 }
 
-// Slots is a number of places that handshakes take.
+// Slots is a semaphore for handshakes.
 type Slots chan struct{}
 
-// NewSlots returns n places.
+// NewSlots returns one with n slots.
 func NewSlots(n int) Slots { return make(Slots, n) }
 
 func (s Slots) take(ctx context.Context) error {

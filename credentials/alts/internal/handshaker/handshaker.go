@@ -95,7 +95,7 @@ func (h *handshake) interruptible() (*altspb.HandshakerResult, error) {
 
 func (h *handshake) exchange() (*altspb.HandshakerResult, error) {
 	if h.side == conn.Server {
-		// Before anything is taken from others: many that connect say nothing.
+		// Before the service is used: many that connect send nothing.
 		if err := h.read(); err != nil {
 			return nil, err
 		}
@@ -126,9 +126,9 @@ func (h *handshake) exchange() (*altspb.HandshakerResult, error) {
 	}
 }
 
-// ask sends a request to the service and returns its response. A server has a place
-// for just that long: the bound spares the service, and must not let clients that
-// begin a handshake and then stall keep the others out.
+// ask sends a request to the service and returns its response. A server has a slot for
+// just that long: the bound is for the service's sake, and clients that begin a handshake
+// and then stall must not keep the others out.
 func (h *handshake) ask(req *altspb.HandshakerReq) (*altspb.HandshakerResp, error) {
 	if h.side == conn.Server {
 		if err := h.cfg.Slots.take(h.ctx); err != nil {

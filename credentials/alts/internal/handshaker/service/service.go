@@ -33,8 +33,8 @@ func Acquire(addr string) (cc grpc.ClientConnInterface, release func(), err erro
 // CloseIdle closes at once the connections that nobody uses.
 func CloseIdle() { process.closeIdle() }
 
-// dial connects to a service on this machine or its host: neither secured, nor
-// configured by a name server.
+// dial connects to a service on this machine or its host, without transport security and
+// without a service config from DNS.
 func dial(addr string) (*grpc.ClientConn, error) {
 	opts := []grpc.DialOption{
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
