@@ -13,11 +13,12 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// attempt is one try of an RPC, as the channel has it, with what has been told of it. What
-// reads a message is made for each: a stream may wait for a long time with none.
+// attempt is one try of an RPC: the channel's part of it, and what those who watch the RPC
+// have been told. There is no messageReader in it: one is made for each message, as a stream
+// may wait for a long time without one.
 type attempt struct {
 	channel.Attempt
-	ctx          context.Context     // with what who watches added
+	ctx          context.Context     // with the values that stats handlers and plugins added
 	decompressor encoding.Compressor // of the last message; nil: none yet
 	seen         telemetry.Attempt   // nil: no plugin looks at it
 	begun        time.Time           // when stats handlers were told

@@ -27,8 +27,8 @@ func Invoke(ctx context.Context, method string, args, reply any, cc *ClientConn,
 	return cc.Invoke(ctx, method, args, reply, opts...)
 }
 
-// chainUnary makes one function of the interceptors, nil if there are none. All that an
-// RPC is comes as arguments, so that this is done once a channel.
+// chainUnary makes one function of the interceptors, nil if there are none. All that differs
+// between RPCs is in the arguments, so that this is done once for each channel.
 func chainUnary(interceptors []UnaryClientInterceptor) UnaryInvoker {
 	if len(interceptors) == 0 {
 		return nil
@@ -43,11 +43,10 @@ func chainUnary(interceptors []UnaryClientInterceptor) UnaryInvoker {
 	return next
 }
 
-// unaryCall is a unary RPC. Nothing of it is ever seen by the application, so it is used
-// again.
+// unaryCall is a unary RPC. The application never sees it, so its memory is used again.
 type unaryCall struct {
 	clientCall
-	request transport.Call // what call points to
+	request transport.Call // clientCall.call points to it
 	attempt attempt
 	out     outMessage
 }
@@ -85,7 +84,7 @@ func (u *unaryCall) run(req, reply any) (*attempt, error) {
 	if u.out, err = u.writer.write(req); err != nil {
 		return &u.attempt, u.giveUp(err)
 	}
-	// The message may have to be sent again: it is given up after the last attempt.
+	// The message may have to be sent again: it is freed after the last attempt.
 	defer u.out.payload.Data.Free()
 	if u.hedged() {
 		return runHedged(&u.clientCall, u.out, req, reply)
@@ -93,8 +92,8 @@ func (u *unaryCall) run(req, reply any) (*attempt, error) {
 	return &u.attempt, u.runInTurn(req, reply)
 }
 
-// hedged reports whether the RPC, whose message is there, may be sent more than once at a
-// time. What doesn't fit into the buffer for retries is not.
+// hedged reports whether the RPC may have several attempts at a time. One whose message
+// doesn't fit into the buffer for retries has not.
 func (u *unaryCall) hedged() bool {
 	return u.hedging != nil && u.out.payload.Data.Len() <= u.info.retryBuffer
 }
@@ -121,9 +120,9 @@ func (u *unaryCall) runInTurn(req, reply any) error {
 	}
 }
 
-// giveUp begins an RPC whose request can't be sent, and cancels it. So balancers and stats
-// handlers see it as they see a stream whose message can't be sent, and what keeps RPCs from
-// a server comes before what is wrong with this one.
+// giveUp begins an RPC whose request can't be encoded, and cancels it. So balancers and stats
+// handlers see it as they see a stream whose message can't be encoded, and an error that all
+// RPCs to the server would have comes before that of this one.
 func (u *unaryCall) giveUp(err error) error {
 	a := &u.attempt
 	if startErr := u.start(a, nil, false); startErr != nil && !a.Unsent() {

@@ -56,7 +56,8 @@ func (c *callInfo) settle() error {
 type CallOption interface {
 	// before is called when the RPC begins. An error fails it.
 	before(*callInfo) error
-	// after is called once when it is over; the attempt may have come to nothing.
+	// after is called once when the RPC is over. The attempt is the last one: nil if there
+	// was none, without a stream if none was opened.
 	after(*callInfo, *channel.Attempt)
 }
 
@@ -158,8 +159,8 @@ type OnFinishCallOption struct{ OnFinish func(error) }
 
 func (o OnFinishCallOption) before(*callInfo) error { return nil }
 
-// after is called for RPCs too that ended before the options were applied. The function
-// has its turn when all options are through.
+// after is also called for RPCs that ended before the options were applied. It only notes the
+// function, which is called after the other options.
 func (o OnFinishCallOption) after(c *callInfo, _ *channel.Attempt) {
 	c.onFinish = append(c.onFinish, o.OnFinish)
 }

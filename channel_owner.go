@@ -36,14 +36,14 @@ func (*channelOwner) ServiceConfigOf(c serviceconfig.Config) *channel.ServiceCon
 	switch {
 	case !ok:
 		return nil
-	case sc.parsed == nil: // a program made it
+	case sc.parsed == nil: // a program has made it, not parseServiceConfig
 		return &channel.ServiceConfig{Methods: sc.Methods}
 	}
 	return sc.parsed
 }
 
-// subConnCalls is a subchannel as a ClientConnInterface. Its RPCs need a connection that
-// is there, and are not retried.
+// subConnCalls is a subchannel as a ClientConnInterface. Its RPCs fail if there is no
+// connection, and are not retried.
 type subConnCalls struct {
 	cc  *ClientConn
 	sub *channel.Subchannel

@@ -20,8 +20,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// enter counts the RPC, and finds out what it goes by. The error is a status. In any case
-// finish must follow.
+// enter counts the RPC, and gets its configuration from the channel. The error is a status. In
+// any case finish must follow.
 func (r *clientCall) enter(ctx context.Context, cc *ClientConn, method string, opts []CallOption) (rpcconfig.Choice, error) {
 	r.cc, r.ctx, r.opts = cc, ctx, opts
 	r.stats = cc.opts.Transport.StatsHandlers
@@ -53,7 +53,7 @@ func (r *clientCall) goOn(ctx context.Context) {
 	r.call.Recheck()
 }
 
-// begin settles what the options and the config say. The error is a status.
+// begin applies the configuration and the options. The error is a status.
 func (r *clientCall) begin(config *serviceconfig.MethodConfig) error {
 	if config.WaitForReady != nil {
 		r.info.waitForReady = *config.WaitForReady
@@ -105,7 +105,7 @@ func (r *clientCall) beginLog() {
 	r.logBegin(r.ctx, h)
 }
 
-// settle fills in the writer and what is the same in all requests.
+// settle fills in the writer and what is the same for all attempts.
 func (r *clientCall) settle(config *MethodConfig) error {
 	if err := r.info.settle(); err != nil {
 		return err
@@ -179,7 +179,7 @@ func (r *clientCall) finish(a *attempt, err error) {
 	}
 }
 
-// tellCommit tells the Selector, once, that nothing more is picked for the RPC.
+// tellCommit tells the Selector, once, that no other attempt will be picked for the RPC.
 func (r *clientCall) tellCommit() {
 	if f := r.onCommit; f != nil {
 		r.onCommit = nil
@@ -187,8 +187,9 @@ func (r *clientCall) tellCommit() {
 	}
 }
 
-// start picks a connection for a, which is new, and sends the beginning of the RPC. The
-// payload is the transport's from then on, in any case. The error is a status.
+// start picks a connection for a, which is new, and opens its stream, with the first message if
+// there is one. The payload is the transport's from the call on, in any case. The error is a
+// status.
 func (r *clientCall) start(a *attempt, first *transport.Payload, last bool) error {
 	a.ctx = r.ctx
 	if len(r.stats) > 0 || len(r.cc.opts.telemetry) > 0 {
@@ -228,7 +229,7 @@ func (r *clientCall) attemptInfo() attemptInfo {
 	}
 }
 
-// pick picks the connection, if it is not given.
+// pick picks the connection, unless the RPC has to use a certain one.
 func (r *clientCall) pick(a *attempt) error {
 	if r.fixed != nil {
 		return a.Use(a.ctx, r.fixed)
@@ -259,7 +260,7 @@ func (r *clientCall) end(a *attempt, err error) {
 	r.tellEnd(a, err)
 }
 
-// receive takes the one response of an attempt, which is there, and its status.
+// receive takes the one response of an attempt, and its status.
 func (r *clientCall) receive(a *attempt, reply any) error {
 	m, err := a.Stream.Recv()
 	if errors.Is(err, io.EOF) {

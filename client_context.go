@@ -12,12 +12,12 @@ import (
 	"google.golang.org/grpc/peer"
 )
 
-// clientContext is the context of a stream that is committed, or hedged. Through it PreparedMsg finds
-// how the stream's messages are written, and package peer the server.
+// clientContext is the context of a stream that is committed, or hedged. In it PreparedMsg
+// finds how the stream's messages are written, and package peer the server.
 type clientContext struct {
 	context.Context
 	writer *messageWriter
-	peer   *peer.Peer // nil while it is open which server answers
+	peer   *peer.Peer // nil until it is known which server answers
 }
 
 // Value implements context.Context.
@@ -34,25 +34,25 @@ func (c *clientContext) Value(key any) any {
 }
 
 // streamContext is the context of a streaming RPC, which ends with its parent or with the
-// RPC. What waits for that, or derives from it, hangs on a context of the standard library's,
-// which there is only once somebody does: most streams have nobody.
+// RPC. Where somebody waits for that, or derives a context from it, a context of the standard
+// library's is made, the tree; for most streams nobody does.
 type streamContext struct {
 	parent context.Context
 
 	cancelled atomic.Bool // before its parent ended
 
-	mu   sync.Mutex
-	tree context.Context // nil: nobody waits
-	fell context.CancelFunc
+	mu      sync.Mutex
+	tree    context.Context // nil: nobody waits
+	endTree context.CancelFunc
 }
 
-// waitable returns what ends with the context.
+// waitable returns the tree.
 func (c *streamContext) waitable() context.Context {
 	c.mu.Lock()
 	if c.tree == nil {
-		c.tree, c.fell = context.WithCancel(c.parent)
+		c.tree, c.endTree = context.WithCancel(c.parent)
 		if c.cancelled.Load() {
-			c.fell()
+			c.endTree()
 		}
 	}
 	tree := c.tree
@@ -66,10 +66,10 @@ func (c *streamContext) cancel() {
 	if c.parent.Err() == nil {
 		c.cancelled.Store(true)
 	}
-	fell := c.fell
+	endTree := c.endTree
 	c.mu.Unlock()
-	if fell != nil {
-		fell()
+	if endTree != nil {
+		endTree()
 	}
 }
 
@@ -98,5 +98,5 @@ func (c *streamContext) Value(key any) any {
 	return c.parent.Value(key)
 }
 
-// String keeps fmt from walking through what mu guards.
+// String keeps fmt from reading fields that mu guards.
 func (c *streamContext) String() string { return "context of a gRPC stream" }

@@ -24,7 +24,7 @@ type ClientConn struct {
 	opts    *channelOptions // immutable
 	channel channel.Channel
 	streams streamList
-	unwatch func() // ends what recorders were promised; nil without
+	unwatch func() // ends the reports of package footprint to the metrics recorders; nil: there are none
 }
 
 // channelOptions is what a channel keeps of its options. It is not changed once a
@@ -71,23 +71,23 @@ type clientCall struct {
 	clientWatch
 
 	call     *transport.Call // of the present attempt; nil once there will be no other
-	onCommit func()          // the Selector's, who has yet to hear; nil for none
+	onCommit func()          // the Selector's callback, until it was called; nil for none
 	waited   bool            // for the resolver's first answer
-	began    bool            // it keeps the channel from going idle
-	beside   bool            // it runs beside attempts that began before (gRFC A6)
+	began    bool            // it is counted, and keeps the channel from going idle
+	beside   bool            // it is a hedge: other attempts of the RPC began before it (gRFC A6)
 	again    retry.Verdict   // why there is another attempt; zero in the first
 }
 
 // clientStream is a streaming RPC. Until it is committed to an attempt it keeps what was
 // sent, to send it again.
 //
-// mu may be held for long, while a retry waits or begins; the end of ctx ends that. It
-// comes before the transport's locks.
+// mu may be held for long, while a retry waits or begins; the end of ctx ends that. It is
+// taken before the transport's locks.
 type clientStream struct {
 	clientCall
 
 	own       streamContext // what clientCall.ctx is
-	stopWatch func() bool   // ends the watch of own.parent; nil if that never ends
+	stopWatch func() bool   // keeps contextDone from being called; nil if own.parent never ends
 	hedges    streamHedges  // immutable; nil: attempts are made in turn
 
 	mu        sync.Mutex
@@ -101,7 +101,7 @@ type clientStream struct {
 	failed  error // what it was finished with; nil for success
 	context *clientContext
 
-	next, prev *clientStream // in the channel's list; guarded by that
+	next, prev *clientStream // in the channel's list, whose lock guards them
 }
 
 // streamHedges are the attempts of a stream that is hedged, until one counts: hedged_stream.go.

@@ -9,14 +9,14 @@ import (
 	"google.golang.org/grpc/internal/transport"
 )
 
-// heldOption is an option for streams that package experimental/streams has: it is told of
-// the stream, and knows of what type the messages are that are received.
+// heldOption is an option of package experimental/streams: it is given the stream when that
+// begins, and knows the type of the messages that are received.
 type heldOption interface {
 	StreamBegun(handover.Client)
 	NewMessage() any
 }
 
-// tellBegun tells who wants the stream that it begins.
+// tellBegun gives the stream to its heldOptions.
 func (cs *clientStream) tellBegun() {
 	for _, o := range cs.opts {
 		if h, ok := o.(heldOption); ok {
@@ -25,7 +25,7 @@ func (cs *clientStream) tellBegun() {
 	}
 }
 
-// isHeld says that somebody receives without a goroutine.
+// isHeld says that the stream is received from without a goroutine.
 func (cs *clientStream) isHeld() bool {
 	return slices.ContainsFunc(cs.opts, func(o CallOption) bool {
 		_, held := o.(heldOption)
@@ -33,7 +33,7 @@ func (cs *clientStream) isHeld() bool {
 	})
 }
 
-// heldStream is a clientStream as the one sees it who receives without a goroutine.
+// heldStream is a clientStream for a receiver without a goroutine.
 type heldStream clientStream
 
 var _ handover.Client = (*heldStream)(nil)

@@ -4,7 +4,7 @@ package grpc
 
 import "context"
 
-// open begins an RPC that was entered.
+// open begins an RPC for which enter was called.
 func (cs *clientStream) open(config *MethodConfig) (ClientStream, error) {
 	err := cs.begin(config)
 	if err == nil {
@@ -30,7 +30,7 @@ func (cs *clientStream) open(config *MethodConfig) (ClientStream, error) {
 	stop := context.AfterFunc(cs.own.parent, cs.contextDone)
 	cs.mu.Lock()
 	cs.stopWatch = stop
-	if cs.finished { // it was cancelled already, and nobody has stopped the watch
+	if cs.finished { // meanwhile, and finish did not see stopWatch
 		stop()
 	}
 	cs.mu.Unlock()

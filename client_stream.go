@@ -18,16 +18,16 @@ func (cs *clientStream) contextDone() {
 }
 
 // cancelled returns the status of an RPC whose context was cancelled before it ended, nil
-// for any other. Whoever calls it need not wait for contextDone, which runs beside: after
-// the program has called cancel nothing succeeds.
+// for any other. The caller need not wait for contextDone, which runs on another goroutine:
+// once the program has cancelled the context nothing succeeds.
 func (cs *clientStream) cancelled() error {
-	if cs.ctx.Err() != context.Canceled { // deadlines have clocks of their own
+	if cs.ctx.Err() != context.Canceled { // what follows a deadline is left to contextDone
 		return nil
 	}
 	cs.mu.Lock()
 	finished, failed := cs.finished, cs.failed
 	cs.mu.Unlock()
-	if finished { // which has cancelled the context, unless that was why
+	if finished { // finish cancels the context itself
 		if status.Code(failed) == codes.Canceled {
 			return failed
 		}
@@ -38,7 +38,7 @@ func (cs *clientStream) cancelled() error {
 	return err
 }
 
-// abort ends the RPC for a reason of our own.
+// abort ends the RPC with err.
 func (cs *clientStream) abort(err error) {
 	cs.own.cancel() // a retry that waits with mu held gives up
 	cs.mu.Lock()
@@ -109,7 +109,7 @@ func (cs *clientStream) tryAgain(a *attempt, err error) error {
 	defer cs.mu.Unlock()
 	switch {
 	case cs.attempt != a:
-		return nil // somebody else was here first
+		return nil // another goroutine has made it
 	case cs.lost != nil:
 		return cs.lost
 	case cs.replay.Committed():
@@ -153,7 +153,7 @@ func (cs *clientStream) replaceLocked(a *attempt) {
 		// It must not wait for room: the receiver, who may have to make some, waits
 		// for mu. The size is bounded.
 		if a.Stream.Enqueue(m.out.payload, last) != nil {
-			return // it is over, as whoever receives will find out
+			return // the attempt is over, which the receiver finds out
 		}
 		cs.tellSent(a, m.msg, m.out.sizes())
 	}
@@ -190,24 +190,24 @@ func (cs *clientStream) SendMsg(m any) error {
 		}
 		return nil
 	}
-	// The one message there is: how the RPC ended is for whoever receives.
+	// The only message: an error is for RecvMsg to return.
 	cs.sentLast = true
 	_ = cs.send(m, out)
 	return nil
 }
 
-// endUnseen reports whether the program has not been told yet that the RPC is over. Its first
-// message is then taken, as if it had left with the headers, which leave when the stream is
-// made here: a server that refuses streams unread answers before a program gets to Send, and
-// programs that open a stream by making it and sending one message look for the status in
-// what they receive, and not behind an io.EOF from there.
+// endUnseen reports whether the program has not been told yet that the RPC is over. The first
+// message is then taken as if it had been sent. Here the headers are sent when the stream is
+// made, so that a server which refuses streams without reading them may answer before the
+// program gets to SendMsg; and programs that make a stream and send its one message look for
+// the status in RecvMsg, and don't expect io.EOF from SendMsg.
 func (cs *clientStream) endUnseen() bool {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	return !cs.finished
 }
 
-// send owns out.
+// send sends out, which it owns, and keeps it for other attempts.
 func (cs *clientStream) send(msg any, out outMessage) error {
 	size := out.sizes()
 	if cs.hedges != nil && cs.hedges.send(msg, out) {
@@ -218,7 +218,7 @@ func (cs *clientStream) send(msg any, out outMessage) error {
 		cs.mu.Lock()
 		a, keep := cs.attempt, !cs.replay.Committed()
 		cs.mu.Unlock()
-		if a.Stream == nil { // of those that were hedged, none came that far
+		if a.Stream == nil { // the RPC was hedged, and no attempt has opened a stream
 			out.payload.Data.Free()
 			return io.EOF
 		}
@@ -392,7 +392,7 @@ func (cs *clientStream) Trailer() metadata.MD {
 	if s := cs.current().Stream; s != nil {
 		return s.Trailer()
 	}
-	return metadata.MD{} // of those that were hedged, none came that far
+	return metadata.MD{} // the RPC was hedged, and no attempt has opened a stream
 }
 
 // Context implements ClientStream.
@@ -400,7 +400,7 @@ func (cs *clientStream) Context() context.Context {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	if cs.hedges != nil && (!cs.replay.Committed() || cs.attempt.Stream == nil) {
-		return &clientContext{Context: cs.ctx, writer: &cs.writer} // which server it will be is open
+		return &clientContext{Context: cs.ctx, writer: &cs.writer} // the server is not known yet
 	}
 	if !cs.replay.Committed() {
 		cs.commitLocked()

@@ -2,7 +2,7 @@
 
 package grpc
 
-// add returns false after cancelAll.
+// add puts a stream in the list. It returns false after cancelAll.
 func (l *streamList) add(n *clientStream) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 	"google.golang.org/grpc/internal/telemetry"
 )
 
-// telemetryPlugin is a plugin that a channel is to have. It sees calls where an interceptor
-// would that its option adds.
+// telemetryPlugin is a plugin of a channel. It stands among the interceptors, at the place of
+// the option that added it.
 type telemetryPlugin struct {
 	client  telemetry.Client
 	channel telemetry.Channel // set once the target is known
@@ -26,7 +26,7 @@ func (p *telemetryPlugin) stream(ctx context.Context, desc *StreamDesc, cc *Clie
 	ctx, call := p.channel.BeginCall(ctx, telemetry.CallInfo{Method: method, Static: isStatic(opts)})
 	s, err := next(ctx, desc, cc, method, append(opts[:len(opts):len(opts)], OnFinish(call.End))...)
 	if err != nil {
-		call.End(err) // it may be that it never came to an RPC, which would have told
+		call.End(err) // perhaps no RPC was begun, which would have called OnFinish
 	}
 	return s, err
 }

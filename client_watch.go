@@ -15,15 +15,15 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// clientWatch is who watches an RPC: plugins of telemetry and the channel's stats handlers,
-// which hear of each attempt, and the binary log, which hears of the RPC. The methods are
-// called whether there is somebody or not, and each costs a comparison where there is nobody.
+// clientWatch is what watches an RPC: plugins of telemetry and the channel's stats handlers,
+// which are told of each attempt, and the binary log, which is told of the RPC. The methods are
+// called whether there are any or not; where there are none each costs a comparison.
 type clientWatch struct {
 	stats statsHandlers
 	log   *binarylog.Call // nil: none
 }
 
-// attemptInfo says what is tried, how, and to which plugins.
+// attemptInfo is what tellBegin is to tell, and the plugins.
 type attemptInfo struct {
 	telemetry.AttemptInfo
 	plugins  telemetry.Channels
@@ -31,10 +31,10 @@ type attemptInfo struct {
 	failFast bool
 }
 
-// observed says that stats handlers or the binary log want to know.
+// observed says that there are stats handlers or a binary log.
 func (w *clientWatch) observed() bool { return len(w.stats) > 0 || w.log != nil }
 
-// tellBegin may add to the attempt's context.
+// tellBegin tells that an attempt begins, which may add values to the attempt's context.
 func (w *clientWatch) tellBegin(a *attempt, info attemptInfo) {
 	if len(w.stats) > 0 {
 		a.ctx = w.stats.tag(a.ctx, &stats.RPCTagInfo{
@@ -112,8 +112,8 @@ func (w *clientWatch) tellReceived(a *attempt, msg any, n messageSizes) {
 	}
 }
 
-// awaitIn reports the response headers when they come, where somebody wants to know: what
-// follows them may take its time.
+// awaitIn waits for the response headers and reports them, if there is anybody to tell: the
+// first message may come much later.
 func (w *clientWatch) awaitIn(a *attempt) {
 	if w.observed() && !a.headerTold.Load() {
 		_ = a.Stream.Header()
@@ -121,7 +121,7 @@ func (w *clientWatch) awaitIn(a *attempt) {
 	}
 }
 
-// tellIn reports the response headers, once, if they are there.
+// tellIn reports the response headers, once, if they have arrived.
 func (w *clientWatch) tellIn(a *attempt) {
 	if !w.observed() || !a.Stream.GotHeaders() || a.headerTold.Swap(true) {
 		return
@@ -138,7 +138,7 @@ func (w *clientWatch) tellIn(a *attempt) {
 	}
 }
 
-// tellResponse reports what of the response is not told yet.
+// tellResponse reports headers and trailers that were not reported yet.
 func (w *clientWatch) tellResponse(a *attempt) {
 	if a.Stream == nil || len(w.stats) == 0 {
 		return
@@ -168,8 +168,8 @@ func (w *clientWatch) tellEnd(a *attempt, err error) {
 	a.seen.End(err, response)
 }
 
-// logBegin begins the binary log of the RPC (gRFC A16), if its method is logged. What is
-// logged is the RPC, not its attempts. h lacks the time that ctx leaves.
+// logBegin logs the beginning of the RPC (gRFC A16), if its method is logged. The log has the
+// RPC, not its attempts. h is complete without the timeout, which ctx has.
 func (w *clientWatch) logBegin(ctx context.Context, h binarylog.ClientHeader) {
 	if deadline, ok := ctx.Deadline(); ok {
 		h.Timeout = time.Until(deadline)
@@ -177,16 +177,16 @@ func (w *clientWatch) logBegin(ctx context.Context, h binarylog.ClientHeader) {
 	w.log.ClientHeader(h)
 }
 
-// logSent logs a message when it is sent for the first time. That a client that does not
-// stream ends with its message goes without saying.
+// logSent logs a message when it is sent for the first time. For a client that does not stream
+// no half-close follows it in the log.
 func (w *clientWatch) logSent(n messageSizes) {
 	if w.log != nil {
 		w.log.Message(binarylog.Client, n.plain)
 	}
 }
 
-// logEnd logs how the RPC ended: by the server's trailers, or because it was given up, as
-// the end of ctx tells. The attempt may be nil.
+// logEnd logs how the RPC ended: with the server's trailers, or by cancellation if they have
+// not come and ctx has ended. The attempt may be nil.
 func (w *clientWatch) logEnd(ctx context.Context, a *attempt, err error) {
 	if w.log == nil {
 		return

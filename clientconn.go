@@ -11,7 +11,7 @@ import (
 )
 
 var (
-	// ErrClientConnClosing is what RPCs fail with whose ClientConn is closed.
+	// ErrClientConnClosing is the error of RPCs of a ClientConn that is closed.
 	//
 	// Deprecated: this error should not be relied upon by users; use the status
 	// code Canceled.
@@ -63,7 +63,7 @@ func (cc *ClientConn) WaitForStateChange(ctx context.Context, sourceState connec
 	return cc.channel.WaitForStateChange(ctx, sourceState)
 }
 
-// Connect makes an idle channel connect, without waiting for it. Others take no notice.
+// Connect makes an idle channel connect, without waiting for it. It has no effect on any other.
 //
 // Experimental: this API may change in a later release.
 func (cc *ClientConn) Connect() { cc.channel.Connect() }
@@ -75,7 +75,7 @@ func (cc *ClientConn) Connect() { cc.channel.Connect() }
 func (cc *ClientConn) ResetConnectBackoff() { cc.channel.ResetConnectBackoff() }
 
 // Close ends the channel at once: RPCs that are open fail with codes.Canceled, as do
-// those to come. It returns once the balancer has been closed, so a balancer must not
+// later ones. It returns once the balancer has been closed, so a balancer must not
 // call it. It fails if the channel is closed already.
 func (cc *ClientConn) Close() error {
 	if !cc.channel.Close() {

@@ -16,7 +16,7 @@ type Codec interface {
 	Marshal(v any) ([]byte, error)
 	// Unmarshal decodes data into v. It must not keep data.
 	Unmarshal(data []byte, v any) error
-	// String is the name of the codec. Nothing here asks for it.
+	// String is the name of the codec. This module does not use it.
 	String() string
 }
 
@@ -70,8 +70,8 @@ func (c sliceCodec) Marshal(v any) (mem.BufferSlice, error) {
 	return mem.BufferSlice{mem.SliceBuffer(b)}, nil
 }
 
-// Unmarshal gives the codec a copy of its own: many keep pieces of what they are
-// given although they must not, and have always got away with it.
+// Unmarshal gives the codec a copy of its own: many codecs keep pieces of what they are
+// given although they must not, and with other memory that went well.
 func (c sliceCodec) Unmarshal(data mem.BufferSlice, v any) error {
 	return c.inner.Unmarshal(data.Materialize(), v)
 }

@@ -142,7 +142,7 @@ func (x wholeCompressor) Decompress(r io.Reader) (io.Reader, error) {
 	switch x.d.(type) {
 	case nil:
 		return nil, errOneWay
-	case *gzipDecompressor: // our own can be read as far as the limit allows only
+	case *gzipDecompressor: // our own is read as a stream, so that no more than the limit is decompressed
 		return gzip.NewReader(r)
 	}
 	b, err := x.d.Do(r)

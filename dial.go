@@ -51,7 +51,7 @@ func DialContext(ctx context.Context, target string, opts ...DialOption) (conn *
 	return cc, cc.awaitReady(ctx, &o)
 }
 
-// awaitReady is the waiting of a Dial with WithBlock.
+// awaitReady is the wait of a Dial with WithBlock.
 func (cc *ClientConn) awaitReady(ctx context.Context, o *dialOptions) error {
 	for {
 		s := cc.GetState()

@@ -38,11 +38,11 @@ type dialOptions struct {
 	authority string
 	noProxy   bool
 	localDNS  bool
-	proxyFor  func(*url.URL) (*url.URL, error) // the environment's, but for tests
+	proxyFor  func(*url.URL) (*url.URL, error) // nil: the environment decides; set by tests
 	// proxyDefaultPort has a proxy asked for port 443 where a target names none.
 	proxyDefaultPort bool
 
-	plugins []*telemetryPlugin // which telemetry comes from
+	plugins []*telemetryPlugin // channelOptions.telemetry is made of them
 
 	// The interceptors: the one that is called first, or nil, and the others.
 	unary       UnaryClientInterceptor
@@ -86,7 +86,7 @@ func newDialOptions(opts []DialOption) dialOptions {
 	return o
 }
 
-// take applies an option, with what it says in its own methods.
+// take applies an option, and the methods by which options of other packages say what they set.
 func (o *dialOptions) take(opt DialOption) {
 	opt.apply(o)
 	if p, ok := opt.(interface{ ChannelTelemetry() telemetry.Client }); ok {

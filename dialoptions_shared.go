@@ -15,7 +15,7 @@ import (
 	"google.golang.org/grpc/internal/transport"
 )
 
-// settleTelemetry has the plugins look at the target, which is known now.
+// settleTelemetry gives the plugins the target, which is known now.
 func (o *dialOptions) settleTelemetry(to *channel.Target) {
 	for _, p := range o.plugins {
 		p.channel = p.client.Channel(to.CanonicalTarget())
@@ -36,8 +36,8 @@ func (o *dialOptions) settleServiceConfig() error {
 	return nil
 }
 
-// settleProxy finds out whether connections go through a proxy. A dialer of the program's own
-// knows better.
+// settleProxy finds out whether connections go through a proxy. With a dialer of the
+// program's own they don't.
 func (o *dialOptions) settleProxy(to *channel.Target) (err error) {
 	if o.Dialer != nil || o.noProxy {
 		return nil
@@ -51,7 +51,7 @@ func (o *dialOptions) settleProxy(to *channel.Target) (err error) {
 	return err
 }
 
-// settleInterceptors makes one function of those of each kind.
+// settleInterceptors makes one function of the interceptors of each kind.
 func (o *dialOptions) settleInterceptors() {
 	if o.unary != nil {
 		o.chainUnary = append([]UnaryClientInterceptor{o.unary}, o.chainUnary...)
@@ -62,8 +62,8 @@ func (o *dialOptions) settleInterceptors() {
 	o.invoker, o.streamer = chainUnary(o.chainUnary), chainStream(o.chainStream)
 }
 
-// settleTransport completes what connections are made with. The proxy's dialer, if any,
-// is there already.
+// settleTransport completes the transport's configuration, in which settleProxy has set the
+// proxy's dialer, if there is one.
 func (o *dialOptions) settleTransport() {
 	c := &o.Transport
 	c.Creds = o.Creds
@@ -74,15 +74,16 @@ func (o *dialOptions) settleTransport() {
 	c.Prepare()
 }
 
-// recentOptions are those that channels made last. They are not kept alive by it.
+// recentOptions are the options of the last few channels that did not share another's. It does
+// not keep them alive.
 var recentOptions struct {
 	sync.Mutex
 	list [4]weak.Pointer[channelOptions]
 	next int
 }
 
-// shareOptions returns options for a channel to keep: a copy of o, or those of another
-// channel that are the same. Of thousands of channels most are made alike.
+// shareOptions returns options for a channel to keep: a copy of o, or those of another channel
+// if they are the same. Programs with thousands of channels make most of them alike.
 func shareOptions(o *channelOptions) *channelOptions {
 	recent := &recentOptions
 	recent.Lock()
@@ -100,8 +101,8 @@ func shareOptions(o *channelOptions) *channelOptions {
 	return kept
 }
 
-// sameAs says whether a channel may as well have the options p. What can't be compared,
-// such as functions, counts as different.
+// sameAs says whether o and p are interchangeable. What can't be compared, such as functions,
+// counts as different.
 func (o *channelOptions) sameAs(p *channelOptions) bool {
 	return o.Options.SameAs(&p.Options) &&
 		o.invoker == nil && p.invoker == nil &&

@@ -11,7 +11,7 @@
 //
 // # The files
 //
-// Files refer to each other downward only, never in a circle; go run ./tools/filegraph tells.
+// Files refer to each other downward only, never in a circle: see go run ./tools/filegraph.
 //
 // Both sides:
 //
@@ -33,7 +33,7 @@
 //     an RPC, a stream. clientconn.go is the channel as programs see it; service_config.go has
 //     the names of service configs; channel_owner.go does for package internal/channel what
 //     needs messages.
-//   - client_call.go is what every RPC has: what it goes by, and the attempts that it consists
+//   - client_call.go is what every RPC has: its configuration, and the attempts that it consists
 //     of (attempt.go). Package internal/channel carries an attempt out, internal/retry says
 //     whether there is another one. call_options.go has what can be set for an RPC.
 //   - call.go is a unary RPC. client_stream.go is a streaming one; client_new_stream.go and
@@ -41,8 +41,8 @@
 //     list of those that are open.
 //   - hedged.go makes several attempts at once, as package internal/hedge says;
 //     hedged_stream.go does so for a stream.
-//   - intercept.go lets the resolver's interceptors in; client_watch.go and client_telemetry.go
-//     tell of RPCs to those that watch.
+//   - intercept.go runs the interceptor that a resolver chose for an RPC; client_watch.go and
+//     client_telemetry.go tell stats handlers, plugins and the binary log of RPCs.
 //   - client_handover.go is for streams that nobody waits for (package experimental/streams).
 //
 // The server:
@@ -55,9 +55,9 @@
 //   - server_call.go is an RPC as the transport has it. server_rpc.go finds its method and has
 //     it served: in server_unary.go, or in server_streaming.go, whose handler talks to
 //     server_stream.go; server_message.go has what both need of messages.
-//   - server_watch.go tells of RPCs to those that watch; server_labels.go labels the handler's
-//     goroutine; server_handlers.go counts those that run; server_context.go is what a handler
-//     can do through its context.
+//   - server_watch.go tells stats handlers, plugins and the binary log of RPCs; server_labels.go
+//     labels the handler's goroutine; server_handlers.go counts the handlers that run;
+//     server_context.go is what a handler can do through its context.
 //   - server_handover.go is for streams that nobody waits for.
 //
 // A test is named after the file that it tests, with what it looks at behind that where one

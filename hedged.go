@@ -11,9 +11,9 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// hedgedCall is a unary RPC that is sent several times, to see which answer comes first
-// (gRFC A6). The caller's goroutine owns it, and alone talks to the race; each attempt has
-// a goroutine of its own for as long as it is under way, and tells of it in events.
+// hedgedCall is a unary RPC that is sent several times, to take the answer that comes first
+// (gRFC A6). The caller's goroutine owns it, and alone uses race. Each attempt has a goroutine
+// of its own while it is under way, and reports to the caller's through events.
 type hedgedCall struct {
 	*clientCall
 	out outMessage
@@ -21,13 +21,14 @@ type hedgedCall struct {
 
 	race   hedge.Race
 	legs   []*leg
-	events chan legEvent // has room for all that will be told
-	open   int           // legs that have yet to tell that they are over
+	events chan legEvent // has room for all that there can be
+	open   int           // legs that have not reported their end
 	failed *leg          // the one that failed last
 	winner *leg          // the one that counts
 }
 
-// leg is one attempt of a hedged RPC, with those that no server's application saw.
+// leg is one attempt of a hedged RPC, together with the attempts before it that no server's
+// application has seen, in whose place it is.
 type leg struct {
 	clientCall // a copy: the call it makes is its own
 	attempt    *attempt
@@ -39,7 +40,7 @@ type leg struct {
 	err        error // once it is over
 }
 
-// legEvent is told when a leg has response headers, and when it is over.
+// legEvent is sent when a leg has response headers, and when it is over.
 type legEvent struct {
 	leg  *leg
 	over bool
@@ -77,8 +78,8 @@ func runHedged(r *clientCall, out outMessage, req, reply any) (*attempt, error) 
 	return w.attempt, err
 }
 
-// step waits for what comes next. The error is that of an RPC which ends while it waits for
-// the time of another attempt, and none is under way.
+// step waits for the next event, or for the time of the next attempt. An error says that the
+// RPC ended during that wait, while no attempt was under way.
 func (h *hedgedCall) step() error {
 	at, more := h.race.Next()
 	if h.open == 0 {
@@ -103,7 +104,7 @@ func (h *hedgedCall) step() error {
 	return nil
 }
 
-// due sends the RPC again, if nothing forbids it.
+// due begins the next attempt, unless the throttle forbids it.
 func (h *hedgedCall) due() {
 	n := h.race.Begun()
 	switch begin, lost := h.race.Due(time.Now(), h.retry.Throttle.Throttled()); {
@@ -114,7 +115,7 @@ func (h *hedgedCall) due() {
 	}
 }
 
-// send begins the attempt that n came before.
+// send begins the attempt that follows n others.
 func (h *hedgedCall) send(n int) {
 	l := newLeg(h.clientCall, n)
 	l.out = h.out
@@ -124,7 +125,7 @@ func (h *hedgedCall) send(n int) {
 	go l.run(h.req, h.events)
 }
 
-// newLeg returns the attempt of r that n came before.
+// newLeg returns the attempt of r that follows n others.
 func newLeg(r *clientCall, n int) *leg {
 	l := &leg{clientCall: *r, attempt: &attempt{}}
 	l.retry, l.throttle, l.onCommit = retry.Nth(n), r.retry.Throttle, nil
@@ -142,7 +143,7 @@ func newRace(r *clientCall) (hedge.Race, hedge.Policy) {
 	return hedge.Start(p, time.Now()), p
 }
 
-// take hears of a leg.
+// take deals with an event.
 func (h *hedgedCall) take(e legEvent) {
 	l := e.leg
 	if !e.over {
@@ -192,7 +193,8 @@ func (l *leg) outcome(ctx context.Context, err error) (hedge.Outcome, time.Durat
 	return hedge.NonFatal, 0
 }
 
-// run makes attempts until one has reached a server's application, or failed.
+// run makes an attempt, and others in its place as long as no server's application has seen
+// one.
 func (l *leg) run(req any, events chan<- legEvent) {
 	var err error
 	for {
@@ -206,8 +208,8 @@ func (l *leg) run(req any, events chan<- legEvent) {
 	events <- legEvent{leg: l, over: true, err: err}
 }
 
-// unseen reports whether an attempt that failed was nothing to any server's application, so
-// that another takes its place.
+// unseen reports whether an attempt failed without a server's application having seen it, so
+// that another may take its place.
 func (l *leg) unseen(err error) bool {
 	if s := l.attempt.Stream; s != nil && s.GotHeaders() || l.ctx.Err() != nil {
 		return false
@@ -215,7 +217,7 @@ func (l *leg) unseen(err error) bool {
 	return l.judge(l.attempt, err).Retry
 }
 
-// try is one attempt. Its message, if it has one, is left where it is.
+// try is one attempt. The message of its response is left for the caller's goroutine.
 func (l *leg) try(req any, events chan<- legEvent) error {
 	a := l.attempt
 	size, payload := l.out.sizes(), l.out.payload

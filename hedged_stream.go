@@ -21,7 +21,7 @@ import (
 //
 // A stream that is received by callback (package experimental/streams) is not hedged.
 //
-// The stream's mu guards what is not immutable, and orders the race.
+// The stream's mu guards what is not immutable.
 type hedges struct {
 	cs      *clientStream // immutable
 	changed sync.Cond     // signalled when a leg opens or ends, and when the RPC is decided
@@ -42,7 +42,7 @@ func hedgeStream(cs *clientStream) error {
 	h := &hedges{cs: cs}
 	h.changed.L = &cs.mu
 	cs.hedges = h
-	cs.attempt = &attempt{} // for as long as none counts
+	cs.attempt = &attempt{} // a placeholder until one counts
 	cs.attempt.End(nil)
 	cs.mu.Lock()
 	h.race, _ = newRace(&cs.clientCall)
@@ -63,7 +63,7 @@ func hedgeStream(cs *clientStream) error {
 	return h.lost
 }
 
-// beginLocked begins the attempt that n came before.
+// beginLocked begins the attempt that follows n others.
 func (h *hedges) beginLocked(n int) {
 	l := newLeg(&h.cs.clientCall, n)
 	l.log = nil // the stream tells the log
@@ -96,8 +96,8 @@ func (h *hedges) due() {
 	h.rearmLocked()
 }
 
-// run makes attempts until one has response headers, or has failed in the sight of a
-// server's application.
+// run makes attempts until one has response headers, or has failed after a server's
+// application saw it.
 func (h *hedges) run(l *leg) {
 	for {
 		err := h.try(l)
@@ -108,8 +108,9 @@ func (h *hedges) run(l *leg) {
 	}
 }
 
-// renew gives the leg another attempt, in place of one that was nothing to any server, and
-// failed with err. Not so if the RPC is decided: what was sent is not kept any more.
+// renew gives the leg another attempt, in place of one that failed with err without a server's
+// application having seen it. It returns false if the RPC is decided: what was sent is not
+// kept any more.
 func (h *hedges) renew(l *leg, err error) bool {
 	h.cs.mu.Lock()
 	if h.decided {
@@ -157,8 +158,8 @@ func (h *hedges) open(l *leg) {
 	h.changed.Broadcast()
 }
 
-// hand sends a message that the stream keeps. It does not wait for room: the stream's
-// buffer bounds what there can be.
+// hand sends a message that the stream keeps. It does not wait for room: the buffer for
+// retries bounds how much there can be.
 func (l *leg) hand(m sentMessage, last bool) {
 	m.out.payload.Data.Ref()
 	if l.attempt.Stream.Enqueue(m.out.payload, last) == nil { // else it is over, as its goroutine finds out
@@ -166,8 +167,8 @@ func (l *leg) hand(m sentMessage, last bool) {
 	}
 }
 
-// settle is what a leg's goroutine ends with. Without an error the attempt has response
-// headers, or ended with success.
+// settle is the end of a leg's goroutine. Without an error the attempt has response headers, or
+// has ended with success.
 func (h *hedges) settle(l *leg, err error) {
 	cs := h.cs
 	cs.mu.Lock()
@@ -205,7 +206,7 @@ func (h *hedges) settle(l *leg, err error) {
 	cs.mu.Unlock()
 }
 
-// errOutrun is how an attempt ends that had response headers, but later than another.
+// errOutrun is the status of an attempt that had response headers, but later than another.
 var errOutrun = status.Error(codes.Canceled, "grpc: another attempt of a hedged RPC was first")
 
 // decideLocked makes l the attempt that counts. err is how it ended, if it did.
@@ -280,8 +281,8 @@ func (h *hedges) send(msg any, out outMessage) bool {
 	return true
 }
 
-// narrowLocked has no other attempt begin, and makes the oldest that is on its way count, or
-// waits for it.
+// narrowLocked lets no other attempt begin, and makes the oldest one with a stream count. If
+// there is none it waits, for one or for the end.
 func (h *hedges) narrowLocked() {
 	lost := h.race.Close()
 	i := slices.IndexFunc(h.legs, func(l *leg) bool { return l.onWay })

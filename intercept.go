@@ -58,8 +58,8 @@ func (in *intercepted) next(ctx context.Context) (rpcconfig.Stream, error) {
 	return st, err
 }
 
-// interceptUnary is the unary RPC r, which was entered, for one with an interceptor of its
-// own: to that it is a stream.
+// interceptUnary is the rest of invoke for an RPC, r, with an interceptor of its own, for which
+// it is a stream.
 func interceptUnary(r clientCall, choice rpcconfig.Choice, req, reply any) error {
 	cs := &clientStream{clientCall: r}
 	cs.desc = &StreamDesc{}

@@ -32,7 +32,7 @@ type messageWriter struct {
 type outMessage struct {
 	payload transport.Payload
 	length  int    // before compression
-	plain   []byte // a copy of it then, for a binary log; see messageWriter.keep
+	plain   []byte // a copy of the message before compression, for a binary log; see messageWriter.keep
 }
 
 // sizes must be asked for before the payload is handed over.
@@ -182,8 +182,8 @@ func (r *messageReader) decompress(m transport.Message) (mem.BufferSlice, error)
 	return r.readLimited(from)
 }
 
-// readLimited reads what a decompressor brings forth, but no more than one byte
-// beyond the limit: the peer decides how much that would be.
+// readLimited reads what a decompressor yields, but no more than one byte beyond the limit:
+// the peer decides how much there would be.
 func (r *messageReader) readLimited(from io.Reader) (mem.BufferSlice, error) {
 	limit := int64(r.max)
 	if limit < math.MaxInt64 {

@@ -13,7 +13,7 @@ import (
 // "host:443", which means the first (naming.md). It does not connect: the first RPC
 // does, or Connect.
 //
-// An error says that the target or the options are of no use.
+// An error says that the target or the options can't be used.
 func NewClient(target string, opts ...DialOption) (conn *ClientConn, err error) {
 	o := newDialOptions(withGlobalOptions(opts))
 	return newChannel(target, scheme.DNS, &o)

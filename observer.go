@@ -12,15 +12,15 @@ import (
 )
 
 // EnableTracing has RPCs recorded for the pages of golang.org/x/net/trace, in a program that
-// imports google.golang.org/grpc/experimental/nettrace or is built with the tag grpctrace; in
-// any other it has no effect, so that none pays for what that package links. Set it before
-// the first RPC.
+// imports google.golang.org/grpc/experimental/nettrace or is built with the tag grpctrace. In
+// any other program it has no effect, so that golang.org/x/net/trace need not be linked. Set
+// it before the first RPC.
 var EnableTracing bool
 
 // statsHandlers are told what happens. There may be none.
 type statsHandlers []stats.Handler
 
-// tag lets each handler put its own into the context of an RPC, or of an attempt.
+// tag lets each handler add to the context of an RPC, or of an attempt.
 func (hs statsHandlers) tag(ctx context.Context, info *stats.RPCTagInfo) context.Context {
 	for _, h := range hs {
 		ctx = h.TagRPC(ctx, info)

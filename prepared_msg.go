@@ -64,7 +64,7 @@ func (p *PreparedMsg) take(limit int) (outMessage, error) {
 	if !p.ready {
 		return outMessage{}, status.Error(codes.Internal, "grpc: a PreparedMsg was sent without Encode")
 	}
-	// Who sends it reads the list, and counts references, of which this memory has none.
+	// Sending only reads the list, and counts references, which this memory does not have.
 	return p.message, checkSendSize(p.message.payload.Data, limit)
 }
 
@@ -94,7 +94,8 @@ func kindOf(codec encoding.CodecV2, compressor encoding.Compressor, plain bool) 
 	return k
 }
 
-// isComparable is asked for each stream that a message is sent to.
+// isComparable reports whether v can be compared. It is called for each stream that a message is
+// sent to, and has to be fast.
 func isComparable(v any) bool {
 	t := reflect.TypeOf(v)
 	if t.Kind() == reflect.Pointer {
@@ -110,8 +111,8 @@ func isComparable(v any) bool {
 // plainTypes says of types whether isPlain.
 var plainTypes sync.Map
 
-// isPlain reports whether all values of type t can be compared: whatever is in its interfaces
-// may not be.
+// isPlain reports whether all values of type t can be compared. Not so for a type with
+// interfaces in it: that depends on what they hold.
 func isPlain(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Interface:

@@ -22,7 +22,7 @@ func ErrorDesc(err error) string { return status.Convert(err).Message() }
 // Deprecated: use status.Errorf.
 func Errorf(c codes.Code, format string, a ...any) error { return status.Errorf(c, format, a...) }
 
-// statusOf is what an error of the application means on the wire.
+// statusOf is the status that is sent for an error of the application.
 func statusOf(err error) *status.Status {
 	if st, ok := status.FromError(err); ok {
 		return st

@@ -24,7 +24,7 @@ var ErrServerStopped = errors.New("grpc: the server has been stopped")
 // goroutine.
 type Server struct {
 	opts     serverOptions
-	unwatch  func() // ends what metrics recorders were promised; nil without
+	unwatch  func() // ends the reports of package footprint to the metrics recorders; nil: there are none
 	channelz *channelz.Node
 	running  handlerCount
 

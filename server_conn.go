@@ -98,17 +98,17 @@ func (s *Server) addHandshake(raw net.Conn) *handshake {
 	return h
 }
 
-// handshake makes a connection one that serves RPCs. After it, the connection has no
-// goroutine but what it needs for itself.
+// handshake makes a connection one that serves RPCs. Its goroutine ends with it; the connection
+// then has one only while it needs it.
 func (s *Server) handshake(h *handshake) {
 	raw := h.raw
 	nc, auth, err := s.secure(raw)
 	if err != nil {
 		s.forgetHandshake(h)
 		if errors.Is(err, credentials.ErrConnDispatched) {
-			return // somebody else has it now
+			return // it belongs to somebody else now
 		}
-		if !errors.Is(err, io.EOF) { // a port scan, or a balancer that looks whether we live
+		if !errors.Is(err, io.EOF) { // that is a port scan, or the health check of a load balancer
 			logger.Warningf("grpc: the handshake with %v failed: %v", raw.RemoteAddr(), err)
 			s.channelz.Trace(channelz.Warning, fmt.Sprintf("handshake with %v failed: %v", raw.RemoteAddr(), err), nil)
 		}
@@ -197,8 +197,8 @@ func (s *Server) started(c *transport.Server) {
 	}
 }
 
-// beginConn tells the stats handlers of a connection, and returns the context that
-// its RPCs derive theirs from. All of them have tagged it before the first is told.
+// beginConn tells the stats handlers of a connection, and returns the context that those of
+// its RPCs derive from. All handlers tag the context before the first is told ConnBegin.
 func (s *Server) beginConn(ctx context.Context, p *peer.Peer) context.Context {
 	for _, h := range s.opts.stats {
 		ctx = h.TagConn(ctx, &stats.ConnTagInfo{RemoteAddr: p.Addr, LocalAddr: p.LocalAddr})

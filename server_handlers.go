@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 )
 
-// handlerCount knows how many handlers run. To enter and to leave is one atomic
-// operation each, until somebody waits.
+// handlerCount counts the handlers that run. enter and leave are one atomic operation each,
+// as long as nobody waits.
 type handlerCount struct {
 	n       atomic.Int64
 	refused atomic.Bool // no more may enter

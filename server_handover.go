@@ -8,10 +8,10 @@ import (
 )
 
 // leave follows the return, with err, of a handler that has handed its stream over: from here
-// on the call is its owner's, also if it has failed by now.
+// on the call is the owner's, also if err has failed it.
 func (ss *serverStream) leave(err error) {
 	if err != nil {
-		_ = ss.call.fail(err) // the owner finds out
+		_ = ss.call.fail(err) // which the owner finds out
 	}
 	ss.call.Owner().HandlerReturned()
 }
@@ -27,7 +27,7 @@ func (h *handedStream) HandOver(o handover.Owner) error { return h.call.HandOver
 // Arm implements handover.Server.
 func (h *handedStream) Arm(w handover.Waker, input bool) handover.Events {
 	if h.received && !h.method.stream.ClientStreams {
-		input = false // that was all
+		input = false // there is no more
 	}
 	return h.call.Arm(w, input)
 }

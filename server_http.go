@@ -11,9 +11,8 @@ import (
 
 // ServeHTTP serves the RPC that the request r is, so that a server of package
 // net/http can serve gRPC beside other things on one port. r must have come over
-// HTTP/2. It is slower than Serve, and what a server can be told about its
-// connections (keepalive, windows, limits of streams) is
-// then the business of net/http; so is the authority of TLS.
+// HTTP/2. It is slower than Serve. Options about connections (keepalive, windows, limits of
+// streams) have no effect: those are net/http's, as is TLS.
 //
 // GracefulStop waits for such calls, and Stop cancels their contexts; the
 // connections stay with net/http.
@@ -22,7 +21,7 @@ import (
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	st := transport.NewHandlerStream(w, r, &s.opts.transport)
 	if st == nil {
-		return // it was no RPC, and has its answer
+		return // it is not an RPC, and has been answered
 	}
 	defer st.Release()
 	if !s.addHTTP(st) {
@@ -31,7 +30,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	defer s.removeHTTP(st)
 	if len(s.opts.stats) > 0 {
-		// As far as they are concerned each call has a connection of its own.
+		// To the stats handlers each call has a connection of its own.
 		st.Derive(func(ctx context.Context) context.Context { return s.beginConn(ctx, st.Peer()) })
 		defer s.endConn(st.Context())
 	}

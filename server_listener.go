@@ -8,9 +8,9 @@ import (
 	"google.golang.org/grpc/internal/channelz"
 )
 
-// served is a listener that Serve was called with, and handshake a connection that is
-// not one of RPCs yet. Their addresses identify them: what they hold is the program's,
-// of a type that need not be comparable.
+// served is a listener that Serve was called with, and handshake a connection whose handshake
+// is not over. Their addresses identify them: the listener and the connection are the
+// program's, of types that need not be comparable.
 type (
 	served struct {
 		lis    net.Listener
@@ -21,5 +21,5 @@ type (
 
 func (l *served) close() {
 	l.socket.Close()
-	_ = l.lis.Close() // of no use any more, whatever Close says
+	_ = l.lis.Close() // it is not used any more, whatever Close returns
 }

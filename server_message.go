@@ -79,7 +79,7 @@ func (s *Server) receiveOne(st servedCall, codec encoding.CodecV2, msg any) erro
 	return noMore(st)
 }
 
-// decodeOne decodes m into msg, and tells who watches the call.
+// decodeOne decodes m into msg, and tells the call's watch.
 func decodeOne(st servedCall, r *messageReader, m transport.Message, msg any) error {
 	sizes := messageSizes{wire: m.Len}
 	var err error
@@ -121,7 +121,7 @@ func end(st servedCall, err error) error {
 	return err
 }
 
-// ended tells who watches that the call is over, with err.
+// ended tells the call's watch and channelz that the call is over, with err.
 func (s *Server) ended(st servedCall, m *method, err error) {
 	st.watch.end(err)
 	if m != nil {

@@ -124,7 +124,7 @@ func Creds(c credentials.TransportCredentials) ServerOption {
 // Experimental: this API may change in a later release.
 func ConnectionTimeout(d time.Duration) ServerOption {
 	if d <= 0 {
-		d = time.Nanosecond // zero means the default one floor below
+		d = time.Nanosecond // package transport takes zero for the default
 	}
 	return serverOption(func(o *serverOptions) { o.transport.HandshakeTimeout = d })
 }

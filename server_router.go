@@ -21,7 +21,7 @@ func (s *Server) routerOf(accepted net.Conn) (rpcconfig.Router, *connDrain, erro
 	return r, d, err
 }
 
-// route lets the Router of the call's connection have its say, if there is one.
+// route asks the Router of the call's connection, if there is one.
 func (s *Server) route(ctx context.Context, m *method) (context.Context, error) {
 	if s.opts.rpcConfig == nil {
 		return ctx, nil
@@ -34,7 +34,7 @@ func (s *Server) route(ctx context.Context, m *method) (context.Context, error) 
 }
 
 // connDrain drains one connection when a Source asks for it, which may be before the
-// connection can be drained. A nil one is never asked.
+// connection has started. There is none (nil) without a Source.
 type connDrain struct {
 	mu    sync.Mutex
 	asked bool

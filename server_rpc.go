@@ -25,8 +25,8 @@ func (s *Server) serveCall(st serverCall) {
 	if ss == nil {
 		return
 	}
-	// The handler of a stream may wait for long. What it stands on is no more than this, so
-	// that a stack of 4 KB has room for it, for interceptors and for generated code.
+	// The handler of a stream may wait for long. Below it on the stack there is no more than
+	// this function, so that 4 KB are enough for it, interceptors and generated code.
 	m := ss.method
 	if intercept := s.opts.stream; intercept == nil {
 		ss.handled(m.stream.Handler(m.impl, ss))
@@ -35,8 +35,8 @@ func (s *Server) serveCall(st serverCall) {
 	}
 }
 
-// begin does for a call what comes before its handler, and returns the stream of one that
-// streams. Other calls it serves to their end, as it does those that come to no handler.
+// begin does for a call what comes before its handler. It returns the stream of a streaming
+// call that has a handler, and serves all others to their end.
 func (s *Server) begin(st serverCall) *serverStream {
 	ctx, err := s.tap(st)
 	if err != nil {
@@ -50,7 +50,7 @@ func (s *Server) begin(st serverCall) *serverStream {
 	if m == nil && s.opts.unknownHandler != nil {
 		m = &method{full: st.Method(), stream: s.opts.unknownHandler}
 	}
-	if m != nil { // RPCs of methods that nobody serves don't count
+	if m != nil { // RPCs of unknown methods are not counted
 		s.channelz.CallStarted()
 	}
 	call, ctx := s.watch(ctx, st, m)
@@ -72,13 +72,13 @@ func (s *Server) left(st serverCall) {
 	if s.opts.labelGoroutines {
 		pprof.SetGoroutineLabels(st.Context())
 	}
-	if st.Owner() == nil { // else it is not over
+	if st.Owner() == nil { // else the call is not over
 		s.running.leave()
 	}
 }
 
-// refuse answers at once a call of a method that nobody serves, where nobody observes it
-// either; nil stands for all others, which serveCall serves.
+// refuse returns the status of a call to an unknown method, if no option observes such calls:
+// it then needs no goroutine. nil stands for all others, which serveCall serves.
 func (s *Server) refuse(path string) *status.Status {
 	if s.opts.unknownHandler != nil || s.opts.transport.Tap != nil || len(s.opts.stats) > 0 ||
 		len(s.opts.telemetry) > 0 || s.lookUp(path) != nil {

@@ -53,9 +53,8 @@ func (s *Server) markStopped() {
 	})
 }
 
-// enter enters a state, if it is not past it, and closes what nobody waits for
-// then: the listeners, and the connections on which no RPC can have come. It
-// returns the others.
+// enter enters a state, if the server is not past it. It closes the listeners, and the
+// connections whose handshake is not over; it returns the others that have started.
 func (s *Server) enter(state serverState) []*transport.Server {
 	s.mu.Lock()
 	s.state = max(s.state, state)
@@ -64,7 +63,7 @@ func (s *Server) enter(state serverState) []*transport.Server {
 	}
 	conns := make([]*transport.Server, 0, s.conns.len())
 	for _, c := range s.conns.list {
-		if _, early := s.starting[c]; !early { // started sees to those
+		if _, early := s.starting[c]; !early { // those are ended by started
 			conns = append(conns, c)
 		}
 	}

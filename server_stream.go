@@ -22,16 +22,17 @@ type serverStream struct {
 	method *method
 	codec  encoding.CodecV2
 
-	// Owned by the one who receives. What reads a message, like what writes one, is made for
-	// each: a stream may wait for a long time with none.
-	decompressor *packer // that was found; nil: none yet
+	// Owned by the one who receives. messageReader and messageWriter are made for each
+	// message: a stream may wait for a long time without one.
+	decompressor *packer // of the last message; nil: none yet
 	received     bool
 
 	// Owned by the one who sends.
 	compressor *packer // of the last message; nil: none
 }
 
-// packer is a compressor. Most streams have none, and want no room for it.
+// packer is a compressor behind a pointer, which is smaller than an interface: most streams have
+// none.
 type packer struct{ encoding.Compressor }
 
 // watchedServerStream is one whose context is not the transport's own.
@@ -40,14 +41,14 @@ type watchedServerStream struct {
 	ctx handlercontext.Handler
 }
 
-// streamCall is the call of a streaming handler. It ends before the handler does if a
-// message can't be sent or received: the client is told at once, and the handler can't
-// make a success of it.
+// streamCall is the call of a streaming handler. If a message can't be sent or received the
+// call ends before the handler does: the client is told at once, and nothing that the handler
+// returns makes it a success.
 type streamCall struct {
 	servedCall
 
 	mu  sync.Mutex
-	err error // what the call ended with; nil if the handler has yet to say
+	err error // what the call ended with before its handler returned; nil: it has not
 }
 
 // fail ends the call with the status of err, and returns err.
@@ -70,7 +71,7 @@ func (c *streamCall) failure() error {
 	return c.err
 }
 
-// SetTrailer implements serverCall. What comes too late has nowhere to go.
+// SetTrailer implements serverCall. After the end of the call it does nothing.
 func (c *streamCall) SetTrailer(md metadata.MD) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -83,7 +84,7 @@ func (c *streamCall) SetTrailer(md metadata.MD) error {
 // Context implements ServerStream.
 func (ss *serverStream) Context() context.Context { return ss.ctx }
 
-// SetHeader implements ServerStream. The RPC may go on after it refused metadata.
+// SetHeader implements ServerStream. Metadata that can't be sent does not end the RPC.
 func (ss *serverStream) SetHeader(md metadata.MD) error {
 	if err := transport.CheckReply(md); err != nil {
 		return err
@@ -91,7 +92,7 @@ func (ss *serverStream) SetHeader(md metadata.MD) error {
 	return ss.call.SetHeader(md)
 }
 
-// SendHeader implements ServerStream. The RPC may go on after it refused metadata.
+// SendHeader implements ServerStream. Metadata that can't be sent does not end the RPC.
 func (ss *serverStream) SendHeader(md metadata.MD) error {
 	if err := transport.CheckReply(md); err != nil {
 		return err
@@ -145,8 +146,8 @@ func (ss *serverStream) receive(msg any) error {
 	return ss.accept(m, msg)
 }
 
-// accept decodes m into msg. It is not in receive, as that may wait for long, on a stack that
-// is to be small.
+// accept decodes m into msg. It is not part of receive, which may wait for long and whose
+// stack is to be small.
 func (ss *serverStream) accept(m transport.Message, msg any) error {
 	r := ss.server.reader(ss.call.servedCall, ss.codec)
 	if d := ss.decompressor; d != nil {
@@ -179,7 +180,7 @@ func (ss *serverStream) compress() encoding.Compressor {
 	return ss.compressor.Compressor
 }
 
-// packerOf is c, by the name of which there may be one already.
+// packerOf is c as a packer: have, if that has the same name.
 func packerOf(c encoding.Compressor, have *packer) *packer {
 	switch {
 	case c == nil:

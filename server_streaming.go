@@ -13,7 +13,7 @@ import (
 func (s *Server) newServerStream(ctx context.Context, st servedCall, m *method) *serverStream {
 	var ss *serverStream
 	if h, ok := ctx.(*handlercontext.Handler); ok && h.Values == nil && s.opts.transport.Tap == nil {
-		ss = &serverStream{ctx: h} // nobody else has had it
+		ss = &serverStream{ctx: h} // the context is still the transport's own
 	} else {
 		w := &watchedServerStream{}
 		w.ctx.Context = ctx
@@ -31,8 +31,8 @@ func (ss *serverStream) handled(err error) {
 		ss.leave(err)
 		return
 	}
-	// Who watches hears what the handler said, also where the client does not: it was told
-	// something else, or has left.
+	// The watch is told what the handler returned, also where the client is not, because it
+	// was told something else or is gone.
 	switch {
 	case ss.call.failure() != nil:
 	case err != nil:

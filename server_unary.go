@@ -19,7 +19,8 @@ func (s *Server) serveUnary(ctx context.Context, st servedCall, m *method) error
 	}
 	sizes := out.sizes()
 	if st.watch.keepsPlain() {
-		// In two pieces, so that all is logged by the time the client has all.
+		// Message and status are sent one after the other, so that both are logged before the
+		// client can have them.
 		if err := st.Send(out.payload); err != nil {
 			return err
 		}

@@ -21,11 +21,11 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// servedCall is a call and who watches it, who is told what the transport sees of the call.
-// Of messages the transport has bytes: of those tells who has decoded or encoded them.
+// servedCall is a call with its watch, which its methods tell what happens to the call. Of
+// messages they only see bytes: whoever decodes or encodes those tells the watch.
 type servedCall struct {
 	serverCall
-	watch *serverWatch // nil: nobody
+	watch *serverWatch // nil: nobody watches
 }
 
 // Recv receives a message.
@@ -67,13 +67,13 @@ func (c servedCall) Finish(st *status.Status) error {
 	return err
 }
 
-// serverWatch is what has been told of an RPC to who watches it: plugins of telemetry, the
-// server's stats handlers and the binary log. They hear of InHeader, Begin, the messages,
-// OutHeader before the first that goes out, OutTrailer and End, as these happen.
+// serverWatch is what watches an RPC: plugins of telemetry, the server's stats handlers and
+// the binary log, with what they have been told. They are told InHeader, Begin, the messages,
+// OutHeader before the first message that is sent, OutTrailer and End, as these happen.
 //
-// A nil one is nobody's: the methods that servedCall uses do nothing then.
+// Where nobody watches it is nil, and the methods that servedCall uses do nothing.
 type serverWatch struct {
-	call       servedCall // which has the watch; its context has the call
+	call       servedCall // the watched call; ctx has it too
 	handlers   statsHandlers
 	seen       telemetry.Served // nil: no plugin looks at it
 	log        *binarylog.Call  // nil: none
@@ -82,15 +82,15 @@ type serverWatch struct {
 	headerTold atomic.Bool
 	logHeader  sync.Once   // tells the log the headers
 	logTrailer sync.Once   // tells the log the end
-	streams    bool        // the client's side does
-	halfClosed bool        // told; owned by the one who receives
-	cancelTold atomic.Bool // to the log
-	introduced sync.Once   // the plugins' metadata is set
+	streams    bool        // the client may send more than one message
+	halfClosed bool        // the log was told so; owned by the one who receives
+	cancelTold atomic.Bool // the log was told, or need not be any more
+	introduced sync.Once   // sets the plugins' metadata
 }
 
-// watch begins to tell of an RPC, if anybody wants to know. The RPC goes on with the call
-// and the context that it returns. Of methods that nobody serves, which are nil, neither
-// Begin nor End is told, and nothing is logged.
+// watch begins to watch an RPC, if there is anything to tell. The RPC goes on with the call
+// and the context that it returns. Of an unknown method, for which m is nil, neither Begin nor
+// End is told, and nothing is logged.
 func (s *Server) watch(ctx context.Context, st serverCall, m *method) (servedCall, context.Context) {
 	var log *binarylog.Call
 	if m != nil {
@@ -116,8 +116,8 @@ func (s *Server) watch(ctx context.Context, st serverCall, m *method) (servedCal
 	return w.call, &w.ctx
 }
 
-// ContextValue implements context.Valuer: what a handler says through its context, it says
-// to the call that is watched.
+// ContextValue implements context.Valuer: what a handler does through its context, it does to
+// the watched call.
 func (w *serverWatch) ContextValue(key any) (value any, ok bool) {
 	if _, ok := key.(ctxkey.ServerTransportStream); ok {
 		return &w.call, true
@@ -125,7 +125,7 @@ func (w *serverWatch) ContextValue(key any) (value any, ok bool) {
 	return nil, false
 }
 
-// logged says that stats handlers or the binary log want to know.
+// logged says that there are stats handlers or a binary log.
 func (w *serverWatch) logged() bool { return len(w.handlers) > 0 || w.log != nil }
 
 func (w *serverWatch) begin(m *method) {
@@ -185,7 +185,7 @@ func (w *serverWatch) noMessage(err error) {
 	switch {
 	case w == nil:
 	case errors.Is(err, io.EOF):
-		if !w.halfClosed && w.streams { // that others have one message goes without saying
+		if !w.halfClosed && w.streams { // other calls have one message, after which nothing is logged
 			w.halfClosed = true
 			w.log.HalfClose()
 		}
@@ -281,7 +281,7 @@ func (w *serverWatch) introduce() {
 func (w *serverWatch) introduceBy(set func(metadata.MD) error) {
 	w.introduced.Do(func() {
 		if kv := w.seen.Metadata(); len(kv) > 0 {
-			_ = set(metadata.Pairs(kv...)) // if it is too late, the other side has not asked for it
+			_ = set(metadata.Pairs(kv...)) // too late: the client has not asked for it
 		}
 	})
 }
@@ -304,7 +304,7 @@ func (w *serverWatch) finishing(st *status.Status) {
 	} else {
 		w.logEnd(st)
 	}
-	w.cancelTold.Store(true) // a receive that is still under way is cut off by the end, not by the client
+	w.cancelTold.Store(true) // a receive that is still under way fails by this end, not by the client's
 }
 
 // finished is called when the RPC's status has been sent, or could not be, which err says.

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/grpc/internal/binarylog"
 )
 
-// What is here is for modules beside this one alone; see internal/siblings.go.
+// This file is for modules beside this one only; see internal/siblings.go.
 
 func init() {
 	internal.JoinDialOptions = joinDialOptions

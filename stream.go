@@ -55,7 +55,8 @@ type ClientStream interface {
 	// after RecvMsg or CloseAndRecv returned an error, io.EOF included.
 	Trailer() metadata.MD
 	// CloseSend says that no message follows. Messages can still be received. The
-	// error is always nil: what went wrong is for RecvMsg to tell.
+	// error is nil, unless the context of the RPC was cancelled: anything else that went
+	// wrong is for RecvMsg to tell.
 	CloseSend() error
 	// Context is the context of the RPC, in which package peer finds the server. Asking
 	// for it before Header or RecvMsg has returned makes further retries impossible.

@@ -7,8 +7,8 @@ package grpc
 const Version = "1.85.0"
 
 // Generated code refers to the newest of these constants that it needs, so that
-// it does not compile with a package which is too old for it. Applications have
-// no use for them.
+// it does not compile with a version of this package that is too old for it.
+// Applications have no use for them.
 const (
 	SupportPackageIsVersion3 = true
 	SupportPackageIsVersion4
