@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"runtime"
 	"slices"
 	"sync"
@@ -16,6 +17,12 @@ import (
 // shard is how many probes one process runs: when one of them takes the process down, so
 // many are run again.
 const shard = 40
+
+// options are the flags.
+type options struct {
+	pattern       *regexp.Regexp
+	verbose, list bool
+}
 
 // campaign runs probes in both builds.
 type campaign struct {

@@ -47,11 +47,6 @@ func main() {
 	}
 }
 
-type options struct {
-	pattern       *regexp.Regexp
-	verbose, list bool
-}
-
 // compare says whether the differences are those that are listed.
 func compare(ctx context.Context, o options) (bool, error) {
 	start := time.Now()

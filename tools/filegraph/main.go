@@ -52,7 +52,7 @@ func main() {
 		}
 		return
 	}
-	pkgs, exports, err := list(flag.Args())
+	pkgs, exports, err := list(".", flag.Args())
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -80,10 +80,11 @@ type listed struct {
 	DepOnly    bool
 }
 
-// list returns the packages that patterns name, and where the export data of everything
-// they import is.
-func list(patterns []string) (pkgs []listed, exports map[string]string, err error) {
+// list returns the packages that patterns name in dir, and where the export data of
+// everything they import is.
+func list(dir string, patterns []string) (pkgs []listed, exports map[string]string, err error) {
 	cmd := exec.Command("go", append([]string{"list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles,DepOnly", "--"}, patterns...)...)
+	cmd.Dir = dir
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {

@@ -4,9 +4,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -119,4 +121,28 @@ func numbers(list string) ([]int, error) {
 		all = append(all, n)
 	}
 	return all, nil
+}
+
+// save draws the chart into the named file, and keeps the results with a report.
+func (o idleOutcome) save(svg string) error {
+	dir, err := workers.OutDir()
+	if err != nil {
+		return err
+	}
+	if svg == "" {
+		svg = filepath.Join(dir, "idle.svg")
+	}
+	f, err := os.Create(svg)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(o.chart().SVG(f), f.Close(), keep(filepath.Join(dir, idleFile), o)); err != nil {
+		return err
+	}
+	page, err := writePage(dir)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("\nChart: %s\nReport: %s\n", svg, page)
+	return nil
 }

@@ -3,10 +3,8 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strconv"
 	"time"
@@ -96,30 +94,6 @@ func (o idleOutcome) chart() chart.Chart {
 		c.Panels = append(c.Panels, server, client)
 	}
 	return c
-}
-
-// save draws the chart into the named file, and keeps the results with a report.
-func (o idleOutcome) save(svg string) error {
-	dir, err := workers.OutDir()
-	if err != nil {
-		return err
-	}
-	if svg == "" {
-		svg = filepath.Join(dir, "idle.svg")
-	}
-	f, err := os.Create(svg)
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(o.chart().SVG(f), f.Close(), keep(filepath.Join(dir, idleFile), o)); err != nil {
-		return err
-	}
-	page, err := writePage(dir)
-	if err != nil {
-		return err
-	}
-	fmt.Printf("\nChart: %s\nReport: %s\n", svg, page)
-	return nil
 }
 
 func idleBar(impl string, m sample.Memory) chart.Bar {

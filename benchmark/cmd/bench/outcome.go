@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"google.golang.org/grpc/benchmark/internal/stat"
 	"google.golang.org/grpc/benchmark/internal/workers"
 )
 
@@ -44,29 +43,6 @@ func newOutcome(o options, impls []workers.Impl) outcome {
 }
 
 func (o outcome) base() int { return len(o.Labels) - 1 }
-
-// ratios are the lines of a plot of a column's ratios to the baseline. Rows at a fixed
-// rate have none: the rate was given.
-func (o outcome) ratios(of func(measured) float64, aims bool) []dots {
-	var lines []dots
-	for _, res := range o.Results {
-		if res.Share > 0 {
-			continue
-		}
-		base := column(res.Impls[o.base()], of)
-		for i := range o.base() {
-			line := dots{label: res.Row, pairs: stat.Ratios(column(res.Impls[i], of), base)}
-			if i > 0 {
-				line.label = o.Labels[i] + " " + line.label
-			}
-			if aims {
-				line.aim = res.Want
-			}
-			lines = append(lines, line)
-		}
-	}
-	return lines
-}
 
 func rates(ms []measured) []float64 {
 	return column(ms, func(m measured) float64 { return m.Rate })

@@ -35,6 +35,29 @@ type dots struct {
 	aim   float64 // 0 where there is none
 }
 
+// ratios are the lines of a plot of a column's ratios to the baseline. Rows at a fixed
+// rate have none: the rate was given.
+func (o outcome) ratios(of func(measured) float64, aims bool) []dots {
+	var lines []dots
+	for _, res := range o.Results {
+		if res.Share > 0 {
+			continue
+		}
+		base := column(res.Impls[o.base()], of)
+		for i := range o.base() {
+			line := dots{label: res.Row, pairs: stat.Ratios(column(res.Impls[i], of), base)}
+			if i > 0 {
+				line.label = o.Labels[i] + " " + line.label
+			}
+			if aims {
+				line.aim = res.Want
+			}
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
 // ratioPlot draws each line's pairs, their median with its interval, and its aim.
 func ratioPlot(lines []dots) (template.HTML, error) {
 	p := newPlot()

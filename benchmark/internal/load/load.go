@@ -7,44 +7,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"sync"
-	"sync/atomic"
 	"time"
 
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/benchmark/internal/hist"
 	"google.golang.org/grpc/benchmark/internal/ops"
 	"google.golang.org/grpc/benchmark/internal/sample"
 )
-
-// Targets are the connections that carry a load: those with gRPC or those without.
-type Targets struct {
-	Conns []*grpc.ClientConn
-	Raws  []net.Conn
-}
-
-// step does what is counted as one, and waits for its end. A step is for one goroutine at
-// a time.
-type step func() error
-
-// Phases of a run, in order.
-const (
-	warming int32 = iota
-	measuring
-	ending
-)
-
-// Run is a load in progress.
-type Run struct {
-	phase  atomic.Int32
-	cancel context.CancelFunc
-	wg     sync.WaitGroup
-
-	mu    sync.Mutex
-	total hist.Histogram // merged from the callers as they end
-	err   error          // the first that a caller met before the end
-}
 
 // Start begins a load and returns when it is warm.
 func Start(ctx context.Context, targets Targets, args ops.Load) (*Run, error) {
@@ -145,22 +113,5 @@ func (r *Run) uncounted(s step) {
 			r.fail(err)
 			return
 		}
-	}
-}
-
-func (r *Run) merge(h *hist.Histogram) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.total.Merge(h)
-}
-
-func (r *Run) fail(err error) {
-	if r.phase.Load() == ending {
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.err == nil {
-		r.err = err
 	}
 }

@@ -7,13 +7,21 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"strings"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/benchmark/benchpb"
 	"google.golang.org/grpc/benchmark/internal/link"
 	"google.golang.org/grpc/benchmark/internal/ops"
 	"google.golang.org/grpc/benchmark/internal/service"
 )
+
+// Targets are the connections that carry a load: those with gRPC or those without.
+type Targets struct {
+	Conns []*grpc.ClientConn
+	Raws  []net.Conn
+}
 
 // newStep prepares what the i-th caller does again and again until ctx ends.
 func newStep(ctx context.Context, targets Targets, args ops.Load, i int) (step, error) {

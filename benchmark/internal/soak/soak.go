@@ -80,7 +80,9 @@ func Run(ctx context.Context, l ops.Link, served ops.Served, args ops.Soak) (ops
 func (s *soak) life(ctx context.Context) {
 	switch n := rand.N(10); {
 	case n == 0 && s.target != "":
-		s.stranger(s.target)
+		if err := stranger(s.target); err != nil {
+			s.strange(err)
+		}
 	case n < 5:
 		s.channel(ctx, s.shaky, true)
 	default:

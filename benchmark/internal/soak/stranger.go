@@ -15,12 +15,11 @@ const opening = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" +
 	"\x00\x40\x00\x01\x04\x00\x00\x00\x01"
 
 // stranger connects, says a part of what a client would say, or noise, and goes, politely
-// or not.
-func (s *soak) stranger(target string) {
+// or not. The error is that of connecting.
+func stranger(target string) error {
 	conn, err := net.Dial("tcp", target)
 	if err != nil {
-		s.strange(err)
-		return
+		return err
 	}
 	tcp := conn.(*net.TCPConn)
 	defer tcp.Close()
@@ -29,7 +28,7 @@ func (s *soak) stranger(target string) {
 		said = append(said, byte(rand.Uint32()))
 	}
 	if _, err := tcp.Write(said); err != nil {
-		return // the server may have had enough
+		return nil // the server may have had enough
 	}
 	time.Sleep(rand.N(300 * time.Millisecond))
 	switch rand.N(3) {
@@ -39,4 +38,5 @@ func (s *soak) stranger(target string) {
 		_ = tcp.CloseWrite()
 		time.Sleep(rand.N(50 * time.Millisecond))
 	}
+	return nil
 }

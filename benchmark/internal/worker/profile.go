@@ -18,8 +18,8 @@ type profiles struct {
 	allocs string
 }
 
-func (w *Worker) profile(_ context.Context, args ops.Profile, _ control.Progress) (ops.Nothing, error) {
-	w.profiles.allocs = args.Allocs
+func (p *profiles) begin(_ context.Context, args ops.Profile, _ control.Progress) (ops.Nothing, error) {
+	p.allocs = args.Allocs
 	if args.CPU == "" {
 		return ops.Nothing{}, nil
 	}
@@ -27,22 +27,22 @@ func (w *Worker) profile(_ context.Context, args ops.Profile, _ control.Progress
 	if err != nil {
 		return ops.Nothing{}, err
 	}
-	w.profiles.cpu = f
+	p.cpu = f
 	return ops.Nothing{}, pprof.StartCPUProfile(f)
 }
 
-func (w *Worker) finish(context.Context, ops.Nothing, control.Progress) (_ ops.Nothing, err error) {
-	if f := w.profiles.cpu; f != nil {
+func (p *profiles) finish(context.Context, ops.Nothing, control.Progress) (_ ops.Nothing, err error) {
+	if f := p.cpu; f != nil {
 		pprof.StopCPUProfile()
 		err = f.Close()
 	}
-	if name := w.profiles.allocs; name != "" {
+	if name := p.allocs; name != "" {
 		f, createErr := os.Create(name)
 		if createErr != nil {
 			return ops.Nothing{}, errors.Join(err, createErr)
 		}
 		err = errors.Join(err, pprof.Lookup("allocs").WriteTo(f, 0), f.Close())
 	}
-	w.profiles = profiles{}
+	*p = profiles{}
 	return ops.Nothing{}, err
 }

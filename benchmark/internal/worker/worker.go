@@ -44,8 +44,8 @@ func Run(ctx context.Context, in io.Reader, out io.Writer) error {
 		ops.OpLoad:     control.Handle(w.load),
 		ops.OpWindow:   control.Handle(w.window),
 		ops.OpSoak:     control.Handle(w.soak),
-		ops.OpProfile:  control.Handle(w.profile),
-		ops.OpFinish:   control.Handle(w.finish),
+		ops.OpProfile:  control.Handle(w.profiles.begin),
+		ops.OpFinish:   control.Handle(w.profiles.finish),
 	}.Run(ctx, in, out)
 }
 

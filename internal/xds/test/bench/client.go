@@ -39,6 +39,9 @@ type answer struct {
 	Error      string
 }
 
+// profiles is the folder for profiles of the clients, if they are wanted.
+var profiles string
+
 func start(program, bootstrap string) (*client, error) {
 	c := &client{process: exec.Command(program)}
 	c.process.Env = append(os.Environ(), "GRPC_XDS_BOOTSTRAP_CONFIG="+bootstrap, "GOMAXPROCS=2")

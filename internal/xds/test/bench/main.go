@@ -53,8 +53,6 @@ func main() {
 	}
 }
 
-var profiles string
-
 func run(pairs int) error {
 	dir, err := os.MkdirTemp("", "xds-bench")
 	if err != nil {

@@ -14,7 +14,6 @@ import (
 	"flag"
 	"fmt"
 	"log"
-	"net"
 	"os"
 	"strconv"
 	"strings"
@@ -26,31 +25,6 @@ import (
 	testpb "google.golang.org/grpc/interop/grpc_testing"
 	"google.golang.org/grpc/xds"
 )
-
-// server answers with its name.
-type server struct {
-	testpb.UnimplementedTestServiceServer
-	name string
-	port uint32
-	grpc *grpc.Server
-}
-
-func (s *server) start(address string) error {
-	lis, err := net.Listen("tcp", address)
-	if err != nil {
-		return err
-	}
-	s.port = uint32(lis.Addr().(*net.TCPAddr).Port)
-	s.grpc = grpc.NewServer()
-	testpb.RegisterTestServiceServer(s.grpc, s)
-	go s.grpc.Serve(lis) //nolint:errcheck // it ends with Stop
-	return nil
-}
-
-// UnaryCall implements the service.
-func (s *server) UnaryCall(context.Context, *testpb.SimpleRequest) (*testpb.SimpleResponse, error) {
-	return &testpb.SimpleResponse{ServerId: s.name}, nil
-}
 
 // world is all there is.
 type world struct {
