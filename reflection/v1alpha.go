@@ -44,7 +44,7 @@ func (s streamV1Alpha) Send(in *v1.ServerReflectionResponse) error {
 	return s.ServerReflection_ServerReflectionInfoServer.Send(out)
 }
 
-// convert goes by the wire, where the two versions do not differ.
+// convert encodes one version and decodes the other: on the wire they do not differ.
 func convert(from, to proto.Message) error {
 	b, err := proto.Marshal(from)
 	if err == nil {

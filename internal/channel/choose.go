@@ -11,15 +11,15 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Choice is what an RPC goes by.
+// Choice is the configuration of an RPC.
 type Choice struct {
 	rpcconfig.Choice
 	Throttle *retry.Throttle
 	Waited   bool // for the resolver's first answer
 }
 
-// Choose returns what an RPC goes by, once there is something to go by. An error is a
-// status.
+// Choose returns the configuration of an RPC, and waits for the resolver's first answer if
+// need be. An error is a status.
 func (ch *Channel) Choose(ctx context.Context, method string) (c Choice, err error) {
 	for {
 		config, waited, err := ch.awaitConfig(ctx)

@@ -18,8 +18,8 @@
 // # How a connection comes to be
 //
 //	Target      ->  resolver.go  ->  config.go   ->  balancer.go  ->  subchannel.go  ->  link.go
-//	target.go       what the         what RPCs       the policy       connects,          one
-//	proxy.go        resolver says    go by           makes SubConns   backs off          connection
+//	target.go       what the         RPCs'           the policy       connects,          one
+//	proxy.go        resolver says    configuration   makes SubConns   backs off          connection
 //
 // and a change of its state goes back: link.go tells subchannel.go, that the policy
 // (balancer.go), and the policy the channel: picker.go for RPCs, state.go for programs.

@@ -13,8 +13,8 @@ import (
 	"google.golang.org/grpc/internal/transport"
 )
 
-// Options is what a channel goes by for its whole life. Channels that are made alike have
-// the same one: it must not be changed.
+// Options are what a channel was made with, and has for its whole life. Channels that are
+// made alike share one: it must not be changed.
 type Options struct {
 	Transport transport.ClientConfig
 

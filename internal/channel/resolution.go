@@ -47,8 +47,8 @@ func (ch *Channel) resolverUpdate(r *resolverWrapper, s resolver.State) error {
 	return balancer.ErrBadResolverState
 }
 
-// apply gives the balancer a state, and has RPCs go by sc and the state's Selector. "The
-// channel must update the LB Policy before applying the Config Selector" (gRFC A31).
+// apply gives the balancer a state, and then has sc and the state's Selector configure RPCs.
+// "The channel must update the LB Policy before applying the Config Selector" (gRFC A31).
 func (ch *Channel) apply(r *resolverWrapper, s resolver.State, sc *ServiceConfig) error {
 	b := ch.current(r)
 	if b == nil {

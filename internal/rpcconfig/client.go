@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rpcconfig is how one RPC comes by what it goes by, where a method's name alone
-// does not decide that.
+// Package rpcconfig has the interfaces through which single RPCs are configured, where the
+// method's name alone does not decide.
 //
-// On the client a resolver says so (gRFC A31): it puts a [Selector] into its state with
-// [WithSelector], and the channel asks it once for each RPC. On the server the listener
+// On the client a resolver configures them (gRFC A31): it puts a [Selector] into its state
+// with [WithSelector], and the channel asks it once for each RPC. On the server the listener
 // does (gRFC A36): a server option brings a [Source], which gives each connection a
 // [Router], and the server asks that once for each RPC.
 //
-// The package holds the shapes only. Where nothing of it is set, RPCs pay nothing for it.
+// The package holds the types only. Where nothing of it is set, RPCs pay nothing for it.
 package rpcconfig
 
 import (
@@ -20,8 +20,8 @@ import (
 	"google.golang.org/grpc/resolver"
 )
 
-// Selector chooses what an RPC of a channel goes by. The channel uses it for as long as the
-// state that it came with is the resolver's last one.
+// Selector chooses the configuration of each RPC of a channel. The channel uses it for as
+// long as the state that it came with is the resolver's last one.
 type Selector interface {
 	// Select is called once for each RPC, before its options and interceptors of its
 	// own are looked at; method is "/package.Service/Method", and ctx holds the metadata
@@ -97,8 +97,8 @@ type Stream interface {
 // selectorKey is where a resolver's state has its Selector.
 type selectorKey struct{}
 
-// WithSelector returns s with the Selector that RPCs go by once the channel's balancer has
-// taken the state. When UpdateState returns, no call of the Selector before it runs any
+// WithSelector returns s with the Selector that configures RPCs once the channel's balancer
+// has taken the state. When UpdateState returns, no call of the Selector before it runs any
 // more, nor will one: what only that one could choose may then be given up.
 //
 // Selectors are compared with ==, unless they can't be.

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/grpc/stats"
 )
 
-// Source says what the RPCs of a server's connections go by. It is brought by a
+// Source configures the RPCs of a server's connections. It is brought by a
 // grpc.ServerOption that has a method
 //
 //	ServerRPCConfig() rpcconfig.Source
@@ -18,7 +18,7 @@ import (
 // RPCs that come through ServeHTTP have no connection of the server's, and no Router.
 type Source interface {
 	// Router is called for each connection, with its handshake done, before any RPC
-	// comes on it. nil stands for nothing to go by; an error closes the connection.
+	// comes on it. With a nil Router nothing is configured; an error closes the connection.
 	Router(Conn) (Router, error)
 }
 
@@ -39,7 +39,7 @@ type Conn struct {
 	Drain func()
 }
 
-// Router chooses what an RPC of one connection goes by.
+// Router configures the RPCs of one connection.
 type Router interface {
 	// Route is called once for each RPC of a registered method; method is
 	// "/package.Service/Method", and ctx holds the metadata that came and the peer. Any
