@@ -16,32 +16,40 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// clientSink keeps what clients log.
-type clientSink struct {
+// logged is what one side has logged.
+type logged struct {
 	mu      sync.Mutex
 	entries []*pb.GrpcLogEntry
 }
 
-func (s *clientSink) Write(e *pb.GrpcLogEntry) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if e.Logger == pb.GrpcLogEntry_LOGGER_CLIENT {
-		s.entries = append(s.entries, e)
-	}
-	return nil
+func (l *logged) add(e *pb.GrpcLogEntry) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.entries = append(l.entries, e)
 }
 
-func (s *clientSink) Close() error { return nil }
+func (l *logged) Close() error { return nil }
 
-func (s *clientSink) take() (entries []*pb.GrpcLogEntry, types string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	entries, s.entries = s.entries, nil
+// take returns the entries since the last one, and their types.
+func (l *logged) take() (entries []*pb.GrpcLogEntry, types string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	entries, l.entries = l.entries, nil
 	var list []string
 	for _, e := range entries {
 		list = append(list, strings.TrimPrefix(e.Type.String(), "EVENT_TYPE_"))
 	}
 	return entries, strings.Join(list, " ")
+}
+
+// clientSink keeps what clients log.
+type clientSink struct{ logged }
+
+func (s *clientSink) Write(e *pb.GrpcLogEntry) error {
+	if e.Logger == pb.GrpcLogEntry_LOGGER_CLIENT {
+		s.add(e)
+	}
+	return nil
 }
 
 func TestClientBinaryLog(t *testing.T) {

@@ -4,42 +4,16 @@ package grpc
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"math/big"
 	"net/http"
 	"testing"
-	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/internal/testutils"
 	"google.golang.org/grpc/internal/transport"
 	"google.golang.org/grpc/peer"
 )
-
-// testCertificate is one for "test.server" that nobody signed, and who trusts it.
-func testCertificate(t *testing.T) (tls.Certificate, *x509.CertPool) {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{"test.server"}, NotAfter: time.Now().Add(time.Hour)}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cert, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool := x509.NewCertPool()
-	pool.AddCert(cert)
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pool
-}
 
 // tlsEcho answers with the security of the connection.
 func tlsEcho(t *testing.T) *echo {
@@ -55,7 +29,7 @@ func tlsEcho(t *testing.T) *echo {
 }
 
 func TestServerTLS(t *testing.T) {
-	cert, pool := testCertificate(t)
+	cert, pool := testutils.Certificate(t)
 	ts := serve(t, tlsEcho(t), Creds(credentials.NewServerTLSFromCert(&cert)))
 	c := connectSecure(t, ts, credentials.NewTLS(&tls.Config{RootCAs: pool}))
 	c.unary(context.Background(), "secret").want(t, "secret")
@@ -64,7 +38,7 @@ func TestServerTLS(t *testing.T) {
 }
 
 func TestServeHTTPTLS(t *testing.T) {
-	cert, pool := testCertificate(t)
+	cert, pool := testutils.Certificate(t)
 	s := NewServer()
 	s.RegisterService(&echoDesc, tlsEcho(t))
 	lis := listen(t)

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"sync"
 	"testing"
 
 	pb "google.golang.org/grpc/binarylog/grpc_binarylog_v1"
@@ -19,20 +18,17 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// logSink keeps a binary log.
-type logSink struct {
-	mu      sync.Mutex
-	entries []*pb.GrpcLogEntry
-	ended   chan struct{}
+// serverSink keeps what servers log.
+type serverSink struct {
+	logged
+	ended chan struct{} // has one for each call that has ended
 }
 
-func (s *logSink) Write(e *pb.GrpcLogEntry) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (s *serverSink) Write(e *pb.GrpcLogEntry) error {
 	if e.Logger != pb.GrpcLogEntry_LOGGER_SERVER {
 		return nil
 	}
-	s.entries = append(s.entries, e)
+	s.add(e)
 	switch e.Type {
 	case pb.GrpcLogEntry_EVENT_TYPE_SERVER_TRAILER, pb.GrpcLogEntry_EVENT_TYPE_CANCEL:
 		s.ended <- struct{}{}
@@ -40,27 +36,18 @@ func (s *logSink) Write(e *pb.GrpcLogEntry) error {
 	return nil
 }
 
-func (s *logSink) Close() error { return nil }
-
 // take returns the entries of the call that has ended, and their types.
-func (s *logSink) take(t *testing.T) (entries []*pb.GrpcLogEntry, types string) {
+func (s *serverSink) take(t *testing.T) (entries []*pb.GrpcLogEntry, types string) {
 	t.Helper()
 	within(t, s.ended, "the end")
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	entries, s.entries = s.entries, nil
-	var list []string
-	for _, e := range entries {
-		list = append(list, strings.TrimPrefix(e.Type.String(), "EVENT_TYPE_"))
-	}
-	return entries, strings.Join(list, " ")
+	return s.logged.take()
 }
 
 func TestServerBinaryLog(t *testing.T) {
 	if !testutils.InChild(t, "GRPC_BINARY_LOG_FILTER=*") {
 		return
 	}
-	sink := &logSink{ended: make(chan struct{}, 1)}
+	sink := &serverSink{ended: make(chan struct{}, 1)}
 	binarylog.SetSink(sink)
 	defer binarylog.SetSink(nil)
 	e := newEcho()

@@ -12,12 +12,13 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/experimental/footprint"
 	"google.golang.org/grpc/internal/park"
+	"google.golang.org/grpc/internal/testutils"
 	"google.golang.org/grpc/internal/transport"
 )
 
 // tlsPreface is a server of its own, and a client of it that has said what HTTP/2 begins with.
 func tlsPreface(t *testing.T) (raw net.Conn, client *tls.Conn) {
-	cert, _ := certificate(t)
+	cert, _ := testutils.Certificate(t)
 	addr, stop := serve(t, grpc.Creds(credentials.NewServerTLSFromCert(&cert)))
 	t.Cleanup(stop)
 	raw, err := net.Dial("tcp", addr)

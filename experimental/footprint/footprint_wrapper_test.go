@@ -5,13 +5,8 @@ package footprint_test
 import (
 	"bufio"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
 	"io"
-	"math/big"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -25,6 +20,7 @@ import (
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/internal/park"
+	"google.golang.org/grpc/internal/testutils"
 )
 
 // limited is a wrapper as netutil.LimitListener makes them.
@@ -161,30 +157,10 @@ func (w wrapping) Accept() (net.Conn, error) {
 // security returns credentials for both sides of a connection.
 func security(t *testing.T) (server, client credentials.TransportCredentials) {
 	t.Helper()
-	cert, roots := certificate(t)
+	cert, roots := testutils.Certificate(t)
 	server = credentials.NewTLS(&tls.Config{Certificates: []tls.Certificate{cert}})
 	client = credentials.NewTLS(&tls.Config{RootCAs: roots, ServerName: "test.server"})
 	return server, client
-}
-
-func certificate(t *testing.T) (tls.Certificate, *x509.CertPool) {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{"test.server"}, NotAfter: time.Now().Add(time.Hour)}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cert, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
-	roots := x509.NewCertPool()
-	roots.AddCert(cert)
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, roots
 }
 
 // place is a server and how to reach it.
@@ -282,7 +258,7 @@ func TestTLSOfTheProgramParks(t *testing.T) {
 		t.Skip("no connection parks here")
 	}
 	const n = 4
-	cert, roots := certificate(t)
+	cert, roots := testutils.Certificate(t)
 	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
 		server := &tls.Config{Certificates: []tls.Certificate{cert}, NextProtos: []string{"h2"}, MaxVersion: version}
 		client := &tls.Config{RootCAs: roots, ServerName: "test.server", NextProtos: []string{"h2"}}

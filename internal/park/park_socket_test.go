@@ -10,7 +10,6 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
-	"path/filepath"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -19,6 +18,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc/internal/leakcheck"
+	"google.golang.org/grpc/internal/testutils"
 )
 
 // lost is when a wake counts as lost. A wake takes microseconds; the rest is
@@ -155,26 +155,9 @@ type listener struct {
 	network string
 }
 
-func listen(t testing.TB, network string) listener {
+func on(t testing.TB, network string) listener {
 	t.Helper()
-	addr := "127.0.0.1:0"
-	if network == "unix" {
-		dir, err := os.MkdirTemp("", "park")
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { os.RemoveAll(dir) })
-		addr = filepath.Join(dir, "s")
-	}
-	l, err := net.Listen(network, addr)
-	if err != nil && network == "unix" && runtime.GOOS == "windows" {
-		t.Skip("no unix sockets on this system: ", err) // Wine has none
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
-	return listener{l, network}
+	return listener{testutils.ListenOn(t, network), network}
 }
 
 func (l listener) pair(t testing.TB) (self, peer net.Conn) {
@@ -196,7 +179,7 @@ func forEachNetwork(t *testing.T, f func(t *testing.T, l listener)) {
 	for _, network := range []string{"tcp", "unix"} {
 		t.Run(network, func(t *testing.T) {
 			leakcheck.Check(t)
-			f(t, listen(t, network))
+			f(t, on(t, network))
 		})
 	}
 }
@@ -404,7 +387,7 @@ func manyNetwork() string {
 func TestThousandParked(t *testing.T) {
 	needsPoller(t)
 	leakcheck.Check(t)
-	l := listen(t, manyNetwork())
+	l := on(t, manyNetwork())
 	var conns []*sockConn
 	var peers []net.Conn
 	for range 1000 {
@@ -438,7 +421,7 @@ func TestThousandParked(t *testing.T) {
 func TestDuplicatedDescriptor(t *testing.T) {
 	needsPoller(t)
 	leakcheck.Check(t)
-	l := listen(t, "unix")
+	l := on(t, "unix")
 	keepSelf, _ := l.pair(t)
 	keep := newSockConn(t, keepSelf) // holds the poller
 	keep.reader(false)
@@ -521,7 +504,7 @@ func BenchmarkWake(b *testing.B) {
 func BenchmarkWalk(b *testing.B) {
 	needsPoller(b)
 	const conns, files = 10_000, 2000
-	l := listen(b, "unix")
+	l := on(b, "unix")
 	s := &set{open: newBackend} // without the timer
 	rcs := make([]syscall.RawConn, files)
 	for i := range rcs {

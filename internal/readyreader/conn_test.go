@@ -4,10 +4,10 @@ package readyreader
 
 import (
 	"net"
-	"os"
-	"path/filepath"
 	"runtime"
 	"testing"
+
+	"google.golang.org/grpc/internal/testutils"
 )
 
 // forEachNetwork runs f as a subtest over each kind of plain socket.
@@ -21,33 +21,7 @@ func forEachNetwork(t *testing.T, f func(t *testing.T, network string)) {
 // connPair returns two connected sockets that are closed with the test.
 func connPair(t testing.TB, network string) (a, b net.Conn) {
 	t.Helper()
-	addr := "127.0.0.1:0"
-	if network == "unix" {
-		dir, err := os.MkdirTemp("", "rr") // t.TempDir may exceed a unix path's length
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { os.RemoveAll(dir) })
-		addr = filepath.Join(dir, "s")
-	}
-	l, err := net.Listen(network, addr)
-	if err != nil && network == "unix" && runtime.GOOS == "windows" {
-		t.Skip("no unix sockets on this system: ", err) // Wine has none
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	a, err = net.Dial(network, l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err = l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { a.Close(); b.Close() })
-	return a, b
+	return testutils.SocketsOn(t, network)
 }
 
 // needsDescriptor skips a test of what is read on a descriptor where none can be.

@@ -15,6 +15,27 @@ import (
 // it is TCP as well; the listener's address says so.
 func Listen(t testing.TB, network string) net.Listener {
 	t.Helper()
+	if l := listen(t, network); l != nil {
+		return l
+	}
+	return listen(t, "tcp")
+}
+
+// ListenOn is Listen for what differs between networks: where the system lacks one, the
+// test is skipped.
+func ListenOn(t testing.TB, network string) net.Listener {
+	t.Helper()
+	l := listen(t, network)
+	if l == nil {
+		t.Skipf("no %s sockets on this system", network)
+	}
+	return l
+}
+
+// listen returns nil if the system has no such sockets.
+func listen(t testing.TB, network string) net.Listener {
+	t.Helper()
+	addr := "127.0.0.1:0"
 	if network == "unix" {
 		// t.TempDir may exceed a unix path's length, and Wine can't remove what it made.
 		dir, err := os.MkdirTemp("", "s")
@@ -22,16 +43,12 @@ func Listen(t testing.TB, network string) net.Listener {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { os.RemoveAll(dir) })
-		l, err := net.Listen("unix", filepath.Join(dir, "s"))
-		if err == nil {
-			t.Cleanup(func() { l.Close() })
-			return l
-		}
-		if runtime.GOOS != "windows" {
-			t.Fatal(err)
-		}
+		addr = filepath.Join(dir, "s")
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := net.Listen(network, addr)
+	if err != nil && network == "unix" && runtime.GOOS == "windows" {
+		return nil
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +60,19 @@ func Listen(t testing.TB, network string) net.Listener {
 // closed with the test.
 func Sockets(t testing.TB, network string) (client, server net.Conn) {
 	t.Helper()
-	l := Listen(t, network)
+	return connected(t, Listen(t, network))
+}
+
+// SocketsOn returns the two ends of a new connection over network, as for ListenOn. They
+// are closed with the test.
+func SocketsOn(t testing.TB, network string) (client, server net.Conn) {
+	t.Helper()
+	return connected(t, ListenOn(t, network))
+}
+
+// connected connects to l, and closes it.
+func connected(t testing.TB, l net.Listener) (client, server net.Conn) {
+	t.Helper()
 	defer l.Close()
 	client, err := net.Dial(l.Addr().Network(), l.Addr().String())
 	if err != nil {
