@@ -464,7 +464,7 @@ func TestDuplicatedDescriptor(t *testing.T) {
 func BenchmarkWake(b *testing.B) {
 	needsPoller(b)
 	b.Run("parked", func(b *testing.B) {
-		self, peer := listen(b, "tcp").pair(b)
+		self, peer := on(b, "tcp").pair(b)
 		s := newSockConn(b, self)
 		s.reader(false)
 		b.ReportAllocs()

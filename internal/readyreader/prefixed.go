@@ -70,7 +70,7 @@ func (c *prefix) ReadFrom(r io.Reader) (int64, error) {
 
 // CloseWrite ends what is written, if conn can do that.
 func (c *prefix) CloseWrite() error {
-	if h, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+	if h, ok := c.Conn.(HalfCloser); ok {
 		return h.CloseWrite()
 	}
 	return errors.ErrUnsupported
@@ -173,7 +173,7 @@ func (c *prefixed) SetReadDeadline(t time.Time) error {
 
 // ReleaseIdle is that of the connection below.
 func (c *prefixed) ReleaseIdle() {
-	if r, ok := c.out.(interface{ ReleaseIdle() }); ok {
+	if r, ok := c.out.(IdleReleaser); ok {
 		r.ReleaseIdle()
 	}
 }

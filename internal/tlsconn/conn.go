@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"google.golang.org/grpc/internal/readyreader"
 	"google.golang.org/grpc/mem"
 )
 
@@ -63,7 +64,7 @@ func (c *Conn) RawConn() syscall.RawConn { return c.sock.RawConn() }
 
 // WhyNot says why the connection can't be waited for without a goroutine, "" if it can be.
 func (c *Conn) WhyNot() string {
-	if s, ok := c.sock.(interface{ WhyNot() string }); ok {
+	if s, ok := c.sock.(readyreader.Explainer); ok {
 		return s.WhyNot()
 	}
 	return ""
