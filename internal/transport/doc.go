@@ -24,7 +24,7 @@
 //
 // Connect, for the dialer, the handshake and the peer's SETTINGS. NewStream, for a place
 // under the peer's limit of streams. Recv, Header, AwaitReply and AwaitEnd, for what is
-// received. Send, for room (h2.Stream.Room); a server's Send, Reply and Finish also for a
+// received. Send, for room (h2.Stream.Offer); a server's Send, Reply and Finish also for a
 // goroutine that is just sending the headers. Behind net/http all that writes may wait for
 // the client, and Serve waits for the end of the call. Nothing else waits.
 //
@@ -45,7 +45,7 @@
 //	server_*, request, refusal,          the server's; server_core has its types
 //	trailers, ping_policy, max_age
 //	handler_*, handed_response           the server's, behind net/http
-//	body, inbox, reply, room, payload,   of a stream on either side
+//	body, inbox, reply, payload,         of a stream on either side
 //	fields, fields_binary, kinds,
 //	content_length, call
 //	config, wire, errors, text           words, for this package and the floors above
