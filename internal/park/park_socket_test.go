@@ -480,7 +480,7 @@ func BenchmarkWake(b *testing.B) {
 		s.awaitGone(b)
 	})
 	b.Run("blocked", func(b *testing.B) {
-		self, peer := listen(b, "tcp").pair(b)
+		self, peer := on(b, "tcp").pair(b)
 		read := make(chan struct{}, 1)
 		go func() {
 			p := make([]byte, 256)

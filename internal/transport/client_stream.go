@@ -14,7 +14,7 @@ import (
 )
 
 // Send sends a message; last says that it is the last. It waits while too much of
-// earlier ones is queued (h2.Stream.Room). An error is io.EOF if the stream
+// earlier ones is queued (h2.Stream.Offer). An error is io.EOF if the stream
 // is over: Recv and Status tell why.
 func (s *ClientStream) Send(p Payload, last bool) error {
 	f := p.frames()

@@ -120,7 +120,7 @@ func (s *ServerStream) SendHeader(md metadata.MD) error {
 }
 
 // Send sends a message, and the headers before the first. It waits while too much of
-// earlier ones is queued (h2.Stream.Room).
+// earlier ones is queued (h2.Stream.Offer).
 func (s *ServerStream) Send(p Payload) error {
 	f := p.frames()
 	for {
