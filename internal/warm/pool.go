@@ -7,6 +7,7 @@ import (
 	"math/bits"
 	"runtime"
 	"runtime/pprof"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -60,16 +61,17 @@ func (p *pool) run(t Task) {
 	c <- order{t, s}
 }
 
-// park returns where a worker waits: in its home, or where there is nobody just then.
+// park returns where a worker waits: in its home, or where there is nobody just then. It is
+// nil if that is nowhere, and the worker ends. Somebody may have lost the processor in the
+// middle of a shard: workers that tried until they succeed would stand before it in the
+// scheduler's queue, again and again, while there is none for the tasks that come.
 func (p *pool) park(home *shard) seat {
-	for i := home.index; ; i++ {
-		if c := p.shard(i).push(); c != nil {
+	for i := range p.shards {
+		if c := p.shard(home.index + i).push(); c != nil {
 			return c
 		}
-		if i-home.index >= len(p.shards) {
-			runtime.Gosched()
-		}
 	}
+	return nil
 }
 
 // order is what an idle worker is told: its task, none to end, and where it is from then on at
@@ -126,7 +128,12 @@ func (s *shard) push() seat {
 		return nil
 	}
 	if s.idle == len(s.seats) {
-		s.seats = append(s.seats, make(seat, seatRoom))
+		s.mu.Unlock() // to allocate may take long
+		c := make(seat, seatRoom)
+		if !s.mu.TryLock() {
+			return nil
+		}
+		s.seats = append(s.seats, c)
 	}
 	c := s.seats[s.idle]
 	s.idle++
@@ -152,25 +159,24 @@ func (s *shard) arm() {
 // bottom of the stack. It drops their seats, and half of the free ones.
 func (s *shard) trim() {
 	for !s.mu.TryLock() {
-		runtime.Gosched()
+		runtime.Gosched() // there is one of these a shard
 	}
-	defer s.mu.Unlock()
-	for _, c := range s.seats[:s.low] {
-		c <- order{}
-	}
+	bored := s.seats[:s.low]
 	s.idle -= s.low
-	free := len(s.seats) - s.low - s.idle
-	copy(s.seats, s.seats[s.low:])
-	rest := s.idle + free/2
-	clear(s.seats[rest:])
-	s.seats = s.seats[:rest]
+	if free := len(s.seats) - s.low - s.idle; s.low > 0 || free > 1 {
+		s.seats = slices.Clone(s.seats[s.low : s.low+s.idle+free/2])
+	}
 	s.low = s.idle
 	if s.idle == 0 {
 		s.armed = false
 		s.seats = nil
-		return
+	} else {
+		s.sweep.Reset(linger)
 	}
-	s.sweep.Reset(linger)
+	s.mu.Unlock()
+	for _, c := range bored {
+		c <- order{}
+	}
 }
 
 // Task is one piece of work. The task runs to its end on one goroutine, which
@@ -189,7 +195,11 @@ func (w *worker) loop(t Task) {
 		t.Run()
 		t = nil // an idle goroutine must not keep the last task alive
 		unlabel()
-		o := home.pool.park(home).wait()
+		c := home.pool.park(home)
+		if c == nil {
+			return
+		}
+		o := c.wait()
 		t, home = o.task, o.home
 	}
 }

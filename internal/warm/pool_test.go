@@ -28,32 +28,33 @@ func TestShardsAreAPowerOfTwo(t *testing.T) {
 	}
 }
 
-// Nobody waits for a shard, wherever its holder has got stuck.
+// Nobody waits for a shard, wherever its holder has got stuck: a worker goes to another, and
+// ends where there is none.
 func TestNobodyWaits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := newPool(4)
-		for i := range p.shards {
-			p.shards[i].mu.Lock()
-		}
-		done := make(chan struct{})
-		p.run(task(func() { close(done) }))
-		<-done
-		p.shards[3].mu.Unlock() // where the worker goes then
-		for idle := 0; idle == 0; {
-			if p.shards[3].mu.TryLock() {
-				idle = p.shards[3].idle
-				p.shards[3].mu.Unlock()
+	for _, free := range []int{1, 0} {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPool(4)
+			held := p.shards[:len(p.shards)-free]
+			for i := range held {
+				held[i].mu.Lock()
 			}
-			time.Sleep(time.Millisecond)
-		}
-		for i := range 3 {
-			p.shards[i].mu.Unlock()
-		}
-		time.Sleep(3 * linger)
-		if idle, armed := p.counts(); idle != 0 || armed {
-			t.Errorf("idle %d, armed %v after the linger", idle, armed)
-		}
-	})
+			ran := 0
+			for range 3 {
+				p.run(task(func() { ran++ }))
+				synctest.Wait()
+			}
+			for i := range held {
+				held[i].mu.Unlock()
+			}
+			if idle, _ := p.counts(); idle != free || ran != 3 {
+				t.Errorf("%d shards free: %d tasks ran, %d workers wait", free, ran, idle)
+			}
+			time.Sleep(3 * linger)
+			if idle, armed := p.counts(); idle != 0 || armed {
+				t.Errorf("%d shards free: idle %d, armed %v after the linger", free, idle, armed)
+			}
+		})
+	}
 }
 
 // A worker that is idle on another shard is used before a new one is made.
