@@ -283,14 +283,17 @@ func headerCases() []processedCase {
 	return []processedCase{
 		{name: "headers changed", script: mutating(someChanges), rpc: aStream},
 		{name: "raw values", want: `OK {x-bin=v x-both=v x-header=h x-raw=r x-seen-a=1 x-seen-bin=v x-seen-both=v x-seen-raw=r} {x-bin=v x-both=v x-raw=r x-trailer=t} ["echo a" "echo b"]`, differs: "what is in the other field is lost", rpc: aStream, script: mutating(&procv3.HeaderMutation{SetHeaders: []*corev3.HeaderValueOption{
-			{Header: &corev3.HeaderValue{Key: "x-raw", RawValue: []byte("r")}}, {Header: &corev3.HeaderValue{Key: "x-both", Value: "v", RawValue: []byte("r")}},
+			{Header: &corev3.HeaderValue{Key: "x-raw", RawValue: []byte("r")}},
+			{Header: &corev3.HeaderValue{Key: "x-both", Value: "v", RawValue: []byte("r")}},
 			{Header: &corev3.HeaderValue{Key: "x-bin", Value: "v"}},
 		}})},
 		{name: "host", want: `OK {x-header=h x-seen-a=1} {x-trailer=t} ["echo a"]`, differs: "it fails the RPC; by A92 such an entry is ignored", rpc: aUnary, script: mutating(&procv3.HeaderMutation{SetHeaders: []*corev3.HeaderValueOption{setting("host", "h", 0)}})},
 		{name: "a path", want: `OK {x-header=h x-seen-a=1} {x-trailer=t} ["echo a"]`, differs: "it fails the RPC; by A92 such an entry is ignored", rpc: aUnary, script: mutating(&procv3.HeaderMutation{SetHeaders: []*corev3.HeaderValueOption{setting(":path", "h", 0)}})},
 		{name: "removed and set", rpc: aStream, script: mutating(&procv3.HeaderMutation{SetHeaders: []*corev3.HeaderValueOption{setting("x-a", "h", 0)}, RemoveHeaders: []string{"x-a"}})},
-		{name: "an empty value", want: `OK {x-header=h x-seen-a=1} {x-trailer=t} ["echo a" "echo b"]`, differs: "it keeps empty values", rpc: aStream,
-			script: mutating(&procv3.HeaderMutation{SetHeaders: []*corev3.HeaderValueOption{setting("x-empty", "", 0)}})},
+		{
+			name: "an empty value", want: `OK {x-header=h x-seen-a=1} {x-trailer=t} ["echo a" "echo b"]`, differs: "it keeps empty values", rpc: aStream,
+			script: mutating(&procv3.HeaderMutation{SetHeaders: []*corev3.HeaderValueOption{setting("x-empty", "", 0)}}),
+		},
 		{name: "some not allowed", script: mutating(someChanges), rpc: aStream, change: withRules(&rulesv3.HeaderMutationRules{
 			AllowExpression: &matcherv3.RegexMatcher{Regex: "x-[ab]"}, DisallowExpression: &matcherv3.RegexMatcher{Regex: ".*b"},
 		})},

@@ -48,6 +48,7 @@ type connCounter struct{ begun, ended atomic.Int64 }
 func (c *connCounter) TagRPC(ctx context.Context, _ *gstats.RPCTagInfo) context.Context   { return ctx }
 func (c *connCounter) HandleRPC(context.Context, gstats.RPCStats)                         {}
 func (c *connCounter) TagConn(ctx context.Context, _ *gstats.ConnTagInfo) context.Context { return ctx }
+
 func (c *connCounter) HandleConn(_ context.Context, s gstats.ConnStats) {
 	switch s.(type) {
 	case *gstats.ConnBegin:
