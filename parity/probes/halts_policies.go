@@ -145,13 +145,6 @@ var patienceProbes = []probe.Probe{
 		addr := rig.ConnServer(p, func(c net.Conn) { _ = c.Close() })
 		waiting(p, channelTo(p, addr))
 	}},
-	{Name: "patience/server that says GOAWAY", Run: func(p *probe.P) {
-		addr := rig.RawServer(p, func(r *rig.Raw) {
-			_ = r.WriteGoAway(0, http2.ErrCodeNo, nil)
-			_, _ = r.Next()
-		})
-		waiting(p, channelTo(p, addr))
-	}},
 	{Name: "patience/no streams allowed", Run: func(p *probe.P) {
 		addr := rig.RawServerSettings(p, []http2.Setting{{ID: http2.SettingMaxConcurrentStreams}}, func(r *rig.Raw) {
 			for {
