@@ -68,11 +68,11 @@
 //	4 to 7      frames and streams: what breaks   violation_test.go there; drains, 6.8, and the
 //	            a rule, and what does not         bound of the HPACK table, 4.3.1, in
 //	                                              closing_test.go; windows, 6.9, in data_test.go
-//	4 to 6      frames that we send               monitor_test.go there, in all of its tests
+//	4 to 6      frames that we send               h2_monitor_test.go there, in all of its tests
 //	5.1         states of streams                 stream_state_test.go there
 //	5.1.2       the limit of streams              TestPlaces there
 //	8           requests, responses               request_test.go, response_test.go
-//	8           fields that we send               raw_test.go, in all tests with raw peers
+//	8           fields that we send               transport_raw_test.go, in all tests with raw peers
 //	10.5        floods                            budget_test.go of package h2
 //	RFC 7541    field blocks                      violation_test.go of package h2, and all of
 //	                                              package hpack
