@@ -120,21 +120,6 @@ func withFallback(inner func() (credentials.Bundle, func(), error)) (credentials
 	return bundle{creds, under.PerRPCCredentials()}, done, nil
 }
 
-// bundle is transport credentials with those of RPCs, nil for none. It has one mode.
-type bundle struct {
-	transport credentials.TransportCredentials
-	calls     credentials.PerRPCCredentials
-}
-
-// TransportCredentials implements credentials.Bundle.
-func (b bundle) TransportCredentials() credentials.TransportCredentials { return b.transport }
-
-// PerRPCCredentials implements credentials.Bundle.
-func (b bundle) PerRPCCredentials() credentials.PerRPCCredentials { return b.calls }
-
-// NewWithMode implements credentials.Bundle.
-func (b bundle) NewWithMode(string) (credentials.Bundle, error) { return b, nil }
-
 // bearer is an access token.
 type bearer string
 
