@@ -56,7 +56,7 @@ type Config struct {
 	// AllowFailure lets RPCs go on without the server where that fails.
 	AllowFailure bool
 	// AllowOverride lets the server change the mode of an RPC, to one of Overrides if there are
-	// any, where Mode.RequestHeaders is not set.
+	// any, where Mode.Request.Headers is not set.
 	AllowOverride bool
 	Restricted    bool // there are some, though maybe none that is supported
 	Overrides     []Mode
@@ -129,7 +129,7 @@ func (c *Config) parseOverrides(in *filterv3.ExternalProcessor) {
 	for _, m := range in.GetAllowedOverrideModes() {
 		c.Restricted = true
 		if mode, err := c.Mode.override(m); err == nil {
-			mode.RequestHeaders = false
+			mode.Request.Headers = false
 			c.Overrides = append(c.Overrides, mode)
 		}
 	}
@@ -183,6 +183,30 @@ func (c *Config) with(o *Override) *Config {
 		out.ResponseAttributes = o.ResponseAttributes
 	}
 	return &out
+}
+
+// change returns the mode that a server wants for an RPC in mode m; ok is false if it may not
+// have that. Request headers have been sent by then.
+func (c *Config) change(m Mode, in *filterv3.ProcessingMode) (out Mode, ok bool) {
+	if in == nil || !c.AllowOverride {
+		return m, false
+	}
+	out, err := m.override(in)
+	if err != nil {
+		return m, false
+	}
+	out.Request.Headers = m.Request.Headers
+	if !c.Restricted {
+		return out, true
+	}
+	compared := out
+	compared.Request.Headers = false
+	for _, allowed := range c.Overrides {
+		if allowed == compared {
+			return out, true
+		}
+	}
+	return m, false
 }
 
 // Forward chooses headers by their names.

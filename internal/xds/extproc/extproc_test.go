@@ -50,11 +50,11 @@ const (
 func TestA93Config(t *testing.T) {
 	for text, ok := range map[string]func(*Config) bool{
 		usual: func(c *Config) bool {
-			return c.Mode == Mode{RequestHeaders: true, ResponseHeaders: true} && c.Linger == 5*time.Second && c.Service.Target == "dns:///a" &&
+			return c.Mode == Mode{Request: RequestMode{Headers: true}, Response: ResponseMode{Headers: true}} && c.Linger == 5*time.Second && c.Service.Target == "dns:///a" &&
 				!c.AllowFailure && !c.AllowOverride && !c.Observe && !c.NoImmediateResponse && c.Forward.shows("a")
 		},
 		service + `processing_mode { request_header_mode: SKIP request_body_mode: GRPC response_header_mode: SEND response_body_mode: GRPC response_trailer_mode: SEND request_trailer_mode: SEND }`: func(c *Config) bool {
-			return c.Mode == Mode{ResponseHeaders: true, RequestMessages: true, ResponseMessages: true, ResponseTrailers: true}
+			return c.Mode == Mode{Request: RequestMode{Messages: true}, Response: ResponseMode{Headers: true, Messages: true, Trailers: true}}
 		},
 		usual + `failure_mode_allow: true disable_immediate_response: true observability_mode: true deferred_close_timeout { seconds: 2 }`: func(c *Config) bool {
 			return c.AllowFailure && c.NoImmediateResponse && c.Observe && c.Linger == 2*time.Second
@@ -106,9 +106,9 @@ func TestA93Override(t *testing.T) {
 		t.Fatal(err)
 	}
 	for text, ok := range map[string]func(*Config) bool{
-		``:               func(c *Config) bool { return c.Mode.RequestHeaders && c.RequestAttributes[0] == "a" },
-		`disabled: true`: func(c *Config) bool { return c.Mode.RequestHeaders },
-		`overrides { processing_mode { request_header_mode: SKIP } }`:    func(c *Config) bool { return !c.Mode.RequestHeaders },
+		``:               func(c *Config) bool { return c.Mode.Request.Headers && c.RequestAttributes[0] == "a" },
+		`disabled: true`: func(c *Config) bool { return c.Mode.Request.Headers },
+		`overrides { processing_mode { request_header_mode: SKIP } }`:    func(c *Config) bool { return !c.Mode.Request.Headers },
 		`overrides { failure_mode_allow { value: true } }`:               func(c *Config) bool { return c.AllowFailure },
 		`overrides { failure_mode_allow {} }`:                            func(c *Config) bool { return !c.AllowFailure },
 		`overrides { request_attributes: "b" response_attributes: "c" }`: func(c *Config) bool { return c.RequestAttributes[0] == "b" && c.ResponseAttributes[0] == "c" },
@@ -130,13 +130,13 @@ func TestA93Override(t *testing.T) {
 }
 
 func TestA93ModeOverride(t *testing.T) {
-	c := &Config{Mode: Mode{RequestHeaders: true, ResponseHeaders: true}}
+	c := &Config{Mode: Mode{Request: RequestMode{Headers: true}, Response: ResponseMode{Headers: true}}}
 	skip := &filterv3.ProcessingMode{RequestHeaderMode: filterv3.ProcessingMode_SKIP, ResponseHeaderMode: filterv3.ProcessingMode_SKIP}
 	if _, ok := c.change(c.Mode, skip); ok {
 		t.Error("changed, which is not allowed")
 	}
 	c.AllowOverride = true
-	if got, ok := c.change(c.Mode, skip); !ok || got != (Mode{RequestHeaders: true}) {
+	if got, ok := c.change(c.Mode, skip); !ok || got != (Mode{Request: RequestMode{Headers: true}}) {
 		t.Errorf("%+v, %t", got, ok)
 	}
 	if _, ok := c.change(c.Mode, nil); ok {
@@ -145,7 +145,7 @@ func TestA93ModeOverride(t *testing.T) {
 	if _, ok := c.change(c.Mode, &filterv3.ProcessingMode{RequestBodyMode: filterv3.ProcessingMode_STREAMED}); ok {
 		t.Error("changed to a mode that is not supported")
 	}
-	c.Restricted, c.Overrides = true, []Mode{{ResponseTrailers: true}}
+	c.Restricted, c.Overrides = true, []Mode{{Response: ResponseMode{Trailers: true}}}
 	if _, ok := c.change(c.Mode, skip); ok {
 		t.Error("changed to a mode that is not among the allowed")
 	}

@@ -12,13 +12,19 @@ import (
 // Mode says which events of an RPC the server sees. Messages go there one by one, without gRPC's
 // frames: mode GRPC of A93.
 type Mode struct {
-	RequestHeaders, RequestMessages                     bool
-	ResponseHeaders, ResponseMessages, ResponseTrailers bool
+	Request  RequestMode
+	Response ResponseMode
 }
+
+// RequestMode says it of what the client sends.
+type RequestMode struct{ Headers, Messages bool }
+
+// ResponseMode says it of what comes back.
+type ResponseMode struct{ Headers, Messages, Trailers bool }
 
 // parseMode reads a message; by default there are headers, and nothing else.
 func parseMode(in *filterv3.ProcessingMode) (Mode, error) {
-	return Mode{RequestHeaders: true, ResponseHeaders: true}.override(in)
+	return Mode{Request: RequestMode{Headers: true}, Response: ResponseMode{Headers: true}}.override(in)
 }
 
 // override returns what a message makes of m, where DEFAULT says nothing.
@@ -29,9 +35,9 @@ func (m Mode) override(in *filterv3.ProcessingMode) (Mode, error) {
 		in    filterv3.ProcessingMode_HeaderSendMode
 		out   *bool
 	}{
-		{"request_header_mode", in.GetRequestHeaderMode(), &m.RequestHeaders},
-		{"response_header_mode", in.GetResponseHeaderMode(), &m.ResponseHeaders},
-		{"response_trailer_mode", in.GetResponseTrailerMode(), &m.ResponseTrailers},
+		{"request_header_mode", in.GetRequestHeaderMode(), &m.Request.Headers},
+		{"response_header_mode", in.GetResponseHeaderMode(), &m.Response.Headers},
+		{"response_trailer_mode", in.GetResponseTrailerMode(), &m.Response.Trailers},
 	} {
 		switch h.in {
 		case filterv3.ProcessingMode_DEFAULT:
@@ -41,13 +47,13 @@ func (m Mode) override(in *filterv3.ProcessingMode) (Mode, error) {
 			return Mode{}, fmt.Errorf("%s: %v is not known", h.field, h.in)
 		}
 	}
-	if m.RequestMessages, err = parseBody(in.GetRequestBodyMode()); err != nil {
+	if m.Request.Messages, err = parseBody(in.GetRequestBodyMode()); err != nil {
 		return Mode{}, fmt.Errorf("request_body_mode: %w", err)
 	}
-	if m.ResponseMessages, err = parseBody(in.GetResponseBodyMode()); err != nil {
+	if m.Response.Messages, err = parseBody(in.GetResponseBodyMode()); err != nil {
 		return Mode{}, fmt.Errorf("response_body_mode: %w", err)
 	}
-	if m.ResponseMessages && !m.ResponseTrailers {
+	if m.Response.Messages && !m.Response.Trailers {
 		return Mode{}, errors.New("response_trailer_mode: not SEND, though response_body_mode is GRPC")
 	}
 	return m, nil
@@ -71,27 +77,3 @@ func bodyMode(sends bool) filterv3.ProcessingMode_BodySendMode {
 
 // idle reports whether there is nothing to send.
 func (m Mode) idle() bool { return m == Mode{} }
-
-// change returns the mode that a server wants for an RPC in mode m; ok is false if it may not
-// have that. Request headers have been sent by then.
-func (c *Config) change(m Mode, in *filterv3.ProcessingMode) (out Mode, ok bool) {
-	if in == nil || !c.AllowOverride {
-		return m, false
-	}
-	out, err := m.override(in)
-	if err != nil {
-		return m, false
-	}
-	out.RequestHeaders = m.RequestHeaders
-	if !c.Restricted {
-		return out, true
-	}
-	compared := out
-	compared.RequestHeaders = false
-	for _, allowed := range c.Overrides {
-		if allowed == compared {
-			return out, true
-		}
-	}
-	return m, false
-}

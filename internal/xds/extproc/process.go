@@ -5,7 +5,6 @@ package extproc
 import (
 	"context"
 	"errors"
-	"io"
 	"sync"
 	"time"
 
@@ -20,22 +19,6 @@ import (
 
 var logger = grpclog.Component("xds")
 
-// question is an event that the RPC waits for the answer to.
-type question int
-
-const (
-	requestHeaders question = iota
-	responseHeaders
-	responseTrailers
-	questions
-)
-
-// answer is one to a question.
-type answer struct {
-	headers   *procv3.HeaderMutation
-	immediate *procv3.ImmediateResponse // to responseTrailers alone
-}
-
 // process is what an RPC has with the server. It is over when nothing is sent to the server any
 // more, nor taken from it: either the RPC goes on without it, or it fails, or it has ended.
 type process struct {
@@ -46,17 +29,12 @@ type process struct {
 	cancel context.CancelFunc
 	forget func() // ends that of the channel
 
-	began   time.Time
-	over    chan struct{} // closed when it is over
-	answers [questions]chan answer
+	began time.Time
+	over  chan struct{} // closed when it is over
 	// requests and responses are the messages that go on.
 	requests, responses *queue
 
-	sendMu   sync.Mutex // one event at a time; it comes before mu
-	stream   procv3.ExternalProcessor_ProcessClient
-	drains   bool // the server has asked for the end of events
-	closed   bool // the request's end was sent to the server
-	closedAt time.Time
+	line line // its lock comes before mu
 
 	mu       sync.Mutex
 	mode     Mode
@@ -70,17 +48,22 @@ type process struct {
 	linger    *time.Timer        // does so after the RPC
 	watch     func() bool        // ends the watch of ctx
 	returned  int                // how many response messages the server has
-	asked     [questions]bool
-	answered  [questions]bool
+	dialogue  dialogue           // its answers are awaited without mu
+}
+
+// line is the way of events to the server.
+type line struct {
+	mu       sync.Mutex                             // one event at a time
+	stream   procv3.ExternalProcessor_ProcessClient // nil until the first
+	drains   bool                                   // the server has asked for the end of events
+	closed   bool                                   // the request's end was sent to the server
+	closedAt time.Time
 }
 
 func newProcess(ctx context.Context, f *filter, rpc rpcconfig.RPC) *process {
 	p := &process{
 		filter: f, config: f.config, rpc: rpc, mode: f.config.Mode, over: make(chan struct{}),
-		requests: newQueue(), responses: newQueue(),
-	}
-	for q := range p.answers {
-		p.answers[q] = make(chan answer, 1)
+		requests: newQueue(), responses: newQueue(), dialogue: newDialogue(),
 	}
 	p.ctx, p.cancel = context.WithCancel(ctx)
 	p.forget = f.memory.AtEnd(p.cancel)
@@ -103,97 +86,6 @@ func (p *process) failure() error {
 	return p.err
 }
 
-// errOver means that the event was not sent.
-var errOver = errors.New("extproc: over")
-
-// send sends an event. If it is errOver, failure says whether the RPC goes on without the server.
-func (p *process) send(r *procv3.ProcessingRequest) error {
-	p.sendMu.Lock()
-	if p.drains { // what follows waits until the server has returned what it has
-		p.sendMu.Unlock()
-		<-p.over
-		return errOver
-	}
-	defer p.sendMu.Unlock()
-	return p.sendLocked(r)
-}
-
-func (p *process) sendLocked(r *procv3.ProcessingRequest) error {
-	select {
-	case <-p.over:
-		return errOver
-	default:
-	}
-	if p.stream == nil {
-		mode := p.modeNow()
-		r.ProtocolConfig = &procv3.ProtocolConfiguration{
-			RequestBodyMode: bodyMode(mode.RequestMessages), ResponseBodyMode: bodyMode(mode.ResponseMessages),
-		}
-		if err := p.open(); err != nil {
-			p.fail(err)
-			return errOver
-		}
-	}
-	r.ObservabilityMode = p.config.Observe
-	switch err := p.stream.Send(r); {
-	case err == nil:
-		return nil
-	case errors.Is(err, io.EOF): // receive finds out why
-		<-p.over
-	default:
-		p.fail(err)
-	}
-	return errOver
-}
-
-// open begins the stream.
-func (p *process) open() error {
-	lease, err := p.filter.channels.Open(p.config.Service)
-	if err != nil {
-		return err
-	}
-	ctx, abort := p.config.Service.Context(context.WithoutCancel(p.ctx))
-	p.mu.Lock()
-	p.abort = abort
-	over := p.isOver
-	p.mu.Unlock()
-	if over { // it was in the meantime
-		abort()
-	}
-	st, err := procv3.NewExternalProcessorClient(lease).Process(ctx)
-	if err != nil {
-		abort()
-		lease.Close()
-		return err
-	}
-	p.stream = st
-	go func() {
-		p.receive(st)
-		abort()
-		lease.Close()
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		if p.linger != nil {
-			p.linger.Stop()
-		}
-	}()
-	return nil
-}
-
-// ask sends an event and waits for the answer.
-func (p *process) ask(q question, r *procv3.ProcessingRequest) (*answer, error) {
-	p.put(q, r)
-	return p.await(q)
-}
-
-// put sends an event that has an answer.
-func (p *process) put(q question, r *procv3.ProcessingRequest) {
-	p.mu.Lock()
-	p.asked[q] = true
-	p.mu.Unlock()
-	_ = p.send(r) // whoever awaits the answer finds out
-}
-
 // await returns the answer. It is nil if there is none to wait for, and the error is that of the
 // RPC.
 func (p *process) await(q question) (*answer, error) {
@@ -201,12 +93,12 @@ func (p *process) await(q question) (*answer, error) {
 		return nil, p.failure()
 	}
 	select {
-	case a := <-p.answers[q]:
+	case a := <-p.dialogue.answers[q]:
 		return &a, nil
 	case <-p.over:
 	}
 	select { // both may be there
-	case a := <-p.answers[q]:
+	case a := <-p.dialogue.answers[q]:
 		return &a, p.failure()
 	default:
 		return nil, p.failure()
@@ -311,15 +203,15 @@ func (p *process) finish() {
 	if abort == nil {
 		return
 	}
-	if !p.sendMu.TryLock() { // whoever sends is held up
+	if !p.line.mu.TryLock() { // whoever sends is held up
 		abort()
 		return
 	}
-	defer p.sendMu.Unlock()
-	if p.stream == nil {
+	defer p.line.mu.Unlock()
+	if p.line.stream == nil {
 		return
 	}
-	_ = p.stream.CloseSend()
+	_ = p.line.stream.CloseSend()
 	linger := grace
 	if p.config.Observe {
 		linger = p.config.Linger

@@ -67,31 +67,19 @@ func (p *process) take(r *procv3.ProcessingResponse) error {
 
 // drain has no more events sent. Whoever sends may be held up, but not for ever.
 func (p *process) drain() {
-	p.sendMu.Lock()
-	defer p.sendMu.Unlock()
-	if !p.drains && p.stream != nil {
-		p.drains = true
-		_ = p.stream.CloseSend()
+	p.line.mu.Lock()
+	defer p.line.mu.Unlock()
+	if !p.line.drains && p.line.stream != nil {
+		p.line.drains = true
+		_ = p.line.stream.CloseSend()
 	}
 }
-
-var names = [questions]string{"request headers", "response headers", "response trailers"}
 
 // reply passes an answer to who asked.
 func (p *process) reply(q question, a answer) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	switch {
-	case !p.asked[q]:
-		return fmt.Errorf("the external processor sent %s before they were sent to it", names[q])
-	case p.answered[q]:
-		return fmt.Errorf("the external processor sent %s twice", names[q])
-	case q == responseTrailers && p.asked[responseHeaders] && !p.answered[responseHeaders]:
-		return errors.New("the external processor sent response trailers before response headers")
-	}
-	p.answered[q] = true
-	p.answers[q] <- a
-	return nil
+	return p.dialogue.reply(q, a)
 }
 
 func (p *process) takeHeaders(q question, in *procv3.CommonResponse, mode *filterv3.ProcessingMode) error {
@@ -112,7 +100,7 @@ func (p *process) override(q question, in *filterv3.ProcessingMode) {
 		return
 	}
 	if q == responseHeaders {
-		mode.RequestMessages = p.mode.RequestMessages
+		mode.Request.Messages = p.mode.Request.Messages
 	}
 	p.mode = mode
 }
@@ -134,8 +122,8 @@ func bodyOf(in *procv3.CommonResponse) (*procv3.StreamedBodyResponse, error) {
 
 func (p *process) takeRequest(in *procv3.CommonResponse) error {
 	p.mu.Lock()
-	sends := p.mode.RequestMessages
-	early := p.asked[requestHeaders] && !p.answered[requestHeaders]
+	sends := p.mode.Request.Messages
+	early := p.dialogue.waits(requestHeaders)
 	p.mu.Unlock()
 	switch {
 	case !sends:
@@ -154,9 +142,9 @@ func (p *process) takeRequest(in *procv3.CommonResponse) error {
 
 func (p *process) takeResponse(in *procv3.CommonResponse) error {
 	p.mu.Lock()
-	sends := p.mode.ResponseMessages
-	early := p.asked[responseHeaders] && !p.answered[responseHeaders]
-	late := p.answered[responseTrailers]
+	sends := p.mode.Response.Messages
+	early := p.dialogue.waits(responseHeaders)
+	late := p.dialogue.answered[responseTrailers]
 	p.mu.Unlock()
 	switch {
 	case !sends:
@@ -186,7 +174,7 @@ func (p *process) takeImmediate(in *procv3.ImmediateResponse) error {
 		return errors.New("the external processor sent an immediate response, which is disabled")
 	}
 	p.mu.Lock()
-	ending := p.asked[responseTrailers] && !p.answered[responseTrailers]
+	ending := p.dialogue.waits(responseTrailers)
 	p.mu.Unlock()
 	if ending {
 		return p.reply(responseTrailers, answer{immediate: in, headers: in.GetHeaders()})

@@ -69,7 +69,7 @@ func (s *stream) SendMsg(m any) error {
 	if s.failure() != nil {
 		return io.EOF
 	}
-	if !s.modeNow().RequestMessages {
+	if !s.modeNow().Request.Messages {
 		return s.pass(m)
 	}
 	body, err := s.marshal(m)
@@ -128,15 +128,15 @@ func (s *stream) marshal(m any) ([]byte, error) {
 
 // close shows the server the end of the request.
 func (s *stream) close() error {
-	s.sendMu.Lock()
-	s.closedAt = time.Now()
-	s.sendMu.Unlock()
+	s.line.mu.Lock()
+	s.line.closedAt = time.Now()
+	s.line.mu.Unlock()
 	if err := s.send(s.halfCloseEvent()); err != nil {
 		return err
 	}
-	s.sendMu.Lock()
-	s.closed = true
-	s.sendMu.Unlock()
+	s.line.mu.Lock()
+	s.line.closed = true
+	s.line.mu.Unlock()
 	return nil
 }
 
@@ -145,7 +145,7 @@ func (s *stream) CloseSend() error {
 	switch {
 	case s.failure() != nil:
 		return nil
-	case !s.modeNow().RequestMessages:
+	case !s.modeNow().Request.Messages:
 		return s.passEnd()
 	case s.config.Observe:
 		if s.rpc.ClientStreams {
@@ -200,9 +200,9 @@ func (s *stream) pumpRequests() {
 }
 
 func (s *stream) recordHalfClose() {
-	s.sendMu.Lock()
-	at := s.closedAt
-	s.sendMu.Unlock()
+	s.line.mu.Lock()
+	at := s.line.closedAt
+	s.line.mu.Unlock()
 	if !at.IsZero() {
 		s.record(clientHalfClose, at)
 	}
@@ -218,9 +218,9 @@ func (s *stream) sendReturned(body []byte) error {
 
 // afterServer has the RPC go on with what the server was shown and did not return.
 func (s *stream) afterServer(returned int) {
-	s.sendMu.Lock()
-	ended := s.closed
-	s.sendMu.Unlock()
+	s.line.mu.Lock()
+	ended := s.line.closed
+	s.line.mu.Unlock()
 	s.sends.mu.Lock()
 	shown := s.sends.shown
 	s.sends.mu.Unlock()

@@ -33,7 +33,7 @@ func (s *stream) readHeader() (metadata.MD, error) {
 	}
 	md, err := s.inner.Header()
 	switch {
-	case !s.modeNow().ResponseHeaders || err != nil:
+	case !s.modeNow().Response.Headers || err != nil:
 		return md, err
 	case md != nil:
 		return s.showHeaders(md, false)
@@ -87,11 +87,11 @@ func (s *stream) RecvMsg(m any) error {
 	if r.ended {
 		return r.end
 	}
-	if s.modeNow().ResponseHeaders {
+	if s.modeNow().Response.Headers {
 		_, _ = s.Header() // the end of the RPC says what is wrong
 	}
 	mode := s.modeNow()
-	if mode.ResponseMessages && !s.config.Observe && s.failure() == nil {
+	if mode.Response.Messages && !s.config.Observe && s.failure() == nil {
 		template, ok := m.(proto.Message)
 		if !ok {
 			err := status.Errorf(codes.Internal, "extproc: a %T is no message of package proto", m)
@@ -104,7 +104,7 @@ func (s *stream) RecvMsg(m any) error {
 	}
 	err := s.inner.RecvMsg(m)
 	if err == nil {
-		if msg, ok := m.(proto.Message); ok && mode.ResponseMessages && s.config.Observe {
+		if msg, ok := m.(proto.Message); ok && mode.Response.Messages && s.config.Observe {
 			if body, err := proto.Marshal(msg); err == nil {
 				_ = s.send(s.responseMessageEvent(body))
 			}
@@ -130,7 +130,7 @@ func (s *stream) conclude(err error) error {
 		err = s.immediately()
 	case r.only != nil: // the server knows them
 		r.trailer = r.only
-	case s.modeNow().ResponseTrailers:
+	case s.modeNow().Response.Trailers:
 		err = s.showTrailers(err)
 	}
 	if r.pumped != nil {

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package extproc
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	procv3 "github.com/envoyproxy/go-control-plane/envoy/service/ext_proc/v3"
+)
+
+// errOver means that the event was not sent.
+var errOver = errors.New("extproc: over")
+
+// send sends an event. If it is errOver, failure says whether the RPC goes on without the server.
+func (p *process) send(r *procv3.ProcessingRequest) error {
+	p.line.mu.Lock()
+	if p.line.drains { // what follows waits until the server has returned what it has
+		p.line.mu.Unlock()
+		<-p.over
+		return errOver
+	}
+	defer p.line.mu.Unlock()
+	return p.sendLocked(r)
+}
+
+func (p *process) sendLocked(r *procv3.ProcessingRequest) error {
+	select {
+	case <-p.over:
+		return errOver
+	default:
+	}
+	if p.line.stream == nil {
+		mode := p.modeNow()
+		r.ProtocolConfig = &procv3.ProtocolConfiguration{
+			RequestBodyMode: bodyMode(mode.Request.Messages), ResponseBodyMode: bodyMode(mode.Response.Messages),
+		}
+		if err := p.open(); err != nil {
+			p.fail(err)
+			return errOver
+		}
+	}
+	r.ObservabilityMode = p.config.Observe
+	switch err := p.line.stream.Send(r); {
+	case err == nil:
+		return nil
+	case errors.Is(err, io.EOF): // receive finds out why
+		<-p.over
+	default:
+		p.fail(err)
+	}
+	return errOver
+}
+
+// open begins the stream.
+func (p *process) open() error {
+	lease, err := p.filter.channels.Open(p.config.Service)
+	if err != nil {
+		return err
+	}
+	ctx, abort := p.config.Service.Context(context.WithoutCancel(p.ctx))
+	p.mu.Lock()
+	p.abort = abort
+	over := p.isOver
+	p.mu.Unlock()
+	if over { // it was in the meantime
+		abort()
+	}
+	st, err := procv3.NewExternalProcessorClient(lease).Process(ctx)
+	if err != nil {
+		abort()
+		lease.Close()
+		return err
+	}
+	p.line.stream = st
+	go func() {
+		p.receive(st)
+		abort()
+		lease.Close()
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.linger != nil {
+			p.linger.Stop()
+		}
+	}()
+	return nil
+}
+
+// ask sends an event and waits for the answer.
+func (p *process) ask(q question, r *procv3.ProcessingRequest) (*answer, error) {
+	p.put(q, r)
+	return p.await(q)
+}
+
+// put sends an event that has an answer.
+func (p *process) put(q question, r *procv3.ProcessingRequest) {
+	p.mu.Lock()
+	p.dialogue.ask(q)
+	p.mu.Unlock()
+	_ = p.send(r) // whoever awaits the answer finds out
+}
