@@ -29,6 +29,13 @@ func received(fd uintptr) (n uint64, open bool) {
 	return info.Bytes_received, info.State == unix.BPF_TCP_ESTABLISHED
 }
 
+// unread returns how many bytes of a TCP socket were not read, and whether that is known.
+func unread(fd uintptr) (uint64, bool) {
+	var n int32
+	_, _, errno := unix.Syscall(unix.SYS_IOCTL, fd, unix.SIOCINQ, uintptr(unsafe.Pointer(&n)))
+	return uint64(max(n, 0)), errno == 0
+}
+
 // census is one look at a socket.
 type census struct {
 	received uint64 // bytes, read or not
@@ -37,37 +44,54 @@ type census struct {
 }
 
 func (c *census) take(fd uintptr) {
+	var known bool
 	c.received, c.open = received(fd)
-	var n int32
-	_, _, errno := unix.Syscall(unix.SYS_IOCTL, fd, unix.SIOCINQ, uintptr(unsafe.Pointer(&n)))
-	c.unread = uint64(max(n, 0))
-	if _, still := received(fd); errno != 0 || !still {
+	c.unread, known = unread(fd)
+	if _, still := received(fd); !known || !still {
 		c.open = false // what ends a connection may drop what was not read
 	}
+}
+
+// compare is take for who expects that so many bytes were received, and all of them read.
+// If it were others it does not look further.
+func (c *census) compare(fd uintptr, sum uint64) {
+	if c.received, c.open = received(fd); !c.open || c.received != sum {
+		return
+	}
+	c.unread, c.open = unread(fd)
 }
 
 // look is a census as what a RawConn calls: bound once, as a closure each time would
 // allocate.
 type look struct {
 	census
+	sum         uint64 // of a part
 	whole, part func(fd uintptr)
 }
 
 var looks = sync.Pool{New: func() any {
 	l := new(look)
 	l.whole = l.take
-	l.part = func(fd uintptr) { l.received, l.open = received(fd) }
+	l.part = func(fd uintptr) { l.compare(fd, l.sum) }
 	return l
 }}
 
-// count takes a census of a socket, of which not all may be needed.
-func count(rc syscall.RawConn, whole bool) (c census) {
+// count takes a census of a socket.
+func count(rc syscall.RawConn) census {
 	l := looks.Get().(*look)
+	return l.at(rc, l.whole)
+}
+
+// compare is count for who expects that so many bytes were received, and all of them read.
+func compare(rc syscall.RawConn, sum uint64) census {
+	l := looks.Get().(*look)
+	l.sum = sum
+	return l.at(rc, l.part)
+}
+
+// at looks at rc by f, and gives l back.
+func (l *look) at(rc syscall.RawConn, f func(fd uintptr)) (c census) {
 	l.census = census{}
-	f := l.part
-	if whole {
-		f = l.whole
-	}
 	if err := rc.Control(f); err == nil {
 		c = l.census
 	}

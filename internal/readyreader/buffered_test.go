@@ -307,6 +307,53 @@ func TestBytesWithError(t *testing.T) {
 	}
 }
 
+// lastWords is a connection whose last bytes come together with its error.
+type lastWords struct {
+	net.Conn
+	left []byte
+	err  error
+}
+
+func (l *lastWords) Read(p []byte) (n int, err error) {
+	if n = copy(p, l.left); n == len(l.left) {
+		err = l.err
+	}
+	l.left = l.left[n:]
+	return n, err
+}
+
+func (l *lastWords) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, error) {
+	buf := pool.Get(size)
+	n, err := l.Read(window(buf, size))
+	return buf, n, err
+}
+
+// The same however large the reads are, and whether there is a buffer between.
+func TestLastBytesWithError(t *testing.T) {
+	const all = 600
+	for _, pooled := range []bool{true, false} {
+		for _, size := range []int{1, 100, 256, 300, all, 5000} {
+			c := &lastWords{left: make([]byte, all), err: io.ErrClosedPipe}
+			pool := newTestPool(t)
+			b := New(c, Options{Pool: pool, Size: 256, Pooled: pooled})
+			got, p := 0, make([]byte, size)
+			for {
+				n, err := b.Read(p)
+				if got += n; err == nil {
+					continue
+				}
+				if n != 0 || got != all || err != io.ErrClosedPipe {
+					t.Errorf("pooled %t, by %d: %d bytes, then %d and %v", pooled, size, got-n, n, err)
+				}
+				break
+			}
+			if held, _ := pool.held(); held != 0 {
+				t.Errorf("pooled %t, by %d: %d buffers are held", pooled, size, held)
+			}
+		}
+	}
+}
+
 func TestForeignReaderLeaksNothing(t *testing.T) {
 	for _, g := range []greedy{{n: 0}, {n: -1}, {err: os.ErrDeadlineExceeded}} {
 		pool := newTestPool(t)

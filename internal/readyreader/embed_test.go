@@ -8,6 +8,7 @@ import (
 	"net"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc/mem"
 )
@@ -54,7 +55,23 @@ type (
 		net.Conn
 		r *bufio.Reader
 	} // a field that is not embedded
+	forwards    struct{ inner net.Conn } // an interface that is not embedded, and methods that forward
+	middle      struct{ *reads }         // of three: the one in between has Read
+	outer       struct{ *middle }
+	threeOff    struct{ *embedsTwice } // of three: none has
+	embedsTwice struct{ *embeds }
+	overridden  struct{ *embeds } // of two: the outer one has
 )
+
+func (f *forwards) Read(p []byte) (int, error)         { return f.inner.Read(p) }
+func (f *forwards) Write(p []byte) (int, error)        { return f.inner.Write(p) }
+func (f *forwards) Close() error                       { return f.inner.Close() }
+func (f *forwards) LocalAddr() net.Addr                { return f.inner.LocalAddr() }
+func (f *forwards) RemoteAddr() net.Addr               { return f.inner.RemoteAddr() }
+func (f *forwards) SetDeadline(t time.Time) error      { return f.inner.SetDeadline(t) }
+func (f *forwards) SetReadDeadline(t time.Time) error  { return f.inner.SetReadDeadline(t) }
+func (f *forwards) SetWriteDeadline(t time.Time) error { return f.inner.SetWriteDeadline(t) }
+func (o *overridden) Read(p []byte) (int, error)       { return o.embeds.Read(p) }
 
 func (c *closes) Close() error                                         { return c.Conn.Close() }
 func (w *writes) Write(p []byte) (int, error)                          { return w.Conn.Write(p) }
@@ -97,6 +114,11 @@ func TestEmbedding(t *testing.T) {
 		"two at different depths":      {&deeper{Conn: tcp}, false, true},
 		"an interface not exported":    {&hiddenConn{tcp}, false, false},
 		"a field that is not embedded": {&asksReader{Conn: tcp}, false, true},
+		"such a field, and methods":    {&forwards{tcp}, false, false},
+		"that, embedded":               {&embeds{&forwards{tcp}}, false, false},
+		"three":                        {&threeOff{&embedsTwice{&embeds{tcp}}}, true, true},
+		"Read in the middle of three":  {&outer{&middle{&reads{tcp}}}, false, true},
+		"Read at the outer of two":     {&overridden{&embeds{tcp}}, false, true},
 		"itself":                       {loop, false, false},
 		"nothing":                      {&embeds{}, false, false},
 		"a nil pointer":                {&embedsTCP{}, false, false},

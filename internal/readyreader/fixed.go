@@ -70,7 +70,11 @@ func (f *fixed) Read(p []byte) (int, error) {
 	}
 	if f.Buffered() == 0 {
 		if len(p) >= len(f.buf) && f.late == nil {
-			return f.conn.Read(p)
+			n, err := f.conn.Read(p)
+			if n > 0 && err != nil {
+				f.late, err = err, nil
+			}
+			return n, err
 		}
 		if err := f.fill(1); err != nil {
 			return 0, err

@@ -45,6 +45,14 @@ type Explainer interface {
 	WhyNot() string
 }
 
+// Detector is a connection of which it may turn out, while it is read, that it can't be
+// waited for without a goroutine.
+type Detector interface {
+	// Detect has told called when that has turned out, on a goroutine of its own. It comes
+	// before the connection is read.
+	Detect(told func())
+}
+
 // BlindReader is a connection that keeps an account of what is read. Before it is read in
 // other ways, as in a handshake, whose deadlines are set beside it, it is read blind.
 type BlindReader interface {

@@ -66,7 +66,7 @@ func (b *pooled) Read(p []byte) (int, error) {
 	}
 	if b.Buffered() == 0 {
 		if len(p) >= b.size && b.late == nil {
-			return b.conn.Read(p)
+			return b.direct(p)
 		}
 		if err := b.fillEmpty(b.src.ReadOnReady); err != nil {
 			return 0, err
@@ -75,6 +75,23 @@ func (b *pooled) Read(p []byte) (int, error) {
 	n := copy(p, b.in.Bytes())
 	b.consume(n)
 	return n, nil
+}
+
+// direct reads to the caller's memory.
+func (b *pooled) direct(p []byte) (int, error) {
+	n, err := b.conn.Read(p)
+	if n > 0 && err != nil {
+		b.keep(err)
+		return n, nil
+	}
+	return n, err
+}
+
+// keep is for an error that came with bytes. A timeout can be asked for again.
+func (b *pooled) keep(err error) {
+	if !isTimeout(err) {
+		b.late = err
+	}
 }
 
 func (b *pooled) Release() { b.in.Drop() }
@@ -139,8 +156,8 @@ func (b *pooled) lend(read readFunc, size int, pool mem.BufferPool) (*[]byte, in
 	}
 	buf, n, err := read(size, pool)
 	if buf != nil && n > 0 {
-		if err != nil && !isTimeout(err) { // that can be asked for again
-			b.late = err
+		if err != nil {
+			b.keep(err)
 		}
 		return buf, n, nil
 	}

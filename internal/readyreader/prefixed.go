@@ -147,6 +147,13 @@ func (c *prefixed) WhyNot() string {
 	return ""
 }
 
+// Detect implements Detector.
+func (c *prefixed) Detect(told func()) {
+	if d, ok := c.out.(Detector); ok {
+		d.Detect(told)
+	}
+}
+
 // interrupter is a Writer whose reads are not to be ended by deadlines as they come.
 type interrupter interface {
 	Interrupt(flag *atomic.Bool)

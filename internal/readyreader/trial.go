@@ -57,7 +57,7 @@ func (w *wrapped) watchInput() (quiet bool) {
 // wrapper held none before.
 func (w *wrapped) findInPlace() {
 	for i := range longLooks {
-		switch c := count(w.rc, true); {
+		switch c := count(w.rc); {
 		case !c.open || c.received < w.sum():
 			return
 		case c.received > w.sum()+c.unread:

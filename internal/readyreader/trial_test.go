@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -99,14 +100,16 @@ func TestTestIsLifted(t *testing.T) {
 	t.Parallel()
 	for _, early := range []bool{true, false} {
 		w, peer := wrap(t, func(c net.Conn) net.Conn { return &brittle{Conn: &triples{Conn: c}} })
+		told := make(deadlines, 1000)
+		w.sock = deadlined{w.sock, told}
 		mustWrite(t, peer, "a")
 		if early {
 			mustWrite(t, peer, "bc")
 			receive(t, w, 3)
-			awaitLifted(w)
+			told.awaitLifted()
 		} else {
 			go func() {
-				awaitLifted(w)
+				told.awaitLifted()
 				mustWrite(t, peer, "bc")
 			}()
 			receive(t, w, 3)
@@ -119,13 +122,30 @@ func TestTestIsLifted(t *testing.T) {
 	}
 }
 
+// deadlines are those that a socket is told.
+type deadlines chan time.Time
+
+// deadlined is a socket that passes on what deadlines it is told.
+type deadlined struct {
+	net.Conn
+	told deadlines
+}
+
+func (d deadlined) SetReadDeadline(t time.Time) error {
+	err := d.Conn.SetReadDeadline(t)
+	d.told <- t
+	return err
+}
+
 // awaitLifted returns when a test has been ended that had begun.
-func awaitLifted(w *wrapped) {
-	for began, over := false, false; !over; time.Sleep(time.Millisecond) {
-		w.mu.Lock()
-		began = began || !w.test.IsZero()
-		over = began && w.test.IsZero()
-		w.mu.Unlock()
+func (d deadlines) awaitLifted() {
+	for began := false; ; {
+		switch t := <-d; {
+		case !t.IsZero():
+			began = true
+		case began:
+			return
+		}
 	}
 }
 
@@ -141,13 +161,12 @@ func TestFreeReader(t *testing.T) {
 	w.isAlone()
 	mustWrite(t, peer, "x")
 	receive(t, w, 1)
-	b := make([]byte, 1)
-	others := make(chan error, 1)
+	has, others := make(chan struct{}), make(chan error, 1)
 	go func() {
-		_, err := w.sock.Read(b)
-		others <- err
+		had := sync.OnceFunc(func() { close(has) })
+		others <- w.rc.Read(func(uintptr) bool { had(); return false })
 	}()
-	time.Sleep(brisk.quiet)
+	<-has // the lock
 	done := make(chan error, 1)
 	go func() {
 		_, _, err := w.ReadOnReady(10, newTestPool(t))
@@ -171,7 +190,7 @@ func TestExceeds(t *testing.T) {
 		t.Error("settled")
 	}
 	mustWrite(t, peer, "ghijkl") // and now the sums agree
-	if err := w.rc.Read(func(uintptr) bool { return count(w.rc, true).received >= 12 }); err != nil {
+	if err := w.rc.Read(func(uintptr) bool { return count(w.rc).received >= 12 }); err != nil {
 		t.Fatal(err)
 	}
 	if w.isSettled() {

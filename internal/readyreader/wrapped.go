@@ -50,7 +50,8 @@ type wrapped struct {
 
 	habit // see known.go
 
-	pace *pace // never changed
+	pace *pace  // never changed
+	told func() // see Detect
 
 	// Written by the reader.
 	returned atomic.Uint64 // bytes that the wrapper returned
@@ -93,6 +94,9 @@ func (w *wrapped) WhyNot() string {
 	return ""
 }
 
+// Detect implements Detector.
+func (w *wrapped) Detect(told func()) { w.told = told }
+
 // RawConn implements TryReader.
 func (w *wrapped) RawConn() syscall.RawConn { return w.rc }
 
@@ -100,26 +104,28 @@ func (w *wrapped) RawConn() syscall.RawConn { return w.rc }
 // taken, and it lives on.
 func (w *wrapped) settled(fd uintptr) bool {
 	sum := w.sum() // before what it is compared with, which only grows
-	n, open := received(fd)
-	return w.even(sum, census{received: n, open: open})
+	var c census
+	c.compare(fd, sum)
+	return w.even(sum, c)
 }
 
 // sum is what was returned and taken.
 func (w *wrapped) sum() uint64 { return w.returned.Load() + w.taken.Load() }
 
 // even reports whether nothing is missing. A wrapper that has ever returned more than its
-// socket received makes bytes of its own, and is not to be believed again.
+// socket received makes bytes of its own, and is not to be believed again. One of which that
+// is not known yet may look even by chance, when as many bytes came since: they are unread.
 func (w *wrapped) even(sum uint64, c census) bool {
 	if c.open && c.received < sum {
 		w.exceeds.Store(true)
 	}
-	return c.open && c.received == sum && !w.exceeds.Load()
+	return c.open && c.received == sum && c.unread == 0 && !w.exceeds.Load()
 }
 
 // isSettled is settled without a descriptor in hand.
 func (w *wrapped) isSettled() bool {
 	sum := w.sum()
-	return w.even(sum, count(w.rc, false))
+	return w.even(sum, compare(w.rc, sum))
 }
 
 // calm follows a wait, or a Read of a taker, that was interrupted.
@@ -146,6 +152,9 @@ func (w *wrapped) lift() {
 // distrust has the wrapper waited for in its Read from now on. mu is held.
 func (w *wrapped) distrust(why string) {
 	w.trust, w.why = distrusted, fmt.Sprintf("%T %s", w.conn, why)
+	if w.told != nil {
+		go w.told()
+	}
 	w.lift()
 	w.endTest()
 	if w.kicked {

@@ -24,7 +24,7 @@ func wrap(t testing.TB, f func(net.Conn) net.Conn) (w *wrapped, peer net.Conn) {
 	self, peer := connPair(t, "tcp")
 	nw, _ := NewWriter(f(self))
 	w, ok := nw.(*wrapped)
-	if !ok && !count(rawConnOf(self), false).open {
+	if !ok && !count(rawConnOf(self)).open {
 		t.Skip("this system does not count what a socket receives, as qemu-user does not")
 	}
 	if !ok {
@@ -75,11 +75,13 @@ func settleOnce(t testing.TB, w *wrapped, peer net.Conn) (parks, again bool) {
 	defer close(over)
 	var vain atomic.Bool
 	go func() {
-		for never := 0; never < 40; time.Sleep(5 * time.Millisecond) {
+		looks := time.NewTicker(5 * time.Millisecond)
+		defer looks.Stop()
+		for never := 0; never < 40; {
 			select {
 			case <-over:
 				return
-			default:
+			case <-looks.C:
 			}
 			w.mu.Lock()
 			lifted := w.trust == alone && (w.waiting && w.test.IsZero() || w.inside && w.blind)
@@ -295,17 +297,26 @@ func TestWrapperDeadline(t *testing.T) {
 // erratic reads more than it returns, and returns it in pieces. It drops what comes first.
 type erratic struct {
 	net.Conn
-	rnd  *rand.Rand
-	drop int
-	held []byte
-	sets bool // deadlines
+	rnd    *rand.Rand
+	drop   int
+	held   []byte
+	sets   bool // deadlines
+	delays bool // returns what it has later, or nothing for a while
+	lies   bool // returns some bytes twice, and holds none
+	made   int  // how many it has returned that were not sent
 }
 
 func (e *erratic) Read(p []byte) (int, error) {
 	if e.sets {
 		e.Conn.SetReadDeadline([]time.Time{{}, time.Now().Add(time.Hour)}[e.rnd.IntN(2)])
 	}
+	if e.lies {
+		return e.lie(p)
+	}
 	for len(e.held) == 0 {
+		if e.delays && e.rnd.IntN(4) == 0 {
+			return 0, nil
+		}
 		b := make([]byte, 1+e.rnd.IntN(300))
 		n, err := e.Conn.Read(b)
 		k := min(n, e.drop)
@@ -315,17 +326,30 @@ func (e *erratic) Read(p []byte) (int, error) {
 			return 0, err
 		}
 	}
+	if e.delays {
+		<-time.After(time.Duration(e.rnd.IntN(200)) * time.Microsecond)
+	}
 	n := copy(p, e.held[:1+e.rnd.IntN(len(e.held))])
 	e.held = e.held[n:]
 	return n, nil
 }
 
-// FuzzWrapped lets a wrapper buffer, split and delay what it reads, set deadlines or read
-// ahead, and interrupts the reader all the time, whatever it has found out. All bytes have
-// to arrive, in order and without another one being sent, and where the reader is told that
-// there is nothing, there is nothing.
+func (e *erratic) lie(p []byte) (int, error) {
+	n, err := e.Conn.Read(p[:max(len(p)-1, 1)])
+	if 0 < n && n < len(p) && e.rnd.IntN(4) == 0 {
+		p[n] = p[n-1]
+		e.made++
+		n++
+	}
+	return n, err
+}
+
+// FuzzWrapped lets a wrapper buffer, split and delay what it reads, set deadlines, read
+// ahead, or lie about how much there was, and interrupts the reader all the time, whatever it
+// has found out. All bytes have to arrive, in order and without another one being sent, and
+// where the reader is told that there is nothing, there is nothing.
 func FuzzWrapped(f *testing.F) {
-	for seed := range uint64(24) {
+	for seed := range uint64(48) {
 		f.Add(seed, []byte{1, 2, 250, 9, 0, 77, 3})
 	}
 	f.Add(uint64(1), []byte{1, 2, 48, 255, 247, 76})
@@ -334,12 +358,12 @@ func FuzzWrapped(f *testing.F) {
 		wrapper := &erratic{rnd: rnd}
 		w, peer := wrap(t, func(c net.Conn) net.Conn {
 			wrapper.Conn = c
-			if seed%6 == 4 {
+			if seed%8 == 4 {
 				return newAhead(wrapper)
 			}
 			return wrapper
 		})
-		switch seed % 6 {
+		switch seed % 8 {
 		case 1: // one that takes a header
 			w.takes()
 			wrapper.drop = int(seed % 300)
@@ -350,6 +374,13 @@ func FuzzWrapped(f *testing.F) {
 			w.trust = trusted
 		case 5:
 			wrapper.sets = true
+		case 6:
+			wrapper.delays = true
+		case 7:
+			wrapper.lies = true
+			if seed%16 == 7 {
+				w.trust = trusted
+			}
 		}
 		var want []byte
 		for _, n := range sizes[:min(len(sizes), 50)] {
@@ -375,7 +406,7 @@ func FuzzWrapped(f *testing.F) {
 		var flag atomic.Bool
 		late := time.AfterFunc(20*time.Second, func() { panic("lost wake-up") })
 		defer late.Stop()
-		for len(got) < len(want) {
+		for len(got)-wrapper.made < len(want) {
 			if seed%3 == 0 {
 				w.Interrupt(&flag)
 			}
@@ -383,7 +414,7 @@ func FuzzWrapped(f *testing.F) {
 			switch {
 			case isTimeout(err):
 				if buf, n, err = w.TryRead(64, pool); err == ErrWouldBlock {
-					if seed%6 >= 4 {
+					if kind := seed % 8; kind == 4 || kind == 5 {
 						t.Fatal("it may park")
 					}
 					if len(wrapper.held) > 0 {
@@ -400,12 +431,54 @@ func FuzzWrapped(f *testing.F) {
 			}
 			got = append(got, (*buf)[:n]...)
 			pool.Put(buf)
-			if len(got)%chunk == 0 || len(got) == len(want) {
+			if sent := len(got) - wrapper.made; sent%chunk == 0 || sent == len(want) {
 				acks <- struct{}{}
 			}
 		}
-		if !bytes.Equal(got, want) {
+		if !wrapper.lies && !bytes.Equal(got, want) {
 			t.Error("other bytes arrived than were sent")
 		}
 	})
+}
+
+// Each reason that turns out while a wrapper is read.
+func TestWhyNotWrapped(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		state func(w *wrapped, peer net.Conn)
+		want  string
+	}{
+		"not read yet": {func(*wrapped, net.Conn) {}, ""},
+		"even": {func(w *wrapped, peer net.Conn) {
+			mustWrite(t, peer, "x")
+			receive(t, w, 1)
+		}, ""},
+		"sets deadlines": {func(w *wrapped, _ net.Conn) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.distrust("sets the read deadline of its socket")
+		}, "*readyreader.brittle sets the read deadline of its socket"},
+		"not told": {func(w *wrapped, _ net.Conn) {
+			w.isAlone()
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.blind = true
+		}, "*readyreader.brittle could not be told from one that sets the read deadline of its socket, as the machine was too busy; it is looked at again when more was read"},
+		"not even": {func(w *wrapped, peer net.Conn) {
+			mustWrite(t, peer, "x")
+			receive(t, w, 1)
+			w.returned.Add(1) // as if it had made one up
+			mustWrite(t, peer, "yz")
+			if err := w.rc.Read(func(uintptr) bool { return count(w.rc).received >= 3 }); err != nil {
+				t.Error(err)
+			}
+		}, "*readyreader.brittle has not returned the same number of bytes as its socket received: it holds some, or changes the stream, or is busy"},
+	} {
+		w, peer := wrap(t, newBrittle)
+		tt.state(w, peer)
+		if got := w.WhyNot(); got != tt.want {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
+		w.Withdraw()
+	}
 }

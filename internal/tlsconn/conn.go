@@ -70,6 +70,13 @@ func (c *Conn) WhyNot() string {
 	return ""
 }
 
+// Detect has told called when it has turned out that the connection can't be waited for.
+func (c *Conn) Detect(told func()) {
+	if d, ok := c.sock.(interface{ Detect(func()) }); ok {
+		d.Detect(told)
+	}
+}
+
 // LocalAddr returns the socket's local address.
 func (c *Conn) LocalAddr() net.Addr { return c.raw.LocalAddr() }
 
@@ -134,11 +141,14 @@ func (c *Conn) Close() error {
 }
 
 // Held is the memory, in bytes, of ciphertext that was read and yields nothing yet, and
-// of records that wait for room. It may be called at any time.
+// of records that wait for room. It may be called at any time, and does not wait for a reader
+// that waits in the Read of a wrapper.
 func (c *Conn) Held() int {
-	c.rmu.Lock()
-	n := c.intake.Memory()
-	c.rmu.Unlock()
+	n := c.Retained()
+	if c.rmu.TryLock() {
+		n = c.intake.Memory()
+		c.rmu.Unlock()
+	}
 	c.out.mu.Lock()
 	defer c.out.mu.Unlock()
 	return n + cap(c.out.b)

@@ -12,6 +12,8 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"io"
+	"net"
 	"strings"
 	"testing"
 
@@ -31,22 +33,30 @@ const (
 // and so says what no tls.Conn would.
 type peer13 struct {
 	t       testing.TB
-	sock    *memSocket
+	sock    *memSocket // nil: conn is another kind of connection
+	conn    net.Conn
 	in, out keys
 }
 
 // newPeer13 returns a peer, which is the client or the server, and our end.
 func newPeer13(t testing.TB, release, asClient bool) (*peer13, *Conn) {
 	t.Helper()
-	m := mode{version: tls.VersionTLS13, release: release}
 	a, b := newMemSockets()
+	p, ours := newPeer13Over(t, mode{version: tls.VersionTLS13, release: release}, asClient, a, b)
+	p.sock = b
+	return p, ours
+}
+
+// newPeer13Over is newPeer13 with our end over a and the peer over b.
+func newPeer13Over(t testing.TB, m mode, asClient bool, a, b net.Conn) (*peer13, *Conn) {
+	t.Helper()
 	var log bytes.Buffer
 	config := m.config()
 	config.KeyLogWriter = &log
 	config.SessionTicketsDisabled = true // else the server's first record is a ticket
 	ourConfig := m.config()
 	ourConfig.SessionTicketsDisabled = true
-	ours := newConn(t, a, ourConfig, asClient, release)
+	ours := newConn(t, a, ourConfig, asClient, m.release)
 	t.Cleanup(func() { ours.Close() })
 	var theirs *tls.Conn
 	if asClient {
@@ -59,7 +69,7 @@ func newPeer13(t testing.TB, release, asClient bool) (*peer13, *Conn) {
 	if suite := theirs.ConnectionState().CipherSuite; suite != tls.TLS_AES_128_GCM_SHA256 {
 		t.Skipf("the cipher suite is %s", tls.CipherSuiteName(suite))
 	}
-	p := &peer13{t: t, sock: b}
+	p := &peer13{t: t, conn: b}
 	client, server := secretIn(t, log.String(), "CLIENT_TRAFFIC_SECRET_0"), secretIn(t, log.String(), "SERVER_TRAFFIC_SECRET_0")
 	if asClient {
 		p.out.set(client)
@@ -135,7 +145,7 @@ func (p *peer13) seal(typ byte, data []byte) []byte {
 
 func (p *peer13) write(records ...[]byte) {
 	p.t.Helper()
-	if _, err := p.sock.Write(bytes.Join(records, nil)); err != nil {
+	if _, err := p.conn.Write(bytes.Join(records, nil)); err != nil {
 		p.t.Fatal(err)
 	}
 }
@@ -159,21 +169,12 @@ func updateMessage(request bool) []byte {
 	return []byte{keyUpdate, 0, 0, 1, 0}
 }
 
-// read returns the next record's content. It does not wait.
+// read returns the next record's content. In memory it does not wait.
 func (p *peer13) read() (byte, []byte, error) {
-	in := p.sock.in
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	if len(in.b) < recordHeader {
-		return 0, nil, readyreader.ErrWouldBlock
+	header, body, err := p.next()
+	if err != nil {
+		return 0, nil, err
 	}
-	n := int(binary.BigEndian.Uint16(in.b[3:]))
-	if len(in.b) < recordHeader+n {
-		return 0, nil, readyreader.ErrWouldBlock
-	}
-	header, body := in.b[:recordHeader], in.b[recordHeader:recordHeader+n]
-	in.b = in.b[recordHeader+n:]
-	in.changed.Broadcast()
 	data, err := p.in.aead.Open(nil, p.in.nonce(), body, header)
 	if err != nil {
 		return 0, nil, err
@@ -184,6 +185,33 @@ func (p *peer13) read() (byte, []byte, error) {
 		p.in.next()
 	}
 	return typ, data, nil
+}
+
+// next returns the next record.
+func (p *peer13) next() (header, body []byte, err error) {
+	if p.sock == nil {
+		header = make([]byte, recordHeader)
+		if _, err := io.ReadFull(p.conn, header); err != nil {
+			return nil, nil, err
+		}
+		body = make([]byte, binary.BigEndian.Uint16(header[3:]))
+		_, err = io.ReadFull(p.conn, body)
+		return header, body, err
+	}
+	in := p.sock.in
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if len(in.b) < recordHeader {
+		return nil, nil, readyreader.ErrWouldBlock
+	}
+	n := int(binary.BigEndian.Uint16(in.b[3:]))
+	if len(in.b) < recordHeader+n {
+		return nil, nil, readyreader.ErrWouldBlock
+	}
+	header, body = in.b[:recordHeader], in.b[recordHeader:recordHeader+n]
+	in.b = in.b[recordHeader+n:]
+	in.changed.Broadcast()
+	return header, body, nil
 }
 
 func (p *peer13) want(typ byte, data []byte) {

@@ -4,8 +4,10 @@ package tlsconn
 
 import (
 	"bytes"
+	"crypto/tls"
 	"errors"
 	"io"
+	"math/rand/v2"
 	"net"
 	"strings"
 	"testing"
@@ -57,6 +59,43 @@ func TestSplitKeyUpdate(t *testing.T) {
 			p.want(typeHandshake, updateMessage(false))
 			p.send(typeData, []byte("x"))
 			wantRead(t, c, "x")
+		}
+	})
+}
+
+// The same over each kind of wrapper, with records that arrive in two parts and a reader that
+// waits; then the end of the stream.
+func TestKeyUpdatesOverWrappers(t *testing.T) {
+	forEachKind(t, func(t *testing.T, m mode) {
+		if m.version != tls.VersionTLS13 {
+			t.Skip("there are no KeyUpdates")
+		}
+		for _, asClient := range []bool{true, false} {
+			b, a := m.sockets(t, "tcp")
+			if !asClient {
+				a, b = b, a
+			}
+			p, c := newPeer13Over(t, m, asClient, a, b)
+			for range 50 {
+				records := bytes.Join([][]byte{
+					p.update(true), p.seal(typeData, []byte("abc")), p.update(false), p.seal(typeData, []byte("def")),
+				}, nil)
+				at := rand.IntN(len(records))
+				p.write(records[:at])
+				go p.write(records[at:])
+				if got, err := receive(c, 6); err != nil || string(got) != "abcdef" {
+					t.Fatalf("cut at %d: %q, %v", at, got, err)
+				}
+				p.want(typeHandshake, updateMessage(false))
+				if err := send(c, []byte("reply")); err != nil {
+					t.Fatal(err)
+				}
+				p.want(typeData, []byte("reply"))
+			}
+			p.write(p.seal(typeData, []byte("last")), p.seal(typeAlert, []byte{1, 0}))
+			if got, err := receive(c, 5); err != io.EOF || string(got) != "last" {
+				t.Errorf("at the end: %q, %v", got, err)
+			}
 		}
 	})
 }
