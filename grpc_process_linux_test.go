@@ -21,7 +21,9 @@ import (
 
 	"golang.org/x/sys/unix"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/experimental/footprint"
 	"google.golang.org/grpc/grpclog"
+	"google.golang.org/grpc/internal/channelz"
 	"google.golang.org/grpc/internal/envconfig"
 	"google.golang.org/grpc/internal/park"
 	"google.golang.org/grpc/internal/testutils"
@@ -134,6 +136,7 @@ func TestUnwatched(t *testing.T) {
 		return
 	}
 	log := warnings()
+	channelz.TurnOn()
 	s := serve(t, newEcho())
 	files := useUp(t)
 	closeAll(files[:2]) // for the two ends of a connection
@@ -142,6 +145,20 @@ func TestUnwatched(t *testing.T) {
 		t.Fatal(err)
 	}
 	log.await(t, "refuses to watch")
+	waitUntil(t, "both ends say why", func() bool {
+		n := 0
+		for why, conns := range footprint.Unparkable() {
+			if strings.Contains(why, "refuses to watch") {
+				n += conns
+			}
+		}
+		return n == 2
+	})
+	for _, why := range notParkable() {
+		if !strings.Contains(why, "refuses to watch") {
+			t.Errorf("channelz says %q", why)
+		}
+	}
 	for range 3 {
 		if err := call(testContext(t), cc, "unwatched"); err != nil {
 			t.Error(err)

@@ -11,6 +11,8 @@
 // want to know what an idle connection costs:
 //
 //	grpc.parked        "true" while it is idle, and has neither a goroutine nor a buffer
+//	grpc.not_parkable  why it keeps a goroutine while it is idle; not there if it does not.
+//	                   Package experimental/footprint has the list of reasons
 //	grpc.streams_open  how many streams are open
 //	grpc.bytes_held    the bytes of memory that are held for what its peer sent (messages
 //	                   that arrive or were not taken yet, headers, calls until their

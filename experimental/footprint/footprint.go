@@ -76,9 +76,33 @@ func Read() Snapshot {
 	}
 }
 
-// Unparkable counts, among the open connections, those that can't be parked, by the reason:
-// that they are no sockets, say, or what kind of wrapper is around them, or that this turned
-// out to be unfit while it was read. It says nothing of those that are merely busy. The option
-// "grpc.not_parkable" of a channelz socket has the reason for any single connection. At
-// verbosity 2 each such connection is logged when it is made, or when it turns out.
+// Unparkable counts, among the open connections, those that can't be parked, by the reason.
+// It says nothing of those that are merely busy. The option "grpc.not_parkable" of a channelz
+// socket has the reason for any single connection. At verbosity 2 each such connection is
+// logged when it is made, or when it turns out.
+//
+// These are the reasons. T is the type of the connection that a listener, a dialer or
+// credentials have returned.
+//
+//   - "reading with pooled buffers is off": by the variable
+//     GRPC_GO_EXPERIMENTAL_HTTP_FRAMER_READ_BUFFER_POOLING.
+//   - "there is no poller for sockets on this system".
+//   - "it is in a bubble of testing/synctest", where the clock is not the system's.
+//   - "the system refuses to watch its socket: ...": it is out of descriptors, of memory or of
+//     watches (on Linux fs.epoll.max_user_watches). Connections that come later are tried anew.
+//   - "T is no socket, and does not show one below it", by embedding it or by a method NetConn:
+//     bufconn, net.Pipe, channels of SSH. A wrapper can implement experimental.Reading.
+//   - "T is waited for in a ReadOnReady of its own": see experimental.ReadyReader. It has
+//     no buffer meanwhile.
+//   - "T has a Read of its own, and the bytes of its socket are not counted: it is not TCP, or
+//     not on Linux". Without a count nobody knows whether the wrapper holds some of them.
+//   - "T has not returned the same number of bytes as its socket received: it holds some, or
+//     changes the stream, or is busy": it buffers more than it returns, or drops a header,
+//     decompresses or decrypts. A busy one says so for a moment.
+//   - "T sets the read deadline of its socket", as those with an idle timeout do. While nobody
+//     waits nobody would meet that.
+//   - "T has its socket read by another goroutine", which would take the bytes that are waited
+//     for.
+//   - "T could not be told from one that sets the read deadline of its socket, as the machine
+//     was too busy; it is looked at again when more was read".
 func Unparkable() map[string]int { return transport.Unparkable() }

@@ -473,7 +473,7 @@ func BenchmarkWake(b *testing.B) {
 			peer.Write(p)
 			s.await(b, n)
 			for !s.Parked() { // the next wake is to come from the poller
-				time.Sleep(0)
+				runtime.Gosched()
 			}
 		}
 		s.close()

@@ -46,7 +46,7 @@ func (c *Client) Authority() string { return c.authority }
 func (c *Client) Stats() ConnStats { return statsOf(c.conn, c.traffic()) }
 
 // WhyNot says why the connection can't be parked, "" if it can be.
-func (c *Client) WhyNot() string { return c.conn.WhyNot() }
+func (c *Client) WhyNot() string { return whyNot(c.conn) }
 
 // System gives access to the connection's socket, nil if it is not known to be over one.
 func (c *Client) System() syscall.RawConn { return c.conn.System() }

@@ -81,12 +81,14 @@ func (h *clientHandler) Closed(err error) {
 // Unwatched implements h2.ParkObserver.
 func (h *clientHandler) Unwatched(err error) {
 	tellUnwatched(err)
-	h.events.Unparkable(err.Error())
+	if why := unwatchable(err); turnedOut(h.conn, why, true) {
+		h.events.Unparkable(why)
+	}
 }
 
 // Unparkable implements h2.ParkObserver.
 func (h *clientHandler) Unparkable(why string) {
-	if turnedOut(h.conn) {
+	if turnedOut(h.conn, why, false) {
 		h.events.Unparkable(why)
 	}
 }

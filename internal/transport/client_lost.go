@@ -56,7 +56,8 @@ func (s *ClientStream) abortStatus(err *h2.StreamError) *status.Status {
 	case err.Unprocessed:
 		return status.New(codes.Unavailable, err.Error())
 	case err.Cause != nil:
-		if st, ok := status.FromError(err.Cause); ok {
+		_, below := errors.AsType[*h2.IOError](err.Cause) // may be a status, too, and not be meant for the RPC
+		if st, ok := status.FromError(err.Cause); ok && !below {
 			return st // of our own, given to Close
 		}
 		return status.New(codes.Unavailable, s.client.lostText(err.Cause))

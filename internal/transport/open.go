@@ -18,17 +18,41 @@ var unparkable unfit
 
 type unfit struct {
 	mu    sync.Mutex
-	conns map[*h2.Conn]struct{}
+	conns map[*h2.Conn]unfitness
 }
 
-// add puts a connection in, and reports whether it was not there. mu is held.
-func (u *unfit) add(c *h2.Conn) bool {
+// unfitness is what was told of a connection. It may be another reason later.
+type unfitness struct {
+	told    string
+	refused bool // by the system, which only that says
+}
+
+// add puts a connection in, and reports whether the reason is news. mu is held.
+func (u *unfit) add(c *h2.Conn, why string, refused bool) bool {
 	if u.conns == nil {
-		u.conns = make(map[*h2.Conn]struct{})
+		u.conns = make(map[*h2.Conn]unfitness)
 	}
-	_, known := u.conns[c]
-	u.conns[c] = struct{}{}
-	return !known
+	before := u.conns[c]
+	if before.refused {
+		return false
+	}
+	u.conns[c] = unfitness{why, refused}
+	return before.told != why
+}
+
+// why says why an open connection can't be parked, "" if it can be. mu is held.
+func (u *unfit) why(c *h2.Conn) string {
+	if known := u.conns[c]; known.refused {
+		return known.told
+	}
+	return c.WhyNot()
+}
+
+// whyNot is the same for any connection.
+func whyNot(c *h2.Conn) string {
+	unparkable.mu.Lock()
+	defer unparkable.mu.Unlock()
+	return unparkable.why(c)
 }
 
 // opened counts a connection that is about to start.
@@ -37,16 +61,16 @@ func opened(c *h2.Conn) {
 	if why := c.WhyNot(); why != "" {
 		unparkable.mu.Lock()
 		defer unparkable.mu.Unlock()
-		unparkable.add(c)
+		unparkable.add(c, why, false)
 	}
 }
 
 // turnedOut notes that a connection can't be parked, as was found while it was read. It
 // reports whether that is news; it is not if the connection has ended.
-func turnedOut(c *h2.Conn) bool {
+func turnedOut(c *h2.Conn, why string, refused bool) bool {
 	unparkable.mu.Lock()
 	defer unparkable.mu.Unlock()
-	return c.Cause() == nil && unparkable.add(c)
+	return c.Cause() == nil && unparkable.add(c, why, refused)
 }
 
 // closed follows the end of a connection.
@@ -63,7 +87,7 @@ func Unparkable() map[string]int {
 	unparkable.mu.Lock()
 	defer unparkable.mu.Unlock()
 	for c := range unparkable.conns {
-		if why := c.WhyNot(); why != "" { // it may have turned out to be parkable
+		if why := unparkable.why(c); why != "" { // it may have turned out to be parkable
 			reasons[why]++
 		}
 	}

@@ -46,7 +46,7 @@ func (s *Server) Watch() { s.handler = &watchedServer{ServerHandler: s.handler} 
 func (s *Server) Stats() ConnStats { return statsOf(s.conn, s.traffic()) }
 
 // WhyNot says why the connection can't be parked, "" if it can be.
-func (s *Server) WhyNot() string { return s.conn.WhyNot() }
+func (s *Server) WhyNot() string { return whyNot(s.conn) }
 
 // System gives access to the connection's socket, nil if it is not known to be over one.
 func (s *Server) System() syscall.RawConn { return s.conn.System() }
@@ -172,12 +172,14 @@ func newServerStream(c *Server, req *request, end bool) *ServerStream {
 // Unwatched implements h2.ParkObserver.
 func (h *serverHandler) Unwatched(err error) {
 	tellUnwatched(err)
-	h.handler.Unparkable((*Server)(h), err.Error())
+	if why := unwatchable(err); turnedOut(h.conn, why, true) {
+		h.handler.Unparkable((*Server)(h), why)
+	}
 }
 
 // Unparkable implements h2.ParkObserver.
 func (h *serverHandler) Unparkable(why string) {
-	if turnedOut(h.conn) {
+	if turnedOut(h.conn, why, false) {
 		h.handler.Unparkable((*Server)(h), why)
 	}
 }

@@ -14,6 +14,9 @@ var logger = grpclog.Component("transport")
 // many connections, and one line is enough.
 var unwatched atomic.Bool
 
+// unwatchable is why a connection is not parked whose socket the system refuses to watch.
+func unwatchable(err error) string { return "the system refuses to watch its socket: " + err.Error() }
+
 // tellUnwatched logs that the system refuses to watch sockets, the first time. It is out of
 // descriptors (EMFILE, ENFILE), of watches (ENOSPC: fs.epoll.max_user_watches) or of memory.
 func tellUnwatched(err error) {

@@ -14,6 +14,9 @@ import (
 // Start sends the preface and begins to read, on a goroutine of its own.
 func (c *Conn) Start() {
 	c.initParking()
+	if d, ok := c.wire.try.(readyreader.Detector); ok {
+		d.Detect((*sweptConn)(c).explain)
+	}
 	if h := c.wire.holder(); h != nil {
 		c.in.holds = true
 		h.CountIn(c.account.total())

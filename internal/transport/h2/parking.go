@@ -56,6 +56,11 @@ type sweptConn Conn
 // Quiet implements park.Quieter: it ends the reader's wait, so that it looks whether to park.
 func (q *sweptConn) Quiet() {
 	q.wire.interrupt(&q.pulse.quiet)
+	q.explain()
+}
+
+// explain tells of a connection that can't be parked, as far as is known.
+func (q *sweptConn) explain() {
 	e, ok := q.wire.try.(readyreader.Explainer)
 	if !ok {
 		return
@@ -70,8 +75,8 @@ func (q *sweptConn) Quiet() {
 // ParkObserver is a [Handler] that wants to know of a connection which turns out, while it
 // is read, to be one that can't be parked.
 type ParkObserver interface {
-	// Unparkable is called when the connection is quiet, seldom more than once. It must
-	// not block.
+	// Unparkable is called when that has turned out, and when the connection is quiet,
+	// seldom more than once. It must not block.
 	Unparkable(why string)
 	// Unwatched is called when the system refuses to watch the connection's socket, which
 	// is read by a goroutine from then on. It must not block.

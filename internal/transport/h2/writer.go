@@ -4,6 +4,8 @@ package h2
 
 import (
 	"errors"
+	"net"
+	"os"
 	"runtime"
 	"sync"
 
@@ -155,4 +157,10 @@ func (w *writer) failed(err error) {
 	c.end.signalFlush()
 	c.wakeReader()
 	c.closeLater(c.end.writeErr, 0)
+	// Of what was done on this side no event tells a reader that is parked.
+	if errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrDeadlineExceeded) {
+		if w.handle.Kick() {
+			(*parkedConn)(w).Wake()
+		}
+	}
 }
