@@ -21,9 +21,13 @@ type Kind struct {
 	// WhyNot is a part of the reason why a connection over TCP can't be parked, on Linux,
 	// as it turns out while it is idle; "" if it can be.
 	WhyNot string
+	// WhyNotTLS is the same with our TLS over it, where it is another reason.
+	WhyNotTLS string
 	// WhyNotUnix is the same for a unix socket.
 	WhyNotUnix string
 }
+
+const inReadOnReady = "is waited for in a ReadOnReady of its own"
 
 const uncounted = "the bytes of its socket are not counted"
 
@@ -33,11 +37,13 @@ func Kinds() []Kind {
 	kinds := []Kind{
 		{Name: "exact", Server: same},
 		{Name: "embeds", Server: func(c net.Conn) net.Conn { return embeds{c} }},
+		{Name: "embeds deeper", Server: func(c net.Conn) net.Conn { return &deeper{deep{&embeds{c}}} }},
 		{Name: "keep-alive listener", Server: newKeepAlive, OnlyTCP: true},
 		{Name: "LimitListener", Server: limited},
 		{Name: "metering", Server: func(c net.Conn) net.Conn { return &meter{Conn: c} }, WhyNotUnix: uncounted},
 		{Name: "meters reads", Server: func(c net.Conn) net.Conn { return &readMeter{Conn: c} }, WhyNotUnix: uncounted},
 		{Name: "replays", Server: func(c net.Conn) net.Conn { return &replays{Conn: c} }, WhyNotUnix: uncounted},
+		{Name: "splits", Server: func(c net.Conn) net.Conn { return &splits{c} }, WhyNotUnix: uncounted},
 		{Name: "buffers", Server: func(c net.Conn) net.Conn { return &buffers{c, bufio.NewReaderSize(c, 100)} }, WhyNotUnix: uncounted},
 		{
 			Name: "skips a header", Server: newSkips, Client: newHeads,
@@ -50,6 +56,10 @@ func Kinds() []Kind {
 		{Name: "reads ahead", Server: newAhead, WhyNot: "read by another goroutine", WhyNotUnix: uncounted},
 		{Name: "tunnel", Server: newTunnel, WhyNot: "is no socket", WhyNotUnix: "is no socket"},
 		{Name: "opts in", Server: func(c net.Conn) net.Conn { return &optsIn{plain{c}} }},
+		{
+			Name: "reads when ready", Server: func(c net.Conn) net.Conn { return &waits{plain{c}} },
+			WhyNot: inReadOnReady, WhyNotTLS: "is no socket", WhyNotUnix: inReadOnReady,
+		},
 		{
 			Name: "the program's TLS", Secures: true,
 			Server: func(c net.Conn) net.Conn { return tls.Server(c, server) },

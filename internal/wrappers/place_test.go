@@ -4,6 +4,7 @@ package wrappers
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -65,8 +66,11 @@ func (s setting) String() string {
 
 // whyNot is a part of the reason that is expected.
 func (s setting) whyNot() string {
-	if s.network == "unix" {
+	switch {
+	case s.network == "unix":
 		return s.kind.WhyNotUnix
+	case s.secure:
+		return cmp.Or(s.kind.WhyNotTLS, s.kind.WhyNot)
 	}
 	return s.kind.WhyNot
 }
@@ -79,7 +83,7 @@ func settings() (all []setting) {
 					continue
 				}
 				if !(network == "unix" && (k.OnlyTCP || secure) || secure && k.Secures) {
-					all = append(all, setting{k, network, secure})
+					all = append(all, setting{kind: k, network: network, secure: secure})
 				}
 			}
 		}
@@ -87,10 +91,11 @@ func settings() (all []setting) {
 	return all
 }
 
-func newPlace(t *testing.T, s setting) *place {
+// listen returns a listener on a new address.
+func listen(t *testing.T, network string) net.Listener {
 	t.Helper()
 	addr := "127.0.0.1:0"
-	if s.network == "unix" {
+	if network == "unix" {
 		dir, err := os.MkdirTemp("", "w") // t.TempDir may exceed a unix path's length
 		if err != nil {
 			t.Fatal(err)
@@ -98,32 +103,37 @@ func newPlace(t *testing.T, s setting) *place {
 		t.Cleanup(func() { os.RemoveAll(dir) })
 		addr = filepath.Join(dir, "s")
 	}
-	lis, err := net.Listen(s.network, addr)
+	lis, err := net.Listen(network, addr)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return lis
+}
+
+// newPlace starts a server and a channel to it.
+func newPlace(t *testing.T, s setting) *place {
+	t.Helper()
+	lis := listen(t, s.network)
 	p := &place{t: t, kind: s.kind, addr: lis.Addr().String(), push: make(chan struct{})}
 	server, client := insecure.NewCredentials(), insecure.NewCredentials()
+	config, clientConfig := configs()
 	if s.secure {
-		a, b := configs()
-		server, client = credentials.NewTLS(a), credentials.NewTLS(b)
+		server, client = credentials.NewTLS(config), credentials.NewTLS(clientConfig)
 	}
+	lis = listener{lis, func(c net.Conn) net.Conn { return s.kind.Server(p.note(&p.taken, c)) }}
+	var served sync.WaitGroup
 	p.server = grpc.NewServer(grpc.Creds(server), grpc.MaxRecvMsgSize(8<<20))
 	p.server.RegisterService(&desc, p)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		p.server.Serve(listener{lis, func(c net.Conn) net.Conn { p.note(&p.taken, c); return s.kind.Server(c) }})
-	}()
-	t.Cleanup(func() { p.server.Stop(); <-done })
+	served.Go(func() { _ = p.server.Serve(lis) })
+	t.Cleanup(func() { p.server.Stop(); served.Wait() })
+	var err error
 	p.cc, err = grpc.NewClient("passthrough:///test.server", grpc.WithTransportCredentials(client),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
 			c, err := new(net.Dialer).DialContext(ctx, s.network, p.addr)
 			if err != nil {
 				return nil, err
 			}
-			p.note(&p.dialed, c)
-			return s.kind.Client(c), nil
+			return s.kind.Client(p.note(&p.dialed, c)), nil
 		}), grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(8<<20)))
 	if err != nil {
 		t.Fatal(err)
@@ -132,10 +142,12 @@ func newPlace(t *testing.T, s setting) *place {
 	return p
 }
 
-func (p *place) note(list *[]net.Conn, c net.Conn) {
+// note adds c to a list.
+func (p *place) note(list *[]net.Conn, c net.Conn) net.Conn {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	*list = append(*list, c)
+	return c
 }
 
 // last is the newest connection of those noted.
@@ -296,6 +308,14 @@ func (p *place) wantCode(err error, want ...codes.Code) {
 		}
 	}
 	p.t.Errorf("a call ended with %v, want %v", err, want)
+}
+
+// pushSoon has the server send, once it can.
+func (p *place) pushSoon() {
+	select {
+	case p.push <- struct{}{}:
+	case <-p.t.Context().Done():
+	}
 }
 
 // received reads a message, which has to come.

@@ -13,11 +13,19 @@ import (
 	"time"
 
 	"golang.org/x/net/netutil"
+
+	"google.golang.org/grpc/mem"
 )
 
 func same(c net.Conn) net.Conn { return c }
 
 type embeds struct{ net.Conn }
+
+// deep and deeper are one and two more around another.
+type (
+	deep   struct{ *embeds }
+	deeper struct{ deep }
+)
 
 // keepAlive is what listeners make that set the keepalive of TCP.
 type keepAlive struct{ *net.TCPConn }
@@ -90,6 +98,20 @@ func (r *replays) Read(p []byte) (int, error) {
 		return 0, err
 	}
 	return r.Conn.Read(p)
+}
+
+// splits returns little at once, and writes in pieces.
+type splits struct{ net.Conn }
+
+func (s *splits) Read(p []byte) (int, error) { return s.Conn.Read(p[:min(len(p), 1000)]) }
+
+func (s *splits) Write(p []byte) (n int, err error) {
+	for n < len(p) && err == nil {
+		var k int
+		k, err = s.Conn.Write(p[n:min(len(p), n+1000)])
+		n += k
+	}
+	return n, err
 }
 
 // buffers reads more than it returns.
@@ -183,6 +205,19 @@ type optsIn struct{ plain }
 
 func (o *optsIn) ReadsOf() net.Conn  { return o.c }
 func (o *optsIn) WritesOf() net.Conn { return o.c }
+
+// waits implements ReadyReader of package experimental.
+type waits struct{ plain }
+
+func (w *waits) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, error) {
+	buf := pool.Get(size)
+	n, err := w.c.Read((*buf)[:min(len(*buf), size)])
+	if n > 0 {
+		return buf, n, err
+	}
+	pool.Put(buf)
+	return nil, 0, err
+}
 
 // tunnel is a channel within a connection as SSH has them: a pipe that knows no deadlines.
 type tunnel struct {

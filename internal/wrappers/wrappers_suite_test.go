@@ -58,8 +58,7 @@ var suite = []struct {
 	{"messages at any time", func(p *place, _ string) {
 		s := p.stream(p.t.Context())
 		for range 30 { // on either side of the moment when it parks
-			time.Sleep(rand.N(2 * park.Linger))
-			p.push <- struct{}{}
+			time.AfterFunc(rand.N(2*park.Linger), p.pushSoon)
 			if err := received(s); err != nil {
 				p.t.Fatal(err)
 			}
@@ -162,11 +161,15 @@ var suite = []struct {
 				}
 			})
 		}
+		var closers sync.WaitGroup
 		for i := range 12 {
-			time.Sleep(rand.N(50 * time.Millisecond))
-			list := []*[]net.Conn{&p.taken, &p.dialed}[i%2]
-			_ = p.last(list).Close()
+			closers.Add(1)
+			time.AfterFunc(rand.N(300*time.Millisecond), func() {
+				defer closers.Done()
+				_ = p.last([]*[]net.Conn{&p.taken, &p.dialed}[i%2]).Close()
+			})
 		}
+		closers.Wait()
 		cancel()
 		running.Wait()
 		// One that comes while the last close is not noticed yet may fail with it.
@@ -185,17 +188,20 @@ func TestSuite(t *testing.T) {
 	// wait for a processor.
 	var running sync.WaitGroup
 	slots := make(chan struct{}, 64)
+	start := func(s setting, name string, run func(*place, string)) {
+		running.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			t.Run(s.String()+": "+name, func(t *testing.T) {
+				p := newPlace(t, s)
+				p.mustEcho([]byte("first"))
+				run(p, s.whyNot())
+			})
+		})
+	}
 	for _, s := range settings() {
 		for _, c := range suite {
-			running.Go(func() {
-				slots <- struct{}{}
-				defer func() { <-slots }()
-				t.Run(s.String()+": "+c.name, func(t *testing.T) {
-					p := newPlace(t, s)
-					p.mustEcho([]byte("first"))
-					c.run(p, s.whyNot())
-				})
-			})
+			start(s, c.name, c.run)
 		}
 	}
 	running.Wait()
