@@ -101,7 +101,7 @@
 //	headers, data, control,        one group of frames each
 //	settings
 //	violation                      a rule that was broken becomes RST_STREAM, or the end
-//	budget, parking, batch         where the reader waits
+//	budget, parking, parked, batch where the reader waits
 //	drain, stream                  what others may call at any time
 //	launch                         a task that the reader starts, or runs once it has parked
 //	beat                           keepalive

@@ -3,8 +3,6 @@
 package h2
 
 import (
-	"syscall"
-
 	"google.golang.org/grpc/internal/clock"
 	"google.golang.org/grpc/internal/park"
 	"google.golang.org/grpc/internal/readyreader"
@@ -40,18 +38,6 @@ func (c *Conn) initParking() {
 	}
 	c.handle.Init(nil)
 }
-
-// parkedConn is the connection as the poller knows it.
-type parkedConn Conn
-
-// RawConn implements park.Owner.
-func (p *parkedConn) RawConn() syscall.RawConn {
-	rc, _ := readyreader.Socket(p.wire.nc, readOptions(&p.wire, p.cfg))
-	return rc
-}
-
-// Wake implements park.Owner: there is input, or the end of it.
-func (p *parkedConn) Wake() { warm.Go((*reader)(p)) }
 
 // Open gives s the next stream id and sends f, which has Headers, as its
 // beginning, in one piece. It may wait for a place under the peer's limit of
