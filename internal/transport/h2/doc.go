@@ -101,11 +101,12 @@
 //	headers, data, control,        one group of frames each
 //	settings
 //	violation                      a rule that was broken becomes RST_STREAM, or the end
-//	budget, parking, parked, batch where the reader waits
+//	budget, parking, batch         where the reader waits
 //	drain, stream                  what others may call at any time
 //	launch                         a task that the reader starts, or runs once it has parked
 //	beat                           keepalive
 //	writer                         the write token, and the flusher
+//	parked                         the connection as the poller knows it
 //	encode, forget                 a stream's frames, and its end
 //	parting, closing               the end of a connection: in peace, and at once
 //	conn                           Conn, Stream and Handler, which name each other;
