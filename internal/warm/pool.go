@@ -19,6 +19,8 @@ const (
 	maxShards = 64
 	// lookAround is how many shards are asked for an idle worker before a new one is made.
 	lookAround = 4
+	// rounds is how often a worker looks at all shards for a place to wait.
+	rounds = 3
 )
 
 // pool is the idle workers.
@@ -66,10 +68,13 @@ func (p *pool) run(t Task) {
 // middle of a shard: workers that tried until they succeed would stand before it in the
 // scheduler's queue, again and again, while there is none for the tasks that come.
 func (p *pool) park(home *shard) seat {
-	for i := range p.shards {
-		if c := p.shard(home.index + i).push(); c != nil {
-			return c
+	for range rounds {
+		for i := range p.shards {
+			if c := p.shard(home.index + i).push(); c != nil {
+				return c
+			}
 		}
+		runtime.Gosched()
 	}
 	return nil
 }
