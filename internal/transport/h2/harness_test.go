@@ -383,6 +383,18 @@ func newPeer(t testing.TB, side Side, cfg peerConfig) *testPeer {
 	return p
 }
 
+// peerWithStream is newPeer, with stream 1 open.
+func peerWithStream(t testing.TB, side Side) *testPeer {
+	p := newPeer(t, side, peerConfig{Config: Config{StaticWindow: true}})
+	if side == Server {
+		p.send(p.request(1, false))
+	} else {
+		p.open(Frames{})
+	}
+	p.frames()
+	return p
+}
+
 func newPeerEncoder(p *testPeer) *xhpack.Encoder { return xhpack.NewEncoder(&p.encB) }
 
 // settle waits until everyone waits.

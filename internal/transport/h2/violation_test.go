@@ -313,13 +313,7 @@ func TestRulesOfFrames(t *testing.T) {
 		for side, last := range map[Side]string{Server: "1", Client: "0"} {
 			t.Run(fmt.Sprintf("%s, side %d", tt.name, side), func(t *testing.T) {
 				bubble(t, func(t *testing.T) {
-					p := newPeer(t, side, peerConfig{Config: Config{StaticWindow: true}})
-					if side == Server {
-						p.send(p.request(1, false))
-					} else {
-						p.open(Frames{})
-					}
-					p.frames()
+					p := peerWithStream(t, side)
 					p.send(tt.send, ping("87654321"))
 					p.settle()
 					got := slices.DeleteFunc(p.frames(), func(f string) bool { return strings.HasPrefix(f, "WINDOW") })
@@ -374,13 +368,7 @@ func TestNoViolations(t *testing.T) {
 		for _, side := range []Side{Server, Client} {
 			t.Run(fmt.Sprintf("%s, side %d", tt.name, side), func(t *testing.T) {
 				bubble(t, func(t *testing.T) {
-					p := newPeer(t, side, peerConfig{Config: Config{StaticWindow: true}})
-					if side == Server {
-						p.send(p.request(1, false))
-					} else {
-						p.open(Frames{})
-					}
-					p.frames()
+					p := peerWithStream(t, side)
 					p.role.take()
 					p.send(tt.send, ping("87654321"))
 					p.settle()

@@ -87,7 +87,7 @@ func TestA93AsPublished(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds two programs")
 	}
-	ours, theirs := buildProcessed(t, "go.mod"), buildProcessed(t, "published.mod")
+	ours, theirs := build(t, "processed", "go.mod"), build(t, "processed", "published.mod")
 	w := newProcessedWorld(t)
 	for _, c := range processedCases() {
 		t.Run(c.name, func(t *testing.T) {
@@ -130,7 +130,7 @@ func TestA92A103AsPublished(t *testing.T) {
 		"composite": &matchingv3.ExtensionWithMatcher{ExtensionConfig: &corev3.TypedExtensionConfig{Name: "composite", TypedConfig: mustAny(&compositev3.Composite{})}},
 	}
 	for _, modfile := range []string{"go.mod", "published.mod"} {
-		program := buildProcessed(t, modfile)
+		program := build(t, "processed", modfile)
 		for name, m := range filters {
 			for _, value := range []string{"", "true"} {
 				for _, optional := range []bool{false, true} {

@@ -10,7 +10,6 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -293,16 +292,6 @@ type processedOutcome struct {
 
 func (o processedOutcome) String() string {
 	return fmt.Sprintf("%s %q header %v trailer %v received %q", o.Code, o.Message, o.Header, o.Trailer, o.Received)
-}
-
-func buildProcessed(t *testing.T, modfile string) (path string) {
-	t.Helper()
-	path = filepath.Join(t.TempDir(), "processed")
-	out, err := exec.Command("go", "build", "-modfile", modfile, "-o", path, "./processed").CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	return path
 }
 
 // runProcessed makes one RPC, in a process of its own with variables.

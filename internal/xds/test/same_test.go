@@ -217,7 +217,7 @@ func TestSameAsPublished(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds two programs")
 	}
-	ours, theirs := buildSame(t, "go.mod"), buildSame(t, "published.mod")
+	ours, theirs := build(t, "same", "go.mod"), build(t, "same", "published.mod")
 	seed := *sameSeed
 	if seed == 0 {
 		seed = uint64(time.Now().UnixNano())
@@ -268,10 +268,11 @@ func alike(a, b map[string]int) bool {
 	return true
 }
 
-func buildSame(t *testing.T, modfile string) (path string) {
+// build builds a program of this module with the gRPC that a modfile names.
+func build(t *testing.T, program, modfile string) (path string) {
 	t.Helper()
-	path = filepath.Join(t.TempDir(), "same")
-	out, err := exec.Command("go", "build", "-modfile", modfile, "-o", path, "./same").CombinedOutput()
+	path = filepath.Join(t.TempDir(), program)
+	out, err := exec.Command("go", "build", "-modfile", modfile, "-o", path, "./"+program).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
