@@ -54,7 +54,7 @@ func (c *Conn) beat() {
 		return
 	}
 	now := clock.Now()
-	if l.blocked != nil {
+	if l.out.blocked != nil {
 		l.pulse.lastRead.Store(now) // we don't read now, which is not the peer's fault
 	}
 	verdict, next := l.heart.check(&l.cfg.Keepalive, now, l.pulse.lastRead.Load(), l.streams.open())

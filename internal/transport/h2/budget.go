@@ -56,8 +56,8 @@ func (r *reader) waitForBudget(id uint32) error {
 		case <-late:
 			late = nil
 			c := r.lock()
-			if c.blocked != nil {
-				c.blocked = nil
+			if c.out.blocked != nil {
+				c.out.blocked = nil
 				c.streams.handlers.hopeless = c.streams.isCrowded()
 			} else {
 				<-w // wakeReader came first
@@ -72,8 +72,8 @@ func (r *reader) block(c *locked) <-chan struct{} {
 	if r.in.act.wake == nil {
 		r.in.act.wake = make(chan struct{}, 1)
 	}
-	c.blocked = r.in.act.wake
-	return c.blocked
+	c.out.blocked = r.in.act.wake
+	return c.out.blocked
 }
 
 // bankruptcy ends a connection that holds too much.

@@ -59,9 +59,9 @@ func (c *locked) dropOutput() {
 
 // wakeReader ends a wait in waitForBudget, which then looks again.
 func (c *locked) wakeReader() {
-	if c.blocked != nil {
-		c.blocked <- struct{}{}
-		c.blocked = nil
+	if c.out.blocked != nil {
+		c.out.blocked <- struct{}{}
+		c.out.blocked = nil
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 // Conn is one HTTP/2 connection, of either side. See the package comment for its organs,
 // who runs what, and what the receiver of a method says about the lock.
 type Conn struct {
-	// Immutable after New, as is side.
+	// Immutable after New, as is streams.side.
 	cfg     *Config
 	wire    wire // the net.Conn
 	handler Handler
@@ -27,11 +27,9 @@ type Conn struct {
 	mu sync.Mutex
 	// Everything below is guarded by mu.
 
-	side    Side // immutable; it stands here to fill a gap in the struct
 	life    life
-	habit   habit         // the reader's alone, also here to fill a gap
-	end     *ending       // nil until the end begins
-	blocked chan struct{} // where the reader waits to go on reading: see budget.go; else nil
+	habit   habit   // the reader's alone; it stands here to fill a gap in the struct
+	end     *ending // nil until the end begins
 	out     output
 	streams streams
 	windows flow.Windows
@@ -90,7 +88,6 @@ type Handler interface {
 // or written before Start.
 func New(nc net.Conn, side Side, cfg *Config, h Handler) *Conn {
 	return &Conn{
-		side:    side,
 		cfg:     cfg,
 		wire:    newWire(nc),
 		handler: h,

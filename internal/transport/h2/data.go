@@ -195,7 +195,7 @@ func (r *reader) endRemote(s *stream) endKind {
 	case s.state == stateClosed:
 		c.forget(s)
 		return endedBoth
-	case c.side.stopsAtEnd():
+	case c.streams.side.stopsAtEnd():
 		s.on(sendReset) // nothing is sent from here on; giveUp says so
 		c.streams.stop(s)
 		return endedEarly

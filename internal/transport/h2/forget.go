@@ -13,7 +13,7 @@ func (c *locked) endLocal(s *stream) {
 	switch {
 	case s.state == stateClosed:
 		c.forget(s)
-	case c.side.resetsUnread():
+	case c.streams.side.resetsUnread():
 		c.reset(s, frame.NoError)
 	}
 }
@@ -40,13 +40,13 @@ func (c *locked) forget(s *stream) {
 	if !c.streams.remove(s) {
 		return
 	}
-	if s.opener != c.side && !s.handled {
+	if s.opener != c.streams.side && !s.handled {
 		s.counted = true
 		c.streams.handlers.outlives()
 	} else {
 		c.account.settle(s)
 	}
-	if s.opener != c.side {
+	if s.opener != c.streams.side {
 		c.wakeReader() // there may be a place now
 	}
 	if c.streams.open() == 0 {

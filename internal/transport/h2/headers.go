@@ -139,7 +139,7 @@ func (r *reader) accept(b block) error {
 	st.conn = (*Conn)(r)
 	c := r.lock()
 	c.life.decided()
-	c.streams.begin(s, b.id, c.side.other(), &c.windows)
+	c.streams.begin(s, b.id, c.streams.side.other(), &c.windows)
 	if b.end {
 		s.on(recvEnd)
 	} else {
@@ -170,7 +170,7 @@ func (r *reader) onMoreHeaders(s *stream, b block) error {
 		kind = r.endRemote(s)
 	}
 	err := s.recv.OnHeaders(&a.headers, b.end)
-	if s.opener == r.side {
+	if s.opener == r.streams.side {
 		l := &a.ledger
 		l.stream, l.block, l.gained = s, a.headers.held, a.headers.gained()
 	}

@@ -56,7 +56,7 @@ func (c *Conn) Open(s *Stream, f Frames, while Waiting) error {
 		return err
 	}
 	s.conn = c
-	l.streams.begin(&s.stream, l.streams.nextLocal, c.side, &l.windows)
+	l.streams.begin(&s.stream, l.streams.nextLocal, c.streams.side, &l.windows)
 	err := l.encode(&s.stream, &f)
 	if s.state == stateIdle { // the id is still unused
 		l.streams.remove(&s.stream)

@@ -26,6 +26,10 @@ type output struct {
 	coder   *coder // what encodes header blocks; nil while the connection is parked
 	sending frozen // its HPACK state while it is nil
 
+	// blocked is where the reader waits for less to be queued here, or for fewer handlers
+	// to run; nil while it does not: see budget.go.
+	blocked chan struct{}
+
 	updates int32  // window updates in buf
 	replies uint16 // other frames in buf that the peer caused; maxReplies keeps it small
 

@@ -69,7 +69,7 @@ func (c *locked) endDrain() {
 // client hang up first, for a while: if it closed its socket with input unread,
 // the system would take back replies that the client has not read yet.
 func (c *Conn) part() {
-	if c.side == Client || !c.wire.closeWrite() {
+	if c.streams.side == Client || !c.wire.closeWrite() {
 		c.terminate(ErrDrained)
 		return
 	}
@@ -111,9 +111,9 @@ func (c *locked) peerLeaves(f frame.GoAwayFrame) (lost []*stream, err error) {
 	if f.Code != frame.NoError {
 		c.end.goAwayCause = &ConnError{Code: f.Code, Reason: string(f.Debug), Remote: true}
 	}
-	c.do(c.life.peerLeaves(c.side))
+	c.do(c.life.peerLeaves(c.streams.side))
 	for s := range c.streams.byID.all() {
-		if c.side.opens(s.id) && s.id > f.LastStreamID {
+		if c.streams.side.opens(s.id) && s.id > f.LastStreamID {
 			lost = append(lost, s)
 		}
 	}

@@ -11,11 +11,11 @@ import (
 
 // sendPreface queues what this side begins with, RFC 9113 section 3.4.
 func (c *locked) sendPreface() {
-	if c.side == Client {
+	if c.streams.side == Client {
 		c.out.preface()
 	}
 	var list [7]frame.Setting
-	c.out.settings(c.cfg.settings(c.side, list[:0])...)
+	c.out.settings(c.cfg.settings(c.streams.side, list[:0])...)
 	c.windows.SettingsSent()
 	if w := c.cfg.ConnWindow; w > flow.DefaultWindow {
 		c.out.windowUpdate(0, c.windows.SetRecv(w))
@@ -27,7 +27,7 @@ func (c *locked) sendPreface() {
 
 // readPreface takes the client's first bytes, on a server.
 func (r *reader) readPreface() error {
-	if r.side == Client {
+	if r.streams.side == Client {
 		return nil
 	}
 	// The first four bytes are checked by themselves, so that a peer that sends less than a
@@ -156,7 +156,7 @@ func (c *locked) obeyOne(s frame.Setting) error {
 		// "A client MUST treat receipt of a SETTINGS frame with
 		// SETTINGS_ENABLE_PUSH set to 1 as a connection error of type
 		// PROTOCOL_ERROR", section 6.5.2.
-		if c.side == Client && s.Value != 0 {
+		if c.streams.side == Client && s.Value != 0 {
 			return frame.ConnError(frame.ProtocolError, "a server may not enable push")
 		}
 	case frame.MaxConcurrentStreams:

@@ -23,7 +23,7 @@ type streamTable struct {
 	maxPeer   uint32  // how many the peer may have open: ours
 
 	granted uint32 // places promised to waiters that have not taken them yet
-	side    Side   // ours
+	side    Side   // ours; immutable, and so read without Conn.mu too
 
 	waiting *slotWaiter // calls of ours that wait for a place: the last of a ring
 }
