@@ -22,6 +22,9 @@ type builder struct{}
 // Name returns "round_robin".
 func (builder) Name() string { return Name }
 
+// Tidy implements gracefulswitch.Tidy.
+func (builder) Tidy() {}
+
 // Build makes a balancer.
 func (builder) Build(cc balancer.ClientConn, opts balancer.BuildOptions) balancer.Balancer {
 	child := internalpickfirst.Builder{}.Build

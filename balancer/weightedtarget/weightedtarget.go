@@ -19,6 +19,7 @@ import (
 	"google.golang.org/grpc/grpclog"
 	"google.golang.org/grpc/internal/balancer/buildoptions"
 	"google.golang.org/grpc/internal/balancer/gracefulswitch"
+	"google.golang.org/grpc/internal/few"
 	internalgrpclog "google.golang.org/grpc/internal/grpclog"
 	"google.golang.org/grpc/internal/hierarchy"
 	iserviceconfig "google.golang.org/grpc/internal/serviceconfig"
@@ -34,6 +35,8 @@ var NewRandomWRR = wrr.NewRandom
 func init() {
 	balancer.Register(builder{})
 }
+
+var logger = internalgrpclog.NewPrefixLogger(grpclog.Component("weightedtarget"), "")
 
 type localityKey struct{}
 
@@ -52,9 +55,8 @@ func (builder) Name() string { return Name }
 func (builder) Tidy() {}
 
 func (builder) Build(cc balancer.ClientConn, opts balancer.BuildOptions) balancer.Balancer {
-	b := &weightedTarget{cc: cc, opts: buildoptions.Keep(cc, opts), children: make(map[string]*gracefulswitch.Balancer)}
-	b.logger = internalgrpclog.NewPrefixLogger(grpclog.Component("weightedtarget"), fmt.Sprintf("[%p] ", b))
-	b.states = weightedaggregator.New(cc, b.logger, NewRandomWRR)
+	b := &weightedTarget{cc: cc, opts: buildoptions.Keep(cc, opts)}
+	b.states = weightedaggregator.New(cc, logger, NewRandomWRR)
 	b.states.Start()
 	return b
 }
@@ -90,10 +92,9 @@ type weightedTarget struct {
 	// Immutable.
 	cc     balancer.ClientConn
 	opts   buildoptions.Kept
-	logger *internalgrpclog.PrefixLogger
 	states *weightedaggregator.Aggregator
 
-	children map[string]*gracefulswitch.Balancer
+	children few.Map[string, *gracefulswitch.Balancer]
 }
 
 // childConn is what a child has for its channel.
@@ -121,7 +122,7 @@ func (b *weightedTarget) UpdateClientConnState(s balancer.ClientConnState) error
 	b.states.PauseStateUpdates()
 	defer b.states.ResumeStateUpdates()
 	b.states.NeedUpdateStateOnResume()
-	for name := range b.children {
+	for name := range b.children.All {
 		if _, ok := config.Targets[name]; !ok {
 			b.remove(name)
 		}
@@ -151,10 +152,10 @@ func (b *weightedTarget) update(name string, target Target, s resolver.State) er
 	if policy == nil {
 		return fmt.Errorf("%w: the policy %q is not known", balancer.ErrBadResolverState, target.ChildPolicy.Name)
 	}
-	child := b.children[name]
-	if child == nil {
+	child, ok := b.children.Get(name)
+	if !ok {
 		child = gracefulswitch.New(&childConn{b.cc, name, b}, b.opts.Of(b.cc))
-		b.children[name] = child
+		b.children.Set(name, child)
 		b.states.Add(name, target.Weight)
 	}
 	b.states.UpdateWeight(name, target.Weight)
@@ -166,31 +167,32 @@ func (b *weightedTarget) update(name string, target Target, s resolver.State) er
 
 func (b *weightedTarget) remove(name string) {
 	b.states.Remove(name)
-	b.children[name].Close()
-	delete(b.children, name)
+	child, _ := b.children.Get(name)
+	child.Close()
+	b.children.Delete(name)
 }
 
 // ResolverError tells all children. Without any, RPCs fail with the text of err: a status in
 // it is not theirs.
 func (b *weightedTarget) ResolverError(err error) {
-	if len(b.children) == 0 {
+	if b.children.Len() == 0 {
 		picker := base.NewErrPicker(errors.New(err.Error()))
 		b.cc.UpdateState(balancer.State{ConnectivityState: connectivity.TransientFailure, Picker: picker})
 		return
 	}
-	for _, child := range b.children {
+	for _, child := range b.children.All {
 		child.ResolverError(err)
 	}
 }
 
 // UpdateSubConnState is never called: every SubConn here has a listener.
 func (b *weightedTarget) UpdateSubConnState(_ balancer.SubConn, s balancer.SubConnState) {
-	b.logger.Errorf("a state (%v) came by UpdateSubConnState; it is ignored", s)
+	logger.Errorf("a state (%v) came by UpdateSubConnState; it is ignored", s)
 }
 
 // ExitIdle tells all children.
 func (b *weightedTarget) ExitIdle() {
-	for _, child := range b.children {
+	for _, child := range b.children.All {
 		child.ExitIdle()
 	}
 }
@@ -198,7 +200,7 @@ func (b *weightedTarget) ExitIdle() {
 // Close closes the children. Nothing is reported any more.
 func (b *weightedTarget) Close() {
 	b.states.Stop()
-	for name := range b.children {
+	for name := range b.children.All {
 		b.remove(name)
 	}
 }

@@ -8,16 +8,19 @@ package weightedaggregator
 
 import (
 	"errors"
-	"maps"
 	"slices"
 	"sync"
 
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/balancer/base"
 	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/internal/few"
 	"google.golang.org/grpc/internal/grpclog"
 	"google.golang.org/grpc/internal/wrr"
 )
+
+// waiting is the picker of a policy that has reported nothing yet.
+var waiting = base.NewErrPicker(balancer.ErrNoSubConnAvailable)
 
 var errEmpty = errors.New("weighted-target: no targets to pick from")
 
@@ -35,8 +38,8 @@ type Aggregator struct {
 	mu       sync.Mutex
 	started  bool
 	paused   bool
-	pending  bool // there is something to report after the pause
-	policies map[string]*policy
+	pending  bool                    // there is something to report after the pause
+	policies few.Map[string, policy] // localities mostly: one or two
 }
 
 type policy struct {
@@ -47,7 +50,7 @@ type policy struct {
 // New returns an aggregator that reports to cc, once it is started. newWRR returns what
 // chooses among the pickers.
 func New(cc balancer.ClientConn, logger *grpclog.PrefixLogger, newWRR func() wrr.WRR) *Aggregator {
-	return &Aggregator{cc: cc, logger: logger, newWRR: newWRR, policies: make(map[string]*policy)}
+	return &Aggregator{cc: cc, logger: logger, newWRR: newWRR}
 }
 
 // Start makes it report, from the next change on.
@@ -62,7 +65,7 @@ func (a *Aggregator) Stop() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.started = false
-	clear(a.policies)
+	a.policies.Clear()
 }
 
 // Add adds a policy, Connecting until its state comes, and reports nothing. An id that is
@@ -70,31 +73,25 @@ func (a *Aggregator) Stop() {
 func (a *Aggregator) Add(id string, weight uint32) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if _, ok := a.policies[id]; ok {
+	if _, ok := a.policies.Get(id); ok {
 		return
 	}
-	a.policies[id] = &policy{
-		weight: weight,
-		state: balancer.State{
-			ConnectivityState: connectivity.Connecting,
-			Picker:            base.NewErrPicker(balancer.ErrNoSubConnAvailable),
-		},
-	}
+	a.policies.Set(id, policy{weight, balancer.State{ConnectivityState: connectivity.Connecting, Picker: waiting}})
 }
 
 // Remove removes a policy, and reports nothing. Of an unknown id nothing comes.
 func (a *Aggregator) Remove(id string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	delete(a.policies, id)
+	a.policies.Delete(id)
 }
 
 // UpdateWeight changes a policy's weight, and reports nothing.
 func (a *Aggregator) UpdateWeight(id string, newWeight uint32) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if p, ok := a.policies[id]; ok {
-		p.weight = newWeight
+	if p, ok := a.policies.Get(id); ok {
+		a.policies.Set(id, policy{newWeight, p.state})
 	}
 }
 
@@ -127,14 +124,14 @@ func (a *Aggregator) NeedUpdateStateOnResume() {
 func (a *Aggregator) UpdateState(id string, newState balancer.State) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	p, ok := a.policies[id]
+	p, ok := a.policies.Get(id)
 	if !ok {
 		return
 	}
 	// Its picker stays, too: RPCs are to fail meanwhile, and not to wait.
 	retries := p.state.ConnectivityState == connectivity.TransientFailure && newState.ConnectivityState == connectivity.Connecting
 	if !retries {
-		p.state = newState
+		a.policies.Set(id, policy{p.weight, newState})
 	}
 	a.publish()
 }
@@ -148,7 +145,7 @@ func (a *Aggregator) publish() {
 	if a.started {
 		s := a.whole()
 		if a.logger.V(2) {
-			a.logger.Infof("%d policies are %v as a whole", len(a.policies), s.ConnectivityState)
+			a.logger.Infof("[%p] %d policies are %v as a whole", a, a.policies.Len(), s.ConnectivityState)
 		}
 		a.cc.UpdateState(s)
 	}
@@ -156,11 +153,11 @@ func (a *Aggregator) publish() {
 
 // whole returns the state of all policies.
 func (a *Aggregator) whole() balancer.State {
-	if len(a.policies) == 0 {
+	if a.policies.Len() == 0 {
 		return balancer.State{ConnectivityState: connectivity.TransientFailure, Picker: base.NewErrPicker(errEmpty)}
 	}
 	var all balancer.ConnectivityStateEvaluator
-	for _, p := range a.policies {
+	for _, p := range a.policies.All {
 		all.RecordTransition(connectivity.Shutdown, p.state.ConnectivityState)
 	}
 	state := all.CurrentState()
@@ -168,13 +165,16 @@ func (a *Aggregator) whole() balancer.State {
 }
 
 func (a *Aggregator) picker(state connectivity.State) balancer.Picker {
-	chosen := slices.DeleteFunc(slices.Collect(maps.Values(a.policies)), func(p *policy) bool {
-		return p.state.ConnectivityState != state
-	})
-	if len(chosen) == 0 { // all report what is not a state of a balancer
-		chosen = slices.Collect(maps.Values(a.policies))
+	all, chosen := make([]policy, 0, a.policies.Len()), make([]policy, 0, a.policies.Len())
+	for _, p := range a.policies.All {
+		if all = append(all, p); p.state.ConnectivityState == state {
+			chosen = append(chosen, p)
+		}
 	}
-	weightless := !slices.ContainsFunc(chosen, func(p *policy) bool { return p.weight > 0 })
+	if len(chosen) == 0 { // all report what is not a state of a balancer
+		chosen = all
+	}
+	weightless := !slices.ContainsFunc(chosen, func(p policy) bool { return p.weight > 0 })
 	w := a.newWRR()
 	for _, p := range chosen {
 		weight := int64(p.weight)

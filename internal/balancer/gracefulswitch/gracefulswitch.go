@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"unique"
 
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/balancer/base"
@@ -24,6 +25,9 @@ var (
 	waiting = base.NewErrPicker(balancer.ErrNoSubConnAvailable)
 
 	errClosed = errors.New("gracefulswitch: the balancer is closed")
+
+	// over is the current child of a Balancer that is closed. No policy reports for it.
+	over = &child{}
 )
 
 // Balancer has one child policy, or two during a switch: the current one, whose picker
@@ -41,9 +45,14 @@ type Balancer struct {
 	opts buildoptions.Kept
 
 	mu      sync.Mutex
-	closed  bool
-	current *child // nil before the first switch
-	pending *child
+	current *child   // nil before the first switch
+	pending *pending // nil unless there is a switch under way
+}
+
+// pending is a child that is to take over, with what it has reported last.
+type pending struct {
+	*child
+	last balancer.State
 }
 
 // New returns a Balancer without a policy. It does nothing until SwitchTo, or until
@@ -75,15 +84,7 @@ type Tidy interface {
 // SwitchTo builds a policy and begins to switch to it. A policy that is still pending
 // from an earlier switch is given up.
 func (b *Balancer) SwitchTo(builder balancer.Builder) error {
-	c := &child{
-		parent: b,
-		name:   builder.Name(),
-		tidy:   isTidy(builder),
-		last: balancer.State{
-			ConnectivityState: connectivity.Connecting,
-			Picker:            waiting,
-		},
-	}
+	c := &child{parent: b, name: unique.Make(builder.Name()), tidy: isTidy(builder)}
 	replaced, err := b.install(c)
 	if err != nil {
 		return err
@@ -91,7 +92,7 @@ func (b *Balancer) SwitchTo(builder balancer.Builder) error {
 	replaced.close()
 	if !c.build(builder, b.opts.Of(b.cc)) {
 		b.uninstall(c)
-		return fmt.Errorf("gracefulswitch: the builder of %q built nothing", c.name)
+		return fmt.Errorf("gracefulswitch: the builder of %q built nothing", c.name.Value())
 	}
 	return nil
 }
@@ -105,15 +106,24 @@ func isTidy(builder balancer.Builder) bool {
 func (b *Balancer) install(c *child) (replaced *child, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.closed {
+	switch b.current {
+	case over:
 		return nil, errClosed
-	}
-	if b.current == nil {
+	case nil:
 		b.current = c
 		return nil, nil
 	}
-	replaced, b.pending = b.pending, c
+	replaced = b.pending.of()
+	b.pending = &pending{c, balancer.State{ConnectivityState: connectivity.Connecting, Picker: waiting}}
 	return replaced, nil
+}
+
+// of returns the child, nil for none.
+func (p *pending) of() *child {
+	if p == nil {
+		return nil
+	}
+	return p.child
 }
 
 func (b *Balancer) uninstall(c *child) {
@@ -121,8 +131,8 @@ func (b *Balancer) uninstall(c *child) {
 	defer b.mu.Unlock()
 	switch c {
 	case b.current:
-		b.current, b.pending = b.pending, nil
-	case b.pending:
+		b.current, b.pending = b.pending.of(), nil
+	case b.pending.of():
 		b.pending = nil
 	}
 }
@@ -131,8 +141,11 @@ func (b *Balancer) uninstall(c *child) {
 func (b *Balancer) latest() *child {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.pending != nil {
-		return b.pending
+	switch {
+	case b.pending != nil:
+		return b.pending.child
+	case b.current == over:
+		return nil
 	}
 	return b.current
 }
@@ -142,7 +155,7 @@ func (b *Balancer) latest() *child {
 func (b *Balancer) UpdateClientConnState(state balancer.ClientConnState) error {
 	c := b.latest()
 	if config, ok := state.BalancerConfig.(*Config); ok {
-		if c == nil || c.name != config.Child.Name() {
+		if c == nil || c.name.Value() != config.Child.Name() {
 			if err := b.SwitchTo(config.Child); err != nil {
 				return fmt.Errorf("%w: %w", balancer.ErrBadResolverState, err)
 			}
@@ -186,11 +199,12 @@ func (b *Balancer) UpdateSubConnState(_ balancer.SubConn, s balancer.SubConnStat
 // Close closes the children. What they still report is dropped.
 func (b *Balancer) Close() {
 	b.mu.Lock()
-	b.closed = true
-	current, pending := b.current, b.pending
-	b.current, b.pending = nil, nil
+	current, pending := b.current, b.pending.of()
+	b.current, b.pending = over, nil
 	b.mu.Unlock()
-	current.close()
+	if current != over {
+		current.close()
+	}
 	pending.close()
 }
 
@@ -200,15 +214,15 @@ func (b *Balancer) report(c *child, s balancer.State) {
 	defer b.mu.Unlock()
 	switch c {
 	case b.current:
-		c.last = s
-		if b.pending != nil && s.ConnectivityState != connectivity.Ready {
+		c.ready = s.ConnectivityState == connectivity.Ready
+		if b.pending != nil && !c.ready {
 			b.promote()
 			return
 		}
 		b.cc.UpdateState(s)
-	case b.pending:
-		c.last = s
-		if s.ConnectivityState != connectivity.Connecting || b.current.last.ConnectivityState != connectivity.Ready {
+	case b.pending.of():
+		b.pending.last = s
+		if s.ConnectivityState != connectivity.Connecting || !b.current.ready {
 			b.promote()
 		}
 	}
@@ -216,9 +230,10 @@ func (b *Balancer) report(c *child, s balancer.State) {
 
 // promote makes the pending child the current one. b.mu is held.
 func (b *Balancer) promote() {
-	old := b.current
-	b.current, b.pending = b.pending, nil
-	b.cc.UpdateState(b.current.last)
+	old, now := b.current, b.pending.last
+	b.current, b.pending = b.pending.child, nil
+	b.current.ready = now.ConnectivityState == connectivity.Ready
+	b.cc.UpdateState(now)
 	// The old child may be in the middle of the call that led here, and cannot be
 	// closed before it returns.
 	go old.close()
@@ -226,7 +241,7 @@ func (b *Balancer) promote() {
 
 // isChild says whether c is in use. b.mu is held.
 func (b *Balancer) isChild(c *child) bool {
-	return c == b.current || c == b.pending
+	return c == b.current || c == b.pending.of()
 }
 
 // adopt notes that a SubConn is c's, for its listener in *as, where it stays, unless c is not
@@ -274,16 +289,17 @@ type child struct {
 	internal.ClientConnSeal
 
 	parent *Balancer
-	name   string
-	tidy   bool // its SubConns are its own business
+	name   unique.Handle[string]
 
 	// calls is held during each call into the policy: those of the parent, those of
 	// SubConns and the last one, Close, which comes from a goroutine of its own.
 	calls  sync.Mutex
 	policy balancer.Balancer // nil before it is built and after it is closed
 
+	tidy bool // its SubConns are its own business; immutable
+
 	// The parent's lock guards the rest.
-	last     balancer.State
+	ready    bool // says the current child, as far as it has reported anything
 	subConns subconns.Set
 }
 

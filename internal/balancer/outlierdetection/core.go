@@ -9,7 +9,9 @@ import (
 
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/grpclog"
+	"google.golang.org/grpc/internal/balancer/buildoptions"
 	"google.golang.org/grpc/internal/balancer/gracefulswitch"
+	"google.golang.org/grpc/internal/few"
 	"google.golang.org/grpc/internal/serializer"
 )
 
@@ -19,18 +21,19 @@ var logger = grpclog.Component("outlier-detection")
 // it is not held in calls of others, but for UpdateState.
 type policy struct {
 	balancer.ClientConn
-	child *gracefulswitch.Balancer
+	opts  buildoptions.Kept
+	child gracefulswitch.Balancer
 	roll  func() uint32 // a random number below 100
 
 	mu        sync.Mutex
 	closed    bool
+	reported  bool // last is there
 	config    *Config
-	meter     meter
+	service   string // that metrics are of
 	endpoints []*endpoint
 	byAddress map[string]*endpoint
-	subConns  map[*subConn]struct{}
+	subConns  few.Map[*subConn, struct{}]
 	last      balancer.State
-	reported  bool
 
 	timer *time.Timer
 	begun time.Time // of the interval; zero while nothing is counted

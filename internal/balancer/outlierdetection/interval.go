@@ -42,8 +42,8 @@ func (p *policy) scheduleLocked() []change {
 }
 
 func (p *policy) allLocked() []change {
-	list := make([]change, 0, len(p.subConns))
-	for sc := range p.subConns {
+	list := make([]change, 0, p.subConns.Len())
+	for sc := range p.subConns.All {
 		list = append(list, sc)
 	}
 	return list
@@ -99,7 +99,7 @@ func (p *policy) intervalLocked(now time.Time) []change {
 		}
 	}
 	var list []change
-	for sc := range p.subConns {
+	for sc := range p.subConns.All {
 		if touched[sc.endpoint.Load()] {
 			list = append(list, sc)
 		}
@@ -120,14 +120,14 @@ func (p *policy) foundLocked(e *endpoint, method string, enforcement uint32, now
 		}
 	}
 	if 100*out >= int(p.config.MaxEjectionPercent)*len(p.endpoints) {
-		p.meter.unenforced(method, "max_ejection_overflow")
+		p.unenforced(method, "max_ejection_overflow")
 		return false
 	}
 	if p.roll() >= enforcement {
-		p.meter.unenforced(method, "enforcement_percentage")
+		p.unenforced(method, "enforcement_percentage")
 		return true
 	}
-	p.meter.enforced(method)
+	p.enforced(method)
 	e.since = now
 	e.multiplier++
 	e.ejected.Store(true)

@@ -28,16 +28,12 @@ var (
 	})
 )
 
-// meter counts what becomes of outliers.
-type meter struct {
-	recorder        estats.MetricsRecorder
-	target, service string
+func (p *policy) enforced(method string) {
+	ejectionsEnforced.Record(p.MetricsRecorder(), 1, p.target(), method, p.service)
 }
 
-func (m *meter) enforced(method string) {
-	ejectionsEnforced.Record(m.recorder, 1, m.target, method, m.service)
+func (p *policy) unenforced(method, reason string) {
+	ejectionsUnenforced.Record(p.MetricsRecorder(), 1, p.target(), method, reason, p.service)
 }
 
-func (m *meter) unenforced(method, reason string) {
-	ejectionsUnenforced.Record(m.recorder, 1, m.target, method, reason, m.service)
-}
+func (p *policy) target() string { return p.opts.Of(p.ClientConn).Target.String() }

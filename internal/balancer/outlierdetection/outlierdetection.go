@@ -34,14 +34,13 @@ func (builder) Name() string { return Name }
 func (builder) Tidy() {}
 
 func (builder) Build(cc balancer.ClientConn, opts balancer.BuildOptions) balancer.Balancer {
-	p := &policy{
-		ClientConn: cc, roll: func() uint32 { return rand.Uint32N(100) },
-		meter:    meter{recorder: cc.MetricsRecorder(), target: opts.Target.String()},
-		subConns: make(map[*subConn]struct{}),
-	}
-	p.child = gracefulswitch.New(p, opts)
+	p := &policy{ClientConn: cc, opts: buildoptions.Keep(cc, opts), roll: roll}
+	p.child.Init(p)
 	return p
 }
+
+// roll returns a random number below 100.
+func roll() uint32 { return rand.Uint32N(100) }
 
 // ParseConfig implements balancer.ConfigParser.
 func (builder) ParseConfig(js json.RawMessage) (serviceconfig.LoadBalancingConfig, error) {
@@ -93,7 +92,7 @@ func (p *policy) adopt(c *Config, s resolver.State) {
 	p.mu.Lock()
 	before := p.config
 	p.config = c
-	p.meter.service = backendlabel.ServiceOf(s)
+	p.service = backendlabel.ServiceOf(s)
 	var endpoints []resolver.Endpoint
 	if c.counting() { // else nothing need be known of them
 		endpoints = s.Endpoints
@@ -111,7 +110,10 @@ func (p *policy) adopt(c *Config, s resolver.State) {
 // have the same addresses. It returns the SubConns whose endpoint is another now.
 func (p *policy) setEndpointsLocked(list []resolver.Endpoint) (changes []change) {
 	old := p.byAddress
-	p.endpoints, p.byAddress = make([]*endpoint, 0, len(list)), make(map[string]*endpoint, len(list))
+	p.endpoints, p.byAddress = nil, nil
+	if len(list) > 0 {
+		p.endpoints, p.byAddress = make([]*endpoint, 0, len(list)), make(map[string]*endpoint, len(list))
+	}
 	taken := make(map[*endpoint]bool)
 	for _, resolved := range list {
 		if len(resolved.Addresses) == 0 {
@@ -127,7 +129,7 @@ func (p *policy) setEndpointsLocked(list []resolver.Endpoint) (changes []change)
 			p.byAddress[a.Addr] = e
 		}
 	}
-	for sc := range p.subConns {
+	for sc := range p.subConns.All {
 		if now := p.byAddress[sc.address]; sc.endpoint.Swap(now) != now {
 			changes = append(changes, sc)
 		}
@@ -154,7 +156,7 @@ func (p *policy) Close() {
 }
 
 // BuildOptions implements buildoptions.Owner.
-func (p *policy) BuildOptions() balancer.BuildOptions { return buildoptions.Of(p.ClientConn) }
+func (p *policy) BuildOptions() balancer.BuildOptions { return p.opts.Of(p.ClientConn) }
 
 // UpdateState implements balancer.ClientConn.
 func (p *policy) UpdateState(s balancer.State) {

@@ -32,7 +32,7 @@ func (p *policy) NewSubConn(addrs []resolver.Address, opts balancer.NewSubConnOp
 	sc.SubConn = inner
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.subConns[sc] = struct{}{}
+	p.subConns.Set(sc, struct{}{})
 	sc.endpoint.Store(p.byAddress[sc.address])
 	return sc, nil
 }
@@ -71,7 +71,7 @@ func (sc *subConn) forget() {
 	p := sc.policy
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.subConns, sc)
+	p.subConns.Delete(sc)
 }
 
 // changed is told the state of the connection: without one there is no health.

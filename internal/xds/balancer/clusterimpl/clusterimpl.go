@@ -63,8 +63,8 @@ func (builder) ParseConfig(js json.RawMessage) (serviceconfig.LoadBalancingConfi
 }
 
 func (builder) Build(cc balancer.ClientConn, opts balancer.BuildOptions) balancer.Balancer {
-	p := &policy{ClientConn: cc, security: &handshake.Client{}}
-	p.child = gracefulswitch.New(p, opts)
+	p := &policy{ClientConn: cc, opts: buildoptions.Keep(cc, opts), security: &handshake.Client{}}
+	p.child.Init(p)
 	return p
 }
 
@@ -91,7 +91,8 @@ func (p *policy) adopt(name string, cluster *dependency.Cluster, a *dependency.A
 		logger.Errorf("cluster %q: the certificates that it asks for: %v", name, err)
 	}
 	p.scale.Set(int(min(cluster.Resource.MaxConnections, math.MaxInt32)))
-	loads := p.reports.update(name, cluster.Resource, a.Client)
+	p.reports = p.reports.update(name, cluster.Resource, a.Client)
+	loads := p.reports.counters()
 	if key := (requestKey{name, cluster.Resource.EDSServiceName}); p.requests == nil || p.requests.key != key {
 		p.requests.release()
 		p.requests = requestsOf(key)
@@ -123,7 +124,7 @@ func (p *policy) Close() {
 }
 
 // BuildOptions implements buildoptions.Owner.
-func (p *policy) BuildOptions() balancer.BuildOptions { return buildoptions.Of(p.ClientConn) }
+func (p *policy) BuildOptions() balancer.BuildOptions { return p.opts.Of(p.ClientConn) }
 
 // UpdateState implements balancer.ClientConn.
 func (p *policy) UpdateState(s balancer.State) {

@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/grpc/attributes"
 	"google.golang.org/grpc/balancer"
+	"google.golang.org/grpc/internal/balancer/buildoptions"
 	"google.golang.org/grpc/internal/balancer/gracefulswitch"
 	"google.golang.org/grpc/internal/scaling"
 	"google.golang.org/grpc/internal/xds/dependency"
@@ -17,7 +18,8 @@ import (
 // not held in calls of others, but for UpdateState.
 type policy struct {
 	balancer.ClientConn
-	child *gracefulswitch.Balancer
+	opts  buildoptions.Kept
+	child gracefulswitch.Balancer
 	// security is told what the cluster says of it; addresses refer to it.
 	security *handshake.Client
 	// scale is how many connections a SubConn may have; addresses refer to it too.
@@ -25,7 +27,7 @@ type policy struct {
 
 	// Used by the policy's own calls alone.
 	current  *dependency.Cluster
-	reports  reports
+	reports  *reports // nil: nobody is told
 	requests *requests
 
 	mu       sync.Mutex

@@ -9,39 +9,45 @@ import (
 	"google.golang.org/grpc/internal/xds/xdsclient"
 )
 
-// reports are the load reports about a cluster. The zero value has none.
+// reports are the load reports about a cluster. nil is for those of which nobody is told.
 type reports struct {
-	server  string // its key; "" if nobody is told
+	server  string // its key
 	service string
 	load    *client.ClusterLoad
-	release []func()
+	release func()
 }
 
-// update returns the counters, nil if nobody is to be told.
-func (r *reports) update(name string, c *resource.Cluster, to *xdsclient.Client) *client.ClusterLoad {
-	server := ""
-	if c.LRS != nil {
-		server = c.LRS.Key()
-	}
-	if server == r.server && c.EDSServiceName == r.service {
-		return r.load
-	}
-	r.stop()
-	r.server, r.service = server, c.EDSServiceName
-	if server == "" {
+// update returns the reports that a cluster wants now, and ends what it does not want any more.
+func (r *reports) update(name string, c *resource.Cluster, to *xdsclient.Client) *reports {
+	if c.LRS == nil {
+		r.stop()
 		return nil
 	}
+	server := c.LRS.Key()
+	if r != nil && server == r.server && c.EDSServiceName == r.service {
+		return r
+	}
+	r.stop()
 	loads, stop := to.ReportLoad(c.LRS)
 	load, release := loads.Cluster(name, c.EDSServiceName)
-	r.load, r.release = load, []func(){release, stop}
-	return load
+	return &reports{server, c.EDSServiceName, load, func() {
+		release()
+		stop()
+	}}
+}
+
+// counters are where to count, nil if nobody is told.
+func (r *reports) counters() *client.ClusterLoad {
+	if r == nil {
+		return nil
+	}
+	return r.load
 }
 
 func (r *reports) stop() {
-	for _, f := range r.release {
-		f()
+	if r != nil {
+		r.release()
 	}
-	*r = reports{}
 }
 
 // reportMetrics passes on what the cluster wants of a backend's report (A85).

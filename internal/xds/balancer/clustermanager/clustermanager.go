@@ -105,7 +105,7 @@ type manager struct {
 type child struct {
 	balancer.ClientConn
 	manager *manager
-	policy  *gracefulswitch.Balancer
+	policy  gracefulswitch.Balancer
 	gone    bool // guarded by manager.mu
 
 	// state is guarded by manager.mu. That of one that failed stays so until it is ready, or idle.
@@ -154,7 +154,7 @@ func (m *manager) UpdateClientConnState(s balancer.ClientConnState) error {
 		if ch == nil {
 			ch = &child{ClientConn: m.cc, manager: m, state: connectivity.Connecting}
 			ch.picker.Store(&waiting)
-			ch.policy = gracefulswitch.New(ch, m.opts.Of(m.cc))
+			ch.policy.Init(ch)
 			m.put(name, ch)
 		}
 		own := s.ResolverState

@@ -11,12 +11,14 @@ import (
 	"sync/atomic"
 	"time"
 
+	"google.golang.org/grpc/attributes"
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/balancer/base"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/internal/balancer/buildoptions"
 	"google.golang.org/grpc/internal/balancer/gracefulswitch"
+	"google.golang.org/grpc/internal/few"
 	"google.golang.org/grpc/internal/hierarchy"
 	"google.golang.org/grpc/internal/serializer"
 	"google.golang.org/grpc/resolver"
@@ -31,6 +33,9 @@ const (
 	retention = 15 * time.Minute
 )
 
+// waiting is the picker of a child that has reported nothing yet.
+var waiting = base.NewErrPicker(balancer.ErrNoSubConnAvailable)
+
 var errEmpty = errors.New("there are no priorities, and so no endpoints")
 
 func init() { balancer.Register(builder{}) }
@@ -43,7 +48,7 @@ func (builder) Name() string { return Name }
 func (builder) Tidy() {}
 
 func (builder) Build(cc balancer.ClientConn, opts balancer.BuildOptions) balancer.Balancer {
-	return &policy{cc: cc, opts: buildoptions.Keep(cc, opts), children: make(map[string]*child)}
+	return &policy{cc: cc, opts: buildoptions.Keep(cc, opts)}
 }
 
 // ParseConfig reads "children", by name, each with its policy in "config", and "priorities",
@@ -94,13 +99,19 @@ type policy struct {
 
 	closed    bool
 	config    *Config
-	state     resolver.State
+	common    common
 	endpoints map[string][]resolver.Endpoint
-	children  map[string]*child
+	children  few.Map[string, *child]
 	current   *child
 	// vain is how many priorities, from the best on, have a child that is in use and does not
 	// work: there is no need to ask them again before one of them has news.
 	vain int
+}
+
+// common is what the states of all children have in common.
+type common struct {
+	serviceConfig *serviceconfig.ParseResult
+	attributes    *attributes.Attributes
 }
 
 // do handles an event of the parent's, and waits until that is done.
@@ -136,12 +147,12 @@ func (p *policy) UpdateClientConnState(s balancer.ClientConnState) (err error) {
 }
 
 func (p *policy) update(c *Config, s resolver.State) error {
-	p.config, p.state, p.endpoints, p.vain = c, s, c.Endpoints, 0
+	p.config, p.common, p.endpoints, p.vain = c, common{s.ServiceConfig, s.Attributes}, c.Endpoints, 0
 	if p.endpoints == nil {
 		p.endpoints = hierarchy.Group(s.Endpoints)
 	}
 	var errs []error
-	for name, ch := range p.children {
+	for name, ch := range p.children.All {
 		if _, ok := c.Children[name]; !ok {
 			p.remove(ch) // A115
 			continue
@@ -151,7 +162,7 @@ func (p *policy) update(c *Config, s resolver.State) error {
 		}
 	}
 	for i, name := range c.Priorities {
-		if ch := p.children[name]; ch != nil {
+		if ch, ok := p.children.Get(name); ok {
 			ch.rank = i
 		}
 	}
@@ -176,15 +187,15 @@ func (p *policy) choose() {
 		return
 	}
 	for i := p.vain; i < len(p.config.Priorities); i++ {
-		ch := p.children[p.config.Priorities[i]]
-		if ch == nil {
+		ch, ok := p.children.Get(p.config.Priorities[i])
+		if !ok {
 			ch = p.add(i)
 		}
 		ch.reactivate()
 		switch {
 		case ch.state.ConnectivityState == connectivity.Ready, ch.state.ConnectivityState == connectivity.Idle:
 			for _, lower := range p.config.Priorities[i+1:] {
-				if l := p.children[lower]; l != nil {
+				if l, ok := p.children.Get(lower); ok {
 					l.deactivate()
 				}
 			}
@@ -197,12 +208,13 @@ func (p *policy) choose() {
 		p.vain = i + 1
 	}
 	for _, name := range p.config.Priorities {
-		if ch := p.children[name]; ch.state.ConnectivityState == connectivity.Connecting {
+		if ch, _ := p.children.Get(name); ch.state.ConnectivityState == connectivity.Connecting {
 			p.use(ch)
 			return
 		}
 	}
-	p.use(p.children[p.config.Priorities[len(p.config.Priorities)-1]])
+	last, _ := p.children.Get(p.config.Priorities[len(p.config.Priorities)-1])
+	p.use(last)
 }
 
 // reconsider chooses anew where ch has news.
@@ -221,7 +233,7 @@ func (p *policy) use(ch *child) {
 func (p *policy) add(i int) *child {
 	ch := newChild(p, p.config.Priorities[i])
 	ch.rank = i
-	p.children[ch.name] = ch
+	p.children.Set(ch.name, ch)
 	if err := ch.update(); err != nil {
 		// The child fails RPCs with it; a resolver is to know that it shall try again.
 		p.cc.ResolveNow(resolver.ResolveNowOptions{})
@@ -230,7 +242,7 @@ func (p *policy) add(i int) *child {
 }
 
 func (p *policy) remove(ch *child) {
-	delete(p.children, ch.name)
+	p.children.Delete(ch.name)
 	if p.current == ch {
 		p.current = nil
 	}
@@ -240,11 +252,11 @@ func (p *policy) remove(ch *child) {
 // ResolverError tells the children; without any, RPCs fail with its text.
 func (p *policy) ResolverError(err error) {
 	p.do(func() {
-		if len(p.children) == 0 {
+		if p.children.Len() == 0 {
 			p.cc.UpdateState(balancer.State{ConnectivityState: connectivity.TransientFailure, Picker: base.NewErrPicker(errors.New(err.Error()))})
 			return
 		}
-		for _, ch := range p.children {
+		for _, ch := range p.children.All {
 			ch.policy.ResolverError(err)
 		}
 	})
@@ -266,10 +278,10 @@ func (p *policy) ExitIdle() {
 func (p *policy) Close() {
 	p.do(func() {
 		p.closed = true
-		for _, ch := range p.children {
+		for _, ch := range p.children.All {
 			ch.close()
 		}
-		clear(p.children)
+		p.children.Clear()
 	})
 	p.events.Close()
 }
@@ -280,22 +292,23 @@ type child struct {
 	parent *policy
 	name   string
 	rank   int // its place in the priorities
-	policy *gracefulswitch.Balancer
-	gone   bool
+	policy gracefulswitch.Balancer
 
-	state balancer.State
+	gone bool
 	// failed says that it has reported TransientFailure since it was Ready or Idle.
-	failed    bool
-	failover  *time.Timer // runs while it is given time to connect; nil: it does not
-	retention *time.Timer // runs while it is not in use; nil: it is
+	failed bool
 
 	ignoreReresolution atomic.Bool
+
+	state     balancer.State
+	failover  *time.Timer // runs while it is given time to connect; nil: it does not
+	retention *time.Timer // runs while it is not in use; nil: it is
 }
 
 func newChild(p *policy, name string) *child {
 	c := &child{ClientConn: p.cc, parent: p, name: name}
-	c.state = balancer.State{ConnectivityState: connectivity.Connecting, Picker: base.NewErrPicker(balancer.ErrNoSubConnAvailable)}
-	c.policy = gracefulswitch.New(c, p.opts.Of(p.cc))
+	c.state = balancer.State{ConnectivityState: connectivity.Connecting, Picker: waiting}
+	c.policy.Init(c)
 	c.startFailover()
 	return c
 }
@@ -305,8 +318,7 @@ func (c *child) update() error {
 	p := c.parent
 	config := p.config.Children[c.name]
 	c.ignoreReresolution.Store(config.IgnoreReresolution)
-	own := p.state
-	own.Endpoints, own.Addresses = p.endpoints[c.name], nil
+	own := resolver.State{Endpoints: p.endpoints[c.name], ServiceConfig: p.common.serviceConfig, Attributes: p.common.attributes}
 	for _, e := range own.Endpoints {
 		own.Addresses = append(own.Addresses, e.Addresses...)
 	}
