@@ -195,6 +195,7 @@ func (r *clientCall) start(a *attempt, first *transport.Payload, last bool) erro
 	if len(r.stats) > 0 || len(r.cc.opts.telemetry) > 0 {
 		r.tellBegin(a, r.attemptInfo())
 		r.call.Recheck()
+		r.call.Watched = false // a handler may have given the attempt a context that ends earlier
 	}
 	err := r.pick(a)
 	if err == nil {

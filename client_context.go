@@ -42,8 +42,28 @@ type streamContext struct {
 	cancelled atomic.Bool // before its parent ended
 
 	mu      sync.Mutex
+	begun   bool            // the program has the stream: it can end before its parent
 	tree    context.Context // nil: nobody waits
 	endTree context.CancelFunc
+}
+
+// begin says that the program is about to get the stream.
+func (c *streamContext) begin() {
+	c.mu.Lock()
+	c.begun = true
+	c.mu.Unlock()
+}
+
+// EarlyDone is Done for the wait for a connection. Until the stream has begun only the parent
+// can end it, so that no tree is needed for that.
+func (c *streamContext) EarlyDone() <-chan struct{} {
+	c.mu.Lock()
+	begun := c.begun
+	c.mu.Unlock()
+	if begun {
+		return c.Done()
+	}
+	return c.parent.Done()
 }
 
 // waitable returns the tree.

@@ -11,6 +11,8 @@ func (cs *clientStream) open(config *MethodConfig) (ClientStream, error) {
 		cs.tellBegun()
 		cs.own.parent = cs.ctx
 		cs.ctx = &cs.own
+		cs.own.begun = cs.hedging != nil    // one attempt may end another that still waits
+		cs.call.Watched = cs.hedging == nil // by contextDone
 		err = cs.beginAttempts()
 	}
 	if err != nil {
@@ -20,6 +22,7 @@ func (cs *clientStream) open(config *MethodConfig) (ClientStream, error) {
 		}
 		return nil, err
 	}
+	cs.own.begin()
 	if !cs.cc.streams.add(cs) {
 		cs.abort(ErrClientConnClosing)
 		return nil, ErrClientConnClosing

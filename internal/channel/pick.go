@@ -56,7 +56,7 @@ func (g *pickerGate) pick(info balancer.PickInfo, wait bool) (p picked, err erro
 		p.delayed = true
 		select {
 		case <-g.changed(turn):
-		case <-info.Ctx.Done():
+		case <-doneEarly(info.Ctx):
 			return p, pickTimeout(info.Ctx, last)
 		}
 	}
@@ -103,4 +103,14 @@ func pickTimeout(ctx context.Context, last error) error {
 		code = codes.DeadlineExceeded
 	}
 	return status.Error(code, text)
+}
+
+// doneEarly is Done of the context of an RPC that waits here. A stream that is about to begin
+// has a cheaper one for that (EarlyDone), which tells of its parent alone; Done would leave it
+// with a context of the standard library's for its whole life.
+func doneEarly(ctx context.Context) <-chan struct{} {
+	if c, ok := ctx.(interface{ EarlyDone() <-chan struct{} }); ok {
+		return c.EarlyDone()
+	}
+	return ctx.Done()
 }

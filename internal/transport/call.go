@@ -29,6 +29,10 @@ type Call struct {
 	// the context, goes between them.
 	Auth, Picked []string
 
+	// Watched says that the caller ends the stream, by Cancel or Fail, when the context ends:
+	// then nothing that waits on the stream has to look at the context as well.
+	Watched bool
+
 	outgoing   *ctxkey.Outgoing
 	checked    bool // outgoing may be sent
 	timeoutBuf [12]byte

@@ -38,6 +38,8 @@ type ClientStream struct {
 	ctx    context.Context
 	call   *Call // nil once the request headers are sent
 
+	watched bool // Call.Watched
+
 	// sentEnd belongs to the sender.
 	sentEnd bool
 

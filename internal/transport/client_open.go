@@ -16,7 +16,7 @@ import (
 // The error is ErrUnavailable, ctx's error, or an error with a status that says
 // what is wrong with the call. In no case did the peer see anything of it.
 func (c *Client) NewStream(ctx context.Context, call *Call, first *Payload, last bool) (*ClientStream, error) {
-	s := &ClientStream{client: c, ctx: ctx, call: call}
+	s := &ClientStream{client: c, ctx: ctx, call: call, watched: call.Watched}
 	s.h2.Init((*clientReceiver)(s), 0)
 	s.body.init(c.cfg.BufferPool, call.MaxRecvMsgSize)
 	if err := s.call.prepare(ctx); err != nil {

