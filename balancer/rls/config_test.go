@@ -78,3 +78,20 @@ func TestBadConfigs(t *testing.T) {
 		}
 	}
 }
+
+func FuzzParseConfig(f *testing.F) {
+	f.Add(config(goodKeys+`, "cacheSizeBytes": 7, "maxAge": "60s", "staleAge": "1.5s", "defaultTarget": "d"`, goodChild))
+	f.Add(config(`"lookupService": "l", "cacheSizeBytes": 1, "grpcKeybuilders": [{"names": [{"service": "s", "method": "m"}],
+		"headers": [{"key": "k", "names": ["h"]}], "extraKeys": {"host": "host"}, "constantKeys": {"c": "v"}}]`, goodChild))
+	f.Fuzz(func(t *testing.T, text string) {
+		parsed, err := builder{}.ParseConfig(json.RawMessage(text))
+		if err != nil {
+			return
+		}
+		c := parsed.(*lbConfig)
+		if c.lookupService == "" || c.policy == nil || c.timeout <= 0 || c.maxAge <= 0 || c.cacheSize <= 0 {
+			t.Errorf("%+v", c)
+		}
+		_, _ = c.child("target")
+	})
+}

@@ -499,3 +499,18 @@ func TestClosed(t *testing.T) {
 		late.want()
 	})
 }
+
+// FuzzNames: a name is spelled in one way only, and that is its own spelling.
+func FuzzNames(f *testing.F) {
+	f.Add("xdstp://a/envoy.config.listener.v3.Listener/x?b=2&a=1&a=3#f", []byte("\x0a\x01n"))
+	f.Add("plain", []byte{})
+	f.Fuzz(func(t *testing.T, name string, raw []byte) {
+		key, one, err := parseName(name)
+		if err == nil {
+			if again, two, err := parseName(one); err != nil || again != key || two != one {
+				t.Errorf("%q becomes %q, and that %q (%v)", name, one, two, err)
+			}
+		}
+		_, _ = resourceName(raw)
+	})
+}

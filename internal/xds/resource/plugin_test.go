@@ -3,6 +3,7 @@
 package resource
 
 import (
+	"encoding/json"
 	"testing"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
@@ -42,4 +43,18 @@ func TestRLSPlugin(t *testing.T) {
 		t.Errorf("%+v", rc)
 	}
 	sameJSON(t, rc.Plugins["p"], `[{"rls_experimental":{"routeLookupConfig":{"lookupService":"rls"},"childPolicy":[{"cds_experimental":{"isDynamic":true}}],"childPolicyConfigTargetFieldName":"cluster"}}]`)
+}
+
+func FuzzRLSPlugin(f *testing.F) {
+	inner, err := proto.Marshal(&rlspb.RouteLookupConfig{LookupService: "rls", CacheSizeBytes: 1})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), inner))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		p, err := readPlugin(&anypb.Any{TypeUrl: "type.googleapis.com/grpc.lookup.v1.RouteLookupClusterSpecifier", Value: b})
+		if err == nil && !json.Valid(p) {
+			t.Errorf("%s", p)
+		}
+	})
 }
