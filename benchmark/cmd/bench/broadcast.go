@@ -6,6 +6,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -19,6 +20,7 @@ import (
 type broadcastOptions struct {
 	impls                             string
 	streams, conns, size, times, runs int
+	prof                              profiling
 }
 
 func parseBroadcast(args []string) (broadcastOptions, error) {
@@ -30,7 +32,11 @@ func parseBroadcast(args []string) (broadcastOptions, error) {
 	fs.IntVar(&o.size, "size", 1024, "bytes of a message")
 	fs.IntVar(&o.times, "times", 50, "broadcasts in a run")
 	fs.IntVar(&o.runs, "runs", 3, "runs of each implementation, in turn")
-	return o, fs.Parse(args)
+	fs.StringVar(&o.prof.cpu, "cpuprofile", "", "folder for CPU profiles of clients and servers, of the last run")
+	if err := fs.Parse(args); err != nil || o.prof.cpu == "" {
+		return o, err
+	}
+	return o, os.MkdirAll(o.prof.cpu, 0o755)
 }
 
 // broadcast is what one message to all streams costs.
@@ -104,8 +110,15 @@ func (o broadcastOptions) measure(ctx context.Context, impl workers.Impl) (_ bro
 	if err != nil {
 		return broadcast{}, err
 	}
+	row := row{name: "broadcast"}
+	if err := profile(pair, ops.OpProfile, row, impl, o.prof); err != nil {
+		return broadcast{}, err
+	}
 	took, err := o.publish(pair, o.times)
 	if err != nil {
+		return broadcast{}, err
+	}
+	if err := profile(pair, ops.OpFinish, row, impl, o.prof); err != nil {
 		return broadcast{}, err
 	}
 	server2, client2, err := workers.Both[sample.Counters](pair, ops.OpCounters, ops.Nothing{})
