@@ -96,6 +96,11 @@ func (h *heldStream) Kind() handover.Kind {
 	return kindOf(h.writer.codec, h.writer.compressor, h.writer.keep)
 }
 
+// IsKind implements handover.Encoder.
+func (h *heldStream) IsKind(k *handover.Kind) bool {
+	return isKind(k, h.writer.codec, h.writer.compressor, h.writer.keep)
+}
+
 // Prepare implements handover.Encoder.
 func (h *heldStream) Prepare(msg any) (any, error) { return prepare(&h.writer, msg) }
 

@@ -22,6 +22,7 @@ import (
 // Experimental: this API may change in a later release.
 type PreparedMsg struct {
 	message outMessage
+	size    int // bytes of the message as it is sent
 	ready   bool
 }
 
@@ -55,7 +56,7 @@ func (p *PreparedMsg) encodeBy(w *messageWriter, msg any) error {
 	kept := mem.SliceBuffer(m.payload.Data.Materialize())
 	m.payload.Data.Free()
 	m.payload.Data = mem.BufferSlice{kept}
-	p.message, p.ready = m, true
+	p.message, p.size, p.ready = m, kept.Len(), true
 	return nil
 }
 
@@ -84,44 +85,55 @@ func prepare(w *messageWriter, msg any) (any, error) {
 // kindOf tells the streams apart that can't send the same PreparedMsg. Those with a codec or
 // a compressor that can't be compared share with nobody.
 func kindOf(codec encoding.CodecV2, compressor encoding.Compressor, plain bool) handover.Kind {
-	k := handover.Kind{Codec: codec, Plain: plain}
+	k := handover.Kind{Codec: codec, Plain: plain, Sure: isPlain(codec)}
 	if compressor != nil {
-		k.Compressor = compressor
+		k.Compressor, k.Sure = compressor, k.Sure && isPlain(compressor)
 	}
-	if !isComparable(codec) || compressor != nil && !isComparable(compressor) {
+	if !k.Sure && !(isComparable(k.Codec) && isComparable(k.Compressor)) {
 		k = handover.Kind{Codec: new(byte)}
 	}
 	return k
 }
 
-// isComparable reports whether v can be compared. It is called for each stream that a message is
-// sent to, and has to be fast.
-func isComparable(v any) bool {
+// isKind reports whether kindOf with the same arguments is k. It is asked for each stream that a
+// message is sent to, and has to be fast.
+func isKind(k *handover.Kind, codec encoding.CodecV2, compressor encoding.Compressor, plain bool) bool {
+	if !k.Sure {
+		return *k == kindOf(codec, compressor, plain)
+	}
+	return k.Plain == plain && k.Codec == any(codec) && k.Compressor == any(compressor)
+}
+
+// isComparable reports whether v can be compared; nil can.
+func isComparable(v any) bool { return v == nil || reflect.ValueOf(v).Comparable() }
+
+// isPlain reports whether all values of v's type can be compared.
+func isPlain(v any) bool {
 	t := reflect.TypeOf(v)
 	if t.Kind() == reflect.Pointer {
 		return true
 	}
 	always, ok := plainTypes.Load(t)
 	if !ok {
-		always, _ = plainTypes.LoadOrStore(t, isPlain(t))
+		always, _ = plainTypes.LoadOrStore(t, isPlainType(t))
 	}
-	return always.(bool) || reflect.ValueOf(v).Comparable()
+	return always.(bool)
 }
 
-// plainTypes says of types whether isPlain.
+// plainTypes says of types whether isPlainType.
 var plainTypes sync.Map
 
-// isPlain reports whether all values of type t can be compared. Not so for a type with
+// isPlainType reports whether all values of type t can be compared. Not so for a type with
 // interfaces in it: that depends on what they hold.
-func isPlain(t reflect.Type) bool {
+func isPlainType(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Interface:
 		return false
 	case reflect.Array:
-		return isPlain(t.Elem())
+		return isPlainType(t.Elem())
 	case reflect.Struct:
 		for i := range t.NumField() {
-			if !isPlain(t.Field(i).Type) {
+			if !isPlainType(t.Field(i).Type) {
 				return false
 			}
 		}

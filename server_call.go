@@ -32,6 +32,7 @@ type serverCall interface {
 	Owner() handover.Owner
 	Arm(w handover.Waker, input bool) handover.Events
 	ArmRoom(w handover.Waker, lazy bool) bool
+	Offer(p *transport.Payload, w handover.Waker, more int) (taken bool, err error)
 	Flush()
 	Conn() any
 	Fate() error

@@ -41,9 +41,42 @@ func (h *handedStream) Flush() { h.call.Flush() }
 // Conn implements handover.Server.
 func (h *handedStream) Conn() any { return h.call.Conn() }
 
+// IsPlain implements handover.Server.
+func (h *handedStream) IsPlain(stream any) bool {
+	g, ok := stream.(interface {
+		inner() (self any, _ ServerStream)
+	})
+	if !ok {
+		return stream == any((*serverStream)(h))
+	}
+	self, s := g.inner()
+	return stream == self && s == ServerStream((*serverStream)(h))
+}
+
+// Offer implements handover.Server.
+func (h *handedStream) Offer(prepared any, w handover.Waker, more int) (taken bool, err error) {
+	p := prepared.(*PreparedMsg)
+	if h.call.watch != nil || p.size > h.server.opts.maxSend {
+		if !h.ArmRoom(w, more > 0) {
+			return false, nil
+		}
+		return true, (*serverStream)(h).SendMsg(p)
+	}
+	taken, err = h.call.serverCall.Offer(&p.message.payload, w, more)
+	if err != nil {
+		return taken, h.call.fail(err)
+	}
+	return taken, nil
+}
+
 // Kind implements handover.Encoder.
 func (h *handedStream) Kind() handover.Kind {
 	return kindOf(h.codec, (*serverStream)(h).compress(), h.call.watch.keepsPlain())
+}
+
+// IsKind implements handover.Encoder.
+func (h *handedStream) IsKind(k *handover.Kind) bool {
+	return isKind(k, h.codec, (*serverStream)(h).compress(), h.call.watch.keepsPlain())
 }
 
 // Prepare implements handover.Encoder.

@@ -190,6 +190,10 @@ var (
 	_ BidiStreamingServer[int, string]   = (*GenericServerStream[int, string])(nil)
 )
 
+// inner is x, by which a caller sees whether it was asked of x itself or of what embeds x, and the
+// stream inside.
+func (x *GenericServerStream[Req, Res]) inner() (self any, _ ServerStream) { return x, x.ServerStream }
+
 // Send sends a response.
 func (x *GenericServerStream[Req, Res]) Send(m *Res) error { return x.SendMsg(m) }
 

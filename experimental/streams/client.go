@@ -177,6 +177,13 @@ func (c *clientSide[Req, Res]) transmit(m any) error {
 	return c.stream.SendMsg(m)
 }
 
+func (c *clientSide[Req, Res]) offer(m any, _ int) (taken bool, err error) {
+	if !c.room(false) {
+		return false, nil
+	}
+	return true, c.transmit(m)
+}
+
 func (c *clientSide[Req, Res]) end(err error) error {
 	switch {
 	case err == nil:

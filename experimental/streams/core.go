@@ -24,6 +24,8 @@ type core struct {
 	stage   stage
 	wanting bool // somebody was told that there is no room
 
+	plain bool // of a server: nothing around the stream sees its messages
+
 	side side
 	opts *Options
 
@@ -45,10 +47,13 @@ type side interface {
 	over(err error)
 
 	// room reports whether transmit may be called; if not, the core is woken when it may.
-	// It is called with mu held, as are transmit, end and fate.
+	// It is called with mu held, as are transmit, offer, end and fate.
 	// What is sent lazily after it waits for the connection's next flush.
 	room(lazy bool) bool
 	transmit(m any) error
+	// offer is transmit if there is room, and else wakes as room does. With more it is lazy:
+	// so many other streams of the connection are offered m next.
+	offer(m any, more int) (taken bool, err error)
 	// end ends the sending side as the application wants it, with err. It returns what it
 	// has ended with if that is something else.
 	end(err error) error
@@ -141,34 +146,46 @@ func (c *core) flush() bool {
 	return true
 }
 
-// manner is how a message is sent.
-type manner uint8
+// manner is how a message is sent: the number of other streams of the connection that send it
+// next, so that it need not be written at once, or atOnce.
+type manner int
 
 const (
-	atOnce manner = iota // or not at all
-	queued               // it may wait
-	lazily               // the same, and it need not be written at once
+	queued manner = 0  // it may wait for room, as it may with any number of others
+	atOnce manner = -1 // or not at all
 )
 
 // send sends m, or has it wait if it may.
 func (c *core) send(m any, how manner) error {
-	mayWait := how != atOnce
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	switch {
-	case c.stage != open:
+	if c.stage != open {
 		return c.closed()
-	case c.queue.len() == 0 && c.side.room(how == lazily):
-		return c.transmit(m)
-	case mayWait && c.queue.len() < c.opts.Queue:
+	}
+	if c.queue.len() == 0 {
+		taken, err := c.side.offer(m, max(int(how), 0))
+		if err != nil {
+			_ = c.end(err) // with this, or what it is a consequence of
+		}
+		if taken || err != nil {
+			return err
+		}
+	}
+	return c.wait(m, how != atOnce)
+}
+
+// wait follows an attempt to send m that met no room: it waits if it may. mu is held.
+func (c *core) wait(m any, may bool) error {
+	switch {
+	case may && c.queue.len() < c.opts.Queue:
 		c.push(m)
 		return nil
-	case mayWait && c.opts.Full == DropOldest && c.opts.Queue > 0:
+	case may && c.opts.Full == DropOldest && c.opts.Queue > 0:
 		c.pop()
 		c.push(m)
 		c.wanting = true
 		return nil
-	case mayWait && c.opts.Full == End:
+	case may && c.opts.Full == End:
 		_ = c.end(c.opts.overflow()) // conclude tells
 		return ErrNoRoom
 	}

@@ -2,7 +2,10 @@
 
 package streams
 
-import "sync"
+import (
+	"slices"
+	"sync"
+)
 
 // Group is streams of a server that are sent the same messages, such as the watchers of one
 // topic. The zero value has none. Its methods may be called by any goroutine, but not by
@@ -66,18 +69,23 @@ func (g *Group[Req, Res]) Send(m *Res) (taken int) {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
 	for _, list := range g.conns {
-		how := lazily
-		if len(list) == 1 {
-			how = queued
+		for part := range slices.Chunk(list, flushEach) {
+			taken += sendAll(part, shared)
 		}
-		for i, s := range list {
-			if s.core.send(shared, how) == nil {
-				taken++
-			}
-			if how == lazily && (i+1 == len(list) || (i+1)%flushEach == 0) {
-				s.base.Flush()
-			}
+	}
+	return taken
+}
+
+// sendAll sends m on streams of one connection, and has it written. It returns how many have taken
+// m.
+func sendAll[Req, Res any](list []*Server[Req, Res], m *Shared[Res]) (taken int) {
+	for i, s := range list {
+		if s.core.send(m, manner(len(list)-1-i)) == nil {
+			taken++
 		}
+	}
+	if len(list) > 1 { // the last may have had no room, or be over
+		list[0].base.Flush()
 	}
 	return taken
 }

@@ -4,6 +4,7 @@ package streams_test
 
 import (
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -123,4 +124,122 @@ func TestClientShares(t *testing.T) {
 			t.Error(err)
 		}
 	}
+}
+
+// seeing is a stream that an interceptor, or a handler, has put around another.
+type seeing struct {
+	grpc.ServerStream
+	seen *atomic.Int32
+}
+
+func (s seeing) SendMsg(m any) error {
+	s.seen.Add(1)
+	return s.ServerStream.SendMsg(m)
+}
+
+// seeingGeneric is the same around what generated code hands out.
+type seeingGeneric struct {
+	*grpc.GenericServerStream[request, response]
+	seen *atomic.Int32
+}
+
+func (s seeingGeneric) SendMsg(m any) error {
+	s.seen.Add(1)
+	return s.GenericServerStream.SendMsg(m)
+}
+
+// What is around a stream sees each message that a group sends, in whatever way it is around it.
+func TestGroupIsSeen(t *testing.T) {
+	const messages = 3
+	for name, row := range map[string]struct {
+		wrap func(grpc.ServerStream, *atomic.Int32) grpc.ServerStream
+		want int32
+	}{
+		"plain":     {func(st grpc.ServerStream, _ *atomic.Int32) grpc.ServerStream { return st }, 0},
+		"around it": {func(st grpc.ServerStream, n *atomic.Int32) grpc.ServerStream { return seeing{st, n} }, messages},
+		"around generated": {func(st grpc.ServerStream, n *atomic.Int32) grpc.ServerStream {
+			return seeingGeneric{st.(*grpc.GenericServerStream[request, response]), n}
+		}, messages},
+		"inside generated": {func(st grpc.ServerStream, n *atomic.Int32) grpc.ServerStream {
+			st.(*grpc.GenericServerStream[request, response]).ServerStream = seeing{st.(*grpc.GenericServerStream[request, response]).ServerStream, n}
+			return st
+		}, messages},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var seen atomic.Int32
+			added := make(chan *watcher, 2)
+			r := newRig(t, &service{down: func(_ *request, st downwards) error {
+				w, err := streams.HandOver[streams.None, response](row.wrap(st, &seen), nil, nil)
+				added <- w
+				return err
+			}})
+			var group streams.Group[streams.None, response]
+			var watches []downwardsClient
+			for range 2 {
+				st, err := r.client.StreamingOutputCall(r.ctx, &request{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				watches = append(watches, st)
+				group.Add(await(t, added, "a stream"))
+			}
+			for i := range messages {
+				if n := group.Send(reply(strconv.Itoa(i))); n != 2 {
+					t.Errorf("%d members took message %d", n, i)
+				}
+			}
+			for _, st := range watches {
+				for i := range messages {
+					if m, err := st.Recv(); err != nil || text(m) != strconv.Itoa(i) {
+						t.Fatalf("message %d: %q, %v", i, text(m), err)
+					}
+				}
+			}
+			if n := seen.Load(); n != 2*row.want {
+				t.Errorf("%d messages were seen, want %d", n, 2*row.want)
+			}
+		})
+	}
+}
+
+// A member that nobody reads has no room in the end, and the others do not mind. Once it is read
+// all that it took arrives, in order, OnReady tells of room, and it is sent to again.
+func TestGroupRoom(t *testing.T) {
+	const size = 4 << 10
+	ready := make(chan struct{}, 1000)
+	h := newHub()
+	h.calls = &streams.ServerCallbacks[streams.None, response]{OnReady: func(*watcher) { ready <- struct{}{} }}
+	r := newRig(t, &service{down: h.watch})
+	var group streams.Group[streams.None, response]
+	open := func() downwardsClient {
+		st, err := r.client.StreamingOutputCall(r.ctx, &request{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		group.Add(await(t, h.added, "a stream"))
+		return st
+	}
+	slow, quick := open(), open()
+	message := func(i int) *response { return reply(strconv.Itoa(i) + strings.Repeat(" ", size)) }
+	expect := func(st downwardsClient, i int) {
+		t.Helper()
+		if m, err := st.Recv(); err != nil || strings.TrimSpace(text(m)) != strconv.Itoa(i) {
+			t.Fatalf("message %d: %.9q, %v", i, text(m), err)
+		}
+	}
+	taken := 0
+	for group.Send(message(taken)) == 2 {
+		expect(quick, taken)
+		taken++
+	}
+	expect(quick, taken)
+	for i := range taken {
+		expect(slow, i)
+	}
+	await(t, ready, "OnReady")
+	if n := group.Send(message(-1)); n != 2 {
+		t.Errorf("%d members took a message when there was room again", n)
+	}
+	expect(slow, -1)
+	expect(quick, -1)
 }

@@ -19,13 +19,14 @@ func TestMain(m *testing.M) { leakcheck.Main(m) }
 const patience = 30 * time.Second
 
 type (
-	request   = testpb.StreamingOutputCallRequest
-	response  = testpb.StreamingOutputCallResponse
-	upload    = testpb.StreamingInputCallRequest
-	summary   = testpb.StreamingInputCallResponse
-	duplex    = grpc.BidiStreamingServer[request, response]
-	downwards = grpc.ServerStreamingServer[response]
-	upwards   = grpc.ClientStreamingServer[upload, summary]
+	request         = testpb.StreamingOutputCallRequest
+	response        = testpb.StreamingOutputCallResponse
+	upload          = testpb.StreamingInputCallRequest
+	summary         = testpb.StreamingInputCallResponse
+	duplex          = grpc.BidiStreamingServer[request, response]
+	downwards       = grpc.ServerStreamingServer[response]
+	downwardsClient = grpc.ServerStreamingClient[response]
+	upwards         = grpc.ClientStreamingServer[upload, summary]
 )
 
 // service has functions for methods.

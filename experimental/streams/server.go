@@ -87,7 +87,7 @@ func HandOver[Req, Res any](stream grpc.ServerStream, calls *ServerCallbacks[Req
 		calls = new(ServerCallbacks[Req, Res])
 	}
 	s := &Server[Req, Res]{stream: stream, base: base, calls: calls}
-	s.core.side, s.core.opts = (*serverSide[Req, Res])(s), opts
+	s.core.side, s.core.opts, s.core.plain = (*serverSide[Req, Res])(s), opts, base.IsPlain(stream)
 	if err := base.HandOver(&s.core); err != nil {
 		return nil, err
 	}
@@ -181,6 +181,18 @@ func (s *serverSide[Req, Res]) transmit(m any) error {
 		m = prepared
 	}
 	return s.stream.SendMsg(m)
+}
+
+func (s *serverSide[Req, Res]) offer(m any, more int) (taken bool, err error) {
+	if shared, ok := m.(*Shared[Res]); ok && s.core.plain {
+		if prepared, err := shared.forStream(s.base); err == nil {
+			return s.base.Offer(prepared, &s.core, more)
+		}
+	}
+	if !s.room(more > 0) {
+		return false, nil
+	}
+	return true, s.transmit(m)
 }
 
 func (s *serverSide[Req, Res]) end(err error) error { return s.base.Finish(err) }

@@ -32,17 +32,16 @@ func Share[M any](m *M) *Shared[M] { return &Shared[M]{message: m} }
 
 // forStream returns the message in the form that e's stream sends.
 func (s *Shared[M]) forStream(e handover.Encoder) (any, error) {
-	kind := e.Kind()
-	if k := s.find(kind); k != nil {
+	if k := s.find(e); k != nil {
 		return k.prepared, k.err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if k := s.find(kind); k != nil {
+	if k := s.find(e); k != nil {
 		return k.prepared, k.err
 	}
 	prepared, err := e.Prepare(s.message)
-	kinds := []sharedKind{{kind, prepared, err}}
+	kinds := []sharedKind{{e.Kind(), prepared, err}}
 	if others := s.kinds.Load(); others != nil {
 		kinds = append(kinds, *others...)
 	}
@@ -50,14 +49,14 @@ func (s *Shared[M]) forStream(e handover.Encoder) (any, error) {
 	return prepared, err
 }
 
-// find returns nil if the message was not encoded for kind yet.
-func (s *Shared[M]) find(kind handover.Kind) *sharedKind {
+// find returns nil if the message was not encoded for e's kind yet.
+func (s *Shared[M]) find(e handover.Encoder) *sharedKind {
 	kinds := s.kinds.Load()
 	if kinds == nil {
 		return nil
 	}
 	for i := range *kinds {
-		if k := &(*kinds)[i]; k.Kind == kind {
+		if k := &(*kinds)[i]; e.IsKind(&k.Kind) {
 			return k
 		}
 	}

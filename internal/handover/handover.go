@@ -55,6 +55,13 @@ type Server interface {
 	ArmRoom(w Waker, lazy bool) bool
 	Flush()
 	Conn() any
+	// IsPlain reports whether stream, which HandOver was asked for, is this one with nothing
+	// around it that sees its messages. Offer stands for ArmRoom and SendMsg then.
+	IsPlain(stream any) bool
+	// Offer sends what Prepare has made for a stream of the same Kind. If that would wait,
+	// nothing is taken, and w is woken as by ArmRoom. more is how many streams of the same
+	// Conn it is offered to next: what is sent is left for Flush, unless more is 0.
+	Offer(prepared any, w Waker, more int) (taken bool, err error)
 	// Finish ends the RPC as a handler that returns err does. If it has ended otherwise
 	// the error is what it has ended with.
 	Finish(err error) error
@@ -69,6 +76,8 @@ type Server interface {
 type Encoder interface {
 	// Kind tells which streams can send the same prepared message.
 	Kind() Kind
+	// IsKind reports whether Kind is k.
+	IsKind(k *Kind) bool
 	// Prepare returns msg in a form that SendMsg of all streams of the same Kind takes.
 	Prepare(msg any) (any, error)
 }
@@ -77,6 +86,7 @@ type Encoder interface {
 type Kind struct {
 	Codec, Compressor any
 	Plain             bool // the message is kept as it is, too, for the binary log
+	Sure              bool // whatever has the types of Codec and Compressor can be compared with them
 }
 
 // Client is the stream of a client's RPC as package grpc has it, below what interceptors have

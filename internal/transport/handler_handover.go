@@ -90,6 +90,14 @@ func (s *HandlerStream) ArmRoom(w handover.Waker, _ bool) bool {
 	return false
 }
 
+// Offer is as that of ServerStream.
+func (s *HandlerStream) Offer(p *Payload, w handover.Waker, _ int) (taken bool, err error) {
+	if !s.ArmRoom(w, false) {
+		return false, nil
+	}
+	return true, s.Send(*p)
+}
+
 // Flush is as that of ServerStream.
 func (s *HandlerStream) Flush() {}
 

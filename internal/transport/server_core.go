@@ -74,27 +74,27 @@ func (s *Server) traffic() *traffic {
 // first, and nothing follows the end. It is never reused, because applications
 // keep contexts.
 type ServerStream struct {
+	// What each message that is sent looks at stands together.
 	h2     h2.Stream
 	server *Server
-	req    *request
-
-	// Owned by the connection's reader.
-	held *ServerStream // the next one in Server.held
-
-	owner handover.Owner // set before the handler returns; nil: the call was not handed over
-
+	reply
 	contextState
-	handler handlercontext.Handler // the callContext as handlers see it
-
-	body                // its mu guards what follows
+	over     contextEnd // of the callContext, whose lock guards it
+	started  bool       // owned by the connection's reader; it stands here to fill a gap, as do these:
 	fed      bool       // some of the body has arrived
 	ended    bool       // the client has ended the body
 	stranded bool       // the connection is gone
-	started  bool       // owned by the connection's reader; it stands here to fill a gap
-	over     contextEnd // of the callContext, whose lock guards it
-	seldom   *seldom    // nil: none of it is needed yet
-	reply
-	out *outcome // nil before the end
+	body                // its mu guards what follows, and fed, ended, stranded and reply
+
+	seldom *seldom  // nil: none of it is needed yet
+	out    *outcome // nil before the end
+	// owner is set before the handler returns; nil: the call was not handed over. Few are, and an
+	// interface would take more room in all.
+	owner *handover.Owner
+
+	req     *request
+	handler handlercontext.Handler // the callContext as handlers see it
+	held    *ServerStream          // the next one in Server.held; owned by the connection's reader
 }
 
 // seldom is what few calls need.

@@ -18,14 +18,19 @@ func (s *ServerStream) HandOver(o handover.Owner) error {
 	case s.owner != nil:
 		return errHandedOver
 	}
-	s.owner = o
+	s.owner = &o
 	s.asContext().startTimer()
 	return nil
 }
 
 // Owner is what HandOver was given, nil if it was not called. It is for the handler, and for
 // who runs after it.
-func (s *ServerStream) Owner() handover.Owner { return s.owner }
+func (s *ServerStream) Owner() handover.Owner {
+	if s.owner == nil {
+		return nil
+	}
+	return *s.owner
+}
 
 // Arm implements handover.Server.
 func (s *ServerStream) Arm(w handover.Waker, input bool) handover.Events {
@@ -51,6 +56,25 @@ func (s *ServerStream) Arm(w handover.Waker, input bool) handover.Events {
 
 // ArmRoom implements handover.Server.
 func (s *ServerStream) ArmRoom(w handover.Waker, lazy bool) bool { return s.h2.CallRoom(w, lazy) }
+
+// Offer sends p if there is room, and else has w woken, as ArmRoom does. It is left to Flush to
+// write it, unless more is 0: see h2.Frames.
+func (s *ServerStream) Offer(p *Payload, w handover.Waker, more int) (taken bool, err error) {
+	f := p.frames()
+	f.More = more
+	if err := s.mayNotSend(&f); err != nil {
+		p.Data.Free()
+		return false, err
+	}
+	taken, err = s.h2.OfferTo(&f, w)
+	if !taken {
+		return false, nil
+	}
+	if err = s.sent(&f, err); err == nil {
+		s.server.traffic().messageSent()
+	}
+	return true, err
+}
 
 // Flush implements handover.Server.
 func (s *ServerStream) Flush() { s.h2.Flush() }

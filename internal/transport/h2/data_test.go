@@ -258,3 +258,64 @@ func TestSmallWindowBindsWhenAcknowledged(t *testing.T) {
 		p.want("RST 3 FLOW_CONTROL_ERROR")
 	})
 }
+
+// waking counts how often it was woken.
+type waking int
+
+func (w *waking) Wake() { *w++ }
+
+// Messages are offered to streams: where there is no room nothing is taken, and whoever waits is
+// woken once there is; those with More are written with the last, or by Flush, in memory of the size
+// of all.
+func TestOffers(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPeer(t, Client, peerConfig{settings: []http2.Setting{{ID: http2.SettingInitialWindowSize, Val: 100}}})
+		a, b := p.open(Frames{}), p.open(Frames{})
+		p.frames()
+		offer := func(s *testStream, body string, more int) bool {
+			t.Helper()
+			f := message(body)
+			f.More = more
+			taken, err := s.OfferTo(&f, nil)
+			if err != nil {
+				t.Error(err)
+			}
+			return taken
+		}
+		offer(a, "1", 1)
+		p.want()
+		offer(b, "2", 0)
+		p.want(`DATA 1 "\x00\x00\x00\x00\x011"`, `DATA 3 "\x00\x00\x00\x00\x012"`)
+		offer(a, strings.Repeat("x", 35), 600)
+		if have := cap(p.conn.out.buf.b); have < 600*49 {
+			t.Errorf("room for %d bytes, want that for all messages", have)
+		}
+		a.Flush()
+		p.want(`DATA 1 "\x00\x00\x00\x00#` + strings.Repeat("x", 35) + `"`)
+
+		var w waking
+		for range 2 {
+			if !offer(a, strings.Repeat("y", shutBuffer/2+100), 1) {
+				t.Fatal("no room")
+			}
+		}
+		a.Flush() // which uses its window up
+		f := message("z")
+		for range 2 {
+			if taken, err := a.OfferTo(&f, &w); taken || err != nil || w != 0 {
+				t.Fatalf("taken: %v, %v; woken %d times", taken, err, w)
+			}
+		}
+		p.send(window(0, 1<<20), window(1, shutBuffer))
+		if p.frames(); w != 1 {
+			t.Errorf("woken %d times", w)
+		}
+		if !offer(a, "z", 0) || !offer(b, "z", 0) {
+			t.Error("no room again")
+		}
+		a.Reset(0)
+		if taken, err := a.OfferTo(&f, &w); !taken || err != ErrStreamDone || w != 1 {
+			t.Errorf("when it is over: %v, %v, woken %d times", taken, err, w)
+		}
+	})
+}

@@ -97,10 +97,12 @@ func (c *locked) sendsAtOnce(s *stream, size int) bool {
 func (c *locked) encodeData(s *stream, f *Frames) bool {
 	size := f.size()
 	if !c.sendsAtOnce(s, size) {
-		s.pending = &sendQueue{}
-		s.pending.push(f)
+		s.pending = newSendQueue(f)
 		c.streams.schedule(s)
 		return false
+	}
+	if f.More > 0 {
+		c.expect(size, f.More)
 	}
 	s.out.Take(c.windows.Send(), uint32(size))
 	s.on(sendData)
@@ -117,6 +119,15 @@ func (c *locked) encodeData(s *stream, f *Frames) bool {
 		c.endLocal(s)
 	}
 	return true
+}
+
+// expect makes room for a message of size bytes, and for as many of those that follow as can be
+// encoded. Without it the parcel would grow by moving, and all would be copied twice.
+func (c *locked) expect(size, more int) {
+	n := min((more+1)*(frame.HeaderLen+size), c.cfg.maxParcel()-len(c.out.buf.b), int(c.windows.Send().Window()))
+	if n > 0 {
+		c.out.buf.reserve(n, c.cfg.Pool)
+	}
 }
 
 // tailed is the end of a parcel whose last frame has a tail that is not copied.

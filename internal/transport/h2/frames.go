@@ -17,6 +17,9 @@ type Frames struct {
 	// Optional says that the body is left out unless all of it can be encoded at once:
 	// it never waits for a window.
 	Optional bool
+	// More is how many messages of this size are queued next, on other streams. If it is not
+	// 0, OfferTo leaves all that is queued to them, or to Flush, to write.
+	More int
 
 	Trailers FieldSource // end the stream
 	End      bool        // END_STREAM on whatever comes last

@@ -3,46 +3,51 @@
 package h2
 
 // scheduler is the ring of streams that have DATA waiting and room in their own
-// window. The writer takes one frame from each in turn. Guarded by Conn.mu.
+// window. The writer takes one frame from each in turn. What waits on them links them. Guarded by
+// Conn.mu.
 type scheduler struct {
 	head *stream // whose turn it is
 }
 
 func (r *scheduler) empty() bool { return r.head == nil }
 
-// add puts s at the end of the ring, if it is not in it.
+// add puts s, on which something waits, at the end of the ring, if it is not in it.
 func (r *scheduler) add(s *stream) {
-	if s.next != nil {
+	q := s.pending
+	if q.next != nil {
 		return
 	}
 	if r.head == nil {
-		s.next, s.prev = s, s
+		q.next, q.prev = s, s
 		r.head = s
 		return
 	}
-	last := r.head.prev
-	s.prev, s.next = last, r.head
-	last.next, r.head.prev = s, s
+	first := r.head.pending
+	q.prev, q.next = first.prev, r.head
+	first.prev.pending.next = s
+	first.prev = s
 }
 
+// remove takes s out of the ring, if it is in it.
 func (r *scheduler) remove(s *stream) {
+	q := s.pending
 	switch {
-	case s.next == nil:
+	case q == nil || q.next == nil:
 		return
-	case s.next == s:
+	case q.next == s:
 		r.head = nil
 	default:
-		s.prev.next, s.next.prev = s.next, s.prev
+		q.prev.pending.next, q.next.pending.prev = q.next, q.prev
 		if r.head == s {
-			r.head = s.next
+			r.head = q.next
 		}
 	}
-	s.next, s.prev = nil, nil
+	q.next, q.prev = nil, nil
 }
 
 // rotate ends the turn of the head.
 func (r *scheduler) rotate() {
 	if r.head != nil {
-		r.head = r.head.next
+		r.head = r.head.pending.next
 	}
 }

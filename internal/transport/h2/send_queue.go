@@ -4,26 +4,27 @@ package h2
 
 import "google.golang.org/grpc/mem"
 
-const (
-	// sendBuffer is how many bytes of DATA may wait on a stream before Room says
-	// that there is none.
-	sendBuffer = 128 << 10
-	// shutBuffer is the same while the stream's window is used up: to queue more would send
-	// nothing any sooner.
-	shutBuffer = 64 << 10
+// uncopied is from how many bytes on a piece of a message is written from where it
+// is, without a copy.
+const uncopied = 64 << 10
 
-	// uncopied is from how many bytes on a piece of a message is written from where it
-	// is, without a copy.
-	uncopied = 64 << 10
-)
+// firstFrames is a sendQueue with room for the message that it begins with, which most have no
+// other behind, so that it takes one allocation.
+type firstFrames struct {
+	sendQueue
+	room   [2]mem.Buffer
+	buf    mem.SliceBuffer // of prefix
+	prefix [len(Frames{}.Prefix)]byte
+}
 
-// sendQueue is DATA, and what follows it, that could not be sent at once.
-type sendQueue struct {
-	bufs     mem.BufferSlice
-	off      int // how much of bufs[0] is sent
-	size     int // bytes left in all
-	trailers FieldSource
-	end      bool
+// newSendQueue returns a queue of f, which has data.
+func newSendQueue(f *Frames) *sendQueue {
+	q := &firstFrames{prefix: f.Prefix}
+	q.buf = q.prefix[:]
+	q.bufs = append(q.room[:0], &q.buf)
+	q.size = len(q.prefix)
+	q.add(f)
+	return &q.sendQueue
 }
 
 func (q *sendQueue) push(f *Frames) {
@@ -31,6 +32,11 @@ func (q *sendQueue) push(f *Frames) {
 		q.bufs = append(q.bufs, mem.SliceBuffer(append([]byte(nil), f.Prefix[:]...)))
 		q.size += len(f.Prefix)
 	}
+	q.add(f)
+}
+
+// add is push without the prefix.
+func (q *sendQueue) add(f *Frames) {
 	for _, b := range f.Data {
 		if b.Len() == 0 {
 			b.Free() // advance frees a buffer with its last byte, and this one has none

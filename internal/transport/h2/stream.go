@@ -76,17 +76,30 @@ func (c *locked) unlockQueued(s *stream) {
 func (s *Stream) CallRoom(w interface{ Wake() }, lazy bool) bool {
 	c := s.conn.lock()
 	defer c.unlock()
-	if !s.full() {
-		s.lazy = lazy
-		return true
+	if s.full() {
+		s.call(w)
+		return false
 	}
-	if g, ok := s.space.(gate); ok && w != nil {
-		w = both{g, w}
+	s.lazy = lazy
+	return true
+}
+
+// OfferTo is Send for a sender that has w woken when there is room: without room it leaves f as it
+// is, takes nothing, and does as CallRoom.
+func (s *Stream) OfferTo(f *Frames, w interface{ Wake() }) (taken bool, err error) {
+	c := s.conn.lock()
+	if s.full() {
+		s.call(w)
+		c.unlock()
+		return false, nil
 	}
-	if w != nil {
-		s.space = w
+	err = c.queue(&s.stream, f)
+	if f.More > 0 {
+		c.unlock()
+	} else {
+		c.unlockAndFlush()
 	}
-	return false
+	return true, err
 }
 
 // Consume says that n bytes of the body were taken, so that the peer may send as many

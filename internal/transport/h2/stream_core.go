@@ -2,7 +2,10 @@
 
 package h2
 
-import "google.golang.org/grpc/internal/transport/h2/flow"
+import (
+	"google.golang.org/grpc/internal/transport/h2/flow"
+	"google.golang.org/grpc/mem"
+)
 
 // stream is a [Stream] without its Conn, as the organs know it. All but the first group is
 // guarded by Conn.mu.
@@ -23,8 +26,17 @@ type stream struct {
 	space   waiter     // a sender that waits for room; nil: none
 	held    int        // bytes that the account was charged for it, without shared
 	shared  *Shared    // what was made of its last field block
+}
 
-	// The scheduler's ring.
+// sendQueue is DATA, and what follows it, that could not be sent at once.
+type sendQueue struct {
+	bufs     mem.BufferSlice
+	off      int // how much of bufs[0] is sent
+	size     int // bytes left in all
+	trailers FieldSource
+	end      bool
+
+	// The scheduler's ring: streams whose turn follows, and comes before.
 	next, prev *stream
 }
 
@@ -37,6 +49,15 @@ func (s *stream) on(ev streamEvent) bool {
 	}
 	return ok
 }
+
+const (
+	// sendBuffer is how many bytes of DATA may wait on a stream before Room says
+	// that there is none.
+	sendBuffer = 128 << 10
+	// shutBuffer is the same while the stream's window is used up: to queue more would send
+	// nothing any sooner.
+	shutBuffer = 64 << 10
+)
 
 // full reports whether a sender should wait before it queues more.
 func (s *stream) full() bool {
@@ -53,6 +74,18 @@ func (s *stream) gate() gate {
 		s.space = g
 	}
 	return g
+}
+
+// call has w woken by signalSpace, in place of another that gate has not made. nil stands for
+// nobody.
+func (s *stream) call(w waiter) {
+	if w == nil {
+		return
+	}
+	if g, ok := s.space.(gate); ok {
+		w = both{g, w}
+	}
+	s.space = w
 }
 
 // signalSpace wakes the sender that waits for room: there is some, or the stream is over.
