@@ -223,13 +223,26 @@ func tooLarge(n, limit int) error {
 // decode takes over data, and decodes it into msg.
 func decode(codec encoding.CodecV2, data mem.Buffer, msg any) error {
 	defer data.Free()
+	if c, ok := codec.(wholeDecoder); ok {
+		return unmarshalError(c.UnmarshalWhole(data.ReadOnlyData(), msg))
+	}
 	return unmarshal(codec, mem.BufferSlice{data}, msg)
+}
+
+// wholeDecoder is a codec, such as this module's own, that decodes a message in one piece
+// without a BufferSlice around it, which would be an allocation. It keeps nothing of data.
+type wholeDecoder interface {
+	UnmarshalWhole(data []byte, msg any) error
 }
 
 // unmarshal decodes data into msg. The error is a status.
 func unmarshal(codec encoding.CodecV2, data mem.BufferSlice, msg any) error {
-	if err := codec.Unmarshal(data, msg); err != nil {
-		return status.Errorf(codes.Internal, "grpc: failed to unmarshal the received message: %v", err)
+	return unmarshalError(codec.Unmarshal(data, msg))
+}
+
+func unmarshalError(err error) error {
+	if err == nil {
+		return nil
 	}
-	return nil
+	return status.Errorf(codes.Internal, "grpc: failed to unmarshal the received message: %v", err)
 }

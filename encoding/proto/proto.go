@@ -48,20 +48,25 @@ func (codec) Marshal(v any) (mem.BufferSlice, error) {
 
 // Unmarshal decodes data, which it only copies if it is in several buffers: decoding
 // needs it in one piece. The message keeps nothing of it.
-func (codec) Unmarshal(data mem.BufferSlice, v any) error {
+func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
+	switch len(data) {
+	case 0:
+		return c.UnmarshalWhole(nil, v)
+	case 1:
+		return c.UnmarshalWhole(data[0].ReadOnlyData(), v)
+	}
+	whole := data.MaterializeToBuffer(mem.DefaultBufferPool())
+	defer whole.Free()
+	return c.UnmarshalWhole(whole.ReadOnlyData(), v)
+}
+
+// UnmarshalWhole is Unmarshal for data in one piece.
+func (codec) UnmarshalWhole(data []byte, v any) error {
 	m := message(v)
 	if m == nil {
 		return fmt.Errorf("failed to unmarshal, message is %T, want proto.Message", v)
 	}
-	switch len(data) {
-	case 0:
-		return proto.Unmarshal(nil, m)
-	case 1:
-		return proto.Unmarshal(data[0].ReadOnlyData(), m)
-	}
-	whole := data.MaterializeToBuffer(mem.DefaultBufferPool())
-	defer whole.Free()
-	return proto.Unmarshal(whole.ReadOnlyData(), m)
+	return proto.Unmarshal(data, m)
 }
 
 // message returns v as a message of today's protobuf API, nil if it is none.
