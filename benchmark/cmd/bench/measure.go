@@ -81,13 +81,18 @@ func window(pair *workers.Pair, r row, impl workers.Impl, t timing, prof profili
 }
 
 // together joins both sides. The server's interval is a little longer than the client's,
-// so that each side is divided by what it did itself.
+// so that each side is divided by what it did itself. A server that collects nothing need not
+// say how long it took.
 func together(client ops.Measured, server sample.Counters, serverTook time.Duration) measured {
+	collections := float64(client.Used.Collections) / client.Took.Seconds()
+	if serverTook > 0 {
+		collections += float64(server.Collections) / serverTook.Seconds()
+	}
 	return measured{
 		Rate:        float64(client.Calls) / client.Took.Seconds(),
 		Client:      costOf(client.Used, float64(client.Calls)),
 		Server:      costOf(server, max(float64(server.Served), 1)),
-		Collections: float64(client.Used.Collections)/client.Took.Seconds() + float64(server.Collections)/serverTook.Seconds(),
+		Collections: collections,
 		Latency:     client.Latency,
 		Calls:       client.Calls,
 	}

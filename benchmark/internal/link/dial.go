@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package link opens both ends of the connections that are measured, with the options
+// that a program has when it sets none.
 package link
 
 import (
@@ -7,6 +9,7 @@ import (
 	"net"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/benchmark/internal/certs"
 	"google.golang.org/grpc/benchmark/internal/ops"
 	"google.golang.org/grpc/benchmark/internal/service"
 	"google.golang.org/grpc/credentials"
@@ -28,7 +31,7 @@ func NewDialer(link ops.Link, served ops.Served) (*Dialer, error) {
 	d := &Dialer{link: link, targets: served.Targets, creds: insecure.NewCredentials()}
 	switch {
 	case link.Security == ops.TLS:
-		config, err := clientTLS(served.RootPEM)
+		config, err := certs.Client(served.RootPEM)
 		if err != nil {
 			return nil, err
 		}

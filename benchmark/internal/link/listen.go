@@ -12,6 +12,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/benchmark/benchpb"
+	"google.golang.org/grpc/benchmark/internal/certs"
 	"google.golang.org/grpc/benchmark/internal/delay"
 	"google.golang.org/grpc/benchmark/internal/ops"
 	"google.golang.org/grpc/benchmark/internal/service"
@@ -63,12 +64,11 @@ type security struct {
 func secure(args ops.Serve) (served ops.Served, sec security, err error) {
 	switch {
 	case args.Security == ops.TLS:
-		cert, rootPEM, err := newCertificate()
+		config, err := certs.Server(args.Cert, args.Key)
 		if err != nil {
 			return served, sec, err
 		}
-		config := &tls.Config{Certificates: []tls.Certificate{cert}}
-		served.RootPEM = rootPEM
+		served.RootPEM = args.Cert
 		sec.creds = credentials.NewTLS(config)
 		if args.Wrap == ops.OwnTLS {
 			config, sec.creds = ofH2(config), nil

@@ -8,7 +8,6 @@ import (
 	"runtime"
 	"time"
 
-	"google.golang.org/grpc/benchmark/benchpb"
 	"google.golang.org/grpc/benchmark/internal/hist"
 	"google.golang.org/grpc/benchmark/internal/ops"
 )
@@ -28,12 +27,12 @@ type turn struct {
 }
 
 func newSparse(ctx context.Context, targets Targets, args ops.Load) (*sparse, error) {
-	if args.Kind != ops.Unary || len(targets.Conns) == 0 {
+	if args.Kind != ops.Unary || len(targets.Clients) == 0 {
 		return nil, errors.New("sparse traffic is of unary calls, on channels")
 	}
 	s := &sparse{callers: args.Callers, every: args.Every, bursts: args.Bursts}
-	for _, cc := range targets.Conns {
-		s.steps = append(s.steps, unaryStep(ctx, benchpb.NewBenchClient(cc), args.Size))
+	for _, client := range targets.Clients {
+		s.steps = append(s.steps, unaryStep(ctx, client, args.Size))
 	}
 	return s, nil
 }

@@ -10,7 +10,6 @@ import (
 	"net"
 	"strings"
 
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/benchmark/benchpb"
 	"google.golang.org/grpc/benchmark/internal/link"
 	"google.golang.org/grpc/benchmark/internal/ops"
@@ -19,8 +18,8 @@ import (
 
 // Targets are the connections that carry a load: those with gRPC or those without.
 type Targets struct {
-	Conns []*grpc.ClientConn
-	Raws  []net.Conn
+	Clients []benchpb.BenchClient
+	Raws    []net.Conn
 }
 
 // newStep prepares what the i-th caller does again and again until ctx ends.
@@ -32,10 +31,10 @@ func newStep(ctx context.Context, targets Targets, args ops.Load, i int) (step, 
 		}
 		return rawStep(ctx, targets, args, i)
 	}
-	if len(targets.Conns) == 0 {
+	if len(targets.Clients) == 0 {
 		return nil, errors.New("there is no channel")
 	}
-	client := benchpb.NewBenchClient(targets.Conns[i%len(targets.Conns)])
+	client := targets.Clients[i%len(targets.Clients)]
 	switch args.Kind {
 	case ops.Unary:
 		return unaryStep(ctx, client, args.Size), nil

@@ -79,6 +79,8 @@ type Serve struct {
 	Delay time.Duration
 	// Handshaker is the address of the handshaker service, under ALTS.
 	Handshaker string
+	// Cert and Key are the server's certificate and its key, as PEM, under TLS.
+	Cert, Key string
 }
 
 // Served says how to reach a server.

@@ -7,18 +7,16 @@ import (
 	"fmt"
 	"net"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/benchmark/benchpb"
+	"google.golang.org/grpc/benchmark/internal/calls"
 	"google.golang.org/grpc/benchmark/internal/control"
 	"google.golang.org/grpc/benchmark/internal/handed"
-	"google.golang.org/grpc/benchmark/internal/hist"
 	"google.golang.org/grpc/benchmark/internal/link"
 	"google.golang.org/grpc/benchmark/internal/load"
 	"google.golang.org/grpc/benchmark/internal/ops"
-	"google.golang.org/grpc/benchmark/internal/service"
 )
 
 // opening is how many connections are made at the same time: few enough for the queue of
@@ -94,7 +92,13 @@ func (l *listeners) counts() (all, heard int) {
 }
 
 // targets are the connections in the form that load needs.
-func (c *channels) targets() load.Targets { return load.Targets{Conns: c.conns, Raws: c.raws} }
+func (c *channels) targets() load.Targets {
+	t := load.Targets{Raws: c.raws}
+	for _, cc := range c.conns {
+		t.Clients = append(t.Clients, benchpb.NewBenchClient(cc))
+	}
+	return t
+}
 
 // open opens more connections.
 func (c *channels) open(ctx context.Context, args ops.Open, progress control.Progress) (ops.Opened, error) {
@@ -112,7 +116,7 @@ func (c *channels) open(ctx context.Context, args ops.Open, progress control.Pro
 	first := len(c.conns)
 	all, heard := c.listeners.counts()
 	c.conns = append(c.conns, make([]*grpc.ClientConn, args.Connections)...)
-	err := each(opening, args.Connections, progress, func(i int) error {
+	err := calls.Each(opening, args.Connections, progress, func(i int) error {
 		i += first
 		if err := c.openOne(ctx, args, i); err != nil {
 			return fmt.Errorf("connection %d: %w", i, err)
@@ -133,7 +137,7 @@ func (c *channels) openOne(ctx context.Context, args ops.Open, i int) error {
 	c.conns[i] = cc
 	client := benchpb.NewBenchClient(cc)
 	for range args.Calls {
-		if err := echo(ctx, client, args.MessageSize); err != nil {
+		if err := calls.Echo(ctx, client, args.MessageSize); err != nil {
 			return err
 		}
 	}
@@ -174,20 +178,7 @@ func (c *channels) watch(ctx context.Context, client benchpb.BenchClient) error 
 
 // callAll calls once on every connection, and awaits an event on every open stream.
 func (c *channels) callAll(ctx context.Context, args ops.CallAll, progress control.Progress) (ops.Answered, error) {
-	var mu sync.Mutex
-	var latency hist.Histogram
-	err := each(max(args.Callers, 1), len(c.conns), progress, func(i int) error {
-		start := time.Now()
-		if err := echo(ctx, benchpb.NewBenchClient(c.conns[i]), callSize); err != nil {
-			return fmt.Errorf("connection %d: %w", i, err)
-		}
-		took := time.Since(start)
-		mu.Lock()
-		defer mu.Unlock()
-		latency.Add(took)
-		return nil
-	})
-	answered := ops.Answered{Calls: int(latency.Summary().Count), Latency: latency.Summary()}
+	answered, err := calls.All(ctx, c.targets().Clients, args.Callers, progress)
 	if err != nil || !args.Publish || len(c.conns) == 0 {
 		return answered, err
 	}
@@ -215,48 +206,4 @@ func (c *channels) publish(ctx context.Context, text string) (int, error) {
 		seen++
 	}
 	return seen, nil
-}
-
-// callSize is how many bytes a call of callAll carries each way.
-const callSize = 128
-
-func echo(ctx context.Context, client benchpb.BenchClient, size int) error {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
-	defer cancel()
-	answer, err := client.Echo(ctx, &benchpb.Message{
-		Payload:    service.Payload(size),
-		AnswerSize: uint32(size),
-	})
-	if err == nil && len(answer.GetPayload()) != size {
-		err = fmt.Errorf("%d bytes came back, want %d", len(answer.GetPayload()), size)
-	}
-	return err
-}
-
-// each runs do(0) to do(n-1) on several goroutines, stops at the first error and returns
-// it.
-func each(workers, n int, progress control.Progress, do func(i int) error) error {
-	var next, done atomic.Int64
-	var failed atomic.Pointer[error]
-	var wg sync.WaitGroup
-	for range min(workers, n) {
-		wg.Go(func() {
-			for failed.Load() == nil {
-				i := int(next.Add(1)) - 1
-				if i >= n {
-					return
-				}
-				if err := do(i); err != nil {
-					failed.CompareAndSwap(nil, &err)
-					return
-				}
-				progress(int(done.Add(1)), n)
-			}
-		})
-	}
-	wg.Wait()
-	if err := failed.Load(); err != nil {
-		return *err
-	}
-	return nil
 }

@@ -6,19 +6,15 @@ package workers
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
-	"slices"
 	"strings"
 )
 
-// The implementations by name. Any other name is the path of a worker that was built
-// before, such as one of an earlier commit.
+// The implementations by name, beside the peers. Any other name is the path of a worker that
+// was built before, such as one of an earlier commit.
 const (
 	Ours      = "ours"
 	Published = "published"
@@ -54,25 +50,6 @@ const handedEnv = "GRPC_BENCH_HANDED=1"
 // noPoolEnv is how that is told.
 const noPoolEnv = "GRPC_GO_EXPERIMENTAL_HTTP_FRAMER_READ_BUFFER_POOLING=false"
 
-// Impl is an implementation to measure.
-type Impl struct {
-	Name string // as it was asked for
-	Path string // of its worker
-	Env  []string
-	// Server is the implementation of the server, nil where it is the same.
-	Server *Impl
-}
-
-// WithEnv adds to the environment of both sides.
-func (i Impl) WithEnv(env string) Impl {
-	i.Env = append(slices.Clip(i.Env), env)
-	if i.Server != nil {
-		server := i.Server.WithEnv(env)
-		i.Server = &server
-	}
-	return i
-}
-
 // Build builds the worker of the named implementation, or those of client@server.
 func Build(ctx context.Context, name string) (Impl, error) {
 	client, server, mixed := strings.Cut(name, "@")
@@ -88,6 +65,9 @@ func Build(ctx context.Context, name string) (Impl, error) {
 func build(ctx context.Context, name string) (Impl, error) {
 	base, isHanded := strings.CutSuffix(name, Handed)
 	base, noPool := strings.CutSuffix(base, NoPool)
+	if peer, ok := PeerNamed(name); ok {
+		return peer.Build(ctx)
+	}
 	impl := Impl{Name: name}
 	if isHanded {
 		impl.Env = append(impl.Env, handedEnv)
@@ -120,46 +100,4 @@ func build(ctx context.Context, name string) (Impl, error) {
 		return impl, fmt.Errorf("building the worker of %s: %w\n%s", base, err, out)
 	}
 	return impl, nil
-}
-
-// program is the path of a program that is built.
-func program(root, name string) string {
-	if runtime.GOOS == "windows" {
-		name += ".exe"
-	}
-	return filepath.Join(filepath.Dir(root), "out", "benchmark", name)
-}
-
-// Root is the folder of this module, found from the current folder: there, below or above.
-func Root() (string, error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return "", err
-	}
-	for {
-		for _, candidate := range []string{dir, filepath.Join(dir, "benchmark")} {
-			_, err := os.Stat(filepath.Join(candidate, "published.mod"))
-			if err == nil {
-				return candidate, nil
-			}
-			if !errors.Is(err, fs.ErrNotExist) {
-				return "", err
-			}
-		}
-		up := filepath.Dir(dir)
-		if up == dir {
-			return "", errors.New("run this in a checkout of the module")
-		}
-		dir = up
-	}
-}
-
-// OutDir is the folder for results, which is made when it does not exist.
-func OutDir() (string, error) {
-	root, err := Root()
-	if err != nil {
-		return "", err
-	}
-	dir := filepath.Join(filepath.Dir(root), "out", "benchmark")
-	return dir, os.MkdirAll(dir, fs.ModePerm)
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 
+	"google.golang.org/grpc/benchmark/internal/certs"
 	"google.golang.org/grpc/benchmark/internal/control"
 	"google.golang.org/grpc/benchmark/internal/ops"
 )
@@ -18,8 +19,8 @@ type Pair struct {
 	served         ops.Served
 }
 
-// StartPair starts both, the server as ordered, and the handshaker service if they need
-// one.
+// StartPair starts both, the server as ordered, with a certificate or the handshaker service
+// if they need one.
 func StartPair(ctx context.Context, client Impl, order ops.Serve) (*Pair, error) {
 	server := client
 	if client.Server != nil {
@@ -33,6 +34,11 @@ func StartPair(ctx context.Context, client Impl, order ops.Serve) (*Pair, error)
 			return nil, err
 		}
 		order.Handshaker = p.handshaker.addr
+	}
+	if order.Security == ops.TLS {
+		if order.Cert, order.Key, err = certs.New(); err != nil {
+			return nil, err
+		}
 	}
 	p.Server, err = control.Start(ctx, control.Spec{Name: "server of " + server.Name, Path: server.Path, Env: server.Env, Cloud: alts})
 	if err != nil {

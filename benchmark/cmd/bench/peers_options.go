@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"flag"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc/benchmark/internal/ops"
+	"google.golang.org/grpc/benchmark/internal/workers"
+)
+
+// peersOptions are the flags of `bench peers`.
+type peersOptions struct {
+	peers, rows, idle, steps string
+	pairs                    int
+	seconds, warmup          float64
+	linger                   time.Duration
+}
+
+// peerNames are all that can be measured beside this module, the published one with them.
+func peerNames() []string {
+	names := []string{workers.Published}
+	for _, p := range workers.Peers() {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
+func parsePeers(args []string) (peersOptions, error) {
+	var o peersOptions
+	fs := flag.NewFlagSet("bench peers", flag.ContinueOnError)
+	fs.StringVar(&o.peers, "peers", strings.Join(peerNames(), ","), "what to measure this module beside, separated by commas")
+	fs.StringVar(&o.rows, "rows", "", "regular expression: measure the rows of calls that it matches")
+	fs.StringVar(&o.idle, "idle", "tcp,tls", "what idle connections are over: tcp, tls; none without")
+	fs.StringVar(&o.steps, "n", "1000,3000", "numbers of idle connections, rising")
+	fs.IntVar(&o.pairs, "pairs", 5, "measurements of each row and peer, in turn with this module's")
+	fs.Float64Var(&o.seconds, "seconds", 2, "how long each lasts")
+	fs.Float64Var(&o.warmup, "warmup", 0.5, "seconds of load before it")
+	fs.DurationVar(&o.linger, "linger", 1500*time.Millisecond, "how long connections are left alone before memory is measured")
+	return o, fs.Parse(args)
+}
+
+// rates are the options of the rates of one pair of implementations.
+func (o peersOptions) rates() options {
+	return options{pairs: o.pairs, seconds: o.seconds, warmup: o.warmup}
+}
+
+// peerRows are the rows that all peers have.
+func peerRows() []row {
+	all := []row{
+		unary(128, 64, 1, ops.TCP, ops.Insecure),
+		unary(128, 1, 1, ops.TCP, ops.Insecure),
+		unary(8<<10, 64, 1, ops.TCP, ops.Insecure),
+		streams(ops.Chat, 1<<10, 64, ops.Insecure),
+		streams(ops.Pull, 1<<20, 1, ops.Insecure),
+	}
+	for i := range all {
+		all[i].floor = nil
+	}
+	return all
+}
