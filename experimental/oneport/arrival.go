@@ -111,7 +111,7 @@ func (a *arrival) sniff() error {
 			until = time.Now().Add(a.port.patience)
 		}
 		a.limit(net.Conn.SetReadDeadline, until)
-		err := a.read(pool)
+		err := a.hear(pool)
 		switch {
 		case err == nil && !a.isStuck():
 		case err == nil:
@@ -132,9 +132,9 @@ func (a *arrival) sniff() error {
 	return nil
 }
 
-// read takes what there is. While it waits it has no buffer, where the connection can be
+// hear takes what there is. While it waits it has no buffer, where the connection can be
 // waited for.
-func (a *arrival) read(pool mem.BufferPool) error {
+func (a *arrival) hear(pool mem.BufferPool) error {
 	if src, ok := readyreader.NewReader(a.conn); ok {
 		buf, n, err := src.ReadOnReady(bufferSize, pool)
 		if err != nil {
@@ -147,6 +147,7 @@ func (a *arrival) read(pool mem.BufferPool) error {
 	buf := pool.Get(bufferSize)
 	defer pool.Put(buf)
 	n, err := a.conn.Read((*buf)[:bufferSize])
+	a.read += uint64(n)
 	a.add((*buf)[:n])
 	if n > 0 && a.isDone() {
 		return nil // who gets the connection meets the error again
@@ -188,7 +189,7 @@ func (a *arrival) asGRPC() (net.Conn, error) {
 	case *tls.Conn:
 		tlsconn.GiveBack(t, a.seen)
 	default:
-		return &conn{Conn: readyreader.Prefixed(a.raw, a.seen)}, nil
+		return &conn{Conn: readyreader.Prefixed(a.raw, a.seen, a.read)}, nil
 	}
 	return &conn{Conn: a.secure, auth: infoOf(a.state)}, nil
 }

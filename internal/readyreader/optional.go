@@ -45,6 +45,10 @@ type Explainer interface {
 	WhyNot() string
 }
 
+// Hesitant is a connection whose TryRead, against its word, may wait for the rest of what it
+// has begun to read. What others wait for is to be done before.
+type Hesitant interface{ MayWait() bool }
+
 // Detector is a connection of which it may turn out, while it is read, that it can't be
 // waited for without a goroutine.
 type Detector interface {

@@ -14,9 +14,10 @@ import (
 )
 
 // Prefixed returns conn with p, which is kept, in front of what is read of it: for those
-// who have looked at the beginning. If conn can be read and written without waiting, so can
-// the result, which must then be used in its place; conn stays good for deadlines and Close.
-func Prefixed(conn net.Conn, p []byte) net.Conn {
+// who have looked at the beginning; read is how many bytes they have read of conn, which may be
+// more than p has. If conn can be read and written without waiting, so can the result, which
+// must then be used in its place; conn stays good for deadlines and Close.
+func Prefixed(conn net.Conn, p []byte, read uint64) net.Conn {
 	late := prefix{Conn: conn, p: p}
 	w, ok := NewWriter(conn)
 	if !ok {
@@ -25,6 +26,9 @@ func Prefixed(conn net.Conn, p []byte) net.Conn {
 	r, ok := w.(TryReader)
 	if !ok {
 		return &late
+	}
+	if a, ok := w.(interface{ resume(read uint64) }); ok {
+		a.resume(read)
 	}
 	return &prefixed{prefix: late, in: r, out: w}
 }
@@ -146,6 +150,9 @@ func (c *prefixed) WhyNot() string {
 	}
 	return ""
 }
+
+// MayWait implements Hesitant.
+func (c *prefixed) MayWait() bool { return MayWait(c.out) }
 
 // Detect implements Detector.
 func (c *prefixed) Detect(told func()) {

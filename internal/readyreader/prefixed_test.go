@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"google.golang.org/grpc/mem"
 )
 
 // Each way to read returns what comes first, whole, and then the connection's own.
@@ -42,7 +44,7 @@ func TestPrefixed(t *testing.T) {
 		for name, read := range ways {
 			t.Run(name, func(t *testing.T) {
 				self, peer := connPair(t, network)
-				c := Prefixed(self, []byte("one two")).(*prefixed)
+				c := Prefixed(self, []byte("one two"), 0).(*prefixed)
 				mustWrite(t, peer, " three")
 				if err := AwaitInput(c.RawConn()); err != nil {
 					t.Fatal(err)
@@ -73,7 +75,7 @@ func TestPrefixed(t *testing.T) {
 func TestPrefixedIsPollable(t *testing.T) {
 	needsDescriptor(t)
 	self, peer := connPair(t, "tcp")
-	c := Prefixed(self, []byte("abc"))
+	c := Prefixed(self, []byte("abc"), 0)
 	w, ok := NewWriter(c)
 	if !ok {
 		t.Fatal("no Writer")
@@ -111,11 +113,38 @@ func TestPrefixedIsPollable(t *testing.T) {
 	}
 }
 
+// The account of a wrapper begins with what was read of it before: it parks all the same.
+func TestPrefixedOverWrapper(t *testing.T) {
+	self, peer := connPair(t, "tcp")
+	conn := &reads{self}
+	if w, _ := NewWriter(conn); w == nil || !IsRaw(w) {
+		t.Skip("what a socket receives is not counted here")
+	}
+	mustWrite(t, peer, "seen")
+	p := make([]byte, 10)
+	n, err := conn.Read(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := Prefixed(conn, p[2:n], uint64(n)).(*prefixed) // two are dealt with
+	if buf, k, err := c.TryRead(10, mem.DefaultBufferPool()); err != nil || k != n-2 {
+		t.Fatal(k, err)
+	} else {
+		mem.DefaultBufferPool().Put(buf)
+	}
+	if _, _, err := c.TryRead(10, mem.DefaultBufferPool()); err != ErrWouldBlock {
+		t.Errorf("then %v", err)
+	}
+	if why := WhyNot(c, Options{Pooled: true}); why != "" {
+		t.Error(why)
+	}
+}
+
 // What can only be waited for has what comes first all the same.
 func TestPrefixedPlain(t *testing.T) {
 	a, b := net.Pipe()
 	defer b.Close()
-	c := Prefixed(a, []byte("abc"))
+	c := Prefixed(a, []byte("abc"), 0)
 	go func() { _, _ = b.Write([]byte("def")); b.Close() }()
 	got, err := io.ReadAll(c)
 	if err != nil || string(got) != "abcdef" {
@@ -149,7 +178,7 @@ func TestPrefixedReadFrom(t *testing.T) {
 		} else {
 			self, peer = connPair(t, network)
 		}
-		c := Prefixed(self, nil)
+		c := Prefixed(self, nil, 0)
 		f := fileOf(t, bytes.Repeat([]byte("file"), 1000))
 		sent := make(chan error, 1)
 		go func() {

@@ -115,6 +115,26 @@ func TestReset(t *testing.T) {
 	}
 }
 
+// Who only waits for input leaves the error to the read that follows.
+func TestAwaitInputKeepsError(t *testing.T) {
+	needsDescriptor(t)
+	self, peer := connPair(t, "tcp")
+	peer.(*net.TCPConn).SetLinger(0)
+	peer.Close()
+	rc := rawConnOf(self)
+	for range 2 {
+		if err := AwaitInput(rc); err != nil {
+			t.Fatal(err)
+		}
+		if !HasInput(rc) {
+			t.Error("no input after a reset")
+		}
+	}
+	if _, err := self.Read(make([]byte, 1)); !errors.Is(err, errReset) {
+		t.Errorf("read %v, want connection reset", err)
+	}
+}
+
 // A wait ended by a deadline can be taken up again, and loses nothing.
 func TestDeadlineThenData(t *testing.T) {
 	needsDescriptor(t)

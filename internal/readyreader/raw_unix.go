@@ -59,12 +59,14 @@ func writeOnce(fd int, p []byte) (int, error) {
 	}
 }
 
+// isReadable asks in a way that leaves an error to the read: a look at the bytes would take it,
+// and what follows a reset then is the end of the stream.
 func isReadable(fd uintptr) bool {
-	var b [1]byte
 	for {
-		_, _, err := unix.Recvfrom(int(fd), b[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
+		fds := [1]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+		n, err := unix.Poll(fds[:], 0)
 		if err != unix.EINTR {
-			return err != unix.EAGAIN
+			return err != nil || n > 0
 		}
 	}
 }

@@ -147,6 +147,12 @@ func IsRaw(w Writer) bool {
 // what it has not returned is in the socket, where who waits for that finds it.
 func IsDirect(w Writer) bool { return isRawSocket(w) }
 
+// MayWait reports whether TryRead of what NewWriter returned may wait: see Hesitant.
+func MayWait(w any) bool {
+	h, ok := w.(Hesitant)
+	return ok && h.MayWait()
+}
+
 // OverSocket reports whether nothing happens between conn and a socket: it is one, or a
 // wrapper that leaves reading and writing to one that it embeds.
 func OverSocket(conn net.Conn) bool {

@@ -50,10 +50,10 @@ func TestWhyNot(t *testing.T) {
 // The same of one of which something was read before.
 func TestWhyNotAsPrefixed(t *testing.T) {
 	tcp, _ := connPair(t, "tcp")
-	if e, ok := Prefixed(tcp, []byte("x")).(Explainer); ok && e.WhyNot() != "" {
+	if e, ok := Prefixed(tcp, []byte("x"), 0).(Explainer); ok && e.WhyNot() != "" {
 		t.Error(e.WhyNot())
 	}
-	if c := Prefixed(&forwards{tcp}, []byte("x")); !strings.Contains(WhyNot(c, Options{Pooled: true}), "is no socket") {
+	if c := Prefixed(&forwards{tcp}, []byte("x"), 0); !strings.Contains(WhyNot(c, Options{Pooled: true}), "is no socket") {
 		t.Errorf("%T: %q", c, WhyNot(c, Options{Pooled: true}))
 	}
 }

@@ -85,7 +85,7 @@ func (w *wrapped) WhyNot() string {
 	switch {
 	case w.trust == distrusted:
 		return w.why
-	case w.trust == alone && w.blind:
+	case w.trust == alone && (w.blind || w.waiting && w.test.IsZero()):
 		return fmt.Sprintf("%T could not be told from one that sets the read deadline of its socket, as the machine was too busy; it is looked at again when more was read", w.conn)
 	case w.returned.Load() == 0: // it may hold what it has looked at
 	case !w.isSettled():
@@ -99,6 +99,15 @@ func (w *wrapped) Detect(told func()) { w.told = told }
 
 // RawConn implements TryReader.
 func (w *wrapped) RawConn() syscall.RawConn { return w.rc }
+
+// resume has the account begin with what others have read of the wrapper, under deadlines
+// of theirs, which may have taken the place of one of its own.
+func (w *wrapped) resume(read uint64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.returned.Store(read)
+	w.wiped = read > 0
+}
 
 // settled reports whether all that the socket received was returned, but for what was
 // taken, and it lives on.

@@ -71,6 +71,9 @@ func (w *wrapped) TryRead(size int, pool mem.BufferPool) (*[]byte, int, error) {
 	return w.lend(size, pool)
 }
 
+// MayWait implements Hesitant.
+func (w *wrapped) MayWait() bool { return true }
+
 // TryReadInto implements InPlaceReader, as TryRead does.
 func (w *wrapped) TryReadInto(p []byte) (int, error) {
 	if len(p) == 0 {

@@ -70,6 +70,9 @@ func (c *Conn) WhyNot() string {
 	return ""
 }
 
+// MayWait implements readyreader.Hesitant.
+func (c *Conn) MayWait() bool { return readyreader.MayWait(c.sock) }
+
 // Detect has told called when it has turned out that the connection can't be waited for.
 func (c *Conn) Detect(told func()) {
 	if d, ok := c.sock.(interface{ Detect(func()) }); ok {

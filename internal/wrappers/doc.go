@@ -4,8 +4,9 @@
 // tests to run over each of them. It is for tests only.
 //
 // [Kinds] is the list. Its own tests run what can happen to a connection over each of them, at
-// both ends, over TCP and unix sockets, in plain text and with our TLS: wake-ups at any time,
-// Close, resets, half-closed connections, deadlines of RPCs, the server's end and the channel's.
+// both ends, over TCP and unix sockets, in plain text and with our TLS, and behind a port of
+// package oneport: wake-ups at any time, Close of the wrapper and of what is below it,
+// deadlines, resets, half-closed connections, what arrives in pieces, late, or not to its end.
 // Those of internal/tlsconn run the cases of TLS over each kind that can be read without
 // waiting: KeyUpdates, records in parts, alerts, Close and deadlines in the middle of a record.
 package wrappers

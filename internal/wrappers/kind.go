@@ -18,6 +18,8 @@ type Kind struct {
 	OnlyTCP bool
 	// Secures says that it is a layer of encryption.
 	Secures bool
+	// Shared says that a port which gRPC shares with HTTP is tried over it, too.
+	Shared bool
 	// WhyNot is a part of the reason why a connection over TCP can't be parked, on Linux,
 	// as it turns out while it is idle; "" if it can be.
 	WhyNot string
@@ -35,14 +37,15 @@ const uncounted = "the bytes of its socket are not counted"
 func Kinds() []Kind {
 	server, client := configs()
 	kinds := []Kind{
-		{Name: "exact", Server: same},
-		{Name: "embeds", Server: func(c net.Conn) net.Conn { return embeds{c} }},
+		{Name: "exact", Server: same, Shared: true},
+		{Name: "embeds", Server: func(c net.Conn) net.Conn { return embeds{c} }, Shared: true},
 		{Name: "embeds deeper", Server: func(c net.Conn) net.Conn { return &deeper{deep{&embeds{c}}} }},
 		{Name: "keep-alive listener", Server: newKeepAlive, OnlyTCP: true},
 		{Name: "LimitListener", Server: limited},
-		{Name: "metering", Server: func(c net.Conn) net.Conn { return &meter{Conn: c} }, WhyNotUnix: uncounted},
+		{Name: "metering", Server: func(c net.Conn) net.Conn { return &meter{Conn: c} }, Shared: true, WhyNotUnix: uncounted},
 		{Name: "meters reads", Server: func(c net.Conn) net.Conn { return &readMeter{Conn: c} }, WhyNotUnix: uncounted},
-		{Name: "replays", Server: func(c net.Conn) net.Conn { return &replays{Conn: c} }, WhyNotUnix: uncounted},
+		{Name: "replays", Server: func(c net.Conn) net.Conn { return &replays{Conn: c} }, Shared: true, WhyNotUnix: uncounted},
+		{Name: "bytes with the end", Server: func(c net.Conn) net.Conn { return &lastWords{c} }, WhyNotUnix: uncounted},
 		{Name: "splits", Server: func(c net.Conn) net.Conn { return &splits{c} }, WhyNotUnix: uncounted},
 		{Name: "buffers", Server: func(c net.Conn) net.Conn { return &buffers{c, bufio.NewReaderSize(c, 100)} }, WhyNotUnix: uncounted},
 		{

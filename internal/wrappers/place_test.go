@@ -6,11 +6,10 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -21,8 +20,12 @@ import (
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/experimental/oneport"
 	"google.golang.org/grpc/internal/channelz"
+	"google.golang.org/grpc/internal/envconfig"
 	"google.golang.org/grpc/internal/leakcheck"
+	"google.golang.org/grpc/internal/testutils"
+	"google.golang.org/grpc/internal/tlsconn"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 )
@@ -40,6 +43,8 @@ type place struct {
 	t      *testing.T
 	kind   Kind
 	addr   string
+	relay  *relay // between both; nil: there is none
+	dials  string // the address that the channel dials
 	server *grpc.Server
 	cc     *grpc.ClientConn
 	push   chan struct{} // makes the server send on a stream
@@ -47,6 +52,7 @@ type place struct {
 	mu     sync.Mutex
 	dialed []net.Conn // below the wrapper
 	taken  []net.Conn
+	around []net.Conn // the wrappers of those taken
 }
 
 // setting is where a kind is tried.
@@ -54,12 +60,16 @@ type setting struct {
 	kind    Kind
 	network string
 	secure  bool
+	shared  bool // the server is behind a port of package oneport
 }
 
 func (s setting) String() string {
 	name := s.kind.Name + ", " + s.network
 	if s.secure {
 		name += ", TLS"
+	}
+	if s.shared {
+		name += ", oneport"
 	}
 	return name
 }
@@ -85,51 +95,47 @@ func settings() (all []setting) {
 				if !(network == "unix" && (k.OnlyTCP || secure) || secure && k.Secures) {
 					all = append(all, setting{kind: k, network: network, secure: secure})
 				}
+				if k.Shared && network == "tcp" && (!secure || tlsconn.CanGiveBack() && envconfig.TLSIdleRelease) {
+					all = append(all, setting{kind: k, network: network, secure: secure, shared: true})
+				}
 			}
 		}
 	}
 	return all
 }
 
-// listen returns a listener on a new address.
-func listen(t *testing.T, network string) net.Listener {
+// newPlace starts a server and a channel to it, with a relay between them if it is wanted.
+func newPlace(t *testing.T, s setting, relayed bool) *place {
 	t.Helper()
-	addr := "127.0.0.1:0"
-	if network == "unix" {
-		dir, err := os.MkdirTemp("", "w") // t.TempDir may exceed a unix path's length
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { os.RemoveAll(dir) })
-		addr = filepath.Join(dir, "s")
-	}
-	lis, err := net.Listen(network, addr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return lis
-}
-
-// newPlace starts a server and a channel to it.
-func newPlace(t *testing.T, s setting) *place {
-	t.Helper()
-	lis := listen(t, s.network)
+	lis := testutils.ListenOn(t, s.network)
 	p := &place{t: t, kind: s.kind, addr: lis.Addr().String(), push: make(chan struct{})}
+	p.dials = p.addr
+	if relayed {
+		p.relay = newRelay(t, s.network, p.addr)
+		p.dials = p.relay.lis.Addr().String()
+	}
 	server, client := insecure.NewCredentials(), insecure.NewCredentials()
 	config, clientConfig := configs()
 	if s.secure {
 		server, client = credentials.NewTLS(config), credentials.NewTLS(clientConfig)
 	}
-	lis = listener{lis, func(c net.Conn) net.Conn { return s.kind.Server(p.note(&p.taken, c)) }}
+	lis = listener{lis, func(c net.Conn) net.Conn { return p.note(&p.around, s.kind.Server(p.note(&p.taken, c))) }}
 	var served sync.WaitGroup
+	stop := func() {}
+	if s.shared {
+		port := share(t, s, lis, config)
+		served.Go(func() { _ = port.Serve() })
+		stop = func() { _ = port.Close() }
+		lis, server = port.GRPC(), oneport.Credentials()
+	}
 	p.server = grpc.NewServer(grpc.Creds(server), grpc.MaxRecvMsgSize(8<<20))
 	p.server.RegisterService(&desc, p)
 	served.Go(func() { _ = p.server.Serve(lis) })
-	t.Cleanup(func() { p.server.Stop(); served.Wait() })
+	t.Cleanup(func() { p.server.Stop(); stop(); served.Wait() })
 	var err error
 	p.cc, err = grpc.NewClient("passthrough:///test.server", grpc.WithTransportCredentials(client),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
-			c, err := new(net.Dialer).DialContext(ctx, s.network, p.addr)
+			c, err := new(net.Dialer).DialContext(ctx, s.network, p.dials)
 			if err != nil {
 				return nil, err
 			}
@@ -140,6 +146,20 @@ func newPlace(t *testing.T, s setting) *place {
 	}
 	t.Cleanup(func() { p.cc.Close() })
 	return p
+}
+
+// share puts a port of package oneport in front of a listener.
+func share(t *testing.T, s setting, lis net.Listener, config *tls.Config) *oneport.Port {
+	t.Helper()
+	var opts oneport.Options
+	if s.secure {
+		opts.TLS = config
+	}
+	port, err := oneport.New(lis, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return port
 }
 
 // note adds c to a list.
@@ -186,6 +206,8 @@ var desc = grpc.ServiceDesc{
 
 // echo makes a call with p.
 func (p *place) echo(ctx context.Context, msg []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	out := new(wrapperspb.BytesValue)
 	if err := p.cc.Invoke(ctx, "/wrappers.Test/Echo", wrapperspb.Bytes(msg), out, grpc.WaitForReady(true)); err != nil {
 		return err
@@ -198,17 +220,15 @@ func (p *place) echo(ctx context.Context, msg []byte) error {
 
 func (p *place) mustEcho(msg []byte) {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.t.Context(), patience)
-	defer cancel()
-	if err := p.echo(ctx, msg); err != nil {
-		p.t.Fatal(err)
+	if err := p.echo(p.t.Context(), msg); err != nil {
+		p.t.Fatalf("%v; %q", err, p.options())
 	}
 }
 
 // until waits for what no event tells.
 func (p *place) until(what string, ok func() bool) {
 	p.t.Helper()
-	for deadline := time.Now().Add(patience); !ok(); <-time.After(2 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); !ok(); <-time.After(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			p.t.Fatalf("not within %v: %s; %q", patience, what, p.options())
 		}
@@ -254,7 +274,7 @@ func (p *place) options() [2]string {
 		for _, sub := range ch.Children {
 			d, _ := channelz.NodeByID(channelz.Subchannel, sub.ID)
 			for _, r := range d.Sockets {
-				if d := socket(r); d != nil && d.RemoteAddr.String() == p.addr {
+				if d := socket(r); d != nil && d.RemoteAddr.String() == p.dials {
 					ends[1] = show(d)
 				}
 			}
@@ -292,6 +312,8 @@ func (p *place) lose() {
 // stream opens one.
 func (p *place) stream(ctx context.Context) grpc.ClientStream {
 	p.t.Helper()
+	ctx, cancel := context.WithTimeout(ctx, 3*patience)
+	p.t.Cleanup(cancel)
 	s, err := p.cc.NewStream(ctx, &desc.Streams[0], "/wrappers.Test/Push", grpc.WaitForReady(true))
 	if err != nil {
 		p.t.Fatal(err)
@@ -307,7 +329,7 @@ func (p *place) wantCode(err error, want ...codes.Code) {
 			return
 		}
 	}
-	p.t.Errorf("a call ended with %v, want %v", err, want)
+	p.t.Errorf("a call ended with %v, want %v; %q", err, want, p.options())
 }
 
 // pushSoon has the server send, once it can.

@@ -100,6 +100,17 @@ func (r *replays) Read(p []byte) (int, error) {
 	return r.Conn.Read(p)
 }
 
+// lastWords returns the end of the stream, or what broke it, together with the last bytes.
+type lastWords struct{ net.Conn }
+
+func (l *lastWords) Read(p []byte) (int, error) {
+	n, err := l.Conn.Read(p)
+	if err == nil && n < len(p) {
+		return n, end(l.Conn)
+	}
+	return n, err
+}
+
 // splits returns little at once, and writes in pieces.
 type splits struct{ net.Conn }
 

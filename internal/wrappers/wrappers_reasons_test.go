@@ -82,12 +82,12 @@ func TestReasons(t *testing.T) {
 	log := newLog()
 	var running sync.WaitGroup
 	for _, s := range settings() {
-		if s.whyNot() == "" || s.secure {
+		if s.whyNot() == "" || s.secure || s.shared {
 			continue
 		}
 		running.Go(func() {
 			t.Run(s.String(), func(t *testing.T) {
-				p := newPlace(t, s)
+				p := newPlace(t, s, false)
 				p.mustEcho([]byte("first"))
 				p.awaitIdle(s.whyNot())
 				p.told(log, s.whyNot())
@@ -106,7 +106,7 @@ func TestReasonOfSwitch(t *testing.T) {
 		return
 	}
 	log := newLog()
-	p := newPlace(t, setting{kind: Kinds()[0], network: "tcp"})
+	p := newPlace(t, setting{kind: Kinds()[0], network: "tcp"}, false)
 	p.mustEcho([]byte("first"))
 	p.told(log, "reading with pooled buffers is off")
 }

@@ -146,6 +146,25 @@ var suite = []struct {
 			p.t.Error(got)
 		}
 	}},
+	{"the wrapper is closed at any time", func(p *place, _ string) {
+		for range 8 {
+			s := p.stream(p.t.Context())
+			time.AfterFunc(rand.N(2*park.Linger), func() { _ = p.last(&p.around).Close() })
+			p.wantCode(received(s), codes.Unavailable)
+			p.lose()
+		}
+		p.mustEcho([]byte("after"))
+	}},
+	{"a deadline is over", func(p *place, whyNot string) {
+		for _, list := range []*[]net.Conn{&p.taken, &p.dialed} {
+			p.awaitIdle(whyNot)
+			_ = p.last(list).SetDeadline(time.Unix(1, 0))
+			if err := p.echo(p.t.Context(), []byte("soon")); err != nil {
+				p.wantCode(err, codes.Unavailable)
+			}
+			p.mustEcho([]byte("after"))
+		}
+	}},
 	{"everything at once", func(p *place, _ string) {
 		ctx, cancel := context.WithCancel(p.t.Context())
 		var running sync.WaitGroup
@@ -180,6 +199,60 @@ var suite = []struct {
 	}},
 }
 
+// relaySuite are those for which there is a relay between the two ends.
+var relaySuite = []struct {
+	name string
+	run  func(p *place, whyNot string)
+}{
+	{"in pieces", func(p *place, whyNot string) {
+		s := p.stream(p.t.Context())
+		for _, n := range []int{1, 2, 7, 1000} {
+			p.relay.last().pieces(n)
+			p.mustEcho(make([]byte, 300*n))
+			p.push <- struct{}{}
+			if err := received(s); err != nil {
+				p.t.Fatal(err)
+			}
+		}
+		p.awaitIdle(whyNot)
+		p.mustEcho([]byte("after"))
+	}},
+	{"the rest comes later", func(p *place, whyNot string) {
+		s := p.stream(p.t.Context())
+		l := p.relay.last()
+		for range 10 { // some of it on either side of the moment when it parks
+			l.down.allow(rand.N(50))
+			p.push <- struct{}{}
+			time.AfterFunc(rand.N(2*park.Linger), func() { l.down.allow(-1) })
+			if err := received(s); err != nil {
+				p.t.Fatal(err)
+			}
+			l.up.allow(rand.N(150))
+			time.AfterFunc(rand.N(2*park.Linger), func() { l.up.allow(-1) })
+			p.mustEcho(make([]byte, 100))
+		}
+		p.awaitIdle(whyNot)
+	}},
+	{"cut anywhere", func(p *place, whyNot string) {
+		for i := range 6 {
+			s := p.stream(p.t.Context())
+			if i%4 == 3 {
+				p.awaitIdle(whyNot)
+			}
+			l := p.relay.last()
+			f := []*flow{l.up, l.down}[i%2]
+			f.allow(rand.N(100))
+			done := make(chan error, 1)
+			go func() { done <- p.echo(p.t.Context(), make([]byte, 200)) }()
+			f.awaitStop()
+			l.cut(rand.N(2) == 0)
+			p.wantCode(<-done, codes.Unavailable, codes.OK) // it may have begun after the cut
+			p.wantCode(received(s), codes.Unavailable)
+		}
+		p.mustEcho([]byte("after"))
+	}},
+}
+
 func TestSuite(t *testing.T) {
 	if !park.Supported() || runtime.GOOS != "linux" {
 		t.Skip("what a wrapper's socket received is not counted here")
@@ -188,12 +261,12 @@ func TestSuite(t *testing.T) {
 	// wait for a processor.
 	var running sync.WaitGroup
 	slots := make(chan struct{}, 64)
-	start := func(s setting, name string, run func(*place, string)) {
+	start := func(s setting, name string, relayed bool, run func(*place, string)) {
 		running.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
 			t.Run(s.String()+": "+name, func(t *testing.T) {
-				p := newPlace(t, s)
+				p := newPlace(t, s, relayed)
 				p.mustEcho([]byte("first"))
 				run(p, s.whyNot())
 			})
@@ -201,7 +274,10 @@ func TestSuite(t *testing.T) {
 	}
 	for _, s := range settings() {
 		for _, c := range suite {
-			start(s, c.name, c.run)
+			start(s, c.name, false, c.run)
+		}
+		for _, c := range relaySuite {
+			start(s, c.name, true, c.run)
 		}
 	}
 	running.Wait()

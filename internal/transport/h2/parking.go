@@ -169,6 +169,9 @@ func (r *reader) watch() {
 // something to do first.
 func (r *reader) park() error {
 	if !readyreader.IsDirect(r.wire.try) { // else the poller sees at once whether there is input
+		if readyreader.MayWait(r.wire.try) {
+			r.launchNext() // what comes may wait for what that does
+		}
 		rd := r.in.act.rd.(readyreader.Pollable)
 		if _, err := rd.TryPeek(frame.HeaderLen); !errors.Is(err, readyreader.ErrWouldBlock) || rd.Buffered() > 0 {
 			return nil // input came meanwhile, or the end of it, which a read will tell
