@@ -133,7 +133,7 @@ func (s *ClientStream) Header() metadata.MD {
 	if h == nil {
 		return nil
 	}
-	return h.fields.md()
+	return h.fields().md()
 }
 
 // await waits, with mu held before and after, until what is wanted may have
@@ -234,7 +234,7 @@ func (s *ClientStream) Trailer() metadata.MD {
 	if t == nil {
 		return metadata.MD{} // programs write to it
 	}
-	return t.fields.md()
+	return t.fields().md()
 }
 
 // TrailersOnly reports that the reply was a single block of headers: trailers

@@ -34,6 +34,15 @@ type fields struct {
 	pages *hpack.Page // what it refers to
 }
 
+// keptBlock is what is kept of a field block for the streams that have it.
+type keptBlock struct {
+	text string    // of the fields, which refers to pages of held
+	held h2.Shared // by the streams
+}
+
+// fields are those that applications see, once held is set.
+func (k *keptBlock) fields() fields { return fields{k.text, k.held.Pages()} }
+
 // keepFields copies what an application may see of b, the block of a reply or of a request.
 // The error names a "-bin" field that can't be decoded, or that has more joined values than
 // are split.
@@ -110,9 +119,6 @@ func (f fields) with(name, value string) fields {
 	f.text = unsafeString(appendString(appendString(text, name), value))
 	return f
 }
-
-// memory is how many bytes f takes, without the pages.
-func (f fields) memory() int { return len(f.text) }
 
 // next takes the first field off f. If all of the field is an entry in a page, ref is the
 // reference to that, else 0.

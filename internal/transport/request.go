@@ -22,11 +22,10 @@ type request struct {
 	method         string // the :path
 	acceptEncoding string
 	timeout        time.Duration
-	fields         fields
 	size           uint32
 	hasTimeout     bool
 	refusal        *refusal // why the call is answered without a handler; nil: it is not
-	held           h2.Shared
+	keptBlock
 	*oddities
 }
 
@@ -79,10 +78,12 @@ func parseRequest(b *h2.HeaderBlock, cfg *ServerConfig) (*request, error) {
 	if p.httpMethod == nil || p.method == "" || p.scheme == nil {
 		return nil, malformed("a mandatory pseudo-header is missing")
 	}
-	p.fields, p.badFields = keepFields(b, false)
+	var seen fields
+	seen, p.badFields = keepFields(b, false)
 	if p.authority == nil && p.host != nil {
-		p.fields = p.fields.with(grpcwire.HeaderAuthority, string(p.host))
+		seen = seen.with(grpcwire.HeaderAuthority, string(p.host))
 	}
+	p.text = seen.text
 	p.refusal = p.refuse(cfg.LaxPath)
 	r := p.keep()
 	r.held = h2.NewShared(r.memory(), b.Pages())
@@ -105,7 +106,7 @@ func (p *requestParser) keep() *request {
 // memory is how many bytes of memory r takes, without its pages.
 func (r *request) memory() int {
 	return int(unsafe.Sizeof(oddRequest{})) + len(r.method) + len(r.subtype) + len(r.encoding) +
-		len(r.acceptEncoding) + r.fields.memory()
+		len(r.acceptEncoding) + len(r.text)
 }
 
 func (p *requestParser) field(b *h2.HeaderBlock, i int) error {

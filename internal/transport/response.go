@@ -25,11 +25,10 @@ type response struct {
 	contentType string
 	encoding    string
 	status      *status.Status // nil: OK; without hasStatus what grpc-message alone says
-	fields      fields
 	length      int64          // content-length, -1 without
 	fault       string         // what makes the block malformed, or ""
 	unreadable  *status.Status // what is wrong with its metadata; nil: nothing
-	held        h2.Shared
+	keptBlock
 }
 
 func parseResponse(b *h2.HeaderBlock) *response {
@@ -84,11 +83,12 @@ func parseResponse(b *h2.HeaderBlock) *response {
 	} else if !r.hasStatus && st.Message != "" {
 		r.status = st.Status(http.StatusOK)
 	}
-	var err error
-	if r.fields, err = keepFields(b, true); err != nil {
+	seen, err := keepFields(b, true)
+	if err != nil {
 		r.unreadable = unreadable(err)
 	}
-	r.held = h2.NewShared(int(unsafe.Sizeof(*r))+len(r.contentType)+len(r.encoding)+r.fields.memory(), b.Pages())
+	r.text = seen.text
+	r.held = h2.NewShared(int(unsafe.Sizeof(*r))+len(r.contentType)+len(r.encoding)+len(r.text), b.Pages())
 	b.SetMemo(r, &r.held)
 	return r
 }

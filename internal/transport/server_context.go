@@ -152,10 +152,10 @@ func (c *callContext) Value(key any) any {
 }
 
 // IncomingMD implements ctxkey.LazyMD.
-func (c *callContext) IncomingMD() map[string][]string { return c.req.fields.md() }
+func (c *callContext) IncomingMD() map[string][]string { return c.req.fields().md() }
 
 // Values implements ctxkey.ValuesMD.
-func (c *callContext) Values(key string) []string { return c.req.fields.values(key) }
+func (c *callContext) Values(key string) []string { return c.req.fields().values(key) }
 
 // treeValue lets package context find the tree by the key that it alone has.
 func (c *callContext) treeValue(key any) any {

@@ -30,7 +30,7 @@ func (s *ServerStream) AcceptEncoding() string { return s.req.acceptEncoding }
 func (s *ServerStream) HeaderWireLength() int { return int(s.req.size) }
 
 // IncomingHeader returns the request's metadata as a new map.
-func (s *ServerStream) IncomingHeader() metadata.MD { return s.req.fields.md() }
+func (s *ServerStream) IncomingHeader() metadata.MD { return s.req.fields().md() }
 
 // Context is the call's context. It ends when the handler returns, the client
 // cancels, the deadline passes or the connection is lost.
@@ -89,6 +89,9 @@ func (s *ServerStream) await() {
 	<-ch
 	s.mu.Lock()
 	s.wake.disarm()
+	if s.ended {
+		s.wake.who = nil // nobody waits again
+	}
 }
 
 // heedDeadline resets the call if its deadline has passed: nobody may have noticed yet, or the
