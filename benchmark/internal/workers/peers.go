@@ -26,6 +26,13 @@ type Peer struct {
 func Peers() []Peer {
 	return []Peer{
 		{Name: "connect-go", dir: "connect", build: buildGo},
+		{
+			Name:      "grpc++",
+			dir:       "cpp",
+			tools:     []string{"make", "g++", "pkg-config", "protoc", "grpc_cpp_plugin"},
+			libraries: []string{"grpc++", "protobuf"},
+			build:     buildMake,
+		},
 	}
 }
 
@@ -86,6 +93,10 @@ func (p Peer) Build(ctx context.Context) (Impl, error) {
 
 func buildGo(ctx context.Context, dir, out string) error {
 	return do(exec.CommandContext(ctx, "go", "build", "-o", out, "."), dir)
+}
+
+func buildMake(ctx context.Context, dir, out string) error {
+	return do(exec.CommandContext(ctx, "make", "OUT="+out), dir)
 }
 
 // do runs a command in a folder; what it printed is part of its error.
