@@ -24,6 +24,9 @@ type Info struct {
 	Route *resource.Route
 	// Hosts are the addresses that a session wants (A55), the best first.
 	Hosts []string
+	// Failed, unless it is nil, says why no cluster is chosen for the RPC: all its picks fail with it.
+	// A status ends the RPC; another error leaves those that wait for ready waiting.
+	Failed func() error
 
 	chooser Chooser // may be nil
 	// picked are the addresses of the endpoint that the last pick chose (A75).

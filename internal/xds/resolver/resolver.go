@@ -3,6 +3,8 @@
 package resolver
 
 import (
+	"sync/atomic"
+
 	"google.golang.org/grpc/internal/xds/dependency"
 	"google.golang.org/grpc/resolver"
 )
@@ -42,13 +44,22 @@ func (r *Resolver) Update(c *dependency.Config, err error) {
 // their clusters.
 func (r *Resolver) fail(err error) {
 	logger.Warningf("%v", r.annotate(err))
-	r.use(&failing{err: r.annotate(err)})
+	over := new(atomic.Bool)
+	if f, ok := r.selector.(*failing); ok {
+		over = f.over
+	}
+	r.use(&failing{r.annotate(err), over})
 }
 
 // use makes a selector the channel's, and gives up what only the one before needed.
 func (r *Resolver) use(s holder) {
 	before, _ := r.selector.(holder)
 	r.selector = s
+	if f, ok := before.(*failing); ok {
+		if _, still := s.(*failing); !still {
+			f.over.Store(true) // before RPCs pick again
+		}
+	}
 	r.send()
 	if before == nil {
 		return

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/internal/rpcconfig"
 	"google.golang.org/grpc/internal/xds/bootstrap"
+	"google.golang.org/grpc/internal/xds/call"
 	"google.golang.org/grpc/internal/xds/dependency"
 	"google.golang.org/grpc/internal/xds/resource"
 	"google.golang.org/grpc/internal/xds/xdsclient"
@@ -128,21 +129,44 @@ func TestOnlyNews(t *testing.T) {
 	}
 }
 
-// TestA57Errors: without anything to go by RPCs fail, and say which node it is; those under way
-// keep their clusters.
+// failure is what picks of an RPC fail with; nil if it has a cluster.
+func failure(t *testing.T, c rpcconfig.Choice) error {
+	t.Helper()
+	i := call.From(c.Context)
+	if i == nil || i.Failed == nil {
+		return nil
+	}
+	return i.Failed()
+}
+
+// TestA57Errors: without anything to go by RPCs fail, and say which node it is, unless they wait for
+// ready; those that have waited fail afterwards. RPCs under way keep their clusters.
 func TestA57Errors(t *testing.T) {
 	f := newFixture(t)
 	f.Update(nil, errors.New("no Listener"))
-	_, err := f.sel("/s/m")
-	if status.Code(err) != codes.Unavailable || !strings.Contains(err.Error(), "[xDS node id: me] no Listener") {
-		t.Error(err)
+	first := f.must("/s/m")
+	f.Update(nil, errors.New("no RouteConfiguration"))
+	second := f.must("/s/m")
+	for c, want := range map[*rpcconfig.Choice]string{&first: "no Listener", &second: "no RouteConfiguration"} {
+		err := failure(t, *c)
+		if _, ok := status.FromError(err); ok || err.Error() != "[xDS node id: me] "+want {
+			t.Errorf("%v is a status, %t; want %q", err, ok, want)
+		}
 	}
 	f.wantChildren()
 	f.Update(config(t, host(to("", `cluster: "a"`)), "a"), nil)
 	f.wantChildren("cluster:a")
+	for _, c := range []rpcconfig.Choice{first, second} {
+		if err := failure(t, c); status.Code(err) != codes.Unavailable {
+			t.Error(err)
+		}
+	}
 	choice := f.must("/s/m")
 	f.Update(nil, errors.New("gone"))
-	if _, err := f.sel("/s/m"); status.Code(err) != codes.Unavailable {
+	if err := failure(t, f.must("/s/m")); err == nil {
+		t.Error("there is something to go by")
+	}
+	if err := failure(t, choice); err != nil {
 		t.Error(err)
 	}
 	f.wantChildren("cluster:a")

@@ -5,8 +5,10 @@ package resolver
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync/atomic"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/internal/ctxkey"
@@ -25,12 +27,24 @@ func (r *Resolver) annotate(err error) error {
 	return fmt.Errorf("[xDS node id: %s] %w", r.client.Bootstrap().NodeID(), err)
 }
 
-// failing is the selector of a channel that has nothing to go by.
-type failing struct{ err error }
+// failing is the selector of a channel that has nothing to go by. Its RPCs fail when they pick, as
+// there those that wait for ready wait. They have no cluster when there is something to go by again:
+// then they fail too.
+type failing struct {
+	err  error
+	over *atomic.Bool // there is something to go by again; one for those that follow each other
+}
 
 // Select implements rpcconfig.Selector.
-func (f *failing) Select(context.Context, string) (rpcconfig.Choice, error) {
-	return rpcconfig.Choice{}, status.Error(codes.Unavailable, f.err.Error())
+func (f *failing) Select(ctx context.Context, _ string) (rpcconfig.Choice, error) {
+	return rpcconfig.Choice{Context: call.With(ctx, &call.Info{Failed: f.failed})}, nil
+}
+
+func (f *failing) failed() error {
+	if f.over.Load() {
+		return status.Error(codes.Unavailable, f.err.Error())
+	}
+	return errors.New(f.err.Error()) // no status, whatever is in err
 }
 
 func (*failing) held() []*cluster { return nil }

@@ -3,14 +3,9 @@
 package test
 
 import (
-	"bufio"
-	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"net"
-	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -31,7 +26,7 @@ func TestIstio(t *testing.T) {
 	inbound := i.server("inbound", "127.0.0.2:0")
 	shop := entry("shop", labelled("127.0.0.1", a.port, "v1"), labelled("127.0.0.1", b.port, "v2"))
 	mesh := entry("mesh", labelled("127.0.0.2", uint32(inbound.port), "v1"))
-	clients := map[string]*istioClient{
+	clients := map[string]*sameClient{
 		"ours":      i.client(build(t, "same", "go.mod")),
 		"published": i.client(build(t, "same", "published.mod")),
 	}
@@ -195,43 +190,6 @@ func (s *istioServer) serving() bool {
 	}
 }
 
-// istioClient is a process of command same.
-type istioClient struct {
-	t   *testing.T
-	in  *json.Encoder
-	out *json.Decoder
-}
-
-func (i *istio) client(program string) *istioClient {
-	i.t.Helper()
-	c := exec.CommandContext(i.t.Context(), program)
-	c.Env = append(os.Environ(), "GRPC_XDS_BOOTSTRAP_CONFIG="+i.bootstrap("client", "127.0.0.9"))
-	in, err := c.StdinPipe()
-	if err != nil {
-		i.t.Fatal(err)
-	}
-	var out io.Reader
-	if out, err = c.StdoutPipe(); err != nil {
-		i.t.Fatal(err)
-	}
-	if err := c.Start(); err != nil {
-		i.t.Fatal(err)
-	}
-	i.t.Cleanup(func() {
-		in.Close()
-		_ = c.Wait()
-	})
-	return &istioClient{i.t, json.NewEncoder(in), json.NewDecoder(bufio.NewReader(out))}
-}
-
-// do makes RPCs.
-func (c *istioClient) do(r sameRPC) (ends map[string]int) {
-	c.t.Helper()
-	if err := c.in.Encode(r); err != nil {
-		c.t.Fatal(err)
-	}
-	if err := c.out.Decode(&ends); err != nil {
-		c.t.Fatal(err)
-	}
-	return ends
+func (i *istio) client(program string) *sameClient {
+	return startSame(i.t, program, i.bootstrap("client", "127.0.0.9"))
 }

@@ -42,11 +42,13 @@ func TestMain(m *testing.M) { leakcheck.Main(m) }
 // nodeID is who the client says it is.
 const nodeID = "node"
 
-// plane is a control plane: go-control-plane's server with its snapshot cache.
+// plane is a control plane: go-control-plane's server with its snapshot cache, or a linear one for
+// each type.
 type plane struct {
 	t       *testing.T
 	address string
 	cache   cache.SnapshotCache
+	linear  *linearCaches // nil: cache is used
 	loads   loadServer
 	options []grpc.ServerOption
 
@@ -82,7 +84,7 @@ func (p *plane) start() {
 	gs := grpc.NewServer(p.options...)
 	ctx, cancel := context.WithCancel(context.Background())
 	context.AfterFunc(ctx, func() {})
-	discoveryv3.RegisterAggregatedDiscoveryServiceServer(gs, serverv3.NewServer(ctx, p.cache, serverv3.CallbackFuncs{
+	discoveryv3.RegisterAggregatedDiscoveryServiceServer(gs, serverv3.NewServer(ctx, p.caches(), serverv3.CallbackFuncs{
 		StreamOpenFunc: func(ctx context.Context, _ int64, _ string) error {
 			p.mu.Lock()
 			defer p.mu.Unlock()
@@ -121,6 +123,13 @@ func (p *plane) start() {
 		defer cancel()
 		_ = gs.Serve(lis)
 	}()
+}
+
+func (p *plane) caches() cache.Cache {
+	if p.linear != nil {
+		return p.linear
+	}
+	return p.cache
 }
 
 func (p *plane) stop() {

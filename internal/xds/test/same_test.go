@@ -3,6 +3,7 @@
 package test
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"flag"
@@ -34,6 +35,8 @@ type sameRPC struct {
 	Target, Method string
 	Headers        []string
 	Times          int
+	Fast           bool
+	Briefly, Tells bool
 }
 
 // anyBackend answers each method with its name.
@@ -307,4 +310,50 @@ func runSame(t *testing.T, program string, p *plane, rpcs []sameRPC) (outcomes [
 		t.Fatalf("%d outcomes of %d RPCs\n%s", len(outcomes), len(rpcs), errs.String())
 	}
 	return outcomes
+}
+
+// sameClient is a process of command same that lives, and its channels with it.
+type sameClient struct {
+	t   *testing.T
+	in  *json.Encoder
+	out *json.Decoder
+}
+
+func startSame(t *testing.T, program, bootstrap string) *sameClient {
+	t.Helper()
+	c := exec.CommandContext(t.Context(), program)
+	c.Env = append(os.Environ(), "GRPC_XDS_BOOTSTRAP_CONFIG="+bootstrap)
+	in, err := c.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		in.Close()
+		_ = c.Wait()
+	})
+	return &sameClient{t, json.NewEncoder(in), json.NewDecoder(bufio.NewReader(out))}
+}
+
+// do makes RPCs, and says how they ended.
+func (c *sameClient) do(r sameRPC) (ends map[string]int) {
+	c.t.Helper()
+	if err := c.in.Encode(r); err != nil {
+		c.t.Fatal(err)
+	}
+	return c.answer()
+}
+
+func (c *sameClient) answer() (ends map[string]int) {
+	c.t.Helper()
+	if err := c.out.Decode(&ends); err != nil {
+		c.t.Fatal(err)
+	}
+	return ends
 }

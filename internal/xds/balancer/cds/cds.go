@@ -13,18 +13,17 @@ package cds
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/balancer/base"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/internal/balancer/buildoptions"
 	"google.golang.org/grpc/internal/balancer/gracefulswitch"
 	"google.golang.org/grpc/internal/xds/dependency"
 	"google.golang.org/grpc/internal/xds/resource"
 	"google.golang.org/grpc/resolver"
-	"google.golang.org/grpc/status"
 )
 
 func init() { balancer.Register(builder{}) }
@@ -94,14 +93,15 @@ func (p *policy) watch(c *config, to dependency.Subscriber) {
 	}
 }
 
-// fail has RPCs fail, for a cluster that can't be used.
+// fail has RPCs fail, for a cluster that can't be used, but for those that wait for it. A status that
+// is in err is not theirs.
 func (p *policy) fail(err error) {
 	if p.child != nil {
 		p.child.Close()
 		p.child, p.tree = nil, tree{}
 	}
-	err = status.Error(codes.Unavailable, err.Error())
-	p.cc.UpdateState(balancer.State{ConnectivityState: connectivity.TransientFailure, Picker: base.NewErrPicker(err)})
+	picker := base.NewErrPicker(errors.New(err.Error()))
+	p.cc.UpdateState(balancer.State{ConnectivityState: connectivity.TransientFailure, Picker: picker})
 }
 
 func (p *policy) update(c *dependency.Cluster, s resolver.State) (err error) {

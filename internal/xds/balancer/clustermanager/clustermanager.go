@@ -39,14 +39,6 @@ func WithCluster(ctx context.Context, name string) context.Context {
 	return call.With(ctx, &call.Info{Child: name})
 }
 
-// Cluster returns the child that an RPC is for, "" if none is chosen.
-func Cluster(ctx context.Context) string {
-	if i := call.From(ctx); i != nil {
-		return i.Child
-	}
-	return ""
-}
-
 type builder struct{}
 
 func (builder) Name() string { return Name }
@@ -247,7 +239,12 @@ type picker map[string]*child
 
 // Pick implements balancer.Picker.
 func (p picker) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
-	name := Cluster(info.Ctx)
+	name := ""
+	if i := call.From(info.Ctx); i != nil {
+		if name = i.Child; i.Failed != nil {
+			return balancer.PickResult{}, i.Failed()
+		}
+	}
 	if child, ok := p[name]; ok {
 		return (*child.picker.Load()).Pick(info)
 	}

@@ -14,7 +14,6 @@ import (
 	"google.golang.org/grpc/attributes"
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/balancer/base"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/internal/balancer/buildoptions"
 	"google.golang.org/grpc/internal/balancer/gracefulswitch"
@@ -23,7 +22,6 @@ import (
 	"google.golang.org/grpc/internal/serializer"
 	"google.golang.org/grpc/resolver"
 	"google.golang.org/grpc/serviceconfig"
-	"google.golang.org/grpc/status"
 )
 
 const (
@@ -182,8 +180,8 @@ func (p *policy) choose() {
 		if why == nil {
 			why = errEmpty
 		}
-		err := status.Error(codes.Unavailable, why.Error())
-		p.cc.UpdateState(balancer.State{ConnectivityState: connectivity.TransientFailure, Picker: base.NewErrPicker(err)})
+		picker := base.NewErrPicker(errors.New(why.Error())) // RPCs that wait for endpoints do so
+		p.cc.UpdateState(balancer.State{ConnectivityState: connectivity.TransientFailure, Picker: picker})
 		return
 	}
 	for i := p.vain; i < len(p.config.Priorities); i++ {

@@ -30,6 +30,9 @@ type rpc struct {
 	Target, Method string
 	Headers        []string // names and values in turn
 	Times          int      // how often
+	Fast           bool     // it does not wait for a connection
+	Briefly        bool     // it waits for a short time only
+	Tells          bool     // an empty outcome says that the first one is about to begin
 }
 
 // outcome is how RPCs ended: how often by which server, or with which code.
@@ -51,6 +54,11 @@ func main() {
 			}
 			channels[r.Target] = cc
 		}
+		if r.Tells {
+			if err := out.Encode(outcome{}); err != nil {
+				log.Fatal(err)
+			}
+		}
 		ends := outcome{}
 		for left := r.Times; left > 0; left-- {
 			end := r.do(cc)
@@ -70,11 +78,15 @@ func main() {
 }
 
 func (r *rpc) do(cc *grpc.ClientConn) string {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	patience := 5 * time.Second
+	if r.Briefly {
+		patience = 200 * time.Millisecond
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	ctx = metadata.AppendToOutgoingContext(ctx, r.Headers...)
 	var name wrapperspb.StringValue
-	if err := cc.Invoke(ctx, r.Method, &emptypb.Empty{}, &name, grpc.WaitForReady(true)); err != nil {
+	if err := cc.Invoke(ctx, r.Method, &emptypb.Empty{}, &name, grpc.WaitForReady(!r.Fast)); err != nil {
 		return status.Code(err).String()
 	}
 	return name.GetValue()
