@@ -11,6 +11,7 @@ import (
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/internal/xds/bootstrap"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
 )
@@ -512,5 +513,47 @@ func FuzzNames(f *testing.F) {
 			}
 		}
 		_, _ = resourceName(raw)
+	})
+}
+
+// TestAskedForWhileRead: a response may have a resource that is asked for while it is read. It is not
+// taken from there, and so must not be acknowledged: the server would not send it again.
+func TestAskedForWhileRead(t *testing.T) {
+	inWorld(t, one(""), Config{}, func(w *world) {
+		reading, goOn := make(chan struct{}), make(chan struct{})
+		slow := newType(partURL, false, nil)
+		decode := slow.Decode
+		slow.Decode = func(from *bootstrap.Server, raw []byte) (string, error) {
+			reading <- struct{}{}
+			<-goOn
+			return decode(from, raw)
+		}
+		a, b, again := &seen{t: t}, &seen{t: t}, &seen{t: t}
+		cancelA := Watch(w.Client, slow, "a", a)
+		s := w.planes["p"].next()
+		s.want(partURL, "", "", "a")
+		s.send(partURL, "1", "1", "a=1", "b=1")
+		<-reading
+		cancelB := Watch(w.Client, slow, "b", b)
+		s.want(partURL, "", "", "a", "b") // the server does not look at it: it has answered since
+		goOn <- struct{}{}
+		s.want(partURL, "1", "1", "a")
+		s.want(partURL, "1", "1", "a", "b")
+		s.send(partURL, "1", "2", "b=1")
+		<-reading
+		cancelA() // and wanted again at once
+		cancelA = Watch(w.Client, slow, "a", again)
+		goOn <- struct{}{}
+		synctest.Wait()
+		for len(s.requests) > 2 { // how many there are before the answer is read is chance
+			<-s.requests
+		}
+		s.want(partURL, "1", "2", "b")
+		s.want(partURL, "1", "2", "a", "b")
+		s.quiet()
+		a.want("1")
+		b.want("1")
+		cancelA()
+		cancelB()
 	})
 }

@@ -163,6 +163,12 @@ type subscription struct {
 	refused *string // the last version that was refused, nil if a valid one came since
 	dirty   bool    // there is something to send
 	asked   bool    // something was sent on this stream
+	reading bool    // a response is being read
+	owed    bool    // the last response is neither acknowledged nor refused yet
+	// late are names that are asked for since a response was begun that is not acknowledged yet. It may
+	// have had them, and they were not taken from it; a server that sees them in the acknowledgement
+	// takes them for known. So they are left out there, and asked for afterwards.
+	late map[string]struct{}
 }
 
 // loadReporter sends load reports to a server.

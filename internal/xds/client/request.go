@@ -59,7 +59,7 @@ func (s *server) next(stream Stream) (*subscription, *discoveryv3.DiscoveryReque
 	sub.dirty = false
 	req := &discoveryv3.DiscoveryRequest{
 		TypeUrl: sub.kind.url(), VersionInfo: sub.version, ResponseNonce: sub.nonce,
-		ResourceNames: slices.Sorted(maps.Keys(sub.entries)),
+		ResourceNames: sub.names(),
 	}
 	if s.firstLocked() { // the first request of a stream says who asks
 		req.Node = s.client.node
@@ -69,6 +69,24 @@ func (s *server) next(stream Stream) (*subscription, *discoveryv3.DiscoveryReque
 		req.ErrorDetail = &status.Status{Code: int32(codes.InvalidArgument), Message: sub.nack.Error()}
 	}
 	return sub, req
+}
+
+// names are those for the next request. If it acknowledges a response, another one may be due.
+func (sub *subscription) names() []string {
+	names := slices.Sorted(maps.Keys(sub.entries))
+	if !sub.owed {
+		return names
+	}
+	late := sub.late
+	sub.owed, sub.late = false, nil
+	if len(late) == 0 {
+		return names
+	}
+	sub.dirty = true
+	return slices.DeleteFunc(names, func(name string) bool {
+		_, ok := late[name]
+		return ok
+	})
 }
 
 // firstLocked reports whether nothing has been sent on this stream.
@@ -102,6 +120,12 @@ func (s *server) subscribeLocked(e *entry) {
 		s.subs[e.kind.url()] = sub
 	}
 	sub.entries[e.name] = e
+	if sub.reading || sub.owed {
+		if sub.late == nil {
+			sub.late = make(map[string]struct{})
+		}
+		sub.late[e.name] = struct{}{}
+	}
 	sub.dirty = true
 	s.kickLocked()
 }
@@ -112,6 +136,7 @@ func (s *server) unsubscribeLocked(e *entry) {
 		return
 	}
 	delete(sub.entries, e.name)
+	delete(sub.late, e.name)
 	if e.timerFrom == s {
 		e.stopTimer()
 	}

@@ -74,7 +74,7 @@ func (r *response) begin(stream Stream) bool {
 		c.warnf("%v sends type %q, which nobody has asked for", r.server.config, r.url)
 		return false
 	}
-	r.kind = sub.kind
+	r.kind, sub.reading = sub.kind, true
 	r.known = make(map[string][]byte, len(sub.entries))
 	for name, e := range sub.entries {
 		if e.from == r.server {
@@ -170,6 +170,7 @@ func (r *response) finish(stream Stream) {
 			u.answeredLocked(s)
 		}
 	}
+	sub.reading, sub.owed = false, true
 	sub.nonce, sub.nack, sub.dirty = r.nonce, summary(r.problems), true
 	switch {
 	case sub.nack == nil:
@@ -207,7 +208,7 @@ func (r *response) apply(e *entry, it *item) {
 	case it.same && e.from == r.server && e.value != nil:
 		e.confirm(r.version)
 	case it.same:
-		// It was dropped since; it comes again with the next version.
+		// It was dropped since, and is asked for again: see subscription.late.
 	default:
 		e.set(it.value, it.raw, r.version, r.server)
 	}
