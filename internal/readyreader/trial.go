@@ -118,11 +118,10 @@ func (w *wrapped) setTest() {
 	if w.owed {
 		w.lift()
 	}
-	now := time.Now()
-	if !w.test.IsZero() && w.test.Sub(now) > w.pace.patience-w.pace.renewal {
+	if !w.test.IsZero() && time.Until(w.test) > w.pace.patience-w.pace.renewal {
 		return
 	}
-	test := now.Add(w.pace.patience)
+	test := time.Now().Add(w.pace.patience)
 	if !w.isBefore(test) {
 		w.lift()
 		return
@@ -240,7 +239,7 @@ func (w *wrapped) beginWait() (blind bool, err error) {
 	defer w.mu.Unlock()
 	switch {
 	case w.trust == alone:
-		if !w.test.IsZero() && !time.Now().Before(w.test) {
+		if !w.test.IsZero() && time.Until(w.test) <= 0 {
 			w.lift() // it would be met at once, whoever has set it
 		}
 		if w.wiped {

@@ -114,7 +114,7 @@ func (w *wrapped) resume(read uint64) {
 func (w *wrapped) settled(fd uintptr) bool {
 	sum := w.sum() // before what it is compared with, which only grows
 	var c census
-	c.compare(fd, sum)
+	c.glance(fd)
 	return w.even(sum, c)
 }
 
@@ -134,7 +134,7 @@ func (w *wrapped) even(sum uint64, c census) bool {
 // isSettled is settled without a descriptor in hand.
 func (w *wrapped) isSettled() bool {
 	sum := w.sum()
-	return w.even(sum, compare(w.rc, sum))
+	return w.even(sum, glance(w.rc))
 }
 
 // calm follows a wait, or a Read of a taker, that was interrupted.
