@@ -73,7 +73,7 @@
 // Conn.mu guards the queue of frames, HPACK encoding, stream ids, windows and
 // states, in one: so frames are queued in the order of stream ids, and header blocks in
 // the order in which they were encoded. Under it a FieldSource is called, and the Wake of
-// whoever waits for room (CallRoom); buffers are freed, deadlines are set on the net.Conn,
+// whoever waits for room (CallRoom, OfferTo); buffers are freed, deadlines are set on the net.Conn,
 // timers and alarms are set. The locks of those are below it, and none of ours calls back.
 // Under it there is never a read, a write, or a call of a Handler or a Receiver: these may
 // therefore call any method of the connection and its streams, and hold locks of their
@@ -136,7 +136,7 @@
 //
 // Conn.Open waits for a place under the peer's limit of streams, in the order of the
 // calls, and Close for as long as the net.Conn's Close does. Everything else returns at
-// once: Stream.Send queues without a bound of its own, and Stream.Offer, or CallRoom, is
+// once: Stream.Send queues without a bound of its own, and Stream.Offer, OfferTo, or CallRoom, is
 // how a sender learns that it should wait.
 //
 // # Buffers

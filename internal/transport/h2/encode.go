@@ -101,7 +101,7 @@ func (c *locked) encodeData(s *stream, f *Frames) bool {
 		c.streams.schedule(s)
 		return false
 	}
-	if f.More > 0 {
+	if f.More > 0 && c.out.buf.spare() < frame.HeaderLen+size {
 		c.expect(size, f.More)
 	}
 	s.out.Take(c.windows.Send(), uint32(size))

@@ -21,10 +21,13 @@ type outbuf struct {
 
 func (o *outbuf) empty() bool { return len(o.b) == 0 }
 
+// spare is how many bytes can be appended without growing.
+func (o *outbuf) spare() int { return cap(o.b) - len(o.b) }
+
 // reserve makes room for n more bytes, so that the appends that follow do not
 // leave the pooled memory.
 func (o *outbuf) reserve(n int, pool mem.BufferPool) {
-	if cap(o.b)-len(o.b) >= n {
+	if o.spare() >= n {
 		return
 	}
 	p := pool.Get(max(outbufSize, 2*cap(o.b), len(o.b)+n))
