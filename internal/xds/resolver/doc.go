@@ -15,4 +15,10 @@
 // once by each RPC that was sent there and may still pick. The policy of a cluster, and the
 // watch of its resource, are kept until the count is 0 (A31, A74), so that an RPC finds what was
 // chosen for it, whatever control planes say meanwhile.
+//
+// # Nothing to go by
+//
+// While there is no Listener, no RouteConfiguration or no virtual host for the channel, the RPCs
+// that begin get no cluster: they fail with Unavailable, and those that wait for ready wait. When
+// there are routes again, those that have waited fail, too, as nothing was configured for them.
 package resolver
