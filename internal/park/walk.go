@@ -8,6 +8,17 @@ import "time"
 // someone who kept the socket, such as the user whose dialer made it, the connection
 // above it would stay parked for good. So while anyone is parked a walk goes round the
 // table, and wakes those whose descriptor is closed.
+//
+// Nothing can tell of it at once without a goroutine for each connection:
+//
+//   - The runtime ends the waits on a descriptor that is closed, and each is a goroutine's.
+//   - The kernel takes it off the epoll or kqueue set without an event. A duplicate of it
+//     would stay there, and so would what io_uring polls, but each keeps the socket open:
+//     the peer would not hear of the Close either.
+//   - What closes is the program's own method, called on its own value. There is nothing of
+//     ours in between, and nothing becomes unreachable, as the transport holds the same one.
+//   - Events of sock_diag come when the system has done with a TCP connection, which may be
+//     long after its Close, and tell of those of all processes.
 const (
 	// walkPace is the time between two steps of the walk.
 	walkPace = 5 * time.Second

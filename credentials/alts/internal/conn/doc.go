@@ -22,7 +22,8 @@
 // arrived in part holds a buffer of at most about twice the bytes that arrived,
 // and none for up to 64 of them: what its length declares is never allocated
 // before a wait. Over a layer that can't be waited for without a buffer the connection
-// waits with a small one, whatever it received before.
+// waits with a small one, whatever it received before. That is so, too, over a wrapper whose
+// Read is its own: the handshake has read through it, and what it holds is not known.
 //
 // Writing seals in one pass from the caller's memory into a pooled buffer, which
 // goes back once the socket took it. So an idle connection is its keys, its
