@@ -10,7 +10,8 @@ import (
 
 // modules are the folders of the modules that `make test` tests and that have packages of several files.
 var modules = []string{
-	".", "attack", "benchmark", "benchmark/peers/connect", "credentials/alts/interop", "examples/watchhub", "internal/xds/test", "parity",
+	".", "attack", "benchmark", "benchmark/peers/connect", "benchmark/peers/kitex", "credentials/alts/interop",
+	"examples/watchhub", "internal/xds/test", "parity",
 }
 
 // Files of a package refer to each other downward only, as packages do.

@@ -26,6 +26,7 @@ type Peer struct {
 func Peers() []Peer {
 	return []Peer{
 		{Name: "connect-go", dir: "connect", build: buildGo},
+		{Name: "kitex", dir: "kitex", build: buildGo},
 		{
 			Name:      "grpc++",
 			dir:       "cpp",

@@ -5,7 +5,8 @@ package main
 import (
 	"testing"
 
+	"google.golang.org/grpc/benchmark/internal/ops"
 	"google.golang.org/grpc/benchmark/internal/peer/peertest"
 )
 
-func TestWorker(t *testing.T) { peertest.Run(t, implementation{}) }
+func TestWorker(t *testing.T) { peertest.Run(t, implementation{}, ops.Insecure, ops.TLS) }

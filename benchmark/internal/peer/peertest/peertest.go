@@ -17,9 +17,9 @@ import (
 	"google.golang.org/grpc/benchmark/internal/sample"
 )
 
-// Run orders each kind of load once, plain and over TLS, and looks at what was counted.
-func Run(t *testing.T, i peer.Implementation) {
-	for _, security := range []string{ops.Insecure, ops.TLS} {
+// Run orders each kind of load once with each kind of security, and looks at what was counted.
+func Run(t *testing.T, i peer.Implementation, securities ...string) {
+	for _, security := range securities {
 		for _, load := range []ops.Load{
 			{Kind: ops.Unary, Callers: 4, Size: 128},
 			{Kind: ops.Chat, Callers: 4, Size: 1 << 10},
