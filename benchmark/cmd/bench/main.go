@@ -9,7 +9,7 @@
 //	go run ./cmd/bench broadcast [flags]   one message to many streams
 //	go run ./cmd/bench soak [flags]   whether anything stays behind after a bad day
 //	go run ./cmd/bench xds [flags]    a client that a control plane leads
-//	go run ./cmd/bench peers [flags]  beside gRPC by others: connect-go, Kitex, C++
+//	go run ./cmd/bench peers [flags]  beside gRPC by others: connect-go, Kitex, tonic, C++
 //
 // It prints ratios of the medians' pairs with the interval that holds them, and writes
 // every measurement to out/benchmark in the form that benchstat reads.

@@ -27,6 +27,7 @@ func Peers() []Peer {
 	return []Peer{
 		{Name: "connect-go", dir: "connect", build: buildGo},
 		{Name: "kitex", dir: "kitex", build: buildGo},
+		{Name: "tonic", dir: "tonic", tools: []string{"cargo"}, build: buildCargo},
 		{
 			Name:      "grpc++",
 			dir:       "cpp",
@@ -98,6 +99,18 @@ func buildGo(ctx context.Context, dir, out string) error {
 
 func buildMake(ctx context.Context, dir, out string) error {
 	return do(exec.CommandContext(ctx, "make", "OUT="+out), dir)
+}
+
+func buildCargo(ctx context.Context, dir, out string) error {
+	target := out + ".target"
+	if err := do(exec.CommandContext(ctx, "cargo", "build", "--quiet", "--release", "--locked", "--target-dir", target), dir); err != nil {
+		return err
+	}
+	program, err := os.ReadFile(filepath.Join(target, "release", "worker"))
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(out, program, 0o755)
 }
 
 // do runs a command in a folder; what it printed is part of its error.
