@@ -111,7 +111,7 @@ func TestFloods(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, stop := watchdog(t.Name())
+			alive, stop := watchdog(t.Name())
 			defer stop()
 			role := echoRole()
 			release := make(chan struct{})
@@ -198,6 +198,7 @@ func TestFloods(t *testing.T) {
 						nc.SetWriteDeadline(time.Now().Add(300 * time.Millisecond)) // it is not read any more
 						_, err = nc.Write(b)
 						b = b[:0]
+						alive()
 					}
 				}
 				sent <- err
