@@ -121,9 +121,27 @@ func ownTLS(s *site) pair[func(net.Conn) net.Conn] {
 	}
 }
 
+// hasALTS returns why there is no ALTS: it looks at the platform before anything else.
+func (s *site) hasALTS() error {
+	if s.handshaker == "" {
+		return errors.New("no handshaker service")
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	ours, theirs := net.Pipe()
+	defer ours.Close()
+	defer theirs.Close()
+	if _, _, err := withALTS(s).client.ClientHandshake(ctx, "", ours); errors.Is(err, alts.ErrUntrustedPlatform) {
+		return err
+	}
+	return nil
+}
+
 func (k kind) listen(s *site) (net.Listener, error) {
-	if k.name == "alts" && s.handshaker == "" {
-		return nil, fmt.Errorf("%w: no handshaker service", errNone)
+	if k.name == "alts" {
+		if err := s.hasALTS(); err != nil {
+			return nil, fmt.Errorf("%w: %v", errNone, err)
+		}
 	}
 	addr := "127.0.0.1:0"
 	if k.network == "unix" {
