@@ -28,7 +28,7 @@ while (($# > 0)); do
 	esac
 	shift
 done
-packages=("${all[@]}") cases=all ends=100 limit=15m
+packages=("${all[@]}") cases=all ends=100 limit=30m
 [[ -n $short ]] && packages=("${ground[@]}") cases=empty_unary,large_unary,ping_pong,custom_metadata ends=20 limit=2m
 ((${#picked[@]} > 0)) && packages=("${picked[@]}")
 
