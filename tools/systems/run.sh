@@ -248,7 +248,9 @@ prefix() {
 	{ wineboot -i || wine wineboot -i; } >/dev/null 2>&1
 	local library=$WINEPREFIX/drive_c/windows/system32/bcryptprimitives.dll
 	[[ -e $library ]] || x86_64-w64-mingw32-gcc -O1 -shared -o "$library" tools/systems/prng.c -ladvapi32 || return
-	# The key is one of those that last as long as Wine's server, which has to stay.
+	# The key is one of those that last as long as Wine's server, which has to stay: the one
+	# that made the prefix would not.
+	wineserver -k -w >/dev/null 2>&1
 	wineserver -p >/dev/null 2>&1
 	wine reg add 'HKLM\HARDWARE\DESCRIPTION\System\BIOS' /v SystemProductName /t REG_SZ /d Google /f >/dev/null 2>&1
 	return 0
