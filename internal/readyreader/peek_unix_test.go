@@ -15,6 +15,10 @@ var (
 // deadlinesEndAttempts says whether a deadline that has passed also ends what need not wait.
 const deadlinesEndAttempts = true
 
+// looksKeepErrors says whether a socket that was looked at still has its error. Wine hands it out
+// once, to whoever asks first.
+const looksKeepErrors = true
+
 // peekable reports whether a read from fd would not block.
 func peekable(fd int) bool {
 	var p [1]byte
