@@ -140,7 +140,7 @@ func (s *site) hasALTS() error {
 func (k kind) listen(s *site) (net.Listener, error) {
 	if k.name == "alts" {
 		if err := s.hasALTS(); err != nil {
-			return nil, fmt.Errorf("%w: %v", errNone, err)
+			return nil, fmt.Errorf("%w: %w", errNone, err)
 		}
 	}
 	addr := "127.0.0.1:0"
