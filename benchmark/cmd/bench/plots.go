@@ -60,6 +60,9 @@ func (o outcome) ratios(of func(measured) float64, aims bool) []dots {
 
 // ratioPlot draws each line's pairs, their median with its interval, and its aim.
 func ratioPlot(lines []dots) (template.HTML, error) {
+	if len(lines) == 0 { // one implementation was measured: there is nothing to compare
+		return "", nil
+	}
 	p := newPlot()
 	p.X.Min = 0
 	p.X.Max = 1.1
