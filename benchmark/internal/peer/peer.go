@@ -26,13 +26,13 @@ import (
 )
 
 // Implementation carries calls.
-type Implementation interface {
+type Implementation struct {
 	// Serve has b answer on l until the process ends, and returns when that has begun. Under
 	// TLS the order has the certificate.
-	Serve(l net.Listener, order ops.Serve, b *service.Bench) error
+	Serve func(l net.Listener, order ops.Serve, b *service.Bench) error
 	// Dial returns a client that has a connection to addr of its own; it may connect with the
 	// first call.
-	Dial(addr string, order ops.Open) (Client, error)
+	Dial func(addr string, order ops.Open) (Client, error)
 }
 
 // Main is the main function of a worker.

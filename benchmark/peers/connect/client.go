@@ -21,7 +21,7 @@ type client struct {
 	pull       *connect.Client[benchpb.PullRequest, benchpb.Message]
 }
 
-func dial(addr string, order ops.Open) (*client, error) {
+func dial(addr string, order ops.Open) (peer.Client, error) {
 	secure := order.Security == ops.TLS
 	transport, base := &http.Transport{Protocols: protocols(secure)}, "http://"+addr
 	if secure {

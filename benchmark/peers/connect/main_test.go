@@ -9,4 +9,4 @@ import (
 	"google.golang.org/grpc/benchmark/internal/peer/peertest"
 )
 
-func TestWorker(t *testing.T) { peertest.Run(t, implementation{}, ops.Insecure, ops.TLS) }
+func TestWorker(t *testing.T) { peertest.Run(t, implementation, ops.Insecure, ops.TLS) }

@@ -18,7 +18,7 @@ import (
 // client is a connection's: its pool has room for one.
 type client struct{ kitex.Client }
 
-func dial(addr string, order ops.Open) (*client, error) {
+func dial(addr string, order ops.Open) (peer.Client, error) {
 	if order.Security != ops.Insecure {
 		return nil, errNoTLS
 	}

@@ -4,23 +4,8 @@
 // its gRPC transport: see `bench peers`. Its servers have no TLS.
 package main
 
-import (
-	"net"
+import "google.golang.org/grpc/benchmark/internal/peer"
 
-	"google.golang.org/grpc/benchmark/internal/ops"
-	"google.golang.org/grpc/benchmark/internal/peer"
-	"google.golang.org/grpc/benchmark/internal/service"
-)
+func main() { peer.Main(implementation) }
 
-func main() { peer.Main(implementation{}) }
-
-// implementation is Kitex.
-type implementation struct{}
-
-func (implementation) Serve(l net.Listener, order ops.Serve, b *service.Bench) error {
-	return serve(l, order, b)
-}
-
-func (implementation) Dial(addr string, order ops.Open) (peer.Client, error) {
-	return dial(addr, order)
-}
+var implementation = peer.Implementation{Serve: serve, Dial: dial}
