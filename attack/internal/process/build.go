@@ -5,13 +5,13 @@ package process
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+
+	"google.golang.org/grpc/internal/checkout"
 )
 
 // The implementations by name. Any other name is the path of a victim that was built
@@ -55,36 +55,10 @@ func Build(ctx context.Context, impl string) (string, error) {
 	return path, nil
 }
 
-// Root is the folder of this module, found from the current folder: there, below or above.
-func Root() (string, error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return "", err
-	}
-	for {
-		for _, candidate := range []string{dir, filepath.Join(dir, "attack")} {
-			_, err := os.Stat(filepath.Join(candidate, "cmd", "victim", "main.go"))
-			if err == nil {
-				return candidate, nil
-			}
-			if !errors.Is(err, fs.ErrNotExist) {
-				return "", err
-			}
-		}
-		up := filepath.Dir(dir)
-		if up == dir {
-			return "", errors.New("run this in a checkout of the module")
-		}
-		dir = up
-	}
-}
+var checkedOut = checkout.Program{Name: "attack", Mark: "cmd/victim/main.go"}
+
+// Root is the folder of this module.
+func Root() (string, error) { return checkedOut.Root() }
 
 // OutDir is the folder for results, which is made when it does not exist.
-func OutDir() (string, error) {
-	root, err := Root()
-	if err != nil {
-		return "", err
-	}
-	dir := filepath.Join(filepath.Dir(root), "out", "attack")
-	return dir, os.MkdirAll(dir, 0o755)
-}
+func OutDir() (string, error) { return checkedOut.Out() }
