@@ -47,11 +47,10 @@ func (s *HandlerStream) Send(p Payload) error {
 
 // write sends a message. mu is held.
 func (s *HandlerStream) write(p Payload) error {
-	s.writing.Store(true) // before the context is looked at: see interrupt
-	defer s.writing.Store(false)
-	if err := s.ctx.Err(); err != nil {
-		return status.FromContextError(err).Err()
+	if err := s.beginWrite(); err != nil {
+		return err
 	}
+	defer s.endWrite()
 	if s.headers == headersUnsent {
 		s.setHeaders()
 	}

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/internal/transport/grpcwire"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
 )
 
 // HandlerStream is one call that came in as a request to a server of package
@@ -34,8 +35,8 @@ type HandlerStream struct {
 	body   handlerBody
 
 	handed  atomic.Pointer[handedResponse] // nil: the call was not handed over
-	writing atomic.Bool                    // a Write is under way
 	gate    sync.Mutex                     // held while interrupt uses the response; after mu
+	writing bool                           // a Write is under way; guarded by gate
 	gone    bool                           // the response must not be used; guarded by gate
 
 	mu sync.Mutex // guards what follows, and the response
@@ -70,15 +71,33 @@ func NewHandlerStream(w http.ResponseWriter, r *http.Request, cfg *ServerConfig)
 }
 
 // interrupt makes a Write return that waits for the client's windows, as the call
-// is over.
+// is over. It runs some time after the context has ended: what begins to write by then
+// finds that out itself, and its status reaches the client.
 func (s *HandlerStream) interrupt() {
 	defer s.handed.Load().wake()
 	s.gate.Lock()
 	defer s.gate.Unlock()
-	if s.writing.Load() && !s.gone {
+	if s.writing && !s.gone {
 		// Where this is not supported the client has to end the call.
 		_ = http.NewResponseController(s.w).SetWriteDeadline(time.Unix(1, 0))
 	}
+}
+
+// beginWrite says whether a Write may begin, which is over with endWrite.
+func (s *HandlerStream) beginWrite() error {
+	s.gate.Lock()
+	defer s.gate.Unlock()
+	if err := s.ctx.Err(); err != nil {
+		return status.FromContextError(err).Err()
+	}
+	s.writing = true
+	return nil
+}
+
+func (s *HandlerStream) endWrite() {
+	s.gate.Lock()
+	s.writing = false
+	s.gate.Unlock()
 }
 
 // parse reads the headers. A reason says why the request is no call.
