@@ -87,8 +87,14 @@ func (a *adopted) RawConn() syscall.RawConn { return a.rc }
 
 // ReleaseIdle gives back what crypto/tls holds and does not need.
 func (a *adopted) ReleaseIdle() {
-	if a.shaken {
-		release(buffersOf(a.tls))
+	if !a.shaken {
+		return
+	}
+	release(buffersOf(a.tls))
+	if restable() {
+		in, out := halvesOf(a.tls)
+		in.rest()
+		out.rest()
 	}
 }
 

@@ -39,6 +39,7 @@ type Conn struct {
 	sock    socket
 	sockW   readyreader.Writer
 	release bool        // tls.Conn reads from our buffers: see layout.go
+	rests   bool        // ciphers are put to rest: see half.go
 	open    atomic.Bool // the handshake is over; from here on tls.Conn never waits
 
 	rmu sync.Mutex

@@ -2,7 +2,11 @@
 
 package tlsconn
 
-import "google.golang.org/grpc/internal/readyreader"
+import (
+	"sync/atomic"
+
+	"google.golang.org/grpc/internal/readyreader"
+)
 
 // intake is the ciphertext that was read and not yet decrypted.
 //
@@ -13,4 +17,7 @@ type intake struct {
 	end error // what follows the last byte
 	// dry says that what is in hand yields no plaintext, as far as is known.
 	dry bool
+	// resting says that there was no input since the reader left the connection alone. It may
+	// be read by all.
+	resting atomic.Bool
 }

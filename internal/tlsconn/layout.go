@@ -35,22 +35,30 @@ var findOffsets = sync.OnceValue(func() (ok bool) {
 
 // placesIn finds the fields in a type, if they are there as tls.Conn is known to have them.
 func placesIn(conn reflect.Type) (p places, ok bool) {
-	for _, want := range []struct {
-		name string
-		typ  reflect.Type
-		at   *uintptr
-	}{
-		{"rawInput", reflect.TypeFor[bytes.Buffer](), &p.raw},
-		{"input", reflect.TypeFor[bytes.Reader](), &p.input},
-		{"hand", reflect.TypeFor[bytes.Buffer](), &p.hand},
-	} {
-		f, ok := conn.FieldByName(want.name)
+	ok = offsetsIn(conn,
+		place{"rawInput", reflect.TypeFor[bytes.Buffer](), &p.raw},
+		place{"input", reflect.TypeFor[bytes.Reader](), &p.input},
+		place{"hand", reflect.TypeFor[bytes.Buffer](), &p.hand})
+	return p, ok
+}
+
+// place is a field that is looked for.
+type place struct {
+	name string
+	typ  reflect.Type
+	at   *uintptr // is set to its offset
+}
+
+// offsetsIn finds fields in a type, and reports whether it has all of them itself.
+func offsetsIn(typ reflect.Type, wanted ...place) bool {
+	for _, want := range wanted {
+		f, ok := typ.FieldByName(want.name)
 		if !ok || f.Type != want.typ || len(f.Index) != 1 {
-			return places{}, false
+			return false
 		}
 		*want.at = f.Offset
 	}
-	return p, true
+	return true
 }
 
 func buffersOf(c *tls.Conn) buffers {

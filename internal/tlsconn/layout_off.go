@@ -14,6 +14,8 @@ import (
 
 func releasable() bool { return false }
 
+func restable() bool { return false }
+
 // StoodAside returns nil: the build tag has asked for it.
 func StoodAside() error { return nil }
 
@@ -29,6 +31,10 @@ func (c *Conn) stash() {}
 
 func (c *Conn) drop() { c.dropIntake() }
 
+func (c *Conn) rest() {}
+
+func (c *Conn) wrote() {}
+
 // Nothing is adopted.
 
 type buffers struct{}
@@ -38,3 +44,9 @@ func buffersOf(*tls.Conn) buffers { return buffers{} }
 func holdsRecord(*tls.Conn) bool { return true }
 
 func release(buffers) bool { return false }
+
+type half struct{}
+
+func (half) rest() {}
+
+func halvesOf(*tls.Conn) (in, out half) { return half{}, half{} }

@@ -167,6 +167,7 @@ func newConn(t testing.TB, raw net.Conn, config *tls.Config, server, release boo
 	t.Helper()
 	if m, ok := raw.(*memSocket); ok {
 		c := &Conn{raw: m, sock: m, sockW: m, release: release && releasable()}
+		c.rests = c.release && restable()
 		c.start(config, server)
 		return c
 	}
@@ -290,7 +291,7 @@ func exchange(t testing.TB, from, to secure, p []byte) {
 	}
 }
 
-// wantIdle checks that c has nothing to read and holds nothing.
+// wantIdle checks that c has nothing to read, and holds nothing when it rests.
 func wantIdle(t testing.TB, c *Conn) {
 	t.Helper()
 	if _, err := c.TryReadInto(make([]byte, 1)); err != readyreader.ErrWouldBlock {

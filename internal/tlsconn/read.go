@@ -35,6 +35,7 @@ func (c *Conn) ReleaseIdle() {
 	c.rmu.Lock()
 	if c.release && c.open.Load() && !c.closed && c.intake.dry {
 		c.stash()
+		c.rest()
 	}
 	c.rmu.Unlock()
 }
@@ -151,6 +152,9 @@ func (c *Conn) fill(wait bool) error {
 		return c.filled(err)
 	}
 	c.intake.dry = false
+	if c.intake.resting.Load() {
+		c.intake.resting.Store(false)
+	}
 	if c.release {
 		c.feed()
 		c.retained.Set(0)

@@ -32,6 +32,52 @@ var refusal = sync.OnceValue(selfTest)
 // connection, or by this call.
 func StoodAside() error { return refusal() }
 
+// restable reports whether ciphers can be put to rest, which is found out as releasable is.
+func restable() bool { return restRefusal() == nil }
+
+var restRefusal = sync.OnceValue(func() error {
+	if err := refusal(); err != nil {
+		return err
+	}
+	return restTest()
+})
+
+// restTest runs traffic over a connection in memory whose ciphers are put to rest between
+// messages.
+func restTest() (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v", r)
+		}
+	}()
+	cert, err := trialCertificate()
+	if err != nil {
+		return err
+	}
+	client, server, err := trialPair(cert, tls.VersionTLS13)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	defer server.Close()
+	if err := learn(client.tls); err != nil {
+		return err
+	}
+	client.rests, server.rests = true, true
+	for range 3 {
+		if err := trialExchange(client, server, 1000); err != nil {
+			return err
+		}
+		for _, c := range []*Conn{client, server} {
+			c.ReleaseIdle()
+			if in, out := halvesOf(c.tls); !in.rests() || !out.rests() {
+				return errors.New("a cipher does not rest")
+			}
+		}
+	}
+	return nil
+}
+
 // selfTest runs traffic over a connection in memory whose buffers are taken away
 // at every opportunity, for each version of TLS. It takes a few milliseconds.
 func selfTest() (err error) {
@@ -66,9 +112,29 @@ func trialCertificate() (tls.Certificate, error) {
 }
 
 func trial(cert tls.Certificate, version uint16) error {
+	client, server, err := trialPair(cert, version)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	defer server.Close()
+	for _, most := range []int{0, 4000} {
+		for _, c := range []*Conn{client, server} {
+			c.raw.(*memSocket).most = most
+		}
+		for _, size := range []int{1, 100, 20 << 10, 150 << 10} {
+			if err := trialExchange(client, server, size); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// trialPair returns two connections to each other after the handshake.
+func trialPair(cert tls.Certificate, version uint16) (client, server *Conn, err error) {
 	a, b := newMemSockets()
-	defer a.Close()
-	server := &Conn{raw: a, sock: a, sockW: a, release: true}
+	server = &Conn{raw: a, sock: a, sockW: a, release: true}
 	config := &tls.Config{
 		Certificates:       []tls.Certificate{cert},
 		InsecureSkipVerify: true, // both ends are in this function
@@ -77,10 +143,8 @@ func trial(cert tls.Certificate, version uint16) error {
 		CurvePreferences:   []tls.CurveID{tls.CurveP256}, // the cheapest
 	}
 	server.start(config, true)
-	client := &Conn{raw: b, sock: b, sockW: b, release: true}
+	client = &Conn{raw: b, sock: b, sockW: b, release: true}
 	client.start(config, false)
-	defer server.Close()
-	defer client.Close()
 
 	shaken := make(chan error, 1)
 	go func() {
@@ -90,22 +154,21 @@ func trial(cert tls.Certificate, version uint16) error {
 		}
 		shaken <- err
 	}()
-	err := client.HandshakeContext(context.Background())
+	err = client.HandshakeContext(context.Background())
 	if err != nil {
 		b.Close()
 	}
 	if err := errors.Join(err, <-shaken); err != nil {
-		return err
+		client.Close()
+		server.Close()
+		return nil, nil, err
 	}
-	for _, most := range []int{0, 4000} {
-		a.most, b.most = most, most
-		for _, size := range []int{1, 100, 20 << 10, 150 << 10} {
-			if err := errors.Join(trialMessage(client, server, size), trialMessage(server, client, size)); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return client, server, nil
+}
+
+// trialExchange sends size bytes each way.
+func trialExchange(a, b *Conn, size int) error {
+	return errors.Join(trialMessage(a, b, size), trialMessage(b, a, size))
 }
 
 // trialMessage sends size bytes and checks what arrives and what stays behind.

@@ -98,6 +98,7 @@ func keyUpdates(t *testing.T, p *program, c *Conn) {
 				t.Fatal(err)
 			}
 			c.rmu.Unlock()
+			wantIdle(t, c)
 		}
 	}
 }

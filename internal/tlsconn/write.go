@@ -11,6 +11,7 @@ import "google.golang.org/grpc/internal/readyreader"
 func (c *Conn) Write(p []byte) (int, error) {
 	c.out.send.Lock()
 	n, err := c.seal(p, c.sockW.Write)
+	c.wrote()
 	c.unlockSend(err == nil)
 	return n, err
 }
@@ -24,6 +25,7 @@ func (c *Conn) TryWrite(p []byte) (int, error) {
 		return 0, readyreader.ErrWouldBlock // somebody waits for the socket
 	}
 	n, err := c.seal(p, c.sockW.TryWrite)
+	c.wrote()
 	c.unlockSend(err == nil)
 	return n, err
 }

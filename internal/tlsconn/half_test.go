@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !grpcnotlsrelease
+
+package tlsconn
+
+import (
+	"bytes"
+	"crypto/cipher"
+	"crypto/fips140"
+	"crypto/tls"
+	"encoding/hex"
+	"reflect"
+	"sync"
+	"testing"
+)
+
+// If this fails the running version of Go has other ciphers: idle connections then hold what
+// these make of their keys until half.go is adapted.
+func TestRestable(t *testing.T) {
+	if fips140.Enabled() {
+		t.Skip("ciphers are left alone")
+	}
+	if err := restRefusal(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// resting returns a pair whose ciphers can rest.
+func resting(t *testing.T) (client, server *Conn) {
+	t.Helper()
+	if !restable() {
+		t.Skip("ciphers do not rest here")
+	}
+	return pair(t, "tcp", mode{version: tls.VersionTLS13, release: true})
+}
+
+// wantRest checks which halves of c rest.
+func wantRest(t *testing.T, c *Conn, wantIn, wantOut bool) {
+	t.Helper()
+	in, out := halvesOf(c.tls)
+	if in.rests() != wantIn || out.rests() != wantOut {
+		t.Fatalf("at rest: in %t, out %t; want %t, %t", in.rests(), out.rests(), wantIn, wantOut)
+	}
+}
+
+func TestRest(t *testing.T) {
+	client, server := resting(t)
+	wantRest(t, server, false, false)
+	exchange(t, client, server, pattern(100))
+	exchange(t, server, client, pattern(100))
+	for range 3 {
+		wantIdle(t, client)
+		wantIdle(t, server)
+		wantRest(t, client, true, true)
+		wantRest(t, server, true, true)
+		// Nobody reads on the server who could have it rest again.
+		exchange(t, server, client, pattern(40_000))
+		wantRest(t, server, true, true)
+		wantRest(t, client, false, true)
+		wantIdle(t, client)
+		exchange(t, client, server, pattern(40_000))
+		wantRest(t, client, true, true)
+		wantRest(t, server, false, true)
+		// With a reader that is busy it stays awake.
+		exchange(t, server, client, pattern(100))
+		wantRest(t, server, false, false)
+	}
+}
+
+// A writer goes on while the reader has the connection rest, again and again.
+func TestRestBesideWrites(t *testing.T) {
+	client, server := resting(t)
+	const n, size = 500, 1000
+	p := pattern(size)
+	wrote := make(chan error, 1)
+	go func() {
+		for range n {
+			if err := send(server, p); err != nil {
+				wrote <- err
+				return
+			}
+		}
+		wrote <- nil
+	}()
+	var readers sync.WaitGroup
+	readers.Go(func() {
+		for range n {
+			if _, err := server.TryReadInto(make([]byte, 1)); err == nil {
+				t.Error("there is nothing to read")
+			}
+			server.ReleaseIdle()
+		}
+	})
+	got, err := receive(client, n*size)
+	if err != nil || !bytes.Equal(got, bytes.Repeat(p, n)) {
+		t.Errorf("%d bytes, %v", len(got), err)
+	}
+	if err := <-wrote; err != nil {
+		t.Error(err)
+	}
+	readers.Wait()
+	server.ReleaseIdle()
+	wantRest(t, server, true, true)
+}
+
+// New keys come with ciphers of crypto/tls's, which rest next time.
+func TestRestAfterKeyUpdate(t *testing.T) {
+	if !restable() {
+		t.Skip("ciphers do not rest here")
+	}
+	p, c := newPeer13(t, true, false)
+	for range 3 {
+		wantIdle(t, c)
+		wantRest(t, c, true, true)
+		p.write(p.update(true))
+		if _, err := c.TryReadInto(make([]byte, 1)); err == nil {
+			t.Fatal("there is nothing to read")
+		}
+		wantRest(t, c, false, false)
+		p.want(typeHandshake, updateMessage(false))
+		wantIdle(t, c)
+		wantRest(t, c, true, true)
+		p.send(typeData, []byte("abc"))
+		wantRead(t, c, "abc")
+		if err := send(c, []byte("reply")); err != nil {
+			t.Fatal(err)
+		}
+		p.want(typeData, []byte("reply"))
+	}
+}
+
+// Ciphers of other kinds are left alone.
+func TestRestOfOthers(t *testing.T) {
+	if !restable() {
+		t.Skip("ciphers do not rest here")
+	}
+	client, server := pair(t, "tcp", mode{version: tls.VersionTLS12, release: true})
+	exchange(t, client, server, pattern(100))
+	wantIdle(t, server)
+	wantRest(t, server, false, false)
+	exchange(t, client, server, pattern(100))
+	exchange(t, server, client, pattern(100))
+}
+
+// The keys of RFC 8448, section 3, "write traffic keys for application data" of the server.
+func TestDormantKey(t *testing.T) {
+	secret, _ := hex.DecodeString("a11af9f05531f856ad47116b45a950328204b4f44bfb6b3a4b4f1f3fcb631643")
+	key, _ := hex.DecodeString("9f02283b6c9c07efc26bb9f2ac92e356")
+	iv, _ := hex.DecodeString("cf782b88dd83549aadf1e984")
+	d := newDormant(secret, [nonceSize]byte(iv))
+	if d == nil || !bytes.Equal(d.key, key) {
+		t.Fatalf("%+v", d)
+	}
+	if d.NonceSize() != d.awake().NonceSize() || d.Overhead() != d.awake().Overhead() {
+		t.Error("other sizes than AES-GCM has")
+	}
+	iv[3]++
+	if d := newDormant(secret, [nonceSize]byte(iv)); d != nil {
+		t.Error("the IV is not that of the secret")
+	}
+	if d := newDormant(secret[1:], [nonceSize]byte(iv)); d != nil {
+		t.Error("no hash is that long")
+	}
+}
+
+// What is not laid out as crypto/tls is known to do it is left alone.
+func TestOtherHalves(t *testing.T) {
+	type half struct {
+		sync.Mutex
+		cipher        any
+		trafficSecret []byte
+	}
+	for _, tt := range []struct {
+		name string
+		of   reflect.Type
+		want bool
+	}{
+		{"tls.Conn", reflect.TypeFor[tls.Conn](), true},
+		{"the same", reflect.TypeFor[struct{ in, out half }](), true},
+		{"one lacks", reflect.TypeFor[struct{ in half }](), false},
+		{"two kinds", reflect.TypeFor[struct {
+			in  half
+			out struct{ half }
+		}](), false},
+		{"pointers", reflect.TypeFor[struct{ in, out *half }](), false},
+		{"without a lock", reflect.TypeFor[struct {
+			in, out struct {
+				cipher        any
+				trafficSecret []byte
+			}
+		}](), false},
+		{"another type", reflect.TypeFor[struct {
+			in, out struct {
+				sync.Mutex
+				cipher        cipher.AEAD
+				trafficSecret []byte
+			}
+		}](), false},
+	} {
+		if p, ok := halvesIn(tt.of); ok != tt.want {
+			t.Errorf("%s: %+v, %t", tt.name, p, ok)
+		}
+	}
+	type masks struct {
+		nonceMask [nonceSize]byte
+		aead      cipher.AEAD
+	}
+	for _, tt := range []struct {
+		name string
+		of   reflect.Type
+		want bool
+	}{
+		{"the same", reflect.TypeFor[*masks](), true},
+		{"no cipher", nil, false},
+		{"no pointer", reflect.TypeFor[masks](), false},
+		{"no struct", reflect.TypeFor[*int](), false},
+		{"another type", reflect.TypeFor[*struct {
+			nonceMask []byte
+			aead      cipher.AEAD
+		}](), false},
+	} {
+		if p, ok := maskIn(tt.of); ok != tt.want {
+			t.Errorf("%s: %+v, %t", tt.name, p, ok)
+		}
+	}
+}
+
+// What it takes to wake a half up.
+func BenchmarkAwake(b *testing.B) {
+	d := &dormant{key: make([]byte, 16)}
+	b.ReportAllocs()
+	for b.Loop() {
+		d.gcm = nil
+		d.awake()
+	}
+}
