@@ -28,9 +28,9 @@
 //
 // A socket that somebody closes below its connection, because they kept it, leaves
 // the kernel's set without an event. A slow walk finds these and wakes them as the
-// poller does: while anyone is parked it looks every five seconds at a part of them,
-// so that each is looked at within two and a half minutes, and within five seconds
-// where they are few. It is one timer, which stops with the poller.
+// poller does: while anyone is parked it looks at them every five seconds, at all of up to
+// 16,384; of more at a part, so that each is looked at within two and a half minutes. It is
+// one timer, which stops with the poller.
 //
 // # Systems
 //

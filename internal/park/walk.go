@@ -22,11 +22,15 @@ import "time"
 const (
 	// walkPace is the time between two steps of the walk.
 	walkPace = 5 * time.Second
-	// walkSteps is how many steps at most it takes to come round. Of up to batch
-	// connections each step looks at all. What a step costs is mostly that a process
-	// wakes for it which has slept, about a millisecond.
+	// walkAtOnce is how many connections each step looks at, which are all of most processes.
+	// A look costs about 0.2 us, so many of them 3 ms: less than a thousandth of the time.
+	walkAtOnce = 16 << 10
+	// walkSteps is how many steps at most it takes to come round.
 	walkSteps = 30
 )
+
+// share is how many of so many slots a step looks at.
+func share(slots int) int { return min(max(walkAtOnce, (slots+walkSteps-1)/walkSteps), slots) }
 
 // look is one parked handle that the walk has to look at.
 type look struct {
@@ -101,7 +105,7 @@ func (p *poller) next(looks *[batch]look, left int) (n, rest int, more bool) {
 		return 0, 0, false
 	}
 	if left < 0 {
-		left = min(max(batch, (slots+walkSteps-1)/walkSteps), slots)
+		left = share(slots)
 	}
 	for ; left > 0 && n < batch; left-- {
 		if p.walked >= slots {

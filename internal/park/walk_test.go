@@ -44,7 +44,7 @@ func (c *crew) park(t *testing.T, i int) {
 // A walk comes round in time, and wakes once those who are parked on a socket that
 // was closed, and nobody else.
 func TestWalk(t *testing.T) {
-	for _, n := range []int{4, batch, batch + 1, 3*batch + 5, walkSteps*batch + 100, 2 * walkSteps * batch} {
+	for _, n := range []int{4, batch, batch + 1, 3*batch + 5, walkAtOnce, walkAtOnce + batch/2} {
 		c := newCrew(t, n)
 		p := c.set.p.Load()
 		p.step()      // so that the walk does not begin with the first one
@@ -53,7 +53,7 @@ func TestWalk(t *testing.T) {
 		for _, i := range []int{0, busy, n / 2, n - 1} {
 			c.socks[i].closed.Store(true)
 		}
-		for range min(walkSteps, (n+batch-1)/batch) {
+		for range (n + walkAtOnce - 1) / walkAtOnce {
 			p.step()
 		}
 		for i := range c.hs {
@@ -61,6 +61,17 @@ func TestWalk(t *testing.T) {
 			if woken := c.wakes[i].n == 1; woken != lost || c.wakes[i].n > 1 || c.hs[i].Parked() != (!lost && i != busy) {
 				t.Fatalf("of %d, number %d: %d wakes, parked %v", n, i, c.wakes[i].n, c.hs[i].Parked())
 			}
+		}
+	}
+}
+
+func TestWalkComesRound(t *testing.T) {
+	for slots, want := range map[int]int{
+		0: 0, 1: 1, walkAtOnce: walkAtOnce, walkAtOnce + 1: walkAtOnce,
+		walkSteps * walkAtOnce: walkAtOnce, walkSteps*walkAtOnce + 1: walkAtOnce + 1, 100 * walkSteps * walkAtOnce: 100 * walkAtOnce,
+	} {
+		if got := share(slots); got != want {
+			t.Errorf("of %d: %d, want %d", slots, got, want)
 		}
 	}
 }
