@@ -56,15 +56,26 @@ func (c servedCall) Send(p transport.Payload) error {
 // Reply sends the one message of a unary call and ends it.
 func (c servedCall) Reply(p transport.Payload) error {
 	c.watch.introduce()
-	return c.serverCall.Reply(p)
+	err := c.serverCall.Reply(p)
+	c.hurry()
+	return err
 }
 
 // Finish ends the call with st; nil stands for OK.
 func (c servedCall) Finish(st *status.Status) error {
 	c.watch.finishing(st)
 	err := c.serverCall.Finish(st)
+	c.hurry()
 	c.watch.finished(err)
 	return err
+}
+
+// hurry has the end of a call sent before its watch is told: the transport may leave it to the
+// return of HandleStream, and the program's handlers take what time they like.
+func (c servedCall) hurry() {
+	if c.watch != nil {
+		c.serverCall.Flush()
+	}
 }
 
 // serverWatch is what watches an RPC: plugins of telemetry, the server's stats handlers and

@@ -49,6 +49,16 @@ type Explainer interface {
 // has begun to read. What others wait for is to be done before.
 type Hesitant interface{ MayWait() bool }
 
+// WaitingWriter is a Writer whose TryWrite may be one that never takes anything, because
+// nobody knows what a write does.
+type WaitingWriter interface{ WriteWaits() bool }
+
+// WriteWaits reports whether only Write of w writes: see WaitingWriter.
+func WriteWaits(w Writer) bool {
+	x, ok := w.(WaitingWriter)
+	return ok && x.WriteWaits()
+}
+
 // Detector is a connection of which it may turn out, while it is read, that it can't be
 // waited for without a goroutine.
 type Detector interface {

@@ -143,6 +143,9 @@ func (c *prefixed) Write(p []byte) (int, error) { return c.out.Write(p) }
 // TryWrite implements Writer.
 func (c *prefixed) TryWrite(p []byte) (int, error) { return c.out.TryWrite(p) }
 
+// WriteWaits implements WaitingWriter.
+func (c *prefixed) WriteWaits() bool { return WriteWaits(c.out) }
+
 // WhyNot implements Explainer.
 func (c *prefixed) WhyNot() string {
 	if e, ok := c.out.(Explainer); ok {

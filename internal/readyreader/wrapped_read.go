@@ -102,6 +102,9 @@ func (w *wrapped) TryWrite(p []byte) (int, error) {
 	return 0, ErrWouldBlock
 }
 
+// WriteWaits implements WaitingWriter.
+func (w *wrapped) WriteWaits() bool { return w.out == nil || WriteWaits(w.out) }
+
 // ReadBlind implements BlindReader.
 func (w *wrapped) ReadBlind(p []byte) (int, error) {
 	n, err := w.conn.Read(p)

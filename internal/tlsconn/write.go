@@ -30,6 +30,9 @@ func (c *Conn) TryWrite(p []byte) (int, error) {
 	return n, err
 }
 
+// WriteWaits implements readyreader.WaitingWriter.
+func (c *Conn) WriteWaits() bool { return readyreader.WriteWaits(c.sockW) }
+
 // seal encrypts p and moves it to the socket by write. send is held.
 func (c *Conn) seal(p []byte, write func([]byte) (int, error)) (n int, err error) {
 	for {

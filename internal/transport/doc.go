@@ -26,7 +26,9 @@
 // under the peer's limit of streams. Recv, Header, AwaitReply and AwaitEnd, for what is
 // received. Send, for room (h2.Stream.Offer); a server's Send, Reply and Finish also for a
 // goroutine that is just sending the headers. Behind net/http all that writes may wait for
-// the client, and Serve waits for the end of the call. Nothing else waits.
+// the client, and Serve waits for the end of the call. A handler's goroutine, once the call
+// has ended and HandleStream has returned, waits for a connection that can only be written by
+// waiting (h2.Stream.Leave). Nothing else waits.
 //
 // # Locks
 //

@@ -25,7 +25,8 @@ type ServerHandler interface {
 	// that HandleStream serves. The connection's reader calls it: it must not block.
 	Refuses(*ServerStream) *status.Status
 	// HandleStream serves one call to its end, on a goroutine of its own. It
-	// has to end the stream with Finish or Reply, unless it was handed over.
+	// has to end the stream with Finish or Reply, unless it was handed over, and to return soon
+	// after that: the end may be sent no sooner, but for Flush.
 	HandleStream(*ServerStream)
 	// ConnClosed says that the connection is gone. Its streams are told after
 	// that. It must not block.

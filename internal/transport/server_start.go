@@ -52,9 +52,9 @@ func (s *ServerStream) isLate() bool {
 	return true
 }
 
-// handled follows the return of the handler.
+// handled follows the return of the handler. It is the last that its goroutine does.
 func (s *ServerStream) handled() {
 	if s.owner == nil { // else the owner calls Done
-		s.h2.Done()
+		s.h2.Leave()
 	}
 }

@@ -190,6 +190,15 @@ func (s *ServerStream) takeHeaders(f *h2.Frames) {
 	}
 }
 
+// sendEnd is send for what ends the call. The handler's goroutine ends soon after, and may wait
+// for the connection then: see handled. Who owns a call that was handed over may not.
+func (s *ServerStream) sendEnd(f h2.Frames) error {
+	if s.owner != nil {
+		return s.send(f)
+	}
+	return s.sent(&f, s.h2.SendLast(f))
+}
+
 func (s *ServerStream) send(f h2.Frames) error { return s.sent(&f, s.h2.Send(f)) }
 
 // sent follows what the connection took, or did not.
@@ -254,7 +263,7 @@ func (s *ServerStream) Reply(p Payload) error {
 		f.Data.Free()
 		return errFinished
 	}
-	err := s.send(f)
+	err := s.sendEnd(f)
 	if err == nil && s.spoilt == nil {
 		s.server.traffic().messageSent()
 	}
@@ -272,7 +281,7 @@ func (s *ServerStream) Finish(st *status.Status) error {
 	if !s.finish(st, &f) {
 		return errFinished
 	}
-	err := s.send(f)
+	err := s.sendEnd(f)
 	s.release(err == nil)
 	return err
 }

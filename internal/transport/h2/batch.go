@@ -97,7 +97,7 @@ func (r *reader) finishBatch() {
 	c.unlock()
 	if bulk {
 		// There is much to write, which must not keep the reader from reading.
-		(*writer)(r).handOver(flusher{})
+		(*writer)(r).pass()
 		return
 	}
 	(*writer)(r).flush()

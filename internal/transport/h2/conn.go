@@ -28,7 +28,8 @@ type Conn struct {
 	// Everything below is guarded by mu.
 
 	life    life
-	habit   habit   // the reader's alone; it stands here to fill a gap in the struct
+	habit   habit   // the reader's alone; it stands here to fill a gap in the struct, as does
+	waits   bool    // to write is to wait: see wire.waits; immutable
 	end     *ending // nil until the end begins
 	out     output
 	streams streams
@@ -87,9 +88,11 @@ type Handler interface {
 // New makes a connection of nc, which it owns from then on. Nothing is read
 // or written before Start.
 func New(nc net.Conn, side Side, cfg *Config, h Handler) *Conn {
+	w := newWire(nc)
 	return &Conn{
 		cfg:     cfg,
-		wire:    newWire(nc),
+		wire:    w,
+		waits:   w.waits(),
 		handler: h,
 		out:     newOutput(cfg),
 		streams: streams{streamTable: newStreamTable(side, cfg.maxStreams())},

@@ -18,8 +18,26 @@
 // There is no writer goroutine. Whoever queues frames and finds nobody writing
 // takes the write token and writes, for others too, until nothing is left or
 // its share is done; whoever doesn't get the token returns at once. The holder never
-// waits for the socket: when that is full, or can only be written by waiting,
-// the token goes to a flusher, a task that ends when it has caught up.
+// waits for the socket: when that is full the token goes to a flusher, a task that ends
+// when it has caught up.
+//
+// # Writes that may wait
+//
+// A wrapper with a Write of its own may do in it what it likes, such as to sleep until a
+// budget allows for it. That the socket has room says nothing of that, nor that all writes
+// so far were quick: a token bucket is, until it is empty. And whoever is in a Write can't be
+// taken out of it, as a deadline would end the wrapper's stream. So nobody writes on such a
+// connection (Conn.waits) who has anything else to heed:
+//
+//   - The reader would not read, and the peer's windows, pings and resets would wait.
+//   - A sender has a deadline, can be cancelled, and is to hear of the end of its stream.
+//   - Whoever calls Close, Drain or Reset is to be let go.
+//
+// For these a flusher writes, on a goroutine of its own. One goroutine has nothing to heed: that
+// of a handler which has returned. Its stream's end is queued (Stream.SendLast), all that waits
+// for the handler was told, and the goroutine would be idle: so it is the flusher
+// (Stream.Leave), which saves the switch to another, and with unary calls is every write of a
+// server. If the Write takes long, others queue, as behind any flusher.
 //
 // Timers: one for keepalive, one for each step of a connection's end that may take too
 // long, and one while the reader waits for a handler. All keepalive checks that are
@@ -135,7 +153,7 @@
 // # What may wait
 //
 // Conn.Open waits for a place under the peer's limit of streams, in the order of the
-// calls, and Close for as long as the net.Conn's Close does. Everything else returns at
+// calls, Close for as long as the net.Conn's Close does, and Stream.Leave for its Write. Everything else returns at
 // once: Stream.Send queues without a bound of its own, and Stream.Offer, OfferTo, or CallRoom, is
 // how a sender learns that it should wait.
 //

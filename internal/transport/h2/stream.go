@@ -36,6 +36,16 @@ func (s *Stream) Send(f Frames) error {
 	return err
 }
 
+// SendLast is Send for a goroutine that calls Leave soon, and waits for nothing before: where
+// to write is to wait, it is left to that.
+func (s *Stream) SendLast(f Frames) error {
+	c := s.conn.lock()
+	err := c.queue(&s.stream, &f)
+	s.lazy = c.waits
+	c.unlockQueued(&s.stream)
+	return err
+}
+
 // Queue is Send for the reader, within a call of its Handler or Receiver: what is
 // queued is written when the batch ends.
 func (s *Stream) Queue(f Frames) error {
@@ -155,6 +165,25 @@ func (s *Stream) Reset(code frame.ErrCode) {
 // until Done is called. If Done comes before the last frame is sent it never counts.
 func (s *Stream) Done() {
 	c := s.conn.lock()
+	c.done(s)
+	c.unlock()
+}
+
+// Leave is Done for a goroutine that has nothing to do after it: where to write is to wait, it
+// writes what is queued, for others too, and waits.
+func (s *Stream) Leave() {
+	c := s.conn.lock()
+	c.done(s)
+	if !c.waits {
+		c.unlock()
+		return
+	}
+	if w, ok := c.unlockToWrite(); ok {
+		w.writeAll()
+	}
+}
+
+func (c *locked) done(s *Stream) {
 	s.handled = true
 	if s.counted {
 		s.counted = false
@@ -163,7 +192,6 @@ func (s *Stream) Done() {
 		c.streams.handlers.returned()
 		c.wakeReader()
 	}
-	c.unlock()
 }
 
 // Flush writes what lazy senders have left.

@@ -29,6 +29,9 @@ func newWire(nc net.Conn) wire {
 	return w
 }
 
+// waits reports whether each write has to wait, as nobody knows what it does.
+func (w *wire) waits() bool { return w.try == nil || readyreader.WriteWaits(w.try) }
+
 // holder is the layer, such as TLS, that may hold a part of a record; nil if there is none.
 func (w *wire) holder() readyreader.Holder {
 	if h, ok := w.nc.(readyreader.Holder); ok {

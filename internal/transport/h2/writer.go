@@ -20,7 +20,8 @@ import (
 //
 // The token's holder never waits for the socket. When the socket is full, or
 // the holder has written its share, the token goes to an on-demand goroutine,
-// the flusher, which may wait.
+// the flusher, which may wait. Where each write may wait (Conn.waits) it is the flusher that
+// writes, or a goroutine that has nothing else to do (Stream.Leave).
 
 const (
 	writeShare = 128 << 10 // bytes that a caller writes for others at most
@@ -35,9 +36,17 @@ func (c *locked) sendable() bool {
 // unlockAndFlush releases mu and writes what is queued, unless somebody is
 // already at it or the reader will do it at the end of its batch.
 func (c *locked) unlockAndFlush() {
+	if w, ok := c.unlockToWrite(); ok {
+		w.flush()
+	}
+}
+
+// unlockToWrite releases mu, and takes the write token if there is something to write and
+// nobody has it.
+func (c *locked) unlockToWrite() (w *writer, ok bool) {
 	if c.out.writing || !c.sendable() {
 		c.unlock()
-		return
+		return nil, false
 	}
 	c.out.writing = true
 	gather := c.streams.open() > 1 && len(c.out.buf.b) < yieldBelow
@@ -47,19 +56,23 @@ func (c *locked) unlockAndFlush() {
 		// send do it now, and share the write.
 		runtime.Gosched()
 	}
-	(*writer)(c).flush()
+	return (*writer)(c), true
 }
 
 // flush writes until nothing is queued, or the token passes on.
 func (w *writer) flush() {
+	if w.waits {
+		w.pass()
+		return
+	}
 	written := 0
 	for {
 		p, ok := w.take()
 		if !ok {
 			return
 		}
-		if w.wire.try == nil || written >= writeShare {
-			w.handOver(flusher{parcel: p, write: true})
+		if written >= writeShare {
+			w.handOver(flusher{parcel: p})
 			return
 		}
 		n, err := w.wire.tryWrite(&p)
@@ -73,7 +86,7 @@ func (w *writer) flush() {
 			// Also with nothing of p left: a layer of the connection's own,
 			// such as TLS, may hold what it made of it, and writes that in
 			// its next Write.
-			w.handOver(flusher{parcel: p, off: n, write: true})
+			w.handOver(flusher{parcel: p, off: n})
 			return
 		}
 		p.free(w.cfg.Pool)
@@ -107,7 +120,10 @@ func (w *writer) take() (parcel, bool) {
 	return p, true
 }
 
-// handOver gives the token to a goroutine that does as f says.
+// pass gives the token to a goroutine that may wait.
+func (w *writer) pass() { warm.Go((*patientWriter)(w)) }
+
+// handOver is pass for whoever has taken a parcel.
 func (w *writer) handOver(f flusher) {
 	t := flushers.Get().(*flusher)
 	*t = f
@@ -115,35 +131,50 @@ func (w *writer) handOver(f flusher) {
 	warm.Go(t)
 }
 
+// patientWriter is the task that writes and may wait. It holds the write token.
+type patientWriter writer
+
+// Run implements warm.Task.
+func (p *patientWriter) Run() { (*writer)(p).writeAll() }
+
 var flushers = sync.Pool{New: func() any { return new(flusher) }}
 
-// flusher is the task that writes and may wait. It holds the write token.
+// flusher is a patientWriter that begins with a parcel.
 type flusher struct {
 	writer *writer
-	parcel parcel // what to begin with, of which off bytes are written
+	parcel parcel // of which off bytes are written; all of them, perhaps
 	off    int
-	write  bool // begin with a write, even if nothing of parcel is left
 }
 
 // Run implements warm.Task.
 func (f *flusher) Run() {
-	w, p, off, write := f.writer, f.parcel, f.off, f.write
+	w, p, off := f.writer, f.parcel, f.off
 	*f = flusher{}
 	flushers.Put(f)
+	if w.write(&p, off) {
+		w.writeAll()
+	}
+}
+
+// writeAll writes until nothing is queued, and may wait.
+func (w *writer) writeAll() {
 	for {
-		if write {
-			err := w.wire.write(&p, off)
-			p.free(w.cfg.Pool)
-			if err != nil {
-				w.failed(err)
-				return
-			}
-		}
-		if p, write = w.take(); !write {
+		p, ok := w.take()
+		if !ok || !w.write(&p, 0) {
 			return
 		}
-		off = 0
 	}
+}
+
+// write writes a parcel from off on, and may wait. It reports whether the connection can be
+// written on.
+func (w *writer) write(p *parcel, off int) bool {
+	err := w.wire.write(p, off)
+	p.free(w.cfg.Pool)
+	if err != nil {
+		w.failed(err)
+	}
+	return err == nil
 }
 
 // failed keeps the token: nothing is written any more. The reader is given a moment to

@@ -221,6 +221,9 @@ func (c *socketConn) TryWrite(p []byte) (int, error) {
 	return c.out.tryWrite(p)
 }
 
+// WriteWaits implements readyreader.WaitingWriter.
+func (c *socketConn) WriteWaits() bool { return readyreader.WriteWaits(c.out.try) }
+
 // TryWritePair is TryWrite of p and then q, in one write to the socket where possible:
 // for frames whose headers lie apart from a long payload.
 func (c *socketConn) TryWritePair(p, q []byte) (int, error) {
