@@ -19,6 +19,7 @@ type campaign struct {
 	options options
 	impls   []workers.Impl // the last is the baseline
 	rows    []row
+	most    map[string]float64 // what the baseline does at most in rows that are not measured themselves
 	outcome
 }
 
@@ -28,12 +29,14 @@ func (c *campaign) run(ctx context.Context) error {
 	c.printHeader(os.Stdout)
 	others := sample.Others()
 	for i, r := range c.rows {
-		if r.share > 0 {
-			most, err := c.baseMost(ctx)
+		part := 0.0
+		if r.share != nil {
+			most, err := c.baseMost(ctx, *r.share.of)
 			if err != nil {
 				return err
 			}
-			r.load.Rate = most * r.share
+			part = r.share.part
+			r.load.Rate = most * part
 			c.rows[i] = r
 		}
 		res := result{
@@ -42,7 +45,7 @@ func (c *campaign) run(ctx context.Context) error {
 			Size:    r.load.Size,
 			Callers: r.load.Callers,
 			Want:    r.want,
-			Share:   r.share,
+			Share:   part,
 			Exact:   r.link.Wrap != ops.Exact,
 			Impls:   make([][]measured, len(c.impls)),
 		}
@@ -102,23 +105,29 @@ func (c *campaign) profiling(pair int) profiling {
 	return c.options.prof
 }
 
-// baseMost is what the baseline does at most when each of 64 callers waits for its answer.
-func (c *campaign) baseMost(ctx context.Context) (float64, error) {
-	most := rows()[0]
+// baseMost is what the baseline does at most in a row.
+func (c *campaign) baseMost(ctx context.Context, r row) (float64, error) {
 	for _, res := range c.Results {
-		if res.Row == most.name {
+		if res.Row == r.name {
 			return stat.Median(rates(res.Impls[c.base()])), nil
 		}
 	}
+	if most, ok := c.most[r.name]; ok {
+		return most, nil
+	}
 	var all []float64
 	for range 3 {
-		m, err := measure(ctx, most, c.impls[c.base()], c.options.timing(), profiling{})
+		m, err := measure(ctx, r, c.impls[c.base()], c.options.timing(), profiling{})
 		if err != nil {
 			return 0, err
 		}
 		all = append(all, m.Rate)
 	}
-	return stat.Median(all), nil
+	if c.most == nil {
+		c.most = map[string]float64{}
+	}
+	c.most[r.name] = stat.Median(all)
+	return c.most[r.name], nil
 }
 
 // measurements is how many there will be.

@@ -27,10 +27,17 @@ type row struct {
 	floor *row
 	// delay each way between client and server.
 	delay time.Duration
-	// share of the baseline's own maximum, at which calls begin at a fixed rate.
-	share float64
+	// share of what the baseline does at most in another row, at which calls begin at a fixed
+	// rate; nil where each caller waits for its answer.
+	share *share
 	quick bool // part of a quick look
 	extra bool // measured only when it is asked for by name
+}
+
+// share is a part of what a row reaches.
+type share struct {
+	part float64
+	of   *row
 }
 
 // rows are all there are, in the order in which they run.
@@ -53,13 +60,20 @@ func rows() []row {
 		streams(ops.Pull, 1<<20, 1, ops.ALTS).wants(2),
 		withMetrics(unary(128, 64, 1, ops.TCP, ops.Insecure)).wants(1.5),
 	}
-	for _, share := range []float64{0.5, 0.7, 0.9} {
-		r := unary(128, 256, 1, ops.TCP, ops.Insecure)
-		r.name = fmt.Sprintf("rate/128B/%.0f%%/tcp", 100*share)
-		r.share, r.floor = share, nil
+	all = append(all, paced("rate/128B/%.0f%%/tcp", unary(128, 256, 1, ops.TCP, ops.Insecure), all[0])...)
+	return append(all, extras()...)
+}
+
+// paced are rows in which the calls of r begin at shares of what the baseline does at most in
+// the row most. They are named by the format, with the share in percent.
+func paced(format string, r, most row) []row {
+	var all []row
+	for _, part := range []float64{0.5, 0.7, 0.9} {
+		r.name = fmt.Sprintf(format, 100*part)
+		r.share, r.floor = &share{part, &most}, nil
 		all = append(all, r)
 	}
-	return append(all, extras()...)
+	return all
 }
 
 // extras show how things scale, and what one kind of traffic does to another.
@@ -73,6 +87,15 @@ func extras() []row {
 	for _, n := range []int{1, 16, 256, 2000} {
 		r := unary(128, max(n, 64), n, ops.TCP, ops.Insecure)
 		r.name = fmt.Sprintf("scale/unary/128B/conns=%d/tcp", n)
+		all = append(all, r.asked())
+	}
+	for _, n := range []int{1, 10, 100, 1000, 10000} {
+		r := unary(128, n, 1, ops.TCP, ops.Insecure)
+		r.name = fmt.Sprintf("scale/unary/128B/callers=%d/tcp", n)
+		all = append(all, r.asked())
+	}
+	thousand := unary(128, 1000, 1000, ops.TCP, ops.Insecure)
+	for _, r := range paced("scale/rate/128B/%.0f%%/conns=1000/tcp", thousand, thousand) {
 		all = append(all, r.asked())
 	}
 	own := streams(ops.Pull, 1<<20, 1, ops.Insecure)
