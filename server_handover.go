@@ -111,6 +111,6 @@ func (h *handedStream) Fate() error {
 // Done implements handover.Server.
 func (h *handedStream) Done(err error) {
 	h.server.ended(h.call.servedCall, h.method, err)
-	h.server.running.leave()
+	h.server.running.leave(h.call.Peer())
 	h.call.Done()
 }

@@ -16,7 +16,7 @@ import (
 
 // serveCall serves one call to its end.
 func (s *Server) serveCall(st serverCall) {
-	if !s.running.enter() {
+	if !s.running.enter(st.Peer()) {
 		_ = st.Finish(stoppingStatus) // its connection is gone
 		return
 	}
@@ -73,7 +73,7 @@ func (s *Server) left(st serverCall) {
 		pprof.SetGoroutineLabels(st.Context())
 	}
 	if st.Owner() == nil { // else the call is not over
-		s.running.leave()
+		s.running.leave(st.Peer())
 	}
 }
 

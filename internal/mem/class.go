@@ -26,19 +26,19 @@ const (
 // out and in on the same shard, and since sync.Pool tends to hand an array to the
 // processor that returned it, the shard's cache line stays there too.
 type class struct {
-	size      int
-	kept      sync.Pool // of *[]byte with a capacity of exactly size
-	shards    []shard   // a power of two of them
-	limit     int64     // how many arrays a shard may keep
-	allocated atomic.Int64
+	size   int
+	kept   sync.Pool // of *[]byte with a capacity of exactly size
+	shards []shard   // a power of two of them
+	limit  int64     // how many arrays a shard may keep
 }
 
 // shard counts lent and kept arrays in one word, kept in the low half, so that a loan
 // and a return cost one atomic addition each. It fills a cache line, so that processors do
 // not share one.
 type shard struct {
-	word atomic.Int64
-	_    [56]byte
+	word      atomic.Int64
+	allocated atomic.Int64 // how many arrays were, that it counted first
+	_         [48]byte
 }
 
 const (
@@ -79,9 +79,10 @@ func (c *class) get() (b *[]byte, reused bool) {
 	for i := range c.shards {
 		c.shards[i].forget()
 	}
-	c.allocated.Add(1)
 	fresh := make([]byte, c.size)
-	c.shardOf(&fresh).word.Add(oneLent)
+	s := c.shardOf(&fresh)
+	s.allocated.Add(1)
+	s.word.Add(oneLent)
 	return &fresh, false
 }
 
@@ -100,14 +101,15 @@ func (c *class) put(b *[]byte, keep bool) {
 }
 
 func (c *class) stats() Stats {
-	var lent, kept int64
+	var lent, kept, allocated int64
 	for i := range c.shards {
 		l, k := halves(c.shards[i].word.Load())
 		lent += l
 		kept += max(k, 0)
+		allocated += c.shards[i].allocated.Load()
 	}
 	size := int64(c.size)
-	return Stats{Buffers: lent, Bytes: lent * size, Kept: kept * size, Allocated: c.allocated.Load()}
+	return Stats{Buffers: lent, Bytes: lent * size, Kept: kept * size, Allocated: allocated}
 }
 
 func (c *class) shardOf(b *[]byte) *shard {

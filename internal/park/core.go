@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"google.golang.org/grpc/internal/tally"
 )
 
 // Owner is a connection as the poller knows it.
@@ -60,7 +62,7 @@ const batch = 128
 type set struct {
 	open   func() (backend, error)
 	pace   time.Duration // of the walk; 0: there is none
-	parked tally
+	parked tally.Tally
 	p      atomic.Pointer[poller] // nil: nobody is registered. Written with mu held.
 
 	mu  sync.Mutex

@@ -21,7 +21,7 @@ func Supported() bool { return supported }
 var process = set{open: newBackend, pace: walkPace}
 
 func (s *set) stats() Stats {
-	st := Stats{Parked: s.parked.sum()}
+	st := Stats{Parked: s.parked.Sum()}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if p := s.p.Load(); p != nil {

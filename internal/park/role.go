@@ -16,11 +16,11 @@ func (h *Handle) swap(from, to word) bool {
 	}
 	// Up before, down after: the count is never below zero.
 	if to.state() == parked {
-		h.set.parked.add(unsafe.Pointer(h), 1)
+		h.set.parked.At(unsafe.Pointer(h)).Add(1)
 	}
 	ok := h.word.CompareAndSwap(uint64(from), uint64(to))
 	if h.set != nil && (ok && from.state() == parked || !ok && to.state() == parked) {
-		h.set.parked.add(unsafe.Pointer(h), -1)
+		h.set.parked.At(unsafe.Pointer(h)).Add(-1)
 	}
 	return ok
 }

@@ -74,7 +74,7 @@ func (p *poller) stride() {
 	// Who parks is counted before it looks whether there is a walk: it finds none, or is
 	// found here.
 	p.walking.Store(false)
-	if p.set.parked.sum() > 0 {
+	if p.set.parked.Sum() > 0 {
 		p.walking.Store(true)
 		p.walk.Reset(p.set.pace)
 	}

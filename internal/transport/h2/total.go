@@ -5,25 +5,17 @@ package h2
 import (
 	"sync/atomic"
 	"unsafe"
+
+	"google.golang.org/grpc/internal/tally"
 )
 
-// total is what all accounts of the process hold, divided into shards, so that connections
-// don't wait for one cache line; a connection's address says which is its own. It is brought
-// up to date at the end of a batch, and when the application gives memory back.
-var total [64]struct {
-	bytes atomic.Int64
-	_     [56]byte
-}
+// total is what all accounts of the process hold. It is brought up to date at the end of a
+// batch, and when the application gives memory back.
+var total tally.Tally
 
 // BytesHeld is what all connections of the process hold of what their peers sent, in bytes
 // of memory.
-func BytesHeld() int64 {
-	var n int64
-	for i := range total {
-		n += total[i].bytes.Load()
-	}
-	return n
-}
+func BytesHeld() int64 { return total.Sum() }
 
 // show brings the total up to date with a. Nothing of a dead connection's counts any more.
 // Records are not in it: the layer that holds them counts them.
@@ -39,6 +31,4 @@ func (a *account) show(dead bool) {
 }
 
 // total is a's shard of the total.
-func (a *account) total() *atomic.Int64 {
-	return &total[uintptr(unsafe.Pointer(a))>>9%uintptr(len(total))].bytes
-}
+func (a *account) total() *atomic.Int64 { return total.At(unsafe.Pointer(a)) }

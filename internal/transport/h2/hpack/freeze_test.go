@@ -18,6 +18,24 @@ func TestEntrySize(t *testing.T) {
 	}
 }
 
+// No table has the generation of another one, in whose memory ever it is.
+func TestThawedGenerationsAreNew(t *testing.T) {
+	first := NewEncoder(4096)
+	s := string(first.Freeze(nil))
+	seen := map[uint64]bool{first.Generation(): true}
+	encoders := make([]Encoder, 3)
+	for range 3 * block {
+		for i := range encoders {
+			encoders[i].Thaw(s)
+			gen := encoders[i].Generation()
+			if seen[gen] || gen < block<<32 {
+				t.Fatalf("generation %#x", gen)
+			}
+			seen[gen] = true
+		}
+	}
+}
+
 // freezer moves what is frozen from one place to another, as idle connections do
 // with what they share: the next one to thaw gets memory that others have used.
 type freezer struct {

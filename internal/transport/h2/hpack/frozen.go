@@ -42,13 +42,18 @@ func (t *table) thaw(r *frozenReader) string {
 }
 
 // emptied is a table without entries in the memory of t. Its generation is one that no
-// other table ever had, so that nothing remembered of another is taken for its own.
+// other table ever had, so that nothing remembered of another is taken for its own: t is used
+// for many connections, one after the other, and takes a block of generations at a time.
 func (t *table) emptied() table {
 	clear(t.lent) // it is another connection's
 	if len(t.lent) != len(t.ring) {
 		t.lent = nil
 	}
-	return table{arena: t.arena[:0], ring: t.ring, lent: t.lent, gen: generations.Add(1) << 32}
+	gen := t.gen>>32 + 1
+	if gen < block || gen%block == 0 {
+		gen = blocks.Add(1) * block
+	}
+	return table{arena: t.arena[:0], ring: t.ring, lent: t.lent, gen: gen << 32}
 }
 
 func (t *table) cap() int {
@@ -58,7 +63,12 @@ func (t *table) cap() int {
 // entrySize is unsafe.Sizeof(entry{}), held by a test.
 const entrySize = 16
 
-var generations atomic.Uint64
+// block is for how many connections a table has generations at a time. Those of the first
+// block are nobody's: a new table is at 0.
+const block = 256
+
+// blocks counts those that are taken.
+var blocks atomic.Uint64
 
 func flag(b bool) byte {
 	if b {
