@@ -4,6 +4,10 @@ package grpc
 
 import (
 	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -11,16 +15,22 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/internal/testutils"
 )
 
 const (
 	contentionConns   = 16
 	contentionCallers = 8   // on each
 	contentionCalls   = 150 // of each
+	contentionStreams = 50  // of each
 )
 
 // ofOneConnection are whose locks calls may wait for: those of a connection and its streams,
-// and of a socket.
+// of a socket, and of the list of a channel's streams, each of which has one connection here.
+// The last is taken once for each connection, when it parks for the first time.
 var ofOneConnection = []string{
 	"google.golang.org/grpc/internal/transport/h2.(*Conn).", // Conn.mu is package h2's only lock
 	"google.golang.org/grpc/internal/transport/h2.(*locked).",
@@ -28,33 +38,75 @@ var ofOneConnection = []string{
 	"google.golang.org/grpc/internal/transport.(*clientReceiver).",
 	"google.golang.org/grpc/internal/transport.(*body).",
 	"google.golang.org/grpc/internal/transport.(*ServerStream).",
+	"google.golang.org/grpc/internal/transport.(*serverReceiver).",
+	"google.golang.org/grpc.(*streamList).",
 	"internal/poll.(*FD).",
+	"google.golang.org/grpc/internal/park.(*set).register",
 }
 
 // Calls on 16 connections at once wait for nothing that another connection takes: no lock of
 // the process is held while somebody else wants it.
 func TestCallsWaitForNoLockOfTheProcess(t *testing.T) {
-	// Threads that have no processor to run on are stopped anywhere, also where they hold a
-	// lock, and others are then found waiting for it.
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(16))
 	if raceEnabled {
 		t.Skip("the race detector has locks of its own")
 	}
-	s := serve(t, newEcho())
-	var ccs []*ClientConn
-	for range contentionConns {
-		ccs = append(ccs, newTestClient(t, s.addr))
+	// Threads that have no processor to run on are stopped anywhere, also where they hold a
+	// lock, and others are then found waiting for it.
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(16))
+	cert, pool := testutils.Certificate(t)
+	for _, over := range []struct {
+		name   string
+		server credentials.TransportCredentials
+		client credentials.TransportCredentials
+	}{
+		{"tcp", insecure.NewCredentials(), insecure.NewCredentials()},
+		{"tls", credentials.NewServerTLSFromCert(&cert), credentials.NewTLS(&tls.Config{RootCAs: pool, ServerName: "test.server"})},
+	} {
+		t.Run(over.name, func(t *testing.T) {
+			s := serve(t, newEcho(), Creds(over.server))
+			var ccs []*ClientConn
+			for range contentionConns {
+				ccs = append(ccs, newTestClient(t, s.addr, WithTransportCredentials(over.client)))
+			}
+			t.Run("unary", func(t *testing.T) { waitsForNoLock(t, ccs, contentionCalls, unaryOnce) })
+			t.Run("streams", func(t *testing.T) { waitsForNoLock(t, ccs, contentionStreams, streamOnce) })
+		})
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
+}
+
+func unaryOnce(ctx context.Context, cc *ClientConn) error {
+	return cc.Invoke(ctx, unaryMethod, &text{Value: "hello"}, new(text))
+}
+
+// streamOnce is a streaming call of three messages each way.
+func streamOnce(ctx context.Context, cc *ClientConn) error {
+	cs, err := cc.NewStream(ctx, &StreamDesc{ServerStreams: true, ClientStreams: true}, "/test.Echo/Bidi")
+	if err != nil {
+		return err
+	}
+	m := &text{Value: "hello"}
+	for range 3 {
+		if err := errors.Join(cs.SendMsg(m), cs.RecvMsg(m)); err != nil {
+			return err
+		}
+	}
+	if err := errors.Join(cs.CloseSend(), cs.RecvMsg(m)); !errors.Is(err, io.EOF) {
+		return fmt.Errorf("the end is %v", err)
+	}
+	return nil
+}
+
+// waitsForNoLock has count calls made by each caller, and looks at what they waited for.
+func waitsForNoLock(t *testing.T, ccs []*ClientConn, count int, once func(context.Context, *ClientConn) error) {
 	call := func(n int) {
 		var all sync.WaitGroup
 		for _, cc := range ccs {
 			for range contentionCallers {
 				all.Go(func() {
-					in, out := &text{Value: "hello"}, new(text)
+					ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+					defer cancel()
 					for range n {
-						if err := cc.Invoke(ctx, unaryMethod, in, out); err != nil {
+						if err := once(ctx, cc); err != nil {
 							t.Error(err)
 							return
 						}
@@ -72,7 +124,7 @@ func TestCallsWaitForNoLockOfTheProcess(t *testing.T) {
 	runtime.SetBlockProfileRate(1)
 	defer runtime.SetBlockProfileRate(0)
 	mutex, block := profileOf(runtime.MutexProfile), profileOf(runtime.BlockProfile)
-	call(contentionCalls)
+	call(count)
 	mutex.checkSince(t, profileOf(runtime.MutexProfile))
 	block.checkSince(t, profileOf(runtime.BlockProfile))
 }
