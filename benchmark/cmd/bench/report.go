@@ -58,17 +58,18 @@ func (o outcome) lineName(res result, impl int) string {
 
 // printCosts prints what one call or message takes of both processes together.
 func (o outcome) printCosts(w io.Writer) {
-	fmt.Fprintf(w, "\n%-*s %-47s %-27s %-27s %s\n", nameWidth, "ONE CALL OR MESSAGE, client+server",
-		"CPU us", "allocations", "bytes", "collections/s")
+	fmt.Fprintf(w, "\n%-*s %-47s %-27s %-27s %-15s %s\n", nameWidth, "ONE CALL OR MESSAGE, client+server",
+		"CPU us", "allocations", "bytes", "collections/s", "CPU without gRPC")
 	for _, res := range o.Results {
 		base := res.Impls[o.base()]
 		for i := range o.base() {
 			mine := res.Impls[i]
-			fmt.Fprintf(w, "%-*s %s %-27s %-27s %s\n", nameWidth, o.lineName(res, i),
+			fmt.Fprintf(w, "%-*s %s %-27s %-27s %-15s %s\n", nameWidth, o.lineName(res, i),
 				o.cpu(mine, base),
 				sides(mine, base, "%.1f", func(c cost) float64 { return c.Allocs }),
 				sides(mine, base, "%.0f", func(c cost) float64 { return c.AllocBytes }),
-				both(mine, base, "%.1f", func(m measured) float64 { return m.Collections }))
+				both(mine, base, "%.1f", func(m measured) float64 { return m.Collections }),
+				rawCPU(res.Floor))
 		}
 	}
 }
@@ -78,6 +79,16 @@ func (o outcome) cpu(mine, base []measured) string {
 	r := stat.Of(stat.Ratios(column(mine, totalCPU), column(base, totalCPU)))
 	micros := func(c cost) float64 { return us(c.CPU) }
 	return fmt.Sprintf("%-25s %s", sides(mine, base, "%.1f", micros), ratio(r))
+}
+
+// rawCPU is what the same takes without gRPC, client and server.
+func rawCPU(floor []measured) string {
+	if len(floor) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.1f+%.1f",
+		stat.Median(column(floor, func(m measured) float64 { return us(m.Client.CPU) })),
+		stat.Median(column(floor, func(m measured) float64 { return us(m.Server.CPU) })))
 }
 
 // printLatencies prints how long calls took. For rows at a fixed rate that counts from
