@@ -91,7 +91,7 @@ func streamOnce(ctx context.Context, cc *ClientConn) error {
 		}
 	}
 	if err := errors.Join(cs.CloseSend(), cs.RecvMsg(m)); !errors.Is(err, io.EOF) {
-		return fmt.Errorf("the end is %v", err)
+		return fmt.Errorf("the end is %w", err)
 	}
 	return nil
 }
