@@ -47,7 +47,7 @@ func Start(ctx context.Context, targets Targets, args ops.Load) (*Run, error) {
 			cancel()
 			return nil, err
 		}
-		r.wg.Go(func() { r.sparse(s) })
+		r.sparse(s)
 	case args.Rate > 0:
 		r.wg.Go(func() { r.paced(steps, args.Rate) })
 	default:

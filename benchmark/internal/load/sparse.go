@@ -5,7 +5,7 @@ package load
 import (
 	"context"
 	"errors"
-	"runtime"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc/benchmark/internal/hist"
@@ -18,12 +18,6 @@ type sparse struct {
 	callers int
 	every   time.Duration
 	bursts  bool
-}
-
-// turn is a call that is due on a connection.
-type turn struct {
-	at time.Time
-	do step
 }
 
 func newSparse(ctx context.Context, targets Targets, args ops.Load) (*sparse, error) {
@@ -47,44 +41,53 @@ func (s *sparse) due(n int) time.Duration {
 	return d
 }
 
-// sparse begins calls when they are due, as paced does.
+// sparse makes calls when they are due. Whoever makes one sleeps until then itself: to have
+// it told by another goroutine would cost about as much as the call.
 func (r *Run) sparse(s *sparse) {
-	turns := make(chan turn, len(s.steps))
-	for range s.callers {
-		r.wg.Go(func() { r.take(turns) })
-	}
-	defer close(turns)
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
 	start := time.Now()
-	for n := 0; r.phase.Load() < ending; {
-		next := start.Add(s.due(n))
-		if wait := time.Until(next); wait > 0 {
-			sleep(min(max(wait, tick), longest))
-			continue
-		}
-		turns <- turn{next, s.steps[n%len(s.steps)]}
-		n++
+	var turns atomic.Int64
+	for range s.callers {
+		r.wg.Go(func() { r.take(s, start, &turns) })
 	}
 }
 
-// longest is how long the end of the load may go unnoticed.
-const longest = 10 * time.Millisecond
-
-// take makes calls that are due.
-func (r *Run) take(turns <-chan turn) {
+// take makes one call after the other, each when it is due. Its latency counts from then;
+// where there was time to sleep, from the end of the sleep, which is some of a timer's
+// milliseconds late.
+func (r *Run) take(s *sparse, start time.Time, turns *atomic.Int64) {
 	var h hist.Histogram
 	defer func() { r.merge(&h) }()
-	for t := range turns {
-		if r.phase.Load() == ending {
-			continue
+	for {
+		n := int(turns.Add(1) - 1)
+		at, ok := r.sleepUntil(start.Add(s.due(n)))
+		if !ok {
+			return
 		}
-		if err := t.do(); err != nil {
+		if err := s.steps[n%len(s.steps)](); err != nil {
 			r.fail(err)
 			continue
 		}
 		if r.phase.Load() == measuring {
-			h.Add(time.Since(t.at))
+			h.Add(time.Since(at))
 		}
 	}
 }
+
+// sleepUntil returns when it is the given time, or since when it is; false at the end of the load.
+func (r *Run) sleepUntil(at time.Time) (time.Time, bool) {
+	for r.phase.Load() < ending {
+		wait := time.Until(at)
+		if wait <= 0 {
+			return at, true
+		}
+		time.Sleep(min(wait, longest))
+		if wait <= longest {
+			return time.Now(), r.phase.Load() < ending
+		}
+	}
+	return at, false
+}
+
+// longest is how long the end of the load may go unnoticed. It is longer than most sleeps
+// are, so that it costs no wake-ups.
+const longest = 2 * time.Second
