@@ -16,11 +16,14 @@ type Owner interface {
 	// RawConn is the socket to watch, always the same. It is called by anyone, at
 	// any time.
 	RawConn() syscall.RawConn
-	// Wake confers the reader's role. It is called on the poller's goroutine or the
+	// Wake confers the reader's role. It is called on a goroutine of the poller or the
 	// walk's, without locks, and must not block: it hands the connection to a
 	// goroutine that reads. A wake without input is possible; the reader tries,
 	// finds nothing and parks again.
 	Wake()
+	// Run confers the role as Wake does, and reads on the caller's goroutine, for as
+	// long as it likes.
+	Run()
 }
 
 // Handle is one connection's place in the poller. It is meant to be a field of
@@ -54,6 +57,27 @@ type backend interface {
 	close()
 }
 
+// manned is a backend with several posts to wait at, of which one has the watch. Its own wait is
+// not called. To begin with the first post has the watch.
+type manned interface {
+	backend
+	posts() []post
+	// hold and release are called around all that a goroutine does with posts: what these
+	// share goes when nobody holds it, and it is closed.
+	hold()
+	release()
+}
+
+// post is a place where one goroutine waits for a backend's events.
+type post interface {
+	// wait blocks until the post has the watch and there are events, and puts their
+	// tokens into tokens. The watch is the caller's then, who arms a post.
+	wait(tokens []uint64) (int, error)
+	// arm gives the post the watch: events that nobody has taken yet are for who waits
+	// here, or comes to.
+	arm() error
+}
+
 // batch is how many events one look at the kernel takes.
 const batch = 128
 
@@ -75,12 +99,32 @@ type poller struct {
 	set     *set
 	backend backend
 	table   table
+	relay   relay
 	failed  atomic.Bool // set.err is there
 	walking atomic.Bool // there will be a next step of the walk
 
 	// guarded by set.mu
 	walk   *time.Timer // its next step; nil: there was none yet
 	walked int         // where in the table it is
+}
+
+// relay is how the goroutines of a poller relieve each other. One of them has the watch: it
+// takes the events. Where a connection has one it gives the watch to another, which waits
+// already, and reads that connection itself: no goroutine is woken for it, and no thread of
+// the system to run one. That is most of what an event costs where events are few.
+//
+//   - Who has taken events has the watch in hand, and arms a post before it runs what may
+//     block: one that is ready, or its own. So a post has it where somebody waits, or is
+//     about to, or one goroutine has it, which is about to arm a post.
+//   - Only who has the watch in hand takes a post from those that are ready. Its own is free
+//     then, for who comes back from what it ran.
+//   - While what came is run nobody else looks for events, if it neither blocks nor ends: the
+//     Go runtime has no other thread awake. So after something that took long, what comes
+//     next is handed to other goroutines for a while, which wakes a thread.
+type relay struct {
+	ready chan post // a goroutine waits there, or is about to
+	free  chan post // nobody does
+	shy   atomic.Int32
 }
 
 // table gives each registered handle a number that the kernel can hold, so that

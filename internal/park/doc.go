@@ -4,8 +4,8 @@
 //
 // A connection's reader that finds nothing to read parks its [Handle] and
 // returns; its goroutine, its stack and its buffers are then free for others. A
-// process has one poller with one goroutine, which hears from the kernel that a
-// parked connection is readable (or ended, or failed) and wakes its [Owner].
+// process has one poller, which hears from the kernel that a parked connection is
+// readable (or ended, or failed) and wakes its [Owner], or runs it.
 // The poller starts with the first connection that parks and stops with the
 // last registered one that closes: a program whose connections are closed has
 // no goroutine and no descriptor of this package.
@@ -17,10 +17,18 @@
 //
 //   - Park gives it up. From there on the holder touches nothing that belongs to
 //     the reader, for the wake may have happened before Park returns.
-//   - Wake, called by the poller or the walk, confers it.
+//   - Wake or Run, called by the poller or the walk, confers it.
 //   - Kick takes it, if it returns true.
 //   - Close ends it. If it returns true nobody held it, no Wake will come, and
 //     the caller runs what the reader does at its end.
+//
+// # The watch
+//
+// Where a backend lets several goroutines wait, one of them has the watch. It gives that to
+// another, which waits already, and reads itself the connection that it has heard of: see
+// relay. So an event wakes one goroutine, and the handler of a small call runs on it, too.
+//
+// # Wakes
 //
 // No wake is lost: the kernel looks at the socket when it is armed, so what
 // arrived before Park wakes at once; and a Kick that finds the reader at work
@@ -35,11 +43,11 @@
 // # Systems
 //
 // Linux uses an epoll set, itself watched by the Go runtime's poller, so that
-// the goroutine waits without a thread. macOS and the BSDs use kqueue, and Windows
-// polls of its socket driver that end on a completion port; both keep one blocked
-// thread. The state machine runs in tests against a fake of each of the three kernels;
-// tools/systems says what else has run where. Elsewhere, and for what is not a socket, Park fails and the caller keeps a
-// goroutine in a read.
+// goroutines wait without a thread; there are up to three, which relieve each other. macOS
+// and the BSDs use kqueue, and Windows polls of its socket driver that end on a completion
+// port; both keep one blocked thread. The state machine runs in tests against a fake of
+// each of the three kernels; tools/systems says what else has run where. Elsewhere, and for
+// what is not a socket, Park fails and the caller keeps a goroutine in a read.
 //
 // The package knows descriptors and callbacks, nothing of what they carry.
 //

@@ -133,6 +133,8 @@ type waker interface{ Wake() }
 
 func (o owned) RawConn() syscall.RawConn { return o.rc }
 
+func (o owned) Run() { o.Wake() }
+
 type wakes struct{ n int }
 
 func (w *wakes) Wake() { w.n++ }
@@ -146,5 +148,12 @@ func wantStats(t *testing.T, s *set, want Stats) {
 	t.Helper()
 	if got := s.stats(); got != want {
 		t.Errorf("stats %+v, want %+v", got, want)
+	}
+}
+
+// deliver is what a goroutine of the poller does with events that nobody relieves it for.
+func deliver(p *poller, tokens []uint64) {
+	if h := p.rouse(tokens); h != nil {
+		h.owner.Wake()
 	}
 }

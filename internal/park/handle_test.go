@@ -50,7 +50,7 @@ func TestParkWakeKickClose(t *testing.T) {
 		t.Errorf("second Park: %v", err)
 	}
 	k.setReady(5, true)
-	s.p.Load().deliver(k.take(1))
+	deliver(s.p.Load(), k.take(1))
 	if w.n != 1 || h.Parked() {
 		t.Fatalf("%d wakes", w.n)
 	}
@@ -63,7 +63,7 @@ func TestParkWakeKickClose(t *testing.T) {
 	}
 	k.setReady(5, false)
 	mustPark()
-	s.p.Load().deliver(stale)
+	deliver(s.p.Load(), stale)
 	if w.n != 1 || !h.Parked() {
 		t.Error("the event of an earlier arming woke the handle")
 	}
@@ -103,7 +103,7 @@ func TestWokenWithinPark(t *testing.T) {
 	}
 	// The arming that is left over fires for nobody.
 	k.setReady(5, true)
-	s.p.Load().deliver(k.take(1))
+	deliver(s.p.Load(), k.take(1))
 	if w.n != 0 {
 		t.Error("woken although active")
 	}
@@ -216,13 +216,13 @@ func TestReuse(t *testing.T) {
 	if hb.slot == 0 || stale[0]>>32 != uint64(hb.slot) {
 		t.Fatal("the slot was not reused: this tests nothing")
 	}
-	p.deliver(stale)
+	deliver(p, stale)
 	if a.n != 0 || b.n != 0 || !hb.Parked() {
 		t.Errorf("a stale event woke: %d, %d", a.n, b.n)
 	}
 	hb.Close()
 	hk.Close()
-	p.deliver(stale) // by a poller that has stopped
+	deliver(p, stale) // by a poller that has stopped
 	if a.n+b.n+keep.n != 0 {
 		t.Error("a stopped poller woke someone")
 	}

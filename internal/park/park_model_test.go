@@ -45,8 +45,8 @@ func (m *model) end() {
 }
 
 func (m *model) deliver() {
-	if m.s.p.Load() != nil {
-		m.s.p.Load().deliver(m.k.take(1 + m.rng.IntN(2)))
+	if p := m.s.p.Load(); p != nil {
+		deliver(p, m.k.take(1+m.rng.IntN(2)))
 	}
 }
 

@@ -59,6 +59,8 @@ func newSockConn(t testing.TB, c net.Conn) *sockConn {
 
 func (s *sockConn) Wake() { go s.reader(true) }
 
+func (s *sockConn) Run() { s.reader(true) }
+
 func (s *sockConn) kick() {
 	if s.Kick() {
 		go s.reader(false)

@@ -45,7 +45,7 @@ func (s *set) register(h *Handle) error {
 		}
 		p = &poller{set: s, backend: be}
 		s.p.Store(p)
-		go p.run()
+		p.start()
 	}
 	h.slot, h.gen = p.table.add(h)
 	return nil
@@ -81,49 +81,4 @@ func (s *set) backend(parks bool) (backend, error) {
 		p.keepWalking()
 	}
 	return p.backend, nil
-}
-
-func (p *poller) run() {
-	var tokens [batch]uint64
-	for {
-		n, err := p.backend.wait(tokens[:])
-		if err != nil {
-			p.fail(err)
-			return
-		}
-		p.deliver(tokens[:n])
-	}
-}
-
-// deliver wakes whom the events are for and still concern.
-func (p *poller) deliver(tokens []uint64) {
-	for _, token := range tokens {
-		index, gen := splitToken(token)
-		if h := p.table.get(index); h != nil && h.wakeGen(gen) {
-			h.owner.Wake()
-		}
-	}
-}
-
-// fail is the end of the poller's goroutine: by close, or because the system
-// refuses to wait. Nobody may then stay parked. All are woken, and their next
-// Park fails, so that they wait in reads.
-func (p *poller) fail(err error) {
-	p.set.mu.Lock()
-	var all []*Handle
-	if p.set.p.Load() == p {
-		p.set.err = err
-		p.failed.Store(true)
-		for i := range p.table.n {
-			if h := p.table.get(i + 1); h != nil {
-				all = append(all, h)
-			}
-		}
-	}
-	p.set.mu.Unlock()
-	for _, h := range all {
-		if h.Kick() {
-			h.owner.Wake()
-		}
-	}
 }

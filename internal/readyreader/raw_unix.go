@@ -27,7 +27,7 @@ func neverWaits(syscall.RawConn) bool { return true }
 // for races they don't have.
 func readOnce(fd int, p []byte) (int, error) {
 	for {
-		n, err := syscall.Read(fd, p[:min(len(p), maxRW)])
+		n, err := sysRead(fd, p[:min(len(p), maxRW)])
 		switch {
 		case n > 0:
 			return n, nil
@@ -44,7 +44,7 @@ func readOnce(fd int, p []byte) (int, error) {
 
 func writeOnce(fd int, p []byte) (int, error) {
 	for {
-		n, err := syscall.Write(fd, p[:min(len(p), maxRW)])
+		n, err := sysWrite(fd, p[:min(len(p), maxRW)])
 		switch {
 		case n > 0:
 			return n, nil
