@@ -7,7 +7,7 @@
 // # Goroutines
 //
 // A busy connection has one goroutine of its own, the reader, which package warm
-// supplies. It reads a frame, deals with it, calling Handler and Receiver, and reads
+// supplies, or package park, whose own it was. It reads a frame, deals with it, calling Handler and Receiver, and reads
 // on. It waits for three things only: for input; for the writer, when the peer has
 // made us queue more than a bound; and, for a moment, for handlers to return, when
 // too many run and the peer opens another stream (budget.go). What it does between
