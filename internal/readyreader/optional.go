@@ -17,6 +17,15 @@ type PairWriter interface {
 	TryWritePair(p, q []byte) (n int, err error)
 }
 
+// VectorWriter is a Writer that takes many pieces in one call of the system. Pieces may be
+// empty. The list is not the caller's any more, and is not kept.
+type VectorWriter interface {
+	// TryWriteVector is TryWrite of all pieces, one after the other.
+	TryWriteVector(pieces [][]byte) (n int, err error)
+	// WriteVector is Write of them.
+	WriteVector(pieces [][]byte) (n int, err error)
+}
+
 // HalfCloser is a connection whose writing side can be closed alone.
 type HalfCloser interface{ CloseWrite() error }
 

@@ -160,9 +160,10 @@
 // # Buffers
 //
 // Frames.Data belongs to the connection from the call on. It is freed when it
-// is copied to the queue, or when the stream or the connection ends before that.
-// A parcel is one pooled buffer that grows, and is freed once it is written or
-// can't be. Input lies in the read buffer of package readyreader; a DATA payload
+// is copied to the queue, when it is written, or when the stream or the connection ends before
+// that. A parcel is one pooled buffer that grows, and pieces of messages between its bytes
+// that are long enough to be written from where they are (wire.uncopied). All of it is freed once
+// it is written or can't be. Input lies in the read buffer of package readyreader; a DATA payload
 // goes from there, or straight from the socket, to Receiver.Space.
 //
 // A FieldSource for trailers may be asked after Send has returned, as long as

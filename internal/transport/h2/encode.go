@@ -2,10 +2,7 @@
 
 package h2
 
-import (
-	"google.golang.org/grpc/internal/transport/h2/frame"
-	"google.golang.org/grpc/mem"
-)
+import "google.golang.org/grpc/internal/transport/h2/frame"
 
 // minFrame is how much room a parcel must have left for more DATA to be added.
 const minFrame = 1 << 10
@@ -88,7 +85,7 @@ func (c *locked) encodeTrailers(s *stream, f FieldSource) error {
 
 // sendsAtOnce reports whether the windows and the parcel allow all of a message of size bytes.
 func (c *locked) sendsAtOnce(s *stream, size int) bool {
-	return s.pending == nil && c.streams.turns.empty() && size <= c.cfg.maxParcel()-len(c.out.buf.b) && size <= frame.MinMaxFrameSize &&
+	return s.pending == nil && c.streams.turns.empty() && size <= c.cfg.maxParcel()-c.out.buf.size() && size <= frame.MinMaxFrameSize &&
 		uint32(size) <= s.out.Available(c.windows.Send())
 }
 
@@ -101,90 +98,74 @@ func (c *locked) encodeData(s *stream, f *Frames) bool {
 		c.streams.schedule(s)
 		return false
 	}
-	if f.More > 0 && c.out.buf.spare() < frame.HeaderLen+size {
-		c.expect(size, f.More)
+	uncopied := c.wire.uncopied()
+	if copied := f.copied(uncopied); f.More > 0 && c.out.buf.spare() < frame.HeaderLen+copied {
+		c.expect(copied, f.More)
 	}
 	s.out.Take(c.windows.Send(), uint32(size))
 	s.on(sendData)
 	c.heart.worked = true
 	end := f.End && f.Trailers == nil
-	b := frame.AppendDataHeader(c.out.room(size), s.id, size, end)
-	b = append(b, f.Prefix[:]...)
+	out := &c.out.buf
+	out.b = append(frame.AppendDataHeader(c.out.room(len(f.Prefix)), s.id, size, end), f.Prefix[:]...)
 	for _, d := range f.Data {
-		b = append(b, d.ReadOnlyData()...)
-		d.Free()
+		if data := d.ReadOnlyData(); len(data) >= uncopied {
+			out.lend(data, d)
+		} else {
+			out.copy(data, c.cfg.Pool)
+			d.Free()
+		}
 	}
-	c.out.buf.b = b
 	if end {
 		c.endLocal(s)
 	}
 	return true
 }
 
-// expect makes room for a message of size bytes, and for as many of those that follow as can be
+// expect makes room for size bytes of a message, and for as many of those that follow as can be
 // encoded. Without it the parcel would grow by moving, and all would be copied twice.
 func (c *locked) expect(size, more int) {
-	n := min((more+1)*(frame.HeaderLen+size), c.cfg.maxParcel()-len(c.out.buf.b), int(c.windows.Send().Window()))
+	n := min((more+1)*(frame.HeaderLen+size), c.cfg.maxParcel()-c.out.buf.size(), int(c.windows.Send().Window()))
 	if n > 0 {
 		c.out.buf.reserve(n, c.cfg.Pool)
 	}
 }
 
-// tailed is the end of a parcel whose last frame has a tail that is not copied.
-type tailed struct {
-	tail  []byte
-	ref   mem.Buffer
-	last  *stream // if nothing more waits on it, for sentAll once the parcel is taken
-	ended bool
-}
-
 // fill moves waiting DATA into the parcel, one frame from each stream in turn.
-//
-// A frame with an uncopied tail ends the parcel.
-func (c *locked) fill() (t tailed) {
+func (c *locked) fill() {
 	turns := &c.streams.turns
+	uncopied := c.wire.uncopied()
 	for !turns.empty() {
-		room := c.cfg.maxParcel() - len(c.out.buf.b) - frame.HeaderLen
+		room := c.cfg.maxParcel() - c.out.buf.size() - frame.HeaderLen
 		if room < minFrame {
-			return t
+			return
 		}
 		s := turns.head
 		q := s.pending
 		n := min(q.size, int(s.out.Available(c.windows.Send())), int(c.out.maxFrame), room)
 		if n == 0 && q.size > 0 {
 			if s.out.Window() > 0 {
-				return t // the connection's window is used up
+				return // the connection's window is used up
 			}
 			turns.remove(s)
 			continue
 		}
-		n, copied := q.divide(n)
 		s.out.Take(c.windows.Send(), uint32(n))
 		s.on(sendData)
 		c.heart.worked = true
 		last := n == q.size
 		end := last && q.end && q.trailers == nil
-		b := frame.AppendDataHeader(c.out.room(copied), s.id, n, end)
-		c.out.buf.b = q.appendTo(b, copied)
-		if copied < n {
-			t.tail, t.ref = q.takeTail(n - copied)
-		}
+		c.out.buf.b = frame.AppendDataHeader(c.out.room(0), s.id, n, end)
+		q.moveTo(&c.out.buf, n, uncopied, c.cfg.Pool)
 		if !s.full() {
 			s.signalSpace()
 		}
-		switch {
-		case !last:
-			turns.rotate()
-		case t.ref != nil:
-			t.last, t.ended = s, end
-		default:
+		if last {
 			c.sentAll(s, end)
-		}
-		if t.ref != nil {
-			return t
+		} else {
+			turns.rotate()
 		}
 	}
-	return t
 }
 
 // sentAll follows the last byte that waited on s.

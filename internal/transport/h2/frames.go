@@ -28,5 +28,17 @@ type Frames struct {
 // size is that of the message, in bytes.
 func (f *Frames) size() int { return len(f.Prefix) + f.Data.Len() }
 
+// copied is how much of the message is to be copied, in bytes, where pieces of at least uncopied
+// bytes are not.
+func (f *Frames) copied(uncopied int) int {
+	n := len(f.Prefix)
+	for _, d := range f.Data {
+		if k := d.Len(); k < uncopied {
+			n += k
+		}
+	}
+	return n
+}
+
 // ends reports whether the local side is done once the frames are sent.
 func (f *Frames) ends() bool { return f.End || f.Trailers != nil }

@@ -2,7 +2,11 @@
 
 package h2
 
-import "google.golang.org/grpc/mem"
+import (
+	"sync"
+
+	"google.golang.org/grpc/mem"
+)
 
 const (
 	outbufSize = 16 << 10 // what a parcel begins with
@@ -12,14 +16,48 @@ const (
 	maxMaxParcel = 1 << 20
 )
 
-// outbuf is encoded frames in a pooled buffer that grows by moving
-// to a larger one. The zero value holds nothing.
+// outbuf is encoded frames in a pooled buffer that grows by moving to a larger one, and
+// between them pieces of messages, which lie where they are. The zero value holds nothing.
 type outbuf struct {
-	b []byte
-	p *[]byte // what goes back to the pool
+	b    []byte // all but the pieces; not empty if there are any
+	held *held  // nil if b is
 }
 
+// held is what an outbuf holds.
+type held struct {
+	p      *[]byte // what of b goes back to the pool; nil if b has outgrown it
+	pieces []piece
+	size   int      // of all pieces, in bytes
+	vector [][]byte // room for what outbuf.vector returns
+}
+
+// piece is a part of a message that was not copied.
+type piece struct {
+	at   int // it stands before this byte of outbuf.b
+	data []byte
+	ref  mem.Buffer // is freed with the outbuf
+}
+
+// maxPooledPieces is how many pieces a held may have room for that is kept for another outbuf.
+const maxPooledPieces = 256
+
+var heldPool = sync.Pool{New: func() any { return new(held) }}
+
 func (o *outbuf) empty() bool { return len(o.b) == 0 }
+
+// size is how many bytes are to be written.
+func (o *outbuf) size() int {
+	if o.held == nil {
+		return 0
+	}
+	return len(o.b) + o.held.size
+}
+
+// memory is how many bytes are held.
+func (o *outbuf) memory() int { return o.size() + o.spare() }
+
+// whole reports whether all is in b.
+func (o *outbuf) whole() bool { return o.held == nil || len(o.held.pieces) == 0 }
 
 // spare is how many bytes can be appended without growing.
 func (o *outbuf) spare() int { return cap(o.b) - len(o.b) }
@@ -30,47 +68,83 @@ func (o *outbuf) reserve(n int, pool mem.BufferPool) {
 	if o.spare() >= n {
 		return
 	}
+	if o.held == nil {
+		o.held = heldPool.Get().(*held)
+	}
 	p := pool.Get(max(outbufSize, 2*cap(o.b), len(o.b)+n))
 	b := (*p)[:len(o.b)]
 	copy(b, o.b)
-	if o.p != nil {
-		pool.Put(o.p)
+	o.held.own(p, pool)
+	o.b = b
+}
+
+// copy appends data.
+func (o *outbuf) copy(data []byte, pool mem.BufferPool) {
+	o.reserve(len(data), pool)
+	o.b = append(o.b, data...)
+}
+
+// lend appends data without a copy, which is not the first thing that is appended. It lies in
+// ref, which is the outbuf's from then on.
+func (o *outbuf) lend(data []byte, ref mem.Buffer) {
+	o.held.pieces = append(o.held.pieces, piece{len(o.b), data, ref})
+	o.held.size += len(data)
+}
+
+// vector returns what follows the first off bytes, where there are pieces: a part of b, a piece,
+// and so on, and the rest of b. Any of these may be empty. It is valid until the next call.
+func (o *outbuf) vector(off int) [][]byte {
+	v, from := o.held.vector[:0], 0
+	for i := range o.held.pieces {
+		p := &o.held.pieces[i]
+		v = append(v, o.b[from:p.at], p.data)
+		from = p.at
 	}
-	o.b, o.p = b, p
+	v = append(v, o.b[from:])
+	o.held.vector = v
+	for i := 0; off > 0; i++ {
+		n := min(off, len(v[i]))
+		v[i] = v[i][n:]
+		off -= n
+	}
+	return v
 }
 
 // adopt takes b, which an append made of o.b and which may have outgrown the
 // pooled memory.
 func (o *outbuf) adopt(b []byte, pool mem.BufferPool) {
-	if cap(b) > 0 && o.p != nil && &b[:1][0] != &(*o.p)[:1][0] {
-		pool.Put(o.p)
-		o.p = nil
+	if p := o.held.p; p != nil && &b[:1][0] != &(*p)[:1][0] {
+		o.held.own(nil, pool)
 	}
 	o.b = b
 }
 
 // free gives the memory back; o is then empty.
 func (o *outbuf) free(pool mem.BufferPool) {
-	if o.p != nil {
-		pool.Put(o.p)
+	if o.held != nil {
+		o.held.free(pool)
 	}
 	*o = outbuf{}
 }
 
-// parcel is an outbuf that is being written, with what is not copied into it.
-type parcel struct {
-	outbuf
-
-	// tail is the payload of the last frame where that is too long to be worth a copy:
-	// a part of ref, which is freed with the parcel.
-	tail []byte
-	ref  mem.Buffer
+// own makes p what goes back to the pool, in the place of what does now.
+func (h *held) own(p *[]byte, pool mem.BufferPool) {
+	if h.p != nil {
+		pool.Put(h.p)
+	}
+	h.p = p
 }
 
-func (p *parcel) free(pool mem.BufferPool) {
-	p.outbuf.free(pool)
-	if p.ref != nil {
-		p.ref.Free()
+func (h *held) free(pool mem.BufferPool) {
+	h.own(nil, pool)
+	for i := range h.pieces {
+		h.pieces[i].ref.Free()
 	}
-	*p = parcel{}
+	if cap(h.pieces) > maxPooledPieces {
+		return
+	}
+	clear(h.pieces)
+	clear(h.vector)
+	*h = held{pieces: h.pieces[:0], vector: h.vector[:0]}
+	heldPool.Put(h)
 }

@@ -67,7 +67,7 @@ func (o *output) take() outbuf {
 // wants to open another, and so to be sent more.
 func (o *output) full(streams int, opening bool) bool {
 	return o.replies > maxReplies || int(o.updates) > maxUpdates+updatesPerStream*streams ||
-		opening && len(o.buf.b) > maxOutput
+		opening && o.buf.size() > maxOutput
 }
 
 // room makes room for a frame with n bytes of payload, and returns what to append it to.

@@ -4,10 +4,6 @@ package h2
 
 import "google.golang.org/grpc/mem"
 
-// uncopied is from how many bytes on a piece of a message is written from where it
-// is, without a copy.
-const uncopied = 64 << 10
-
 // firstFrames is a sendQueue with room for the message that it begins with, which most have no
 // other behind, so that it takes one allocation.
 type firstFrames struct {
@@ -49,44 +45,22 @@ func (q *sendQueue) add(f *Frames) {
 	q.end = f.ends()
 }
 
-// divide says how the next frame of at most n bytes is made: it has size bytes, of which
-// the first ones, copied, are to be copied. Where size is more, the rest is one piece that
-// is long enough to be written from where it is.
-func (q *sendQueue) divide(n int) (size, copied int) {
-	off := q.off
-	for _, b := range q.bufs {
-		rest := b.Len() - off
-		if fit := min(rest, n-size); fit >= uncopied {
-			return size + fit, size
-		}
-		if size += rest; size >= n {
-			return n, n
-		}
-		off = 0
-	}
-	return size, size
-}
-
-// appendTo moves the next n bytes of the queue to dst.
-func (q *sendQueue) appendTo(dst []byte, n int) []byte {
+// moveTo moves the next n bytes of the queue to o. Of these what is in one piece of at least
+// uncopied bytes is not copied.
+func (q *sendQueue) moveTo(o *outbuf, n, uncopied int, pool mem.BufferPool) {
 	for n > 0 {
-		data := q.bufs[0].ReadOnlyData()[q.off:]
+		buf := q.bufs[0]
+		data := buf.ReadOnlyData()[q.off:]
 		data = data[:min(len(data), n)]
-		dst = append(dst, data...)
+		if len(data) >= uncopied {
+			buf.Ref()
+			o.lend(data, buf)
+		} else {
+			o.copy(data, pool)
+		}
 		n -= len(data)
 		q.advance(len(data))
 	}
-	return dst
-}
-
-// takeTail moves the next n bytes, which are in one piece, out of the queue
-// without a copy. ref keeps them alive.
-func (q *sendQueue) takeTail(n int) (tail []byte, ref mem.Buffer) {
-	ref = q.bufs[0]
-	ref.Ref()
-	tail = ref.ReadOnlyData()[q.off : q.off+n]
-	q.advance(n)
-	return tail, ref
 }
 
 // advance drops n bytes of the first buffer.

@@ -91,38 +91,79 @@ func (w *wire) releaseIdle() {
 	}
 }
 
+// From how many bytes on a piece of a message is written from where it is, without a copy:
+// where one call of the system takes many pieces, and where each needs another.
+const (
+	uncopiedInVector = 4 << 10
+	uncopiedAlone    = 64 << 10
+)
+
+func (w *wire) uncopied() int {
+	if _, ok := w.try.(readyreader.VectorWriter); ok {
+		return uncopiedInVector
+	}
+	return uncopiedAlone
+}
+
 // tryWrite writes what the socket takes of p.
-func (w *wire) tryWrite(p *parcel) (int, error) {
-	if p.ref == nil {
+func (w *wire) tryWrite(p *outbuf) (int, error) {
+	if p.whole() {
 		return w.try.TryWrite(p.b)
 	}
-	if w, ok := w.try.(readyreader.PairWriter); ok {
-		return w.TryWritePair(p.b, p.tail)
+	v := p.vector(0)
+	if try, ok := w.try.(readyreader.VectorWriter); ok {
+		return try.TryWriteVector(v)
 	}
-	n, err := w.try.TryWrite(p.b)
+	written := 0
+	for len(v) > 1 {
+		n, err := w.tryWritePair(v[0], v[1])
+		if written += n; err != nil {
+			return written, err
+		}
+		v = v[2:]
+	}
+	if len(v[0]) == 0 {
+		return written, nil
+	}
+	n, err := w.try.TryWrite(v[0])
+	return written + n, err
+}
+
+func (w *wire) tryWritePair(head, tail []byte) (int, error) {
+	if w, ok := w.try.(readyreader.PairWriter); ok {
+		return w.TryWritePair(head, tail)
+	}
+	n, err := w.try.TryWrite(head)
 	if err != nil {
 		return n, err
 	}
-	m, err := w.try.TryWrite(p.tail)
+	m, err := w.try.TryWrite(tail)
 	return n + m, err
 }
 
 // write writes p from off on, and may wait. Where nothing of p is left it still calls
 // Write once: a layer may hold what it took before, and writes that then.
-func (w *wire) write(p *parcel, off int) error {
+func (w *wire) write(p *outbuf, off int) error {
 	var to io.Writer = w.nc
 	if w.try != nil {
 		to = w.try
 	}
-	if off < len(p.b) || p.ref == nil {
-		if _, err := to.Write(p.b[off:]); err != nil {
+	if p.whole() || off == p.size() {
+		_, err := to.Write(p.b[min(off, len(p.b)):])
+		return err
+	}
+	v := p.vector(off)
+	if vw, ok := to.(readyreader.VectorWriter); ok {
+		_, err := vw.WriteVector(v)
+		return err
+	}
+	for _, b := range v {
+		if len(b) == 0 {
+			continue
+		}
+		if _, err := to.Write(b); err != nil {
 			return err
 		}
-		off = len(p.b)
 	}
-	if p.ref == nil {
-		return nil
-	}
-	_, err := to.Write(p.tail[off-len(p.b):])
-	return err
+	return nil
 }

@@ -25,7 +25,7 @@ import (
 
 const (
 	writeShare = 128 << 10 // bytes that a caller writes for others at most
-	yieldBelow = 8 << 10   // a parcel larger than this is worth a write as it is
+	yieldBelow = 32 << 10  // a parcel larger than this is worth a write as it is
 )
 
 // sendable reports whether there is anything to write right now.
@@ -49,7 +49,7 @@ func (c *locked) unlockToWrite() (w *writer, ok bool) {
 		return nil, false
 	}
 	c.out.writing = true
-	gather := c.streams.open() > 1 && len(c.out.buf.b) < yieldBelow
+	gather := c.streams.open() > 1 && c.out.buf.size() < yieldBelow
 	c.unlock()
 	if gather {
 		// Others are in flight on this connection: those that are about to
@@ -94,14 +94,13 @@ func (w *writer) flush() {
 }
 
 // take returns the next parcel. Where there is none the token is given back.
-func (w *writer) take() (parcel, bool) {
+func (w *writer) take() (outbuf, bool) {
 	c := w.lock()
 	defer c.unlock()
-	var t tailed
 	if c.life.dead() {
 		c.out.buf.free(c.cfg.Pool)
 	} else {
-		t = c.fill()
+		c.fill()
 	}
 	if c.out.buf.empty() {
 		c.out.writing = false
@@ -109,14 +108,11 @@ func (w *writer) take() (parcel, bool) {
 		c.finish()
 	}
 	if c.out.buf.empty() { // unless there was a farewell to say
-		return parcel{}, false
+		return outbuf{}, false
 	}
 	c.out.writing = true
-	p := parcel{outbuf: c.out.take(), tail: t.tail, ref: t.ref}
+	p := c.out.take()
 	c.wakeReader()
-	if t.last != nil {
-		c.sentAll(t.last, t.ended) // what it adds goes behind the tail
-	}
 	return p, true
 }
 
@@ -142,7 +138,7 @@ var flushers = sync.Pool{New: func() any { return new(flusher) }}
 // flusher is a patientWriter that begins with a parcel.
 type flusher struct {
 	writer *writer
-	parcel parcel // of which off bytes are written; all of them, perhaps
+	parcel outbuf // of which off bytes are written; all of them, perhaps
 	off    int
 }
 
@@ -168,7 +164,7 @@ func (w *writer) writeAll() {
 
 // write writes a parcel from off on, and may wait. It reports whether the connection can be
 // written on.
-func (w *writer) write(p *parcel, off int) bool {
+func (w *writer) write(p *outbuf, off int) bool {
 	err := w.wire.write(p, off)
 	p.free(w.cfg.Pool)
 	if err != nil {

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package readyreader
+
+import (
+	"io"
+	"os"
+	"sync"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"google.golang.org/grpc/internal/mem"
+)
+
+// maxVector is how many pieces one system call takes: enough for what is written at a time,
+// and few enough for the calls to be worth their memory.
+const maxVector = 128
+
+// TryWriteVector implements VectorWriter.
+func (s *rawSocket) TryWriteVector(pieces [][]byte) (int, error) {
+	return s.writeVector(pieces, false)
+}
+
+// WriteVector implements VectorWriter.
+func (s *rawSocket) WriteVector(pieces [][]byte) (int, error) {
+	return s.writeVector(pieces, true)
+}
+
+func (s *rawSocket) writeVector(pieces [][]byte, wait bool) (int, error) {
+	op := vectorOps.Get().(*vectorOp)
+	op.rest, op.wait = pieces, wait
+	waitErr := s.rc.Write(op.onWrite)
+	n, err := op.n, op.err
+	op.release()
+	switch {
+	case waitErr != nil:
+		return n, renameOp(waitErr, "write")
+	case err == nil || err == ErrWouldBlock:
+		return n, err
+	}
+	return n, opError("write", s.conn, err)
+}
+
+// vectorOp is one write of many pieces: what rawOp is for others.
+type vectorOp struct {
+	onWrite func(fd uintptr) bool
+
+	rest [][]byte // not written yet
+	wait bool
+	n    int
+	err  error
+
+	vector [maxVector]unix.Iovec
+}
+
+var vectorOps = sync.Pool{New: func() any {
+	op := new(vectorOp)
+	op.onWrite = op.write
+	return op
+}}
+
+func (op *vectorOp) release() {
+	op.rest, op.n, op.err = nil, 0, nil
+	vectorOps.Put(op)
+}
+
+// write writes until all is written or the socket takes no more.
+func (op *vectorOp) write(fd uintptr) bool {
+	for op.err = nil; op.err == nil; {
+		k, size := op.fill()
+		if k == 0 {
+			return true
+		}
+		n, err := writeVectorOnce(int(fd), op.vector[:k])
+		clear(op.vector[:k])
+		op.advance(n)
+		if op.err = err; err == nil && n < size {
+			op.err = ErrWouldBlock
+		}
+	}
+	return !op.wait || op.err != ErrWouldBlock
+}
+
+// fill puts the pieces that come next into the vector, and returns how many these are, and
+// their size in bytes.
+func (op *vectorOp) fill() (k, size int) {
+	for _, p := range op.rest {
+		if k == maxVector || size == maxRW {
+			break
+		}
+		if len(p) == 0 {
+			continue
+		}
+		p = p[:min(len(p), maxRW-size)]
+		op.vector[k].Base = &p[0]
+		op.vector[k].SetLen(len(p))
+		size += len(p)
+		k++
+	}
+	return k, size
+}
+
+// advance takes n bytes off what is not written.
+func (op *vectorOp) advance(n int) {
+	op.n += n
+	for n > 0 {
+		k := min(n, len(op.rest[0]))
+		n -= k
+		if op.rest[0] = op.rest[0][k:]; len(op.rest[0]) == 0 {
+			op.rest = op.rest[1:]
+		}
+	}
+}
+
+// writeVectorOnce is writeOnce of many pieces, none of which is empty.
+func writeVectorOnce(fd int, v []unix.Iovec) (int, error) {
+	if mem.Checking {
+		// The race detector is to know that who reads this comes after it: see readOnce. A write
+		// that fails tells it, and nothing else does that has access to the variable.
+		_, _ = syscall.Write(-1, nil)
+	}
+	for {
+		n, _, errno := syscall.Syscall(syscall.SYS_WRITEV, uintptr(fd), uintptr(unsafe.Pointer(&v[0])), uintptr(len(v)))
+		switch {
+		case errno == 0 && n > 0:
+			return int(n), nil
+		case errno == 0:
+			return 0, io.ErrUnexpectedEOF // see writeOnce
+		case errno == syscall.EINTR:
+			continue
+		case errno == syscall.EAGAIN:
+			return 0, ErrWouldBlock
+		}
+		return 0, os.NewSyscallError("writev", errno)
+	}
+}

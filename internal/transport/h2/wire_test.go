@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package h2
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"google.golang.org/grpc/internal/readyreader"
+	"google.golang.org/grpc/mem"
+)
+
+// slowWriter takes a part of what it is asked to try.
+type slowWriter struct{ got []byte }
+
+func (w *slowWriter) Write(p []byte) (int, error) {
+	w.got = append(w.got, p...)
+	return len(p), nil
+}
+
+func (w *slowWriter) TryWrite(p []byte) (int, error) {
+	if n := rand.IntN(3 * (len(p) + 1)); n < len(p) {
+		w.got = append(w.got, p[:n]...)
+		return n, readyreader.ErrWouldBlock
+	}
+	return w.Write(p)
+}
+
+type slowPair struct{ slowWriter }
+
+func (w *slowPair) TryWritePair(p, q []byte) (int, error) {
+	return w.TryWrite(slices.Concat(p, q))
+}
+
+type slowVector struct{ slowWriter }
+
+func (w *slowVector) TryWriteVector(pieces [][]byte) (int, error) {
+	return w.TryWrite(slices.Concat(pieces...))
+}
+
+func (w *slowVector) WriteVector(pieces [][]byte) (int, error) {
+	return w.Write(slices.Concat(pieces...))
+}
+
+// Whatever a writer can do, it gets a parcel once, and in order.
+func TestWireWrites(t *testing.T) {
+	pool := mem.DefaultBufferPool()
+	for range 300 {
+		var plain slowWriter
+		var pair slowPair
+		var vector slowVector
+		for try, got := range map[readyreader.Writer]*[]byte{&plain: &plain.got, &pair: &pair.got, &vector: &vector.got} {
+			w := wire{try: try}
+			var o outbuf
+			want := o.random(pool)
+			n, err := w.tryWrite(&o)
+			if err != nil {
+				err = w.write(&o, n)
+			}
+			if err != nil || !bytes.Equal(*got, want) {
+				t.Fatalf("%T got %d bytes, %v, want %d", try, len(*got), err, len(want))
+			}
+			o.free(pool)
+		}
+	}
+}
