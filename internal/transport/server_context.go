@@ -50,9 +50,9 @@ func (c *callContext) waitable() context.Context {
 
 // newTree returns a context that endTree ends. ctxMu is held.
 func (c *callContext) newTree() context.Context {
-	if c.deadline == 0 && c.over != expired {
+	if c.deadline == 0 && c.overBy() != expired {
 		tree, cancel := context.WithCancel(context.Background())
-		if c.endTree = cancel; c.over != running {
+		if c.endTree = cancel; c.overBy() != running {
 			cancel()
 		}
 		return tree
@@ -77,14 +77,14 @@ func (*callRoot) Deadline() (time.Time, bool) { return time.Time{}, false }
 
 // Done implements context.Context.
 func (r *callRoot) Done() <-chan struct{} {
-	if r.over != running {
+	if (*callContext)(r).overBy() != running {
 		return ended
 	}
 	return never
 }
 
 // Err implements context.Context.
-func (r *callRoot) Err() error { return r.over.err() }
+func (r *callRoot) Err() error { return (*callContext)(r).overBy().err() }
 
 // Value implements context.Context.
 func (*callRoot) Value(any) any { return nil }
@@ -104,36 +104,29 @@ func (s *ServerStream) asContext() *callContext { return (*callContext)(s) }
 func (c *callContext) Err() error { return c.ctxErr() }
 
 func (c *callContext) ctxErr() error {
-	c.ctxMu.Lock()
-	err := c.over.err()
-	late := err == nil && c.passed()
-	c.ctxMu.Unlock()
-	if late {
+	if end := c.overBy(); end != running {
+		return end.err()
+	}
+	if c.passed() {
 		c.expire()
 		return context.DeadlineExceeded
 	}
-	return err
+	return nil
 }
+
+// overBy is how the context has ended, if it has.
+func (c *callContext) overBy() contextEnd { return contextEnd(c.over.Load()) }
 
 // isOver reports whether the context has been ended. Unlike ctxErr it never ends it, so that
 // the stream's mu may be held.
-func (c *callContext) isOver() bool {
-	c.ctxMu.Lock()
-	over := c.over
-	c.ctxMu.Unlock()
-	return over != running
-}
+func (c *callContext) isOver() bool { return c.overBy() != running }
 
 // passed reports whether the deadline is over, for which no timer may run.
 func (c *callContext) passed() bool { return c.deadline != 0 && clock.Now() >= c.deadline }
 
 // lateAtOnce reports whether the deadline has passed, and nothing has ended the context yet. It
 // is asked before anybody else has the context.
-func (c *callContext) lateAtOnce() bool {
-	c.ctxMu.Lock()
-	defer c.ctxMu.Unlock()
-	return c.over == running && c.passed()
-}
+func (c *callContext) lateAtOnce() bool { return c.overBy() == running && c.passed() }
 
 // Value implements context.Context.
 func (c *callContext) Value(key any) any {
@@ -179,7 +172,7 @@ func (c *callContext) startTimer() {
 }
 
 func (c *callContext) startTimerLocked() {
-	if c.deadline == 0 || c.timer != nil || c.over != running {
+	if c.deadline == 0 || c.timer != nil || c.overBy() != running {
 		return
 	}
 	c.timer = time.AfterFunc(time.Duration(c.deadline-clock.Now()), c.expire)
@@ -195,14 +188,14 @@ func (c *callContext) expire() {
 // cancel ends the context, and reports whether it had not ended before.
 func (c *callContext) cancel(end contextEnd) bool {
 	c.ctxMu.Lock()
-	if c.over != running {
+	if c.overBy() != running {
 		c.ctxMu.Unlock()
 		return false
 	}
 	if end == cancelled && c.passed() {
 		end = expired // which is why the client cancelled it
 	}
-	c.over = end
+	c.over.Store(uint32(end))
 	if c.timer != nil {
 		c.timer.Stop()
 	}

@@ -5,6 +5,7 @@ package transport
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unsafe"
 
@@ -80,12 +81,12 @@ type ServerStream struct {
 	server *Server
 	reply
 	contextState
-	over     contextEnd // of the callContext, whose lock guards it
-	started  bool       // owned by the connection's reader; it stands here to fill a gap, as do these:
-	fed      bool       // some of the body has arrived
-	ended    bool       // the client has ended the body
-	stranded bool       // the connection is gone
-	body                // its mu guards what follows, and fed, ended, stranded and reply
+	over     atomic.Uint32 // a contextEnd, of the callContext, with whose lock it is set
+	started  bool          // owned by the connection's reader; it stands here to fill a gap, as do these:
+	fed      bool          // some of the body has arrived
+	ended    bool          // the client has ended the body
+	stranded bool          // the connection is gone
+	body                   // its mu guards what follows, and fed, ended, stranded and reply
 
 	seldom *seldom  // nil: none of it is needed yet
 	out    *outcome // nil before the end
