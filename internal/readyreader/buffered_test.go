@@ -95,7 +95,7 @@ func newScript(t testing.TB, chunks ...string) *script {
 }
 
 func (s *script) buffered(size int) Pollable {
-	return newPooled(s, s, s.pool, size).(Pollable)
+	return newPooled(s, s, Options{Pool: s.pool}, size).(Pollable)
 }
 
 func wantPeek(t *testing.T, b Buffered, want string) {
@@ -530,5 +530,23 @@ func TestFixedGrows(t *testing.T) {
 	}
 	if n, err := f.Discard(200 << 10); n != 100<<10-firstFixed || err != io.EOF {
 		t.Errorf("dropped %d, %v", n, err)
+	}
+}
+
+// What New returned is used again by another connection, and keeps nothing of the one before.
+func TestRecycle(t *testing.T) {
+	var before Buffered
+	for range 3 {
+		self, peer := connPair(t, "tcp")
+		b := New(self, Options{Pool: newTestPool(t), Size: 1024, Pooled: true, Reuse: before})
+		if before != nil && b != before {
+			t.Error("it is another one")
+		}
+		mustWrite(t, peer, "12345")
+		wantPeek(t, b, "123")
+		before = Recycle(b)
+		if p, ok := before.(*polled); ok && *p != (polled{}) {
+			t.Errorf("it keeps %+v", *p)
+		}
 	}
 }

@@ -25,8 +25,12 @@ type pooled struct {
 // polled is pooled over a connection that needn't be waited for.
 type polled struct{ pooled } // its src is a TryReader
 
-func newPooled(conn io.Reader, src Reader, pool mem.BufferPool, size int) Buffered {
-	b := &polled{pooled{conn: conn, src: src, size: size, in: Stock{Pool: pool}}}
+func newPooled(conn io.Reader, src Reader, opts Options, size int) Buffered {
+	b, ok := opts.Reuse.(*polled)
+	if !ok {
+		b = new(polled)
+	}
+	*b = polled{pooled{conn: conn, src: src, size: size, in: Stock{Pool: opts.Pool}}}
 	if _, ok := src.(TryReader); ok {
 		return b
 	}
@@ -95,6 +99,18 @@ func (b *pooled) keep(err error) {
 }
 
 func (b *pooled) Release() { b.in.Drop() }
+
+// Recycle releases b, and returns what Options.Reuse is for, which holds nothing; nil where b
+// is of no use any more.
+func Recycle(b Buffered) Buffered {
+	b.Release()
+	p, ok := b.(*polled)
+	if !ok {
+		return nil
+	}
+	*p = polled{}
+	return p
+}
 
 func (b *polled) TryPeek(n int) ([]byte, error) { return b.peek(n, b.src.(TryReader).TryRead) }
 

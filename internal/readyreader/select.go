@@ -25,6 +25,8 @@ type Options struct {
 	// Writer is what NewWriter returned for the connection, if it did: what it
 	// found out about the descriptor then serves for reading, too.
 	Writer Writer
+	// Reuse is what Recycle returned: New uses its memory again, if it can. It may be nil.
+	Reuse Buffered
 }
 
 // minSize leaves room for a frame header beside the tail that small can hold.
@@ -51,7 +53,7 @@ func New(conn net.Conn, opts Options) Buffered {
 			if !ok {
 				direct = conn
 			}
-			return newPooled(direct, r, opts.Pool, size)
+			return newPooled(direct, r, opts, size)
 		}
 	}
 	return newFixed(conn, size)

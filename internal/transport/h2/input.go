@@ -63,7 +63,9 @@ var actives = sync.Pool{New: func() any { return new(active) }}
 // activate gets ready to read nc.
 func (in *input) activate(nc *wire, cfg *Config) {
 	a := actives.Get().(*active)
-	a.rd = readyreader.New(nc.nc, readOptions(nc, cfg))
+	opts := readOptions(nc, cfg)
+	opts.Reuse = a.rd
+	a.rd = readyreader.New(nc.nc, opts)
 	a.lasting = in.lasting
 	// A layer such as the program's own TLS may begin with a handshake, which is not for a
 	// read that does not wait.
@@ -96,8 +98,7 @@ func (in *input) release(pool mem.BufferPool) {
 		in.swept = false
 		park.ProcessSweeper().Remove(&a.entry)
 	}
-	a.rd.Release()
-	a.rd = nil
+	a.rd = readyreader.Recycle(a.rd)
 	if a.dec.Cap() > maxPooledTable {
 		a.dec = hpack.Decoder{}
 	}
