@@ -20,6 +20,3 @@ func (p *parkedConn) RawConn() syscall.RawConn {
 
 // Wake implements park.Owner: there is input, or the end of it.
 func (p *parkedConn) Wake() { warm.Go((*reader)(p)) }
-
-// Run implements park.Owner: as Wake, on this goroutine.
-func (p *parkedConn) Run() { (*reader)(p).Run() }

@@ -20,6 +20,9 @@ func (r *reader) Run() {
 	r.stop(err)
 }
 
+// Run implements park.Owner: as Wake, on this goroutine.
+func (p *parkedConn) Run() { (*reader)(p).Run() }
+
 // read is the frame loop. It returns only with an error.
 func (r *reader) read() error {
 	if !r.in.gotPreface {
