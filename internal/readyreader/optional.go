@@ -33,6 +33,14 @@ type HalfCloser interface{ CloseWrite() error }
 // does not need while nothing arrives. The reader calls it.
 type IdleReleaser interface{ ReleaseIdle() }
 
+// Drainer is a connection with a layer of its own that knows when it needs more from the
+// socket, and can be left alone then, without another look, until the socket has input.
+type Drainer interface {
+	// Drained reports whether all that was taken from the socket was used up, and no error
+	// is to be told yet. It is for the reader.
+	Drained() bool
+}
+
 // Holder is a connection with a layer that may hold on to bytes.
 type Holder interface {
 	// Held is the memory, in bytes, of what was read and can't be used yet, and of what

@@ -145,9 +145,15 @@ func IsRaw(w Writer) bool {
 	}
 }
 
-// IsDirect reports whether what NewWriter returned reads a socket without a layer between:
-// what it has not returned is in the socket, where who waits for that finds it.
-func IsDirect(w Writer) bool { return isRawSocket(w) }
+// IsDrained reports whether all that the other side has sent and was not returned yet is in the
+// socket, where who waits for that finds it: there is no layer between, or one that knows.
+func IsDrained(conn any) bool {
+	if w, ok := conn.(Writer); ok && isRawSocket(w) {
+		return true
+	}
+	d, ok := conn.(Drainer)
+	return ok && d.Drained()
+}
 
 // MayWait reports whether TryRead of what NewWriter returned may wait: see Hesitant.
 func MayWait(w any) bool {

@@ -297,6 +297,9 @@ func wantIdle(t testing.TB, c *Conn) {
 	if _, err := c.TryReadInto(make([]byte, 1)); err != readyreader.ErrWouldBlock {
 		t.Fatalf("reading without input: %v", err)
 	}
+	if c.usedUp() != c.release {
+		t.Errorf("used up: %v, where memory is given back: %v", c.usedUp(), c.release)
+	}
 	c.ReleaseIdle()
 	if c.intake.Memory() != 0 || c.out.p != nil {
 		t.Errorf("a buffer is held: %v %v", c.intake.Memory() != 0, c.out.p != nil)

@@ -28,9 +28,22 @@ func (c *Conn) TryReadInto(p []byte) (int, error) { return c.read(p, false) }
 // data and an error at once.
 func (c *Conn) Read(p []byte) (int, error) { return c.read(p, true) }
 
+// Drained implements readyreader.Drainer.
+func (c *Conn) Drained() bool {
+	c.rmu.Lock()
+	defer c.rmu.Unlock()
+	return c.usedUp() && readyreader.IsDrained(c.sock)
+}
+
+// usedUp reports whether no byte is in hand, and nothing that a read would tell.
+func (c *Conn) usedUp() bool {
+	return c.release && c.open.Load() && !c.closed && c.rerr == nil &&
+		c.intake.dry && c.intake.end == nil && c.intake.Len() == 0
+}
+
 // ReleaseIdle implements readyreader.IdleReleaser: it drops memory that is not needed until
-// there is input. It is for the reader, when TryRead has returned ErrWouldBlock and the
-// connection is to be left alone for a while.
+// there is input. It is for the reader, when TryRead has returned ErrWouldBlock, or Drained
+// true, and the connection is to be left alone for a while.
 func (c *Conn) ReleaseIdle() {
 	c.rmu.Lock()
 	if c.release && c.open.Load() && !c.closed && c.intake.dry {

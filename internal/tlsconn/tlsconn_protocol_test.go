@@ -228,7 +228,11 @@ func TestSplitRecords(t *testing.T) {
 					a.out.b = part
 					for {
 						p := make([]byte, 7)
+						usedUp := server.usedUp() && len(a.out.b) == 0
 						n, err := server.TryReadInto(p)
+						if usedUp && err != readyreader.ErrWouldBlock {
+							t.Fatalf("cut at %d: used up, and then %d bytes, %v", cut, n, err)
+						}
 						if err == readyreader.ErrWouldBlock {
 							break
 						} else if err != nil {

@@ -168,7 +168,7 @@ func (r *reader) watch() {
 // park returns errParked if the reader's role is gone, nil if there is
 // something to do first.
 func (r *reader) park() error {
-	if !readyreader.IsDirect(r.wire.try) { // else the poller sees at once whether there is input
+	if !readyreader.IsDrained(r.wire.try) { // else the poller sees at once whether there is input
 		if readyreader.MayWait(r.wire.try) {
 			r.launchNext() // what comes may wait for what that does
 		}
