@@ -12,7 +12,7 @@ import (
 
 const (
 	// brief is how long a connection may be read, its handler included, by who was on watch.
-	brief = 200 * time.Microsecond
+	brief = 500 * time.Microsecond
 	// shyness is how many times, after one that took longer, nobody does so.
 	shyness = 64
 )
