@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"google.golang.org/grpc/benchmark/internal/hist"
 	"google.golang.org/grpc/benchmark/internal/ops"
 )
 
@@ -55,8 +54,6 @@ func (r *Run) sparse(s *sparse) {
 // where there was time to sleep, from the end of the sleep, which is some of a timer's
 // milliseconds late.
 func (r *Run) take(s *sparse, start time.Time, turns *atomic.Int64) {
-	var h hist.Histogram
-	defer func() { r.merge(&h) }()
 	for {
 		n := int(turns.Add(1) - 1)
 		at, ok := r.sleepUntil(start.Add(s.due(n)))
@@ -68,7 +65,7 @@ func (r *Run) take(s *sparse, start time.Time, turns *atomic.Int64) {
 			continue
 		}
 		if r.phase.Load() == measuring {
-			h.Add(time.Since(at))
+			r.add(time.Since(at))
 		}
 	}
 }
