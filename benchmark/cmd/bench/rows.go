@@ -46,13 +46,13 @@ func rows() []row {
 		unary(128, 64, 1, ops.TCP, ops.Insecure).wants(2).looks(),
 		unary(128, 64, 1, ops.TCP, ops.TLS).wants(2).looks(),
 		unary(128, 64, 1, ops.Unix, ops.Insecure).wants(2),
-		unary(8<<10, 64, 1, ops.TCP, ops.Insecure).wants(1.8).looks(),
+		unary(8<<10, 64, 1, ops.TCP, ops.Insecure).wants(2.2).looks(),
 		unary(128, 256, 16, ops.TCP, ops.Insecure).wants(2).looks(),
 		unary(128, 1, 1, ops.TCP, ops.Insecure).wants(1.25).looks(),
 		unary(128, 1, 1, ops.TCP, ops.TLS),
 		unary(128, 1, 1, ops.Unix, ops.Insecure),
-		streams(ops.Chat, 1<<10, 64, ops.Insecure).wants(1.8).looks(),
-		streams(ops.Chat, 1<<10, 1, ops.Insecure).wants(1.5).looks(),
+		streams(ops.Chat, 1<<10, 64, ops.Insecure).wants(1.9).looks(),
+		streams(ops.Chat, 1<<10, 1, ops.Insecure).wants(1.3).looks(),
 		streams(ops.Pull, 1<<20, 1, ops.Insecure).wants(1.5).looks(),
 		streams(ops.Pull, 1<<20, 1, ops.TLS).wants(1.5).looks(),
 		streams(ops.Push, 1<<20, 1, ops.Insecure),
@@ -87,6 +87,11 @@ func extras() []row {
 	for _, n := range []int{1, 16, 256, 2000} {
 		r := unary(128, max(n, 64), n, ops.TCP, ops.Insecure)
 		r.name = fmt.Sprintf("scale/unary/128B/conns=%d/tcp", n)
+		all = append(all, r.asked())
+	}
+	for _, n := range []int{1, 2, 4, 16, 32, 64} {
+		r := unary(n<<10, 64, 1, ops.TCP, ops.Insecure)
+		r.name = "scale/" + r.name
 		all = append(all, r.asked())
 	}
 	for _, n := range []int{1, 10, 100, 1000, 10000} {
