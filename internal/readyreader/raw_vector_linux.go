@@ -10,8 +10,6 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
-
-	"google.golang.org/grpc/internal/mem"
 )
 
 // maxVector is how many pieces one system call takes: enough for what is written at a time,
@@ -116,11 +114,7 @@ func (op *vectorOp) advance(n int) {
 
 // writeVectorOnce is writeOnce of many pieces, none of which is empty.
 func writeVectorOnce(fd int, v []unix.Iovec) (int, error) {
-	if mem.Checking {
-		// The race detector is to know that who reads this comes after it: see readOnce. A write
-		// that fails tells it, and nothing else does that has access to the variable.
-		_, _ = syscall.Write(-1, nil)
-	}
+	announceWrite()
 	for {
 		n, _, errno := syscall.Syscall(syscall.SYS_WRITEV, uintptr(fd), uintptr(unsafe.Pointer(&v[0])), uintptr(len(v)))
 		switch {

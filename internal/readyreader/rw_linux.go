@@ -29,6 +29,9 @@ func sysWrite(fd int, p []byte) (int, error) {
 	return syscall.Write(fd, p)
 }
 
+// announceWrite is for the race detector, which is not there.
+func announceWrite() {}
+
 // sysRaw is one call, of which the scheduler is not told. p is not empty.
 func sysRaw(trap uintptr, fd int, p []byte) (int, error) {
 	n, _, errno := syscall.RawSyscall(trap, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
