@@ -67,10 +67,10 @@ func wrappedPair(t testing.TB, e *echo, accepted, dialed func(net.Conn) net.Conn
 	})), s
 }
 
-// BenchmarkWrapped makes calls through wrapped connections, once it is known of these how they
-// can be read. Instructions are counted with
+// BenchmarkWrapped makes calls, and exchanges messages of a stream, through wrapped connections,
+// once it is known of these how they can be read. Instructions are counted with
 //
-//	go test -c . && valgrind --tool=callgrind ./grpc.test -test.run=^$ -test.bench=Wrapped/meter -test.benchtime=4000x
+//	go test -c . && valgrind --tool=callgrind ./grpc.test -test.run=^$ -test.bench=Wrapped/meters/unary -test.benchtime=4000x
 //
 // for two lengths, whose difference is that of so many calls.
 func BenchmarkWrapped(b *testing.B) {
@@ -86,23 +86,49 @@ func BenchmarkWrapped(b *testing.B) {
 			cc, _ := wrappedPair(b, newEcho(), w.wrap, w.wrap)
 			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 			defer cancel()
+			st, err := cc.NewStream(ctx, bidiStream, bidiMethod)
+			if err != nil {
+				b.Fatal(err)
+			}
 			in, out := &text{Value: "hello"}, new(text)
-			invoke := func() {
-				if err := cc.Invoke(ctx, unaryMethod, in, out); err != nil {
-					b.Fatal(err)
-				}
+			for name, exchange := range map[string]func() error{
+				"unary": func() error { return cc.Invoke(ctx, unaryMethod, in, out) },
+				"stream": func() error {
+					if err := st.SendMsg(in); err != nil {
+						return err
+					}
+					return st.RecvMsg(out)
+				},
+			} {
+				b.Run(name, func(b *testing.B) {
+					for i := range 100 {
+						if err := exchange(); err != nil {
+							b.Fatal(err)
+						}
+						for tick := time.Tick(10 * time.Millisecond); i == 0 && footprint.Read().Parked < 2; {
+							<-tick
+						}
+					}
+					b.ReportAllocs()
+					for b.Loop() {
+						if err := exchange(); err != nil {
+							b.Fatal(err)
+						}
+					}
+				})
 			}
-			invoke()
-			for tick := time.Tick(10 * time.Millisecond); footprint.Read().Parked < 2; {
-				<-tick
-			}
-			for range 100 {
-				invoke()
-			}
-			b.ReportAllocs()
-			for b.Loop() {
-				invoke()
-			}
+			b.Run("parallel", func(b *testing.B) {
+				b.SetParallelism(32)
+				b.RunParallel(func(pb *testing.PB) {
+					in, out := &text{Value: "hello"}, new(text)
+					for pb.Next() {
+						if err := cc.Invoke(ctx, unaryMethod, in, out); err != nil {
+							b.Error(err)
+							return
+						}
+					}
+				})
+			})
 		})
 	}
 }

@@ -3,7 +3,6 @@
 package h2
 
 import (
-	"io"
 	"net"
 	"sync/atomic"
 	"time"
@@ -144,16 +143,12 @@ func (w *wire) tryWritePair(head, tail []byte) (int, error) {
 // write writes p from off on, and may wait. Where nothing of p is left it still calls
 // Write once: a layer may hold what it took before, and writes that then.
 func (w *wire) write(p *outbuf, off int) error {
-	var to io.Writer = w.nc
-	if w.try != nil {
-		to = w.try
-	}
 	if p.whole() || off == p.size() {
-		_, err := to.Write(p.b[min(off, len(p.b)):])
+		_, err := w.writePiece(p.b[min(off, len(p.b)):])
 		return err
 	}
 	v := p.vector(off)
-	if vw, ok := to.(readyreader.VectorWriter); ok {
+	if vw, ok := w.try.(readyreader.VectorWriter); ok {
 		_, err := vw.WriteVector(v)
 		return err
 	}
@@ -161,9 +156,17 @@ func (w *wire) write(p *outbuf, off int) error {
 		if len(b) == 0 {
 			continue
 		}
-		if _, err := to.Write(b); err != nil {
+		if _, err := w.writePiece(b); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// writePiece may wait.
+func (w *wire) writePiece(p []byte) (int, error) {
+	if w.try != nil {
+		return w.try.Write(p)
+	}
+	return w.nc.Write(p)
 }
