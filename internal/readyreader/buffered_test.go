@@ -95,7 +95,7 @@ func newScript(t testing.TB, chunks ...string) *script {
 }
 
 func (s *script) buffered(size int) Pollable {
-	return newPooled(s, s, Options{Pool: s.pool}, size).(Pollable)
+	return newPooled(s, s, s.pool, size, nil).(Pollable)
 }
 
 func wantPeek(t *testing.T, b Buffered, want string) {

@@ -25,12 +25,13 @@ type pooled struct {
 // polled is pooled over a connection that needn't be waited for.
 type polled struct{ pooled } // its src is a TryReader
 
-func newPooled(conn io.Reader, src Reader, opts Options, size int) Buffered {
-	b, ok := opts.Reuse.(*polled)
+// newPooled uses the memory of what Recycle returned again, if it is of this kind.
+func newPooled(conn io.Reader, src Reader, pool mem.BufferPool, size int, reuse Buffered) Buffered {
+	b, ok := reuse.(*polled)
 	if !ok {
 		b = new(polled)
 	}
-	*b = polled{pooled{conn: conn, src: src, size: size, in: Stock{Pool: opts.Pool}}}
+	*b = polled{pooled{conn: conn, src: src, size: size, in: Stock{Pool: pool}}}
 	if _, ok := src.(TryReader); ok {
 		return b
 	}

@@ -53,7 +53,7 @@ func New(conn net.Conn, opts Options) Buffered {
 			if !ok {
 				direct = conn
 			}
-			return newPooled(direct, r, opts, size)
+			return newPooled(direct, r, opts.Pool, size, opts.Reuse)
 		}
 	}
 	return newFixed(conn, size)
