@@ -191,7 +191,7 @@ func TestNoGoroutines(t *testing.T) {
 	before := settled(t)
 	say(10)
 	round(50)
-	until(t, func() bool { return runtime.NumGoroutine() <= before+2 })
+	until(t, func() bool { return runtime.NumGoroutine() <= before+4 })
 }
 
 // TestNoGoroutinesOfWatches: there are as many with a thousand watches as with one.
@@ -214,7 +214,7 @@ func TestNoGoroutinesOfWatches(t *testing.T) {
 	for range 1000 {
 		w.value()
 	}
-	until(t, func() bool { return runtime.NumGoroutine() <= before+2 })
+	until(t, func() bool { return runtime.NumGoroutine() <= before+4 })
 }
 
 // settled returns the number of goroutines when all of them wait, and none has ended for a while.
