@@ -26,15 +26,7 @@ func (o opaque) Read(p []byte) (int, error)  { return o.opaqueConn.Read(p) }
 func (o opaque) Write(p []byte) (int, error) { return o.opaqueConn.Write(p) }
 func (opaque) NetConn() net.Conn             { return nil }
 
-type opaqueListener struct{ net.Listener }
-
-func (l opaqueListener) Accept() (net.Conn, error) {
-	c, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	return opaque{c}, nil
-}
+func newOpaque(c net.Conn) net.Conn { return opaque{c} }
 
 type lockedBuffer struct {
 	mu    sync.Mutex
@@ -88,7 +80,7 @@ func TestTellsWhyNotParked(t *testing.T) {
 	}
 	s := NewServer()
 	s.RegisterService(&echoDesc, newEcho())
-	go func() { _ = s.Serve(opaqueListener{lis}) }()
+	go func() { _ = s.Serve(wrappingListener{lis, newOpaque}) }()
 	t.Cleanup(s.Stop)
 	cc := newTestClient(t, "passthrough:///"+lis.Addr().String(), WithContextDialer(func(_ context.Context, addr string) (net.Conn, error) {
 		c, err := net.Dial("tcp", addr)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/internal/wrappers"
 	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
 )
@@ -79,9 +80,6 @@ func (c *valved) Write(p []byte) (int, error) {
 	c.valve.pass()
 	return c.Conn.Write(p)
 }
-
-// asIs wraps nothing.
-func asIs(c net.Conn) net.Conn { return c }
 
 // A client whose writes sleep: RPCs end at their deadlines and when they are cancelled, what the
 // server sends arrives, and Close ends all.
@@ -291,7 +289,7 @@ func TestReplyPrecedesStats(t *testing.T) {
 	for _, method := range []string{unaryMethod, bidiMethod} {
 		replied := make(chan struct{})
 		h := &untilReplied{replied: replied, timely: make(chan bool, 1)}
-		cc, _ := wrappedPair(t, newEcho(), func(c net.Conn) net.Conn { return &metering{Conn: c} }, asIs, StatsHandler(h))
+		cc, _ := wrappedPair(t, newEcho(), wrappers.Meter, asIs, StatsHandler(h))
 		if err := cc.Invoke(testContext(t), method, &text{Value: "x"}, new(text)); err != nil {
 			t.Error(method, err)
 		}

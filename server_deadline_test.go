@@ -22,15 +22,7 @@ func (timeless) SetDeadline(time.Time) error      { return errTimeless }
 func (timeless) SetReadDeadline(time.Time) error  { return errTimeless }
 func (timeless) SetWriteDeadline(time.Time) error { return errTimeless }
 
-type timelessListener struct{ net.Listener }
-
-func (l timelessListener) Accept() (net.Conn, error) {
-	nc, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	return timeless{nc}, nil
-}
+func newTimeless(c net.Conn) net.Conn { return timeless{c} }
 
 // TestConnWithoutDeadlines: whatever optional methods of a connection fail, it works.
 func TestConnWithoutDeadlines(t *testing.T) {
@@ -43,7 +35,7 @@ func TestConnWithoutDeadlines(t *testing.T) {
 			s := NewServer(Creds(creds))
 			s.RegisterService(&echoDesc, newEcho())
 			served := make(chan error, 1)
-			go func() { served <- s.Serve(timelessListener{lis}) }()
+			go func() { served <- s.Serve(wrappingListener{lis, newTimeless}) }()
 			cc := newTestClient(t, "passthrough:///"+lis.Addr().String(), WithTransportCredentials(creds),
 				WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) {
 					nc, err := new(net.Dialer).DialContext(ctx, "tcp", addr)

@@ -90,10 +90,12 @@ type testServer struct {
 // serve starts a server with the service e; it is stopped with the test.
 func serve(t testing.TB, e *echo, opts ...ServerOption) *testServer {
 	t.Helper()
-	lis, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	return serveOn(t, listen(t), e, opts...)
+}
+
+// serveOn is serve on a listener of the test's.
+func serveOn(t testing.TB, lis net.Listener, e *echo, opts ...ServerOption) *testServer {
+	t.Helper()
 	s := NewServer(opts...)
 	s.RegisterService(&echoDesc, e)
 	ts := &testServer{s, lis.Addr().String(), make(chan error, 1)}
@@ -106,6 +108,20 @@ func serve(t testing.TB, e *echo, opts ...ServerOption) *testServer {
 		}
 	})
 	return ts
+}
+
+// wrappingListener puts something around what it accepts.
+type wrappingListener struct {
+	net.Listener
+	wrap func(net.Conn) net.Conn
+}
+
+func (l wrappingListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return l.wrap(c), nil
 }
 
 // clientEvents tells a test what happens to its connection.

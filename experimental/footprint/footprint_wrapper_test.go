@@ -21,6 +21,7 @@ import (
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/internal/park"
 	"google.golang.org/grpc/internal/testutils"
+	"google.golang.org/grpc/internal/wrappers"
 )
 
 // limited is a wrapper as netutil.LimitListener makes them.
@@ -40,24 +41,6 @@ func (l *limited) Close() error {
 
 // outer is one more around it.
 type outer struct{ *limited }
-
-// metering is a wrapper that counts what it carries.
-type metering struct {
-	net.Conn
-	in, out atomic.Int64
-}
-
-func (m *metering) Read(p []byte) (int, error) {
-	n, err := m.Conn.Read(p)
-	m.in.Add(int64(n))
-	return n, err
-}
-
-func (m *metering) Write(p []byte) (int, error) {
-	n, err := m.Conn.Write(p)
-	m.out.Add(int64(n))
-	return n, err
-}
 
 // hider has none of what embedding promotes.
 type hider struct{ net.Conn }
@@ -118,17 +101,17 @@ type buffering struct {
 
 func (b *buffering) Read(p []byte) (int, error) { return b.r.Read(p) }
 
-// wrappers are the kinds of wrappers whose connections park like plain ones. open counts
+// wrapped are the kinds of wrappers whose connections park like plain ones. open counts
 // those that are not closed.
-var wrappers = []struct {
+var wrapped = []struct {
 	name string
 	wrap func(c net.Conn, open *atomic.Int64) net.Conn
 }{
 	{"embedding", func(c net.Conn, open *atomic.Int64) net.Conn { return newLimited(c, open) }},
 	{"embedding twice", func(c net.Conn, open *atomic.Int64) net.Conn { return outer{newLimited(c, open)} }},
-	{"metering", func(c net.Conn, open *atomic.Int64) net.Conn { return &metering{Conn: newLimited(c, open)} }},
+	{"metering", func(c net.Conn, open *atomic.Int64) net.Conn { return wrappers.Meter(newLimited(c, open)) }},
 	{"metering, not embedded", func(c net.Conn, open *atomic.Int64) net.Conn {
-		return &layer{Conn: hider{}, below: &metering{Conn: newLimited(c, open)}}
+		return &layer{Conn: hider{}, below: wrappers.Meter(newLimited(c, open))}
 	}},
 	{"replaying", func(c net.Conn, open *atomic.Int64) net.Conn { return &replaying{Conn: newLimited(c, open)} }},
 	{"saying so", func(c net.Conn, open *atomic.Int64) net.Conn {
@@ -225,7 +208,7 @@ func TestWrappedConnectionsPark(t *testing.T) {
 	}
 	server, client := security(t)
 	const n = 4
-	for _, w := range wrappers {
+	for _, w := range wrapped {
 		for _, secure := range []bool{false, true} {
 			name := w.name
 			p := place{server: insecure.NewCredentials(), client: insecure.NewCredentials()}
@@ -262,7 +245,7 @@ func TestTLSOfTheProgramParks(t *testing.T) {
 	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
 		server := &tls.Config{Certificates: []tls.Certificate{cert}, NextProtos: []string{"h2"}, MaxVersion: version}
 		client := &tls.Config{RootCAs: roots, ServerName: "test.server", NextProtos: []string{"h2"}}
-		for _, w := range wrappers[:2] {
+		for _, w := range wrapped[:2] {
 			t.Run(tls.VersionName(version)+", "+w.name, func(t *testing.T) {
 				var open atomic.Int64
 				p := place{

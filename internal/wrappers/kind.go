@@ -42,7 +42,7 @@ func Kinds() []Kind {
 		{Name: "embeds deeper", Server: func(c net.Conn) net.Conn { return &deeper{deep{&embeds{c}}} }},
 		{Name: "keep-alive listener", Server: newKeepAlive, OnlyTCP: true},
 		{Name: "LimitListener", Server: limited},
-		{Name: "metering", Server: func(c net.Conn) net.Conn { return &meter{Conn: c} }, Shared: true, WhyNotUnix: uncounted},
+		{Name: "metering", Server: Meter, Shared: true, WhyNotUnix: uncounted},
 		{Name: "meters reads", Server: func(c net.Conn) net.Conn { return &readMeter{Conn: c} }, WhyNotUnix: uncounted},
 		{Name: "replays", Server: func(c net.Conn) net.Conn { return &replays{Conn: c} }, Shared: true, WhyNotUnix: uncounted},
 		{Name: "bytes with the end", Server: func(c net.Conn) net.Conn { return &lastWords{c} }, WhyNotUnix: uncounted},

@@ -51,7 +51,9 @@ type once struct {
 
 func (o *once) Accept() (net.Conn, error) { return o.conn, nil }
 
-// meter counts what it carries.
+// Meter wraps c in what counts what it carries, and reads and writes itself for that.
+func Meter(c net.Conn) net.Conn { return &meter{Conn: c} }
+
 type meter struct {
 	net.Conn
 	in, out atomic.Int64
