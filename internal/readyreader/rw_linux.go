@@ -12,8 +12,8 @@ import (
 )
 
 // little is how many bytes at most a call takes that the scheduler is not told of: it should
-// be done in some microseconds.
-const little = 32 << 10
+// be done in some microseconds. A connection under TLS is read into buffers of this size.
+const little = 64 << 10
 
 func sysRead(fd int, p []byte) (int, error) {
 	if pulse.On() && len(p) <= little {
