@@ -17,11 +17,12 @@ type body struct {
 	asm     grpcwire.Assembler
 	inbox   inbox
 	wake    waker
-	filling bool  // the reader writes into the assembler's space
-	closed  bool  // nothing is taken any more
-	owed    int32 // bytes of memory that are free, without the connection having been told
-	held    int   // bytes of memory, as the connection was told
-	length  int64 // what content-length says is to come, in bytes; negative: there is none
+	filling bool   // the reader writes into the assembler's space
+	closed  bool   // nothing is taken any more
+	unsaid  uint16 // bytes of window that were taken, and
+	owed    int32  // bytes of memory that are free, without the connection having been told
+	held    int    // bytes of memory, as the connection was told
+	length  int64  // what content-length says is to come, in bytes; negative: there is none
 }
 
 // count subtracts n bytes that arrived from what content-length has announced. mu is held.
@@ -149,19 +150,24 @@ func (b *body) change() int {
 	return d
 }
 
-// maxOwed is how many bytes of memory a stream that the peer has ended may have freed without
-// its connection knowing. There are no windows to open any more, so that to tell it takes its
-// lock for nothing else.
-const maxOwed = 16 << 10
+// maxOwed is how many bytes of memory a stream may have freed without its connection knowing, and
+// maxUnsaid how many bytes of the stream's window. To tell it takes its lock, which many small
+// messages would do for nothing: the connection lets far more add up before it tells the peer.
+const (
+	maxOwed   = 16 << 10
+	maxUnsaid = 8 << 10
+)
 
-// taken adds freed bytes of a stream that the peer has ended, and returns how many bytes the
-// connection is to be told of now. It is for the one who receives.
-func (b *body) taken(freed int) int {
-	owed := int(b.owed) + freed
-	if owed >= maxOwed {
-		b.owed = 0
-		return owed
+// taken adds n bytes of window and freed ones of memory that a message took, and returns what the
+// connection is to be told now. Of a stream that the peer has ended n is 0. It is for the one who
+// receives.
+func (b *body) taken(n, freed int) (tellN, tellFreed int) {
+	n += int(b.unsaid)
+	freed += int(b.owed)
+	if n < maxUnsaid && freed < maxOwed {
+		b.unsaid, b.owed = uint16(n), int32(freed)
+		return 0, 0
 	}
-	b.owed = int32(owed)
-	return 0
+	b.unsaid, b.owed = 0, 0
+	return n, freed
 }

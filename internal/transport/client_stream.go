@@ -74,7 +74,7 @@ func (s *ClientStream) Recv() (grpcwire.Message, error) {
 			over, freed := s.over, -s.change()
 			s.mu.Unlock()
 			if !over {
-				s.h2.Consume(grpcwire.PrefixLen+m.Len, freed)
+				s.h2.Consume(s.taken(grpcwire.PrefixLen+m.Len, freed))
 			}
 			return m, nil
 		}

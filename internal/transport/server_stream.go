@@ -51,11 +51,11 @@ func (s *ServerStream) Recv() (grpcwire.Message, error) {
 		if m, ok := s.inbox.pop(); ok {
 			ended, freed := s.ended, -s.change()
 			s.mu.Unlock()
+			n := 0 // there is no window to open once the client has ended the body
 			if !ended {
-				s.h2.Consume(grpcwire.PrefixLen+m.Len, freed)
-			} else if freed = s.taken(freed); freed > 0 {
-				s.h2.Refund(freed)
+				n = grpcwire.PrefixLen + m.Len
 			}
+			s.h2.Consume(s.taken(n, freed))
 			return m, nil
 		}
 		switch {

@@ -84,6 +84,10 @@ func (r *reader) receive(h frame.Header) (*stream, error) {
 	if err := s.in.Receive(h.Length); err != nil {
 		return nil, frame.StreamError(h.StreamID, frame.FlowControlError, err.Error())
 	}
+	if inc := s.consume(0); inc > 0 {
+		c.out.windowUpdate(s.id, inc)
+		r.in.act.caused = true
+	}
 	return s, nil
 }
 
@@ -127,7 +131,7 @@ func (r *reader) giveBack(s *stream, n uint32) {
 	c := r.lock()
 	defer c.unlock()
 	if s.state.canRecv() && !c.life.dead() {
-		c.out.windowUpdate(s.id, s.in.Consume(n))
+		c.out.windowUpdate(s.id, s.consume(n))
 		r.in.act.caused = true
 	}
 }

@@ -98,13 +98,12 @@ func (c *locked) encodeData(s *stream, f *Frames) bool {
 		c.streams.schedule(s)
 		return false
 	}
+	c.sends(s)
 	uncopied := c.wire.uncopied()
 	if copied := f.copied(uncopied); f.More > 0 && c.out.buf.spare() < frame.HeaderLen+copied {
 		c.expect(copied, f.More)
 	}
 	s.out.Take(c.windows.Send(), uint32(size))
-	s.on(sendData)
-	c.heart.worked = true
 	end := f.End && f.Trailers == nil
 	out := &c.out.buf
 	out.b = append(frame.AppendDataHeader(c.out.room(len(f.Prefix)), s.id, size, end), f.Prefix[:]...)
@@ -120,6 +119,16 @@ func (c *locked) encodeData(s *stream, f *Frames) bool {
 		c.endLocal(s)
 	}
 	return true
+}
+
+// sends precedes each DATA frame of s: window updates go with it.
+func (c *locked) sends(s *stream) {
+	if s.state.canRecv() {
+		c.out.windowUpdate(s.id, s.company.Sends(&s.in))
+	}
+	c.out.windowUpdate(0, c.windows.Sends())
+	s.on(sendData)
+	c.heart.worked = true
 }
 
 // expect makes room for size bytes of a message, and for as many of those that follow as can be
@@ -150,9 +159,8 @@ func (c *locked) fill() {
 			turns.remove(s)
 			continue
 		}
+		c.sends(s)
 		s.out.Take(c.windows.Send(), uint32(n))
-		s.on(sendData)
-		c.heart.worked = true
 		last := n == q.size
 		end := last && q.end && q.trailers == nil
 		c.out.buf.b = frame.AppendDataHeader(c.out.room(0), s.id, n, end)

@@ -3,7 +3,6 @@
 package h2
 
 import (
-	"google.golang.org/grpc/internal/transport/h2/flow"
 	"google.golang.org/grpc/internal/transport/h2/frame"
 	"google.golang.org/grpc/internal/warm"
 )
@@ -115,11 +114,11 @@ func (s *Stream) OfferTo(f *Frames, w interface{ Wake() }) (taken bool, err erro
 // Consume says that n bytes of the body were taken, so that the peer may send as many
 // again, and that freed bytes of the memory they were in are not held for it any
 // more.
-func (s *Stream) Consume(n, freed int) { s.grant((*flow.Inflow).Consume, n, freed) }
+func (s *Stream) Consume(n, freed int) { s.grant((*stream).consume, n, freed) }
 
 // Expect says that the application waits for n bytes of the body that have not
 // arrived, and that the window must not be what keeps them.
-func (s *Stream) Expect(n int) { s.grant((*flow.Inflow).Expect, n, 0) }
+func (s *Stream) Expect(n int) { s.grant((*stream).expect, n, 0) }
 
 // Refund says that freed bytes of memory are not held for the peer any more.
 func (s *Stream) Refund(freed int) {
@@ -129,8 +128,8 @@ func (s *Stream) Refund(freed int) {
 	c.unlock()
 }
 
-func (s *Stream) grant(by func(*flow.Inflow, uint32) uint32, n, freed int) {
-	if n <= 0 {
+func (s *Stream) grant(by func(*stream, uint32) uint32, n, freed int) {
+	if n <= 0 && freed <= 0 {
 		return
 	}
 	c := s.conn.lock()
@@ -142,7 +141,7 @@ func (s *Stream) grant(by func(*flow.Inflow, uint32) uint32, n, freed int) {
 		c.unlock()
 		return
 	}
-	c.out.windowUpdate(s.id, by(&s.in, uint32(n)))
+	c.out.windowUpdate(s.id, by(&s.stream, uint32(n)))
 	c.unlockAndFlush()
 }
 

@@ -15,11 +15,12 @@ type stream struct {
 	id     uint32
 	opener Side
 
-	state   streamState // changed by on alone
-	handled bool        // Done was called
-	settled bool        // nothing is charged for it any more
-	counted bool        // stands among the handlers whose stream is gone
-	lazy    bool        // the next Send leaves the writing to others: see CallRoom
+	state   streamState  // changed by on alone
+	handled bool         // Done was called
+	settled bool         // nothing is charged for it any more
+	counted bool         // stands among the handlers whose stream is gone
+	lazy    bool         // the next Send leaves the writing to others: see CallRoom
+	company flow.Company // of updates of in
 	out     flow.Outflow
 	in      flow.Inflow
 	pending *sendQueue // what the windows have not let through yet
@@ -49,6 +50,12 @@ func (s *stream) on(ev streamEvent) bool {
 	}
 	return ok
 }
+
+// consume gives back n bytes of the receive window, and returns the increment to send now.
+func (s *stream) consume(n uint32) (increment uint32) { return s.company.Consume(&s.in, n) }
+
+// expect widens the receive window for n bytes, and returns the increment to send.
+func (s *stream) expect(n uint32) (increment uint32) { return s.in.Expect(n) }
 
 const (
 	// sendBuffer is how many bytes of DATA may wait on a stream before Room says

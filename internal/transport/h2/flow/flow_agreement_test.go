@@ -12,6 +12,7 @@ import (
 // what is under way between them. Each way is in order, as TCP is.
 type link struct {
 	in      Inflow
+	company Company
 	out     Outflow
 	outConn Outflow
 
@@ -91,7 +92,9 @@ func (l *link) deliver(toTheSender bool) error {
 		d := l.data[0]
 		l.data = l.data[1:]
 		if !d.ack {
-			return l.in.Receive(d.n)
+			err := l.in.Receive(d.n)
+			l.grant(l.company.Consume(&l.in, 0))
+			return err
 		}
 		if d.change < 0 {
 			err := l.in.AdjustInitial(d.change)
@@ -141,7 +144,7 @@ func randomTraffic(r *rand.Rand, initial uint32, withSettings bool) error {
 	l := newLink(initial)
 	for i := range 400 {
 		var err error
-		switch op := r.UintN(16); {
+		switch op := r.UintN(17); {
 		case op < 5:
 			err = l.send(size(r))
 		case op < 8:
@@ -149,7 +152,9 @@ func randomTraffic(r *rand.Rand, initial uint32, withSettings bool) error {
 		case op < 11:
 			err = l.deliver(false)
 		case op < 13:
-			l.grant(l.in.Consume(uint32(min(int64(size(r)), l.in.unread))))
+			l.grant(l.company.Consume(&l.in, uint32(min(int64(size(r)), l.in.unread))))
+		case op == 16:
+			l.grant(l.company.Sends(&l.in))
 		case op == 13 && !withSettings:
 			l.grant(l.in.SetTarget(size(r)))
 		case op == 13:
@@ -174,7 +179,7 @@ func consumeAllThenSend(l *link) error {
 		return err
 	}
 	for l.in.unread > 0 {
-		l.grant(l.in.Consume(uint32(min(l.in.unread, MaxWindow))))
+		l.grant(l.company.Consume(&l.in, uint32(min(l.in.unread, MaxWindow))))
 	}
 	if err := l.settle(); err != nil {
 		return err

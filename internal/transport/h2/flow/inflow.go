@@ -66,6 +66,17 @@ func (f *Inflow) Consume(n uint32) (increment uint32) {
 	return 0
 }
 
+// Defer is Consume for a receiver that is about to send, or likely to: it returns no increment
+// as long as the peer has more than half of its window left. Consume(0) makes good for it, with
+// what is sent, and so does Defer(0), once Receive has left less than that.
+func (f *Inflow) Defer(n uint32) (increment uint32) {
+	if f.window.n <= f.target/2 {
+		return f.Consume(n)
+	}
+	f.unread -= min(int64(n), f.unread)
+	return 0
+}
+
 // SetTarget changes the size the window is kept at, and returns the increment
 // to send for growth. A lower target takes effect as bytes are consumed, since
 // a grant cannot be taken back. n is 1 to MaxWindow; other values count as the

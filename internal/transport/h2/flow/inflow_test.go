@@ -18,6 +18,9 @@ func TestInflow(t *testing.T) {
 	consume := func(n uint32) func(f *Inflow) (uint32, error) {
 		return func(f *Inflow) (uint32, error) { return f.Consume(n), nil }
 	}
+	put := func(n uint32) func(f *Inflow) (uint32, error) {
+		return func(f *Inflow) (uint32, error) { return f.Defer(n), nil }
+	}
 	target := func(n uint32) func(f *Inflow) (uint32, error) {
 		return func(f *Inflow) (uint32, error) { return f.SetTarget(n), nil }
 	}
@@ -52,6 +55,21 @@ func TestInflow(t *testing.T) {
 			{receive(10), state{0, 990, 10}, nil},
 			{consume(1<<32 - 1), state{0, 990, 0}, nil},
 			{consume(500), state{0, 990, 0}, nil},
+		}},
+		"an update waits for company": {1000, []step{
+			{receive(400), state{0, 600, 400}, nil},
+			{put(400), state{0, 600, 0}, nil},
+			{receive(99), state{0, 501, 99}, nil},
+			{put(0), state{0, 501, 99}, nil},
+			{receive(1), state{0, 500, 100}, nil},
+			{put(0), state{400, 900, 100}, nil}, // not while half of the window is gone
+			{receive(300), state{0, 600, 400}, nil},
+			{put(300), state{0, 600, 100}, nil},
+			{consume(0), state{300, 900, 100}, nil},
+		}},
+		"a tiny window does not wait": {1, []step{
+			{receive(1), state{0, 0, 1}, nil},
+			{put(1), state{1, 1, 0}, nil},
 		}},
 		"tiny windows": {1, []step{
 			{receive(1), state{0, 0, 1}, nil},

@@ -18,6 +18,7 @@ type Windows struct {
 	announced uint32 // ours
 	granted   uint32 // what new streams grant: more than announced until that is acknowledged
 	unacked   int16  // SETTINGS of ours that are not acknowledged
+	company   Company
 
 	bdp *BDP // nil until DATA arrives
 }
@@ -68,9 +69,17 @@ func (w *Windows) Arrived(n uint32) (increment uint32, err error) {
 	if err := in.Receive(n); err != nil {
 		return 0, err
 	}
-	increment = in.Consume(n)
+	increment = w.company.Consume(&in, n)
 	w.recv = in.window
 	return increment, nil
+}
+
+// Sends is [Company.Sends] for the connection's window.
+func (w *Windows) Sends() (increment uint32) {
+	in := w.inflow()
+	increment = w.company.Sends(&in)
+	w.recv = in.window
+	return increment
 }
 
 // SetPeerInitial obeys the peer's SETTINGS_INITIAL_WINDOW_SIZE, and returns by how much
