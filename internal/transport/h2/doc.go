@@ -150,6 +150,13 @@
 // arrived (Take), and reads what has not to where it wants it (Space, Filled); endRemote
 // follows END_STREAM, and the Receiver hears of that (OnEnd).
 //
+// # Window updates
+//
+// An update is due when a quarter of a window can be given back, the connection's as DATA arrives,
+// a stream's as it is consumed. A write of its own for that, and a peer that wakes for nothing
+// else, cost as much as a small message. So where DATA went out since the last update (flow.Company)
+// it waits for more to go with, while the peer has more than half of the window left.
+//
 // # What may wait
 //
 // Conn.Open waits for a place under the peer's limit of streams, in the order of the
