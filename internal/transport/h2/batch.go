@@ -81,6 +81,7 @@ func (r *reader) finishBatch() {
 	records := r.retained()
 	c := r.lock()
 	r.enter(c)
+	c.out.reader = waiting
 	if c.account.records = uint32(records); records > 0 {
 		r.audit(c)
 	}

@@ -62,6 +62,10 @@ func (r *reader) receive(h frame.Header) (*stream, error) {
 	defer c.unlock()
 	r.enter(c)
 	r.in.act.credit = c.account.ahead()
+	c.out.reader = waiting
+	if r.in.act.rd.Buffered() > int(h.Length) {
+		c.out.reader = working
+	}
 	if err := r.count(c, h.Length); err != nil {
 		return nil, err
 	}

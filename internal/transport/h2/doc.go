@@ -17,7 +17,8 @@
 //
 // There is no writer goroutine. Whoever queues frames and finds nobody writing
 // takes the write token and writes, for others too, until nothing is left or
-// its share is done; whoever doesn't get the token returns at once. The holder never
+// its share is done; whoever doesn't get the token returns at once. While the reader has more
+// frames in hand it is left to it, at the end of its batch. The holder never
 // waits for the socket: when that is full the token goes to a flusher, a task that ends
 // when it has caught up.
 //

@@ -62,7 +62,7 @@ func (c *locked) lastStreamGone() {
 	if c.cfg.TrackIdle {
 		c.streams.since = clock.Now()
 	}
-	if c.out.slim {
+	if c.out.reader == away {
 		c.streams.trim()
 	}
 	c.finish()

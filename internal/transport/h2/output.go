@@ -34,12 +34,21 @@ type output struct {
 	replies uint16 // other frames in buf that the peer caused; maxReplies keeps it small
 
 	writing bool // somebody holds the write token
-	slim    bool // the connection is parked, or about to be: what isn't needed then is given back
+	reader  stance
 
 	// What the peer's SETTINGS say.
 	maxFrame      uint32
 	maxHeaderList uint32
 }
+
+// stance is what the reader does, as far as it concerns those who queue frames.
+type stance uint8
+
+const (
+	waiting stance = iota // it waits for input, or is about to
+	working               // it has more input in hand, and writes what is queued when it has dealt with that
+	away                  // the connection is parked, or about to be: what isn't needed then is given back
+)
 
 func newOutput(cfg *Config) output {
 	return output{cfg: cfg, maxFrame: frame.MinMaxFrameSize, maxHeaderList: noLimit}
@@ -156,7 +165,7 @@ func (o *output) freeze() {
 // freezeIfSlim follows each block that is encoded: while the connection is parked no reader
 // gives the coder back.
 func (o *output) freezeIfSlim() {
-	if o.slim {
+	if o.reader == away {
 		o.freeze()
 	}
 }

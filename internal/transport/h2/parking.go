@@ -206,7 +206,7 @@ func (r *reader) park() error {
 func (r *reader) activate() {
 	r.in.activate(&r.wire, r.cfg)
 	c := r.lock()
-	c.out.slim = false
+	c.out.reader = waiting
 	c.unlock()
 }
 
@@ -222,7 +222,7 @@ func (r *reader) slim() {
 	records := r.retained()
 	c = r.lock()
 	defer c.unlock()
-	c.out.slim = true
+	c.out.reader = away
 	c.account.records = uint32(records)
 	c.account.show(c.life.dead())
 	c.out.freeze()

@@ -56,6 +56,7 @@ func (c *locked) causeOf(err error) error {
 // It reports whether it has.
 func (r *reader) sayGoAway(ce *ConnError) bool {
 	c := r.lock()
+	c.out.reader = waiting // no batch ends any more
 	done := c.sayGoAway(ce)
 	if done == nil {
 		c.unlock()

@@ -34,7 +34,8 @@ func (c *locked) sendable() bool {
 }
 
 // unlockAndFlush releases mu and writes what is queued, unless somebody is
-// already at it or the reader will do it at the end of its batch.
+// already at it or the reader will do it at the end of its batch: that is in some microseconds,
+// and in between it may bring others to send more.
 func (c *locked) unlockAndFlush() {
 	if w, ok := c.unlockToWrite(); ok {
 		w.flush()
@@ -44,7 +45,7 @@ func (c *locked) unlockAndFlush() {
 // unlockToWrite releases mu, and takes the write token if there is something to write and
 // nobody has it.
 func (c *locked) unlockToWrite() (w *writer, ok bool) {
-	if c.out.writing || !c.sendable() {
+	if c.out.writing || c.out.reader == working || !c.sendable() {
 		c.unlock()
 		return nil, false
 	}
