@@ -37,6 +37,18 @@ func unread(fd uintptr) (uint64, bool) {
 	return uint64(max(n, 0)), errno == 0
 }
 
+// hasCome is isReadable, of which the scheduler is not told.
+func hasCome(fd uintptr) bool {
+	for {
+		fds := [1]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+		var now unix.Timespec
+		n, _, errno := unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&fds)), 1, uintptr(unsafe.Pointer(&now)), 0, 0, 0)
+		if errno != unix.EINTR {
+			return errno != 0 || n > 0
+		}
+	}
+}
+
 // census is one look at a socket.
 type census struct {
 	received uint64 // bytes, read or not

@@ -10,7 +10,8 @@ import (
 // that can be reached is looked at: bytes arrive, the wrapper takes them from the socket in
 // pieces, keeps them, drops a header, sets deadlines or has a goroutine that reads ahead,
 // and returns them; the reader finds out about that, waits, reads, and parks; the kernel
-// wakes it; the sweeper comes by. Between any two steps, any other may come.
+// wakes it; the sweeper comes by; credit is given, and audited. Between any two steps, any other
+// may come.
 //
 // What the model takes for granted of time is what the pace of a trial is for: that who
 // waits for input takes it, or has the lock, before the reader has looked for long (calm),
@@ -18,7 +19,8 @@ import (
 //
 // The rules are: who is parked, with no wake-up under way, has nothing to read. Nobody but
 // the reader meets a deadline of ours. Who may be parked comes to that whenever it is quiet,
-// without another byte, also where the transport lifts a deadline of its own after a read.
+// without another byte, also where the transport lifts a deadline of its own after a read. Who
+// waits on credit while the wrapper holds something is about to be taken out of the wait.
 
 // kind is what a wrapper does.
 type kind struct {
@@ -28,6 +30,7 @@ type kind struct {
 	ahead    bool // has a goroutine that reads
 	deadline due  // what it makes of the read deadline when it reads
 	slow     bool // the reader may take longer than the test is patient
+	credit   bool // it is given credit, whatever it has done
 }
 
 // due says whose deadline the socket has.
@@ -68,6 +71,9 @@ type world struct {
 	blind    bool // the Read is not put to the test
 	watched  bool // and was looked after
 	kicked   bool
+	credit   standing
+	brief    bool // its wait is on credit
+	doubted  bool
 
 	// The transport.
 	lifted bool // has lifted the deadline of the preface
@@ -111,6 +117,15 @@ const (
 	disbelieves
 )
 
+// standing is whether the wrapper has credit.
+type standing int8
+
+const (
+	noCredit standing = iota
+	hasCredit
+	spentCredit
+)
+
 func (w world) even() bool { return w.received == w.returned+w.taken }
 
 // calm reports whether a goroutine of the wrapper's that reads has nothing to do but wait.
@@ -133,9 +148,9 @@ func (w world) decide(k kind) world {
 			w.blind = true
 			return w.enter(k)
 		}
-		w.at = locking
+		w.at, w.brief = locking, w.credit == hasCredit
 		if w.trust == believes && w.kicked {
-			w.at, w.kicked = lastLook, false
+			w.at, w.kicked, w.brief = lastLook, false, false
 			w = w.lift()
 		}
 	}
@@ -144,7 +159,7 @@ func (w world) decide(k kind) world {
 
 // enter begins a Read of the wrapper.
 func (w world) enter(k kind) world {
-	w.at = reading
+	w.at, w.brief, w.doubted = reading, false, false
 	switch {
 	case w.blind:
 	case k.taker && w.kicked && w.returned > 0:
@@ -186,6 +201,9 @@ func (w world) setDeadline() world {
 
 func (w world) distrust() world {
 	w.trust, w.kicked = disbelieves, false
+	if w.credit == hasCredit {
+		w.credit = noCredit
+	}
 	return w.lift()
 }
 
@@ -215,11 +233,31 @@ func (w world) steps(k kind) (all []world) {
 		}
 		add(n)
 	}
+	if k.credit {
+		w.stepsOfCredit(add)
+	}
 	if k.ahead {
 		w.stepsOfOther(add)
 	}
 	w.stepsOfReader(k, add)
 	return all
+}
+
+// stepsOfCredit give it, and end it with a look at the wait that is under way.
+func (w world) stepsOfCredit(add func(world)) {
+	n := w
+	switch {
+	case w.credit == noCredit && (w.trust == believesAlone || w.trust == believes) && w.at == waiting && w.even():
+		n.credit = hasCredit
+	case w.credit != hasCredit:
+		return
+	default:
+		n.credit = noCredit
+		if (w.at == waiting || w.at == locking) && w.received > w.returned+w.taken+w.socket {
+			n.credit, n.doubted, n.deadline = spentCredit, true, past
+		}
+	}
+	add(n)
 }
 
 // stepsOfOther are those of the wrapper's goroutine.
@@ -310,10 +348,12 @@ func (w world) stepsOfWait(k kind, add func(world)) {
 	n := w
 	n.lock = free
 	switch {
-	case !w.even():
+	case w.doubted:
+		add(n.lift().enter(k))
+	case w.brief && w.socket > 0, !w.brief && !w.even():
 		add(n.enter(k))
 	case w.deadline == past: // interrupted
-		n.at, n.kicked = lastLook, false
+		n.at, n.kicked, n.brief = lastLook, false, false
 		add(n.lift())
 	case w.deadline == ours && w.watched: // the test's deadline
 		n.trust, n.at = believes, deciding
@@ -386,6 +426,8 @@ func (w world) wrong(k kind) string {
 		return "parked, and the socket has something"
 	case w.at == waiting && has && w.even():
 		return "waiting, and the wrapper holds something"
+	case w.at == waiting && has && w.brief && w.credit != hasCredit && !w.doubted:
+		return "waiting on credit for good, and the wrapper holds something"
 	case w.at == parkingIt && has:
 		return "about to park, and the wrapper holds something"
 	case w.at == reading && w.deadline == ours && w.watched:
@@ -409,6 +451,8 @@ func TestWakeUpModel(t *testing.T) {
 	for _, k := range []kind{
 		{name: "plain"},
 		{name: "plain, slow reader", slow: true},
+		{name: "plain, with credit", credit: true},
+		{name: "plain, slow reader, with credit", slow: true, credit: true},
 		{name: "drops a header", header: 2},
 		{name: "reads ahead", ahead: true},
 		{name: "reads ahead, slow reader", ahead: true, slow: true},
@@ -419,6 +463,7 @@ func TestWakeUpModel(t *testing.T) {
 		{name: "taker of 1", taker: true, header: 1},
 		{name: "taker of 2", taker: true, header: 2},
 		{name: "taker of 3", taker: true, header: 3},
+		{name: "taker of 2, with credit", taker: true, header: 2, credit: true},
 	} {
 		t.Run(k.name, func(t *testing.T) { explore(t, k) })
 	}

@@ -7,6 +7,8 @@ package readyreader
 import (
 	"os"
 	"time"
+
+	"google.golang.org/grpc/internal/clock"
 )
 
 // How it is found out whether a wrapper can be waited for on its socket: see wrapped.
@@ -118,16 +120,17 @@ func (w *wrapped) setTest() {
 	if w.owed {
 		w.lift()
 	}
-	if !w.test.IsZero() && time.Until(w.test) > w.pace.patience-w.pace.renewal {
+	now := clock.Now()
+	if w.test != 0 && w.test-now > int64(w.pace.patience-w.pace.renewal) {
 		return
 	}
-	test := time.Now().Add(w.pace.patience)
+	test := now + int64(w.pace.patience)
 	if !w.isBefore(test) {
 		w.lift()
 		return
 	}
 	w.test, w.mine, w.looks = test, true, 0
-	w.sock.SetReadDeadline(test)
+	w.sock.SetReadDeadline(clock.Time(test))
 	if d := w.pace.patience - w.pace.margin; w.watch == nil {
 		w.watch = time.AfterFunc(d, w.watchTest)
 	} else {
@@ -137,8 +140,8 @@ func (w *wrapped) setTest() {
 
 // isBefore reports whether a test can end at t without getting in the way of the deadline
 // that there is. mu is held.
-func (w *wrapped) isBefore(t time.Time) bool {
-	return w.until.IsZero() || w.until.After(t.Add(w.pace.slack))
+func (w *wrapped) isBefore(t int64) bool {
+	return w.until == 0 || w.until > t+int64(w.pace.slack)
 }
 
 // watchTest runs before the deadline of the test, and sees to it that only the reader
@@ -151,9 +154,9 @@ func (w *wrapped) watchTest() {
 	if w.trust != untested && w.trust != alone {
 		return
 	}
-	left, waits := time.Until(w.test), w.waiting && w.locked.Load()
+	left, waits := time.Duration(w.test-clock.Now()), w.waiting && w.locked.Load()
 	switch {
-	case w.test.IsZero():
+	case w.test == 0:
 		w.watchReader()
 	case left > w.pace.margin: // renewed
 		w.watch.Reset(left - w.pace.margin)
@@ -202,16 +205,19 @@ func (w *wrapped) timedOut(err error) (again bool, _ error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	test := w.test
-	tests := !test.IsZero() && w.mine
+	tests := test != 0 && w.mine
 	w.waiting = false
 	w.lift()
 	switch {
 	case w.trust == distrusted:
 		return false, nil
+	case w.doubted:
+		w.doubted = false
+		return false, nil
 	case tests:
-		w.judge(time.Since(test))
+		w.judge(time.Duration(clock.Now() - test))
 		return w.trust != distrusted, nil
-	case (!w.kicked || w.trust == alone) && (w.until.IsZero() || time.Now().Before(w.until)):
+	case (!w.kicked || w.trust == alone) && (w.until == 0 || clock.Now() < w.until):
 		w.distrust("sets the read deadline of its socket")
 		return false, nil
 	}
@@ -232,26 +238,30 @@ func (w *wrapped) judge(past time.Duration) {
 	}
 }
 
-// beginWait precedes a wait on the socket. blind says that the wrapper has to be waited for
-// in its Read this time: what deadline it may have set was lifted.
-func (w *wrapped) beginWait() (blind bool, err error) {
+// beginWait precedes a wait on the socket, if what is known of the wrapper allows for that.
+// blind says that the wrapper has to be waited for in its Read this time: what deadline it may
+// have set was lifted.
+func (w *wrapped) beginWait() (known trust, blind bool, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
+	case w.trust == untested || w.trust == distrusted:
+		return w.trust, false, nil
 	case w.trust == alone:
-		if !w.test.IsZero() && time.Until(w.test) <= 0 {
+		if w.test != 0 && w.test <= clock.Now() {
 			w.lift() // it would be met at once, whoever has set it
 		}
 		if w.wiped {
 			w.blind = true
-			return true, nil
+			return w.trust, true, nil
 		}
 	case w.kicked:
 		w.kicked = false
 		w.lift()
-		return false, opError("read", w.sock, os.ErrDeadlineExceeded)
+		return w.trust, false, opError("read", w.sock, os.ErrDeadlineExceeded)
 	}
 	w.locked.Store(false)
-	w.waiting = true
-	return false, nil
+	w.waiting, w.woken, w.brief = true, false, w.given
+	w.waits++
+	return w.trust, false, nil
 }

@@ -23,6 +23,7 @@ var brisk = pace{
 	overdue:  300 * time.Millisecond,
 	quiet:    20 * time.Millisecond,
 	lock:     200 * time.Millisecond,
+	tick:     10 * time.Millisecond,
 }
 
 // rounds has messages echoed until the wrapper is no longer untested: how many that takes depends
@@ -59,7 +60,7 @@ func TestBusyWrapper(t *testing.T) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.watch != nil || !w.test.IsZero() || w.mine {
+	if w.watch != nil || w.test != 0 || w.mine {
 		t.Error("it keeps a timer or a deadline")
 	}
 }

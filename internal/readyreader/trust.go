@@ -7,7 +7,7 @@ package readyreader
 import "time"
 
 // trust is what is known of a wrapper.
-type trust int
+type trust uint8
 
 const (
 	untested   trust = iota
@@ -34,6 +34,8 @@ type pace struct {
 	quiet time.Duration
 	// lock is how long that may be held by someone who only reads what is there.
 	lock time.Duration
+	// tick is how often it is looked whether a wrapper is to keep its credit.
+	tick time.Duration
 }
 
 var usualPace = pace{
@@ -44,17 +46,18 @@ var usualPace = pace{
 	overdue:  1300 * time.Millisecond,
 	quiet:    40 * time.Millisecond,
 	lock:     300 * time.Millisecond,
+	tick:     10 * time.Millisecond,
 }
 
 // trial is where finding out stands.
 type trial struct {
-	trust trust
-	test  time.Time     // the deadline that the test has set; zero: none
+	test  int64         // the deadline that the test has set, by the clock; 0: none
 	watch *time.Timer   // runs watchTest
-	looks int           // how often it has looked for what ought to have happened
-	late  time.Duration // and how late it did so first
-	wiped bool          // a deadline was lifted since the last Read
-	blind bool          // the next Read, or this one, is to wait, and is not put to the test
+	late  time.Duration // how late it was for what ought to have happened
+	trust trust
+	looks uint8 // how often it has looked for that
+	wiped bool  // a deadline was lifted since the last Read
+	blind bool  // the next Read, or this one, is to wait, and is not put to the test
 }
 
 // habit is what a wrapper does with the beginning of the stream.

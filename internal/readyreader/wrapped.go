@@ -10,7 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
-	"time"
+
+	"google.golang.org/grpc/internal/clock"
 )
 
 // wrapped reads a wrapper whose Read is its own: one that counts, replays what it
@@ -34,7 +35,8 @@ import (
 // are wrappers that fail for good after that.
 //
 // Here is what a wrapped is, its account, and the deadline on its socket; trust.go and
-// trial.go find out whether it can be waited for, known.go knows some wrappers by name,
+// trial.go find out whether it can be waited for, credit.go and audit.go how much has to be asked
+// before each wait, known.go knows some wrappers by name,
 // wrapped_read.go reads, and wrapped_deadline.go ends a wait from outside.
 type wrapped struct {
 	conn net.Conn // the wrapper
@@ -42,13 +44,13 @@ type wrapped struct {
 	rc   syscall.RawConn
 	out  Writer // nil if Write is the wrapper's own, too
 
-	unsettled func(fd uintptr) bool // the wait's condition, for rc
+	due func(fd uintptr) bool // the wait's condition, for rc: see isDue
 
 	// Owned by the reader.
 	err   error // came with the last bytes
-	found int   // how often bytes were found in their place: see trial.go
-
-	habit // see known.go
+	found uint8 // how often bytes were found in their place: see trial.go
+	habit       // see known.go
+	course
 
 	pace *pace  // never changed
 	told func() // see Detect
@@ -63,19 +65,20 @@ type wrapped struct {
 	mu sync.Mutex
 	// Guarded by mu.
 	trial
-	why     string       // distrusted
+	deadline
+	credit
 	inside  bool         // the wrapper's Read runs
 	waiting bool         // the reader waits on the socket
 	kicked  bool         // the wait, or else the next one, is to end
 	flag    *atomic.Bool // whose that is
-	deadline
+	why     string       // distrusted
 }
 
 // deadline is the socket's for reads.
 type deadline struct {
-	mine  bool      // it is ours
-	until time.Time // what it is to be otherwise
-	owed  bool      // which the wrapper is to be told when the test ends
+	until int64 // what it is to be, by the clock, unless it is ours
+	mine  bool  // it is ours
+	owed  bool  // the wrapper is to be told of until when the test ends
 }
 
 // WhyNot implements Explainer.
@@ -85,7 +88,7 @@ func (w *wrapped) WhyNot() string {
 	switch {
 	case w.trust == distrusted:
 		return w.why
-	case w.trust == alone && (w.blind || w.waiting && w.test.IsZero()):
+	case w.trust == alone && (w.blind || w.waiting && w.test == 0):
 		return fmt.Sprintf("%T could not be told from one that sets the read deadline of its socket, as the machine was too busy; it is looked at again when more was read", w.conn)
 	case w.returned.Load() == 0: // it may hold what it has looked at
 	case !w.isSettled():
@@ -109,15 +112,6 @@ func (w *wrapped) resume(read uint64) {
 	w.wiped = read > 0
 }
 
-// settled reports whether all that the socket received was returned, but for what was
-// taken, and it lives on.
-func (w *wrapped) settled(fd uintptr) bool {
-	sum := w.sum() // before what it is compared with, which only grows
-	var c census
-	c.glance(fd)
-	return w.even(sum, c)
-}
-
 // sum is what was returned and taken.
 func (w *wrapped) sum() uint64 { return w.returned.Load() + w.taken.Load() }
 
@@ -129,6 +123,15 @@ func (w *wrapped) even(sum uint64, c census) bool {
 		w.exceeds.Store(true)
 	}
 	return c.open && c.received == sum && c.unread == 0 && !w.exceeds.Load()
+}
+
+// settled reports whether all that the socket received was returned, but for what was
+// taken, and it lives on.
+func (w *wrapped) settled(fd uintptr) bool {
+	sum := w.sum() // before what it is compared with, which only grows
+	var c census
+	c.glance(fd)
+	return w.even(sum, c)
 }
 
 // isSettled is settled without a descriptor in hand.
@@ -147,14 +150,14 @@ func (w *wrapped) calm() {
 
 // lift takes our deadline off the socket. mu is held.
 func (w *wrapped) lift() {
-	w.test = time.Time{}
+	w.test = 0
 	if w.mine {
 		w.mine, w.wiped = false, true
-		w.sock.SetReadDeadline(w.until)
+		w.sock.SetReadDeadline(clock.Time(w.until))
 	}
 	if w.owed {
 		w.owed = false
-		w.conn.SetReadDeadline(w.until)
+		w.conn.SetReadDeadline(clock.Time(w.until))
 	}
 }
 
@@ -166,6 +169,7 @@ func (w *wrapped) distrust(why string) {
 	}
 	w.lift()
 	w.endTest()
+	w.credit.end()
 	if w.kicked {
 		w.kicked = false
 		w.flag.Store(false)

@@ -7,6 +7,8 @@ package readyreader
 import (
 	"sync/atomic"
 	"time"
+
+	"google.golang.org/grpc/internal/clock"
 )
 
 // Interrupt makes the present wait, or the next one, end with os.ErrDeadlineExceeded,
@@ -33,7 +35,7 @@ func (w *wrapped) Interrupt(flag *atomic.Bool) {
 func (w *wrapped) SetReadDeadline(t time.Time) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.until = t
+	w.until = clock.At(t)
 	if w.defers() {
 		w.owed = true
 		return nil
@@ -49,7 +51,7 @@ func (w *wrapped) SetReadDeadline(t time.Time) error {
 // defers reports whether a deadline is for later: not while a Read of the wrapper's runs,
 // which is to meet it and whose locks nobody knows. mu is held.
 func (w *wrapped) defers() bool {
-	return !w.inside && !w.test.IsZero() && w.isBefore(w.test.Add(2*w.pace.overdue))
+	return !w.inside && w.test != 0 && w.isBefore(w.test+int64(2*w.pace.overdue))
 }
 
 // Withdraw leaves the connection to others. After it w must not be used.
@@ -58,4 +60,5 @@ func (w *wrapped) Withdraw() {
 	defer w.mu.Unlock()
 	w.lift()
 	w.endTest()
+	w.credit.end()
 }

@@ -26,10 +26,7 @@ func newWrapped(conn net.Conn, out Writer) *wrapped {
 		return nil
 	}
 	w := &wrapped{conn: conn, sock: sock, rc: rc, out: out, pace: &usualPace}
-	w.unsettled = func(fd uintptr) bool {
-		w.locked.Store(true)
-		return !w.settled(fd)
-	}
+	w.due = w.isDue
 	if isTaker(conn) {
 		w.takes()
 	}
@@ -152,6 +149,7 @@ func (w *wrapped) through(p []byte) (n int, err error) {
 		}
 	}
 	w.leave()
+	w.course.read(n, len(p))
 	switch {
 	case n > 0:
 		w.returned.Add(uint64(n))
@@ -174,6 +172,10 @@ func (w *wrapped) enter() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.inside, w.waiting = true, false
+	if w.doubted { // input came just before it was taken out of its wait
+		w.doubted = false
+		w.lift()
+	}
 	switch {
 	case w.blind:
 	case w.kicked && w.outlives():
@@ -196,30 +198,58 @@ func (w *wrapped) leave() {
 // unless it is to be read blind.
 func (w *wrapped) wait() (blind bool, err error) {
 	for w.err == nil {
-		switch w.known() {
-		case distrusted:
-			return false, nil
-		case untested:
+		known, blind, err := w.beginWait()
+		switch {
+		case blind || err != nil || known == distrusted:
+			return blind, err
+		case known == untested:
 			if !w.watchInput() {
 				return false, nil
 			}
 			w.findLock()
-		default:
-			if blind, err = w.beginWait(); blind || err != nil {
-				return blind, err
-			}
-			switch err = w.rc.Read(w.unsettled); {
-			case err == nil:
-				return false, nil
-			case !isTimeout(err):
-				return false, renameOp(err, "read")
-			}
-			if again, err := w.timedOut(err); !again {
-				return false, err
-			}
+			continue
+		}
+		switch err = w.rc.Read(w.due); {
+		case err == nil:
+			return false, nil
+		case !isTimeout(err):
+			return false, renameOp(err, "read")
+		}
+		if again, err := w.timedOut(err); !again {
+			return false, err
 		}
 	}
 	return false, nil
+}
+
+// isDue reports whether the wrapper is to be read, which is asked when a wait begins, and
+// whenever the socket has woken the reader. The account was even, or taken to be, when it
+// began: then a look at the socket is enough.
+func (w *wrapped) isDue(fd uintptr) bool {
+	w.locked.Store(true)
+	switch {
+	case w.woken:
+		var known bool
+		w.had, known = unread(fd)
+		return !known || w.had > 0 || hasCome(fd)
+	case w.brief && w.clean:
+		w.woken = !hasCome(fd)
+		if !w.woken {
+			w.had, _ = unread(fd)
+		}
+		return !w.woken
+	}
+	sum := w.sum()
+	var c census
+	c.glance(fd)
+	w.had, w.woken = c.unread, w.even(sum, c)
+	switch {
+	case !w.woken && w.had == 0:
+		w.evens = 0
+	case w.woken && w.earns(w.pace.tick):
+		w.extend()
+	}
+	return !w.woken
 }
 
 // probe reads what the wrapper holds, and nothing of the socket: the error is that of a

@@ -84,7 +84,7 @@ func settleOnce(t testing.TB, w *wrapped, peer net.Conn) (parks, again bool) {
 			case <-looks.C:
 			}
 			w.mu.Lock()
-			lifted := w.trust == alone && (w.waiting && w.test.IsZero() || w.inside && w.blind)
+			lifted := w.trust == alone && (w.waiting && w.test == 0 || w.inside && w.blind)
 			if w.trust == distrusted || w.inside && !w.taker && !w.isSettled() || lifted {
 				never++
 			}
@@ -363,6 +363,7 @@ func FuzzWrapped(f *testing.F) {
 			}
 			return wrapper
 		})
+		credited := false // all the time, whatever it does
 		switch seed % 8 {
 		case 1: // one that takes a header
 			w.takes()
@@ -372,6 +373,7 @@ func FuzzWrapped(f *testing.F) {
 			w.isAlone()
 		case 3:
 			w.trust = trusted
+			credited = seed%16 == 3
 		case 5:
 			wrapper.sets = true
 		case 6:
@@ -380,6 +382,7 @@ func FuzzWrapped(f *testing.F) {
 			wrapper.lies = true
 			if seed%16 == 7 {
 				w.trust = trusted
+				credited = seed%32 == 7
 			}
 		}
 		var want []byte
@@ -409,6 +412,10 @@ func FuzzWrapped(f *testing.F) {
 		for len(got)-wrapper.made < len(want) {
 			if seed%3 == 0 {
 				w.Interrupt(&flag)
+			}
+			if credited {
+				w.extend()
+				w.clean = true
 			}
 			buf, n, err := w.ReadOnReady(1+int(seed%50), pool)
 			switch {
