@@ -6,6 +6,7 @@ package readyreader
 
 import (
 	"os"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc/internal/clock"
@@ -84,15 +85,17 @@ func (w *wrapped) findInPlace() {
 // come meanwhile, that says nothing: somebody else may be about to use it.
 func (w *wrapped) findLock() {
 	free := make(chan bool, 1)
+	var began atomic.Bool
 	go func() {
 		even := true
+		began.Store(true)
 		_ = w.rc.Read(func(fd uintptr) bool { // when it returns, the lock was had
 			even = w.settled(fd)
 			return true
 		})
 		free <- even
 	}()
-	for range lockLooks { // on a machine that is busy they take longer, as the other does
+	for looks := 0; looks < lockLooks; { // on a machine that is busy they take longer, as the other does
 		select {
 		case even := <-free:
 			if even {
@@ -100,6 +103,9 @@ func (w *wrapped) findLock() {
 			}
 			return
 		case <-time.After(w.pace.lock / lockLooks):
+			if began.Load() {
+				looks++
+			}
 		}
 	}
 	w.mu.Lock()

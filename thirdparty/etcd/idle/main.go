@@ -53,11 +53,12 @@ func main() {
 	}
 	n := flag.Int("n", 5000, "how many `connections`")
 	only := flag.String("run", "", "only rows that match the `pattern`")
-	heap := flag.String("heap", "", "a `folder` for profiles of what lives in each server's heap at the end")
+	heap := flag.String("heap", "", "a `folder` for profiles of what lives, at the end, in the heap of what each row measures")
 	flag.Parse()
 	pattern := regexp.MustCompile(*only)
 	if *heap != "" {
 		os.Setenv(heapFolder, *heap)
+		runtime.MemProfileRate = 1 << 10
 	}
 	fmt.Printf("%-28s %14s %22s\n", "row", "KB/connection", "goroutines/connection")
 	for _, r := range rows {
@@ -136,7 +137,7 @@ func measure(r row, n int) (kb, goroutines float64, err error) {
 	defer func() { cancel(); _ = c.cmd.Wait() }()
 	look := c.sample
 	if r.client {
-		look = func() (sample, error) { return self(), nil }
+		look = func() (sample, error) { return self(), saveHeap(r.name) }
 	}
 	var conns []*grpc.ClientConn
 	defer func() {
