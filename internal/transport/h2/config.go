@@ -29,7 +29,8 @@ type Config struct {
 
 	// StreamWindow and ConnWindow are the initial receive windows in bytes; 0
 	// stands for 65,535. With StaticWindow they stay what they are, else they
-	// grow with what the path can carry.
+	// grow with what the path can carry, and a ConnWindow of 0 to at least
+	// wideWindow.
 	StreamWindow uint32
 	ConnWindow   uint32
 	StaticWindow bool
@@ -96,6 +97,18 @@ func (c *Config) streamWindow() uint32 {
 		return flow.DefaultWindow
 	}
 	return c.StreamWindow
+}
+
+// wideWindow is what the connection's receive window becomes with its first update, in bytes; 0
+// stands for no change. It costs no memory: the windows of the streams bound what was sent and nobody
+// has read. Where each of many streams is sent little, now and then, most updates are the
+// connection's, and each would wake the peer. It is no wider because it also bounds for how
+// much of many large messages a small one has to wait on a slow path.
+func (c *Config) wideWindow() uint32 {
+	if c.StaticWindow || c.ConnWindow != 0 {
+		return 0
+	}
+	return 1 << 20
 }
 
 func (c *Config) maxStreams() uint32 {

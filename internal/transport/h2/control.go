@@ -100,7 +100,7 @@ func (r *reader) onPingAck(data [8]byte) {
 // growWindows makes n the receive window of the connection and of every stream, as the
 // estimator found that the path can carry it.
 func (c *locked) growWindows(n uint32) {
-	inc, grown := c.windows.Grow(n, c.cfg.ConnWindow, c.streams.receiveWindows())
+	inc, grown := c.windows.Grow(n, c.streams.receiveWindows())
 	if grown {
 		c.out.settings(frame.Setting{ID: frame.InitialWindowSize, Value: c.windows.Announced()})
 		c.out.windowUpdate(0, inc)

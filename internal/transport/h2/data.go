@@ -103,7 +103,7 @@ func (r *reader) count(c *locked, n uint32) error {
 	}
 	c.account.arrived(n)
 	if inc > 0 {
-		c.out.windowUpdate(0, inc)
+		c.update(inc)
 		r.in.act.caused = true
 	}
 	return nil

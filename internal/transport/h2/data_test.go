@@ -168,10 +168,7 @@ func TestWindowsGrow(t *testing.T) {
 		}
 		p.frames()
 		p.send(raw(fPing, 1, 0, []byte("bdp\x00\x00\x00\x00\x00")))
-		got := strings.Join(p.frames(), "; ")
-		if !strings.HasPrefix(got, "SETTINGS INITIAL_WINDOW_SIZE=131070; WINDOW 0 ") {
-			t.Errorf("got %s", got)
-		}
+		p.want("SETTINGS INITIAL_WINDOW_SIZE=131070")
 		p.send(raw(fSettings, 1, 0, nil), data(1, "", true))
 		p.wantTold("opened 1 :method=POST :path=/x", "end 1")
 	})
@@ -191,7 +188,7 @@ func TestWindowsGrowWithinTheLimit(t *testing.T) {
 			for range 4 {
 				p.send(data(1, strings.Repeat("x", 15000), false))
 			}
-			want := []string{fmt.Sprintf("SETTINGS INITIAL_WINDOW_SIZE=%d", 65535+4*15000), "WINDOW 0 60000"}
+			want := []string{fmt.Sprintf("SETTINGS INITIAL_WINDOW_SIZE=%d", 65535+4*15000)}
 			if again {
 				s.Expect(flow.MaxWindow)
 				want = nil
@@ -199,6 +196,36 @@ func TestWindowsGrowWithinTheLimit(t *testing.T) {
 			p.frames()
 			p.send(raw(fPing, 1, 0, []byte("bdp\x00\x00\x00\x00\x00")))
 			p.want(want...)
+		})
+	}
+}
+
+// The connection's window is wide from its first update on, unless somebody has said how wide it is
+// to be.
+func TestWindowOfConnWidens(t *testing.T) {
+	const n = 16000
+	lot := data(1, strings.Repeat("x", n), false)
+	for _, tt := range []struct {
+		name string
+		cfg  Config
+		want uint32 // of the first update
+	}{
+		{"by default", Config{}, 1<<20 - flow.DefaultWindow + 2*n},
+		{"static", Config{StaticWindow: true}, 2 * n},
+		{"of a size", Config{ConnWindow: 1 << 16}, 2 * n},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				p := newPeer(t, Server, peerConfig{Config: tt.cfg})
+				p.send(p.request(1, false), lot)
+				p.want()
+				p.send(lot)
+				p.want(fmt.Sprint("WINDOW 0 ", tt.want))
+				if !tt.cfg.StaticWindow && tt.cfg.ConnWindow == 0 {
+					p.send(lot, lot)
+					p.want("PING bdp") // a quarter of it is far
+				}
+			})
 		})
 	}
 }

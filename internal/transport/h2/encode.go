@@ -126,9 +126,16 @@ func (c *locked) sends(s *stream) {
 	if s.state.canRecv() {
 		c.out.windowUpdate(s.id, s.company.Sends(&s.in))
 	}
-	c.out.windowUpdate(0, c.windows.Sends())
+	if inc := c.windows.Sends(); inc > 0 {
+		c.update(inc)
+	}
 	s.on(sendData)
 	c.heart.worked = true
+}
+
+// update says that inc bytes more may be sent on the connection, and widens its window with that.
+func (c *locked) update(inc uint32) {
+	c.out.windowUpdate(0, inc+c.windows.Widen(c.cfg.wideWindow()))
 }
 
 // expect makes room for size bytes of a message, and for as many of those that follow as can be

@@ -10,10 +10,14 @@ const (
 	// MaxBDPWindow is the largest window an estimator asks for.
 	MaxBDPWindow = 16 << 20
 
-	// Samples that change nothing are spaced out, up to maxBDPPause. That is
-	// shorter than the round trips that make windows matter most.
-	minBDPPause = time.Millisecond
-	maxBDPPause = 64 * time.Millisecond
+	// Samples that change nothing are spaced out: after each there are twice as much time, up
+	// to minBDPPause << (maxVain-1), and twice as many bytes, up to 1 << (maxVainBytes-1)
+	// windows, to the next. The time is shorter than the round trips that make windows matter
+	// most. The bytes are many round trips where windows don't matter, as what is sent now
+	// and then stays far below them; where they do, they are so many round trips.
+	minBDPPause  = time.Millisecond
+	maxVain      = 7
+	maxVainBytes = 4
 	// bdpMemory is how long the best rate and the shortest round trip count: a
 	// path may change under a connection.
 	bdpMemory = 10 * time.Second
@@ -49,10 +53,10 @@ const (
 // zero value none at all.
 type BDP struct {
 	window uint32
-	pause  time.Duration // from the last ping to the next, at least
-	since  uint64        // bytes since the last sample ended
-	sample uint64        // bytes since the ping went out, up to its answer
-	span   uint64        // bytes since the ping went out
+	vain   uint8  // samples in a row that changed nothing, up to maxVain
+	since  uint64 // bytes since the last sample ended
+	sample uint64 // bytes since the ping went out, up to its answer
+	span   uint64 // bytes since the ping went out
 
 	pinging bool
 	sentAt  time.Time
@@ -83,7 +87,7 @@ func (b *BDP) Sampling() bool { return b.pinging }
 
 // Received counts n bytes of DATA. If it returns true a sample starts, and the
 // caller sends a PING with the data it will know the answer by. There is at most
-// one at a time, and none before half a window has arrived since the last.
+// one at a time, and none before half a window, or more, has arrived since the last.
 func (b *BDP) Received(n uint32, now time.Time) (ping bool) {
 	if b.window == 0 || b.window >= MaxBDPWindow {
 		return false
@@ -94,7 +98,7 @@ func (b *BDP) Received(n uint32, now time.Time) (ping bool) {
 		return false
 	}
 	b.since += uint64(n)
-	if b.since < uint64(b.window/2) || now.Sub(b.sentAt) < b.pause {
+	if !b.due(now) {
 		return false
 	}
 	if !b.sentAt.IsZero() {
@@ -102,6 +106,12 @@ func (b *BDP) Received(n uint32, now time.Time) (ping bool) {
 	}
 	b.pinging, b.sentAt, b.sample, b.span = true, now, 0, 0
 	return true
+}
+
+// due reports whether enough bytes and time have passed since the last sample.
+func (b *BDP) due(now time.Time) bool {
+	return b.since >= uint64(b.window/2)<<min(b.vain, maxVainBytes) &&
+		(b.vain == 0 || now.Sub(b.sentAt) >= minBDPPause<<(b.vain-1))
 }
 
 // Acked takes the answer to the PING. If grown is true the stream and connection
@@ -113,10 +123,10 @@ func (b *BDP) Acked(now time.Time) (window uint32, grown bool) {
 	b.pinging, b.since = false, 0
 	want := b.product(now) * 2
 	if want < float64(b.window)*worthwhile {
-		b.pause = min(max(2*b.pause, minBDPPause), maxBDPPause)
+		b.vain = min(b.vain+1, maxVain)
 		return b.window, false
 	}
-	b.pause = 0
+	b.vain = 0
 	b.window = uint32(min(want, float64(2*b.window), MaxBDPWindow))
 	return b.window, true
 }

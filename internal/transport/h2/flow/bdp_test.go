@@ -206,6 +206,38 @@ func TestBDPPings(t *testing.T) {
 	})
 }
 
+// TestBDPInVain: what comes in small lots, and never fills a window, is sampled less and less
+// often, also across rests.
+func TestBDPInVain(t *testing.T) {
+	w := NewWindows(InitialBDPWindow)
+	now := time.Unix(1000, 0)
+	pings := func(lots int, rest bool) (n int) {
+		for range lots {
+			for range 10 {
+				if w.Sample(InitialBDPWindow/10, 10, 1, now) {
+					now = now.Add(time.Microsecond)
+					w.Answered(now.Add(100 * time.Microsecond))
+					n++
+				}
+			}
+			now = now.Add(100 * time.Millisecond)
+			if rest {
+				w.Rest()
+			}
+		}
+		return n
+	}
+	if n := pings(100, false); n > 30 {
+		t.Errorf("%d pings for 100 windows", n)
+	}
+	if n := pings(100, true); n > 0 {
+		t.Errorf("%d pings for 100 windows with rests between", n)
+	}
+	if n := pings(100, false); n < 5 {
+		t.Errorf("%d pings for the next 100 windows", n)
+	}
+}
+
 // TestBDPForgetsAnOldPath: the best rate of a short path is out of reach on a
 // long one, until the window is larger.
 func TestBDPForgetsAnOldPath(t *testing.T) {

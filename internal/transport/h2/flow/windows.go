@@ -20,7 +20,8 @@ type Windows struct {
 	unacked   int16  // SETTINGS of ours that are not acknowledged
 	company   Company
 
-	bdp *BDP // nil until DATA arrives
+	vain uint8 // that of the last bdp
+	bdp  *BDP  // nil until DATA arrives
 }
 
 // NewWindows are those of a connection that is going to announce initial as the receive
@@ -56,6 +57,15 @@ func (w *Windows) SetRecv(n uint32) (increment uint32) {
 	increment = in.SetTarget(n)
 	w.recv, w.target = in.window, in.target
 	return increment
+}
+
+// Widen makes the connection's receive window n, unless it is larger, and returns the increment to
+// send.
+func (w *Windows) Widen(n uint32) (increment uint32) {
+	if n <= uint32(w.target) {
+		return 0
+	}
+	return w.SetRecv(n)
 }
 
 // inflow is the connection's receive window.
@@ -112,6 +122,7 @@ func (w *Windows) SettingsAcked() (delta int64, ok bool) {
 func (w *Windows) Sample(n uint32, open int, opened uint64, now time.Time) (ping bool) {
 	if w.bdp == nil {
 		b := NewBDP(w.announced)
+		b.vain = w.vain
 		w.bdp = &b
 	}
 	w.bdp.Streams(open, opened, now)
@@ -128,11 +139,11 @@ func (w *Windows) Answered(now time.Time) (window uint32, grown bool) {
 }
 
 // Grow makes n, or as much of it as there can be, the receive window of every stream, and
-// the connection's, which is at least atLeast. It is less where a stream's window, which
+// of the connection, which may have a larger one. It is less where a stream's window, which
 // may be wide for one large message, would pass 2^31-1: the peer would have to close the
 // connection. If it returns true the caller announces what Announced then returns, and
 // sends the increment for the connection, unless that is 0.
-func (w *Windows) Grow(n, atLeast uint32, streams iter.Seq[*Inflow]) (increment uint32, grown bool) {
+func (w *Windows) Grow(n uint32, streams iter.Seq[*Inflow]) (increment uint32, grown bool) {
 	for in := range streams {
 		n = uint32(min(int64(n), int64(w.granted)+in.Headroom()))
 	}
@@ -147,13 +158,14 @@ func (w *Windows) Grow(n, atLeast uint32, streams iter.Seq[*Inflow]) (increment 
 			_ = in.AdjustInitial(delta) // there is room
 		}
 	}
-	return w.SetRecv(max(n, atLeast)), true
+	return w.Widen(n), true
 }
 
-// Rest drops the estimate of the path, for a connection that is about to be parked; while a
-// PING of it is on its way it stays.
+// Rest drops the estimate of the path, for a connection that is about to be parked, but for how
+// often it was made in vain; while a PING of it is on its way it stays.
 func (w *Windows) Rest() {
 	if w.bdp != nil && !w.bdp.Sampling() {
+		w.vain = w.bdp.vain
 		w.bdp = nil
 	}
 }
