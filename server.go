@@ -78,7 +78,7 @@ func NewServer(opt ...ServerOption) *Server {
 		httpCalls:  make(map[*transport.HandlerStream]struct{}),
 		stopped:    make(chan struct{}),
 	}
-	s.opts.transport.Known = s.nameOf
+	s.opts.transport.Known, s.opts.transport.Handler = s.nameOf, (*serverHandler)(s)
 	s.unwatch = footprint.Register(opts.stats, opts.telemetry.Recorders()...)
 	if r, ok := opts.rpcConfig.(rpcconfig.Recording); ok {
 		r.SetRecorders(opts.stats, opts.telemetry.Recorders())

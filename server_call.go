@@ -21,6 +21,7 @@ type serverCall interface {
 	SetTrailer(metadata.MD) error
 
 	Context() context.Context
+	BareContext() context.Context
 	Peer() *peer.Peer
 	ContentSubtype() string
 	RecvCompress() string

@@ -127,7 +127,7 @@ func (s *Server) handshake(h *handshake) {
 	if router != nil {
 		ctx = rpcconfig.NewConnContext(ctx, router)
 	}
-	c := transport.NewServer(ctx, nc, p, &s.opts.transport, (*serverHandler)(s))
+	c := transport.NewServer(ctx, nc, p, &s.opts.transport)
 	if s.channelz != nil {
 		c.Watch()
 	}

@@ -6,7 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
-	"sync"
+	"sync/atomic"
 
 	"google.golang.org/grpc/encoding"
 	handlercontext "google.golang.org/grpc/internal/context"
@@ -38,7 +38,8 @@ type packer struct{ encoding.Compressor }
 // watchedServerStream is one whose context is not the transport's own.
 type watchedServerStream struct {
 	serverStream
-	ctx handlercontext.Handler
+	ctx    handlercontext.Handler // of valued
+	valued handlercontext.Valued
 }
 
 // streamCall is the call of a streaming handler. If a message can't be sent or received the
@@ -47,38 +48,38 @@ type watchedServerStream struct {
 type streamCall struct {
 	servedCall
 
-	mu  sync.Mutex
-	err error // what the call ended with before its handler returned; nil: it has not
+	early atomic.Pointer[earlyEnd] // nil: the call has not ended before its handler returned
 }
+
+// earlyEnd is what a call ended with before its handler returned.
+type earlyEnd struct{ error }
 
 // fail ends the call with the status of err, and returns err.
 func (c *streamCall) fail(err error) error {
-	c.mu.Lock()
-	first := c.err == nil
-	if first {
-		c.err = err
-	}
-	c.mu.Unlock()
-	if first {
+	if c.early.CompareAndSwap(nil, &earlyEnd{err}) {
 		_ = end(c.servedCall, err)
 	}
 	return err
 }
 
+// failure is what fail was given first; nil: it was not called.
 func (c *streamCall) failure() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.err
+	if e := c.early.Load(); e != nil {
+		return e.error
+	}
+	return nil
 }
 
 // SetTrailer implements serverCall. After the end of the call it does nothing.
 func (c *streamCall) SetTrailer(md metadata.MD) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.err != nil {
+	if c.early.Load() != nil {
 		return nil
 	}
-	return c.servedCall.SetTrailer(md)
+	err := c.servedCall.SetTrailer(md)
+	if err != nil && c.early.Load() != nil { // meanwhile
+		return nil
+	}
+	return err
 }
 
 // Context implements ServerStream.

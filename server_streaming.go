@@ -4,6 +4,7 @@ package grpc
 
 import (
 	"context"
+	"time"
 
 	handlercontext "google.golang.org/grpc/internal/context"
 	"google.golang.org/grpc/internal/ctxkey"
@@ -12,17 +13,39 @@ import (
 
 func (s *Server) newServerStream(ctx context.Context, st servedCall, m *method) *serverStream {
 	var ss *serverStream
-	if h, ok := ctx.(*handlercontext.Handler); ok && h.Values == nil && s.opts.transport.Tap == nil {
-		ss = &serverStream{ctx: h} // the context is still the transport's own
+	if h, ok := ctx.(*handlercontext.Handler); ok && ctx == st.Context() && s.opts.transport.Tap == nil {
+		ss = &serverStream{ctx: h} // nobody but the transport has seen the context
+		h.Context = (*handlerContext)(ss)
 	} else {
 		w := &watchedServerStream{}
-		w.ctx.Context = ctx
-		w.serverStream.ctx = &w.ctx
 		ss = &w.serverStream
+		w.valued = handlercontext.Valued{Context: ctx, Values: ss}
+		w.ctx.Context = &w.valued
+		ss.ctx = &w.ctx
 	}
 	ss.call.servedCall, ss.server, ss.method, ss.codec = st, s, m, s.codecOf(st)
-	ss.ctx.Values = ss
 	return ss
+}
+
+// handlerContext is the context of the call of a stream that is not watched, with the stream's
+// values: a handlercontext.Valued that needs no memory.
+type handlerContext serverStream
+
+// Deadline implements context.Context.
+func (c *handlerContext) Deadline() (time.Time, bool) { return c.call.BareContext().Deadline() }
+
+// Done implements context.Context.
+func (c *handlerContext) Done() <-chan struct{} { return c.call.BareContext().Done() }
+
+// Err implements context.Context.
+func (c *handlerContext) Err() error { return c.call.BareContext().Err() }
+
+// Value implements context.Context.
+func (c *handlerContext) Value(key any) any {
+	if v, ok := (*serverStream)(c).ContextValue(key); ok {
+		return v
+	}
+	return c.call.BareContext().Value(key)
 }
 
 // handled follows the return, with err, of the handler.

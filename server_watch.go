@@ -86,9 +86,10 @@ func (c servedCall) hurry() {
 type serverWatch struct {
 	call       servedCall // the watched call; ctx has it too
 	handlers   statsHandlers
-	seen       telemetry.Served // nil: no plugin looks at it
-	log        *binarylog.Call  // nil: none
-	ctx        handlercontext.Handler
+	seen       telemetry.Served       // nil: no plugin looks at it
+	log        *binarylog.Call        // nil: none
+	ctx        handlercontext.Handler // of valued
+	valued     handlercontext.Valued
 	begun      time.Time // when Begin was told; zero if it was not
 	headerTold atomic.Bool
 	logHeader  sync.Once   // tells the log the headers
@@ -121,7 +122,8 @@ func (s *Server) watch(ctx context.Context, st serverCall, m *method) (servedCal
 	if len(w.handlers) > 0 {
 		ctx = w.handlers.tag(ctx, &stats.RPCTagInfo{FullMethodName: st.Method()})
 	}
-	w.ctx = handlercontext.Handler{Context: ctx, Values: w}
+	w.valued = handlercontext.Valued{Context: ctx, Values: w}
+	w.ctx.Context = &w.valued
 	log.In(&w.ctx)
 	w.begin(m)
 	return w.call, &w.ctx

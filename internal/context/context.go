@@ -8,25 +8,27 @@ package context
 
 import "context"
 
-// Handler is the context of a handler. Its Context is set before anybody has it.
+// Handler is the context of a handler: what it embeds, by that name. Its Context is set before
+// anybody has it.
 type Handler = valueCtx
+
+type valueCtx struct{ context.Context }
 
 // Valuer has values of its own for some keys.
 type Valuer interface {
 	ContextValue(key any) (value any, ok bool)
 }
 
-type valueCtx struct {
+// Valued is a context of which Values are asked first.
+type Valued struct {
 	context.Context
-	Values Valuer // asked first; nil: nothing is added
+	Values Valuer
 }
 
 // Value implements context.Context.
-func (c *valueCtx) Value(key any) any {
-	if c.Values != nil {
-		if v, ok := c.Values.ContextValue(key); ok {
-			return v
-		}
+func (c *Valued) Value(key any) any {
+	if v, ok := c.Values.ContextValue(key); ok {
+		return v
 	}
 	return c.Context.Value(key)
 }

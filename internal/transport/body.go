@@ -2,18 +2,11 @@
 
 package transport
 
-import (
-	"sync"
-
-	"google.golang.org/grpc/internal/transport/grpcwire"
-	"google.golang.org/grpc/mem"
-)
+import "google.golang.org/grpc/internal/transport/grpcwire"
 
 // body is the receiving half of a stream of either side: the messages that have
-// arrived, the one that is arriving, and who waits for them. Its lock is the
-// stream's.
+// arrived, the one that is arriving, and who waits for them. The stream's lock guards it.
 type body struct {
-	mu      sync.Mutex
 	asm     grpcwire.Assembler
 	inbox   inbox
 	wake    waker
@@ -22,37 +15,11 @@ type body struct {
 	unsaid  uint16 // bytes of window that were taken, and
 	owed    int32  // bytes of memory that are free, without the connection having been told
 	held    int    // bytes of memory, as the connection was told
-	length  int64  // what content-length says is to come, in bytes; negative: there is none
 }
 
-// count subtracts n bytes that arrived from what content-length has announced. mu is held.
-//
-// RFC 9113 section 8.1.1: "A request or response is also malformed if the value of a
-// Content-Length header field does not equal the sum of the DATA frame payload lengths
-// that form the content".
-func (b *body) count(n int) error {
-	if b.length < 0 {
-		return nil
-	}
-	if b.length -= int64(n); b.length < 0 {
-		return malformed("more than content-length says")
-	}
-	return nil
-}
-
-// counted is count's check at the end of the body. mu is held.
-func (b *body) counted() error {
-	if b.length > 0 {
-		return malformed("less than content-length says")
-	}
-	return nil
-}
-
-// Space is where the reader puts the next at most n bytes, if it may reserve ahead bytes
-// for it. It is that of the h2.Receivers of either side.
-func (b *body) Space(n, ahead int) []byte {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+// space is where the reader puts the next at most n bytes, if it may reserve ahead bytes
+// for it. mu is held.
+func (b *body) space(n, ahead int) []byte {
 	if b.closed {
 		return make([]byte, min(n, 4<<10)) // closed in the middle of a frame
 	}
@@ -134,11 +101,6 @@ func (b *body) close() {
 	if !b.filling {
 		b.asm.Abort()
 	}
-}
-
-func (b *body) init(pool mem.BufferPool, limit int) {
-	b.asm.Init(pool, limit)
-	b.length = -1
 }
 
 // change is by how many bytes the memory of what has arrived and was not taken has grown, or

@@ -4,6 +4,7 @@ package transport
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 
 	"google.golang.org/grpc/internal/transport/h2"
@@ -38,18 +39,18 @@ type ClientStream struct {
 	ctx    context.Context
 	call   *Call // nil once the request headers are sent
 
-	watched bool // Call.Watched
-
-	// sentEnd belongs to the sender.
-	sentEnd bool
-
-	body       // its mu guards what follows
+	mu sync.Mutex // guards what follows, except watched and sentEnd
+	body
+	length     contentLength // of the rest of the body
 	headers    *response
 	gotHeaders chan struct{} // closed when there are headers, or at the end; nil while nobody waits
 	trailers   *response
-	over       bool // the end is known
 	status     *status.Status
 	lost       lostKind
+	over       bool // the end is known
+
+	watched bool // Call.Watched; immutable
+	sentEnd bool // the sender's
 }
 
 // watchedClient stands between a connection that is watched and its owner, so that

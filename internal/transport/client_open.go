@@ -18,7 +18,8 @@ import (
 func (c *Client) NewStream(ctx context.Context, call *Call, first *Payload, last bool) (*ClientStream, error) {
 	s := &ClientStream{client: c, ctx: ctx, call: call, watched: call.Watched}
 	s.h2.Init((*clientReceiver)(s), 0)
-	s.body.init(c.cfg.BufferPool, call.MaxRecvMsgSize)
+	s.asm.Init(&c.cfg.BufferPool, call.MaxRecvMsgSize)
+	s.length = noLength
 	if err := s.call.prepare(ctx); err != nil {
 		if first != nil {
 			first.Data.Free()

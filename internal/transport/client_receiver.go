@@ -9,8 +9,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// clientReceiver is the ClientStream as the receiver of what arrives. Its Space is that of
-// body.
+// clientReceiver is the ClientStream as the receiver of what arrives.
 type clientReceiver ClientStream
 
 var _ h2.Receiver = (*clientReceiver)(nil)
@@ -48,16 +47,16 @@ func (r *clientReceiver) OnHeaders(b *h2.HeaderBlock, end bool) error {
 		return frame.Error{Code: frame.ProtocolError, Reason: resp.unreadable.Message()}
 	case s.headers == nil && !end:
 		s.headers = resp
-		s.body.length = resp.length
+		s.length = contentLength(resp.length)
 		s.headersKnown()
 		return nil
 	case !end:
 		return malformed("field block in the middle of a body")
 	}
 	if s.headers == nil && resp.isGRPC {
-		s.body.length = resp.length // of nothing
+		s.length = contentLength(resp.length) // of nothing
 	}
-	if err := s.counted(); err != nil {
+	if err := s.length.over(); err != nil {
 		return err
 	}
 	if s.client.replied == s {
@@ -72,6 +71,13 @@ func (r *clientReceiver) OnHeaders(b *h2.HeaderBlock, end bool) error {
 	}
 	s.endLocked(resp, st, notLost)
 	return nil
+}
+
+// Space implements h2.Receiver.
+func (r *clientReceiver) Space(n, ahead int) []byte {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.space(n, ahead)
 }
 
 // Take implements h2.Receiver.
@@ -90,7 +96,7 @@ func (r *clientReceiver) arrived(p piece) (grew int, err error) {
 		s.mu.Unlock()
 		return 0, frame.Error{Code: frame.ProtocolError, Reason: "DATA before HEADERS"}
 	}
-	if err := s.count(p.n); err != nil {
+	if err := s.length.arrived(p.n); err != nil {
 		s.filling = false
 		s.mu.Unlock()
 		return 0, err
@@ -116,7 +122,7 @@ func (r *clientReceiver) OnEnd() error {
 	s := (*ClientStream)(r)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.counted(); err != nil {
+	if err := s.length.over(); err != nil {
 		return err
 	}
 	_ = s.end() // whether or not a message was cut short, the trailers are missing

@@ -43,7 +43,7 @@ type handlerMessage struct {
 
 func (b *handlerBody) init(in io.ReadCloser, cfg *ServerConfig) {
 	b.in = in
-	b.asm.Init(cfg.BufferPool, cfg.MaxRecvMsgSize)
+	b.asm.Init(&cfg.BufferPool, cfg.MaxRecvMsgSize)
 }
 
 func (b *handlerBody) recv() (grpcwire.Message, error) {

@@ -32,15 +32,15 @@ func (s *HandlerStream) SendHeader(md metadata.MD) error {
 func (s *HandlerStream) Send(p Payload) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if h := s.handed.Load(); h != nil && !s.finished && s.spoilt == nil {
+	if h := s.handed.Load(); h != nil && !s.finished && s.rare().spoilt == nil {
 		return s.send(h, p)
 	}
 	defer p.Data.Free()
 	if s.finished {
 		return errFinished
 	}
-	if s.spoilt != nil {
-		return s.spoilt.Err()
+	if s.rare().spoilt != nil {
+		return s.rare().spoilt.Err()
 	}
 	return s.write(p)
 }
@@ -75,9 +75,9 @@ func (s *HandlerStream) Reply(p Payload) error {
 	if s.finished {
 		return errFinished
 	}
-	if s.spoilt != nil {
+	if s.rare().spoilt != nil {
 		s.finish(nil)
-		return s.spoilt.Err()
+		return s.rare().spoilt.Err()
 	}
 	if err := s.write(p); err != nil {
 		s.finish(status.Convert(err))
@@ -105,8 +105,8 @@ func (s *HandlerStream) Finish(st *status.Status) error {
 // held.
 func (s *HandlerStream) finish(st *status.Status) {
 	s.finished = true
-	if s.spoilt != nil && (st == nil || st.Code() == codes.OK) {
-		st = s.spoilt
+	if s.rare().spoilt != nil && (st == nil || st.Code() == codes.OK) {
+		st = s.rare().spoilt
 	}
 	if s.headers == headersUnsent {
 		s.setHeaders()
@@ -122,7 +122,7 @@ func (s *HandlerStream) finish(st *status.Status) {
 	if f.Details != "" {
 		h.Set(grpcwire.HeaderStatusDetails, f.Details)
 	}
-	for k, vs := range s.trailer {
+	for k, vs := range s.rare().trailer {
 		if k != grpcwire.HeaderStatusDetails || f.Details == "" {
 			addHTTP(h, http.TrailerPrefix, pair{k, vs})
 		}
@@ -143,7 +143,7 @@ func (s *HandlerStream) setHeaders() {
 	if name := s.SendCompress(); name != "" {
 		h.Set(grpcwire.HeaderEncoding, name)
 	}
-	for k, vs := range s.header {
+	for k, vs := range s.rare().header {
 		addHTTP(h, "", pair{k, vs})
 	}
 }

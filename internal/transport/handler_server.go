@@ -39,8 +39,7 @@ type HandlerStream struct {
 	writing bool                           // a Write is under way; guarded by gate
 	gone    bool                           // the response must not be used; guarded by gate
 
-	mu sync.Mutex // guards what follows, and the response
-	reply
+	reply // its mu guards what follows there, and the response
 }
 
 // NewHandlerStream makes a call of the request r. If r is not a call of gRPC, it has been
@@ -48,7 +47,6 @@ type HandlerStream struct {
 func NewHandlerStream(w http.ResponseWriter, r *http.Request, cfg *ServerConfig) *HandlerStream {
 	s := &HandlerStream{w: w, r: r, odd: usual}
 	s.req.oddities = &s.odd
-	s.reply.lock = &s.mu
 	if code, reason := s.parse(); reason != "" {
 		if code == http.StatusMethodNotAllowed {
 			w.Header().Set("Allow", http.MethodPost)
@@ -126,7 +124,6 @@ func (s *HandlerStream) parse() (code int, reason string) {
 	}
 	s.req.method = r.URL.Path
 	s.odd.encoding = r.Header.Get(grpcwire.HeaderEncoding)
-	s.req.acceptEncoding = strings.Join(r.Header.Values(grpcwire.HeaderAcceptEncoding), ",")
 	return s.parseMetadata()
 }
 
@@ -201,7 +198,9 @@ func (s *HandlerStream) ContentSubtype() string { return s.req.subtype }
 func (s *HandlerStream) RecvCompress() string { return s.req.encoding }
 
 // AcceptEncoding is the client's list of encodings it can read.
-func (s *HandlerStream) AcceptEncoding() string { return s.req.acceptEncoding }
+func (s *HandlerStream) AcceptEncoding() string {
+	return strings.Join(s.md[grpcwire.HeaderAcceptEncoding], ",")
+}
 
 // HeaderWireLength is the size of the request headers, uncompressed: net/http does
 // not tell the compressed one.
@@ -213,6 +212,9 @@ func (s *HandlerStream) IncomingHeader() metadata.MD { return s.md.Copy() }
 // Context is the call's context. It ends when the handler returns, the client
 // cancels, the deadline passes or the connection is lost.
 func (s *HandlerStream) Context() context.Context { return &s.ctx }
+
+// BareContext is as that of ServerStream.
+func (s *HandlerStream) BareContext() context.Context { return &s.ctx }
 
 // Peer is the client. Its fields must not be changed.
 func (s *HandlerStream) Peer() *peer.Peer { return &s.peer }

@@ -25,11 +25,13 @@ type ageTimers struct {
 	age     *time.Timer
 }
 
+// agesOut reports whether there are any.
+func agesOut(k *keepalive.ServerParameters) bool {
+	return k.MaxConnectionAge != infinity || k.MaxConnectionIdle != infinity
+}
+
 // startAge starts those of c, as k says.
 func startAge(c *h2.Conn, k *keepalive.ServerParameters) *ageTimers {
-	if k.MaxConnectionAge == infinity && k.MaxConnectionIdle == infinity {
-		return nil
-	}
 	t := &ageTimers{conn: c, cfg: k}
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -5,24 +5,59 @@ package transport
 import (
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 )
 
 // reply is what a handler says beside its messages, on a server of either kind: a stream
-// embeds it, and has its exported methods, which any goroutine may call at any time.
+// embeds it, and has its exported methods, which any goroutine may call at any time. Its lock is
+// the stream's.
 type reply struct {
-	sendCompress atomic.Pointer[string] // set with the lock; nil: the messages are not compressed
+	sendCompress atomic.Pointer[string] // set with mu; nil: the messages are not compressed
 
-	lock *sync.Mutex // the stream's, which guards the rest
-
-	header   metadata.MD
-	trailer  metadata.MD
-	spoilt   *status.Status // what the call ends with unless the handler fails it; nil: nothing
+	mu       sync.Mutex             // guards the rest
+	seldom   atomic.Pointer[seldom] // set with mu, by rarely; nil: nothing
 	headers  headerState
 	finished bool
 	bare     bool // the response is trailers only
+}
+
+// seldom is what few streams need.
+type seldom struct {
+	header  metadata.MD
+	trailer metadata.MD
+	spoilt  *status.Status // what the call ends with unless the handler fails it; nil: nothing
+
+	// Of a ServerStream alone.
+	bodyErr    *status.Status // what was wrong with the request's body
+	length     contentLength  // of the rest of that
+	headersOut chan struct{}  // closed when headersGoing is over; nil while nobody waits
+	timer      *time.Timer    // of the deadline; nil until somebody waits
+}
+
+// nothing is what most streams have of what few need. It is never changed.
+var nothing = seldom{length: noLength}
+
+// rare returns what the stream has of what few need. mu is held, but for header and trailer once
+// they do not change any more.
+func (r *reply) rare() *seldom {
+	if s := r.seldom.Load(); s != nil {
+		return s
+	}
+	return &nothing
+}
+
+// rarely is rare for who changes it.
+func (r *reply) rarely() *seldom {
+	s := r.seldom.Load()
+	if s == nil {
+		own := nothing
+		s = &own
+		r.seldom.Store(s)
+	}
+	return s
 }
 
 // headerState is how far the response headers are.
@@ -39,15 +74,16 @@ func (r *reply) SetHeader(md metadata.MD) error {
 	if len(md) == 0 {
 		return nil
 	}
-	r.lock.Lock()
-	defer r.lock.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if err := CheckReply(md); err != nil {
 		return r.spoil(err)
 	}
 	if r.headers != headersUnsent || r.finished {
 		return errHeaderSent
 	}
-	r.header = metadata.Join(r.header, md)
+	rare := r.rarely()
+	rare.header = metadata.Join(rare.header, md)
 	return nil
 }
 
@@ -56,22 +92,23 @@ func (r *reply) SetTrailer(md metadata.MD) error {
 	if len(md) == 0 {
 		return nil
 	}
-	r.lock.Lock()
-	defer r.lock.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if err := CheckReply(md); err != nil {
 		return r.spoil(err)
 	}
 	if r.finished {
 		return errFinished // the trailers may be on their way
 	}
-	r.trailer = metadata.Join(r.trailer, md)
+	rare := r.rarely()
+	rare.trailer = metadata.Join(rare.trailer, md)
 	return nil
 }
 
-// spoil makes the call end with err, even if the handler succeeds. The lock is held.
+// spoil makes the call end with err, even if the handler succeeds. mu is held.
 func (r *reply) spoil(err error) error {
-	if r.spoilt == nil {
-		r.spoilt = status.Convert(err)
+	if r.rare().spoilt == nil {
+		r.rarely().spoilt = status.Convert(err)
 	}
 	return err
 }
@@ -79,8 +116,8 @@ func (r *reply) spoil(err error) error {
 // SetSendCompress names the encoding of the messages to send. It fails once the
 // response headers are sent.
 func (r *reply) SetSendCompress(name string) error {
-	r.lock.Lock()
-	defer r.lock.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if r.headers != headersUnsent || r.finished {
 		return errCompressLate
 	}
@@ -98,21 +135,21 @@ func (r *reply) SendCompress() string {
 
 // Headers returns the metadata set so far, which belongs to the stream.
 func (r *reply) Headers() metadata.MD {
-	r.lock.Lock()
-	defer r.lock.Unlock()
-	return r.header
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.rare().header
 }
 
 // Trailers returns the trailers set so far, which belong to the stream.
 func (r *reply) Trailers() metadata.MD {
-	r.lock.Lock()
-	defer r.lock.Unlock()
-	return r.trailer
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.rare().trailer
 }
 
 // HeaderSent reports whether response headers have been sent.
 func (r *reply) HeaderSent() bool {
-	r.lock.Lock()
-	defer r.lock.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	return r.headers != headersUnsent
 }

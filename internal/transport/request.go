@@ -19,12 +19,11 @@ import (
 // request is a field block with which a client opens a stream, parsed. It is
 // immutable, so that calls with the same block share it.
 type request struct {
-	method         string // the :path
-	acceptEncoding string
-	timeout        time.Duration
-	size           uint32
-	hasTimeout     bool
-	refusal        *refusal // why the call is answered without a handler; nil: it is not
+	method     string // the :path
+	timeout    time.Duration
+	size       uint32
+	hasTimeout bool
+	refusal    *refusal // why the call is answered without a handler; nil: it is not
 	keptBlock
 	*oddities
 }
@@ -105,8 +104,7 @@ func (p *requestParser) keep() *request {
 
 // memory is how many bytes of memory r takes, without its pages.
 func (r *request) memory() int {
-	return int(unsafe.Sizeof(oddRequest{})) + len(r.method) + len(r.subtype) + len(r.encoding) +
-		len(r.acceptEncoding) + len(r.text)
+	return int(unsafe.Sizeof(oddRequest{})) + len(r.method) + len(r.subtype) + len(r.encoding) + len(r.text)
 }
 
 func (p *requestParser) field(b *h2.HeaderBlock, i int) error {
@@ -150,13 +148,6 @@ func (p *requestParser) field(b *h2.HeaderBlock, i int) error {
 		p.contentType = v
 	case kindEncoding:
 		p.odd.encoding = value(b, i)
-	case kindAcceptEncoding:
-		switch {
-		case p.acceptEncoding == "":
-			p.acceptEncoding = value(b, i)
-		case len(p.acceptEncoding)+len(v) < maxAcceptEncoding:
-			p.acceptEncoding += "," + string(v)
-		}
 	case kindTimeout:
 		p.hasTimeout = true
 		p.timeout, p.badTimeout = grpcwire.ParseTimeout(v)
@@ -167,6 +158,23 @@ func (p *requestParser) field(b *h2.HeaderBlock, i int) error {
 // maxAcceptEncoding bounds the values of several grpc-accept-encoding fields together, in
 // bytes.
 const maxAcceptEncoding = 1 << 10
+
+// acceptEncoding is the list of encodings that the client reads. Only calls whose messages are
+// compressed ask for it.
+func (r *request) acceptEncoding() string {
+	all := ""
+	f := r.fields()
+	for name, v, _, ok := f.next(); ok; name, v, _, ok = f.next() {
+		switch {
+		case name != grpcwire.HeaderAcceptEncoding:
+		case all == "":
+			all = v
+		case len(all)+len(v) < maxAcceptEncoding:
+			all += "," + v
+		}
+	}
+	return all
+}
 
 func once(dst *[]byte, v []byte, fault string) error {
 	if *dst != nil {

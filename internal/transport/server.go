@@ -16,11 +16,11 @@ import (
 
 // NewServer serves calls on nc, whose handshake is done and has brought p. The values of
 // ctx are visible in every call's context; its end has no effect.
-func NewServer(ctx context.Context, nc net.Conn, p *peer.Peer, cfg *ServerConfig, h ServerHandler) *Server {
-	if _, ok := nc.(interface{ SharesPort() }); ok {
-		h = &sharingServer{ServerHandler: h}
+func NewServer(ctx context.Context, nc net.Conn, p *peer.Peer, cfg *ServerConfig) *Server {
+	s := &Server{cfg: cfg, special: &ordinary, peer: *p}
+	if _, shares := nc.(interface{ SharesPort() }); shares || ctx != ordinary.ctx || agesOut(&cfg.Keepalive) {
+		s.special = &special{ctx: ctx, shares: shares}
 	}
-	s := &Server{cfg: cfg, handler: h, ctx: ctx, peer: *p}
 	s.conn = h2.New(tlsconn.Adopt(nc), h2.Server, &cfg.h2, (*serverHandler)(s))
 	opened(s.conn)
 	return s
@@ -28,7 +28,9 @@ func NewServer(ctx context.Context, nc net.Conn, p *peer.Peer, cfg *ServerConfig
 
 // Start begins to read. Before it no method of the handler is called.
 func (s *Server) Start() {
-	s.age = startAge(s.conn, &s.cfg.Keepalive)
+	if k := &s.cfg.Keepalive; agesOut(k) {
+		s.special.age = startAge(s.conn, k)
+	}
 	s.conn.Start()
 }
 
@@ -36,11 +38,15 @@ func (s *Server) Start() {
 func (s *Server) Peer() *peer.Peer { return &s.peer }
 
 // Context is the context of the connection, which has the values that stats handlers put there.
-func (s *Server) Context() context.Context { return s.ctx }
+func (s *Server) Context() context.Context { return s.special.ctx }
 
 // Watch has the connection count what it carries: see ConnStats. It is to be called
 // before Start.
-func (s *Server) Watch() { s.handler = &watchedServer{ServerHandler: s.handler} }
+func (s *Server) Watch() {
+	own := *s.special
+	own.traffic = new(traffic)
+	s.special = &own
+}
 
 // Stats is how the connection stands.
 func (s *Server) Stats() ConnStats { return statsOf(s.conn, s.traffic()) }
@@ -61,22 +67,6 @@ func (s *Server) Drain(debug string) { s.conn.Drain(frame.NoError, debug) }
 // Streams is how many calls are open.
 func (s *Server) Streams() int { return s.conn.Streams() }
 
-// sharingServer marks the connections of a port that serves more than gRPC: see package
-// experimental/oneport. A request that is not of gRPC has to be sent again, on another
-// connection.
-type sharingServer struct{ ServerHandler }
-
-// sharesPort reports whether requests that are not of gRPC are served on other connections of
-// the port.
-func (s *Server) sharesPort() bool {
-	h := s.handler
-	if w, ok := h.(*watchedServer); ok {
-		h = w.ServerHandler
-	}
-	_, does := h.(*sharingServer)
-	return does
-}
-
 // serverHandler is the Server as its connection's handler.
 type serverHandler Server
 
@@ -89,7 +79,7 @@ func (h *serverHandler) Accept(b *h2.HeaderBlock, end bool) (*h2.Stream, error) 
 	if end && req.length > 0 {
 		return nil, malformed("less than content-length says")
 	}
-	if req.refusal != nil && req.refusal.foreign && (*Server)(h).sharesPort() {
+	if req.refusal != nil && req.refusal.foreign && h.special.shares {
 		h.conn.Drain(frame.NoError, "this connection serves gRPC alone")
 		return nil, frame.Error{Code: frame.RefusedStream, Reason: "no request of gRPC: another connection serves it"}
 	}
@@ -151,16 +141,17 @@ func (h *serverHandler) GoAway(frame.ErrCode, string) {}
 // Closed implements h2.Handler.
 func (h *serverHandler) Closed(err error) {
 	closed(h.conn)
-	h.age.stop()
-	h.handler.ConnClosed((*Server)(h), err)
+	h.special.age.stop()
+	h.cfg.Handler.ConnClosed((*Server)(h), err)
 }
 
 func newServerStream(c *Server, req *request, end bool) *ServerStream {
 	s := &ServerStream{server: c, req: req, ended: end}
 	s.h2.Init((*serverReceiver)(s), serverStreamSize)
-	s.body.init(c.cfg.BufferPool, c.cfg.MaxRecvMsgSize)
-	s.body.length = req.length
-	s.reply.lock = &s.mu
+	s.asm.Init(&c.cfg.BufferPool, c.cfg.MaxRecvMsgSize)
+	if req.length >= 0 {
+		s.rarely().length = contentLength(req.length)
+	}
 	s.handler.Context = s.asContext()
 	c.traffic().streamBegan()
 	if req.hasTimeout && req.refusal == nil {
@@ -173,13 +164,13 @@ func newServerStream(c *Server, req *request, end bool) *ServerStream {
 func (h *serverHandler) Unwatched(err error) {
 	tellUnwatched(err)
 	if why := unwatchable(err); turnedOut(h.conn, why, true) {
-		h.handler.Unparkable((*Server)(h), why)
+		h.cfg.Handler.Unparkable((*Server)(h), why)
 	}
 }
 
 // Unparkable implements h2.ParkObserver.
 func (h *serverHandler) Unparkable(why string) {
 	if turnedOut(h.conn, why, false) {
-		h.handler.Unparkable((*Server)(h), why)
+		h.cfg.Handler.Unparkable((*Server)(h), why)
 	}
 }

@@ -39,8 +39,8 @@ func (c *callContext) Done() <-chan struct{} { return c.waitable().Done() }
 // that are derived from the call's, also through the values that others put around it, find
 // it with Value (see treeValue) and register there; otherwise each would need a goroutine.
 func (c *callContext) waitable() context.Context {
-	c.ctxMu.Lock()
-	defer c.ctxMu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.tree == nil {
 		c.tree = c.newTree()
 		c.startTimerLocked()
@@ -48,7 +48,7 @@ func (c *callContext) waitable() context.Context {
 	return c.tree
 }
 
-// newTree returns a context that endTree ends. ctxMu is held.
+// newTree returns a context that endTree ends. mu is held.
 func (c *callContext) newTree() context.Context {
 	if c.deadline == 0 && c.overBy() != expired {
 		tree, cancel := context.WithCancel(context.Background())
@@ -63,7 +63,7 @@ func (c *callContext) newTree() context.Context {
 }
 
 // callRoot is the parent of callContext.tree where there is a deadline: from it the tree has
-// when it ends, and its error. It is used with ctxMu held until the call's context has ended,
+// when it ends, and its error. It is used with mu held until the call's context has ended,
 // and not changed after that.
 type callRoot callContext
 
@@ -141,7 +141,7 @@ func (c *callContext) Value(key any) any {
 	if v := c.treeValue(key); v != nil {
 		return v
 	}
-	return c.server.ctx.Value(key)
+	return c.server.special.ctx.Value(key)
 }
 
 // IncomingMD implements ctxkey.LazyMD.
@@ -152,9 +152,9 @@ func (c *callContext) Values(key string) []string { return c.req.fields().values
 
 // treeValue lets package context find the tree by the key that it alone has.
 func (c *callContext) treeValue(key any) any {
-	c.ctxMu.Lock()
+	c.mu.Lock()
 	tree := c.tree
-	c.ctxMu.Unlock()
+	c.mu.Unlock()
 	if tree == nil {
 		return nil
 	}
@@ -166,16 +166,16 @@ func (c *callContext) startTimer() {
 	if c.deadline == 0 {
 		return
 	}
-	c.ctxMu.Lock()
-	defer c.ctxMu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.startTimerLocked()
 }
 
 func (c *callContext) startTimerLocked() {
-	if c.deadline == 0 || c.timer != nil || c.overBy() != running {
+	if c.deadline == 0 || c.rare().timer != nil || c.overBy() != running {
 		return
 	}
-	c.timer = time.AfterFunc(time.Duration(c.deadline-clock.Now()), c.expire)
+	c.rarely().timer = time.AfterFunc(time.Duration(c.deadline-clock.Now()), c.expire)
 }
 
 // expire ends the context because of its deadline, and the call with it.
@@ -187,26 +187,40 @@ func (c *callContext) expire() {
 
 // cancel ends the context, and reports whether it had not ended before.
 func (c *callContext) cancel(end contextEnd) bool {
-	c.ctxMu.Lock()
-	if c.overBy() != running {
-		c.ctxMu.Unlock()
-		return false
+	c.mu.Lock()
+	first := !c.isOver()
+	derived := c.cancelLocked(end)
+	c.mu.Unlock()
+	derived.now()
+	return first
+}
+
+// cancelLocked ends the context, unless it has ended before. The caller ends the contexts that
+// others derived, once it has released mu.
+func (c *callContext) cancelLocked(end contextEnd) derivedEnd {
+	if c.isOver() {
+		return nil
 	}
 	if end == cancelled && c.passed() {
 		end = expired // which is why the client cancelled it
 	}
 	c.over.Store(uint32(end))
-	if c.timer != nil {
-		c.timer.Stop()
+	if c.rare().timer != nil {
+		c.rare().timer.Stop()
 	}
+	c.wake.signal(wakeEnd, 0)
 	endTree := c.endTree
 	c.endTree = nil
-	c.ctxMu.Unlock()
-	if endTree != nil {
-		endTree()
+	return endTree
+}
+
+// derivedEnd ends contexts that were derived from a call's; nil: there are none.
+type derivedEnd func()
+
+func (end derivedEnd) now() {
+	if end != nil {
+		end()
 	}
-	(*ServerStream)(c).contextEnded()
-	return true
 }
 
 // setDeadline is called before anyone else has the context.
@@ -215,13 +229,6 @@ func (c *callContext) setDeadline(timeout time.Duration) {
 	if c.deadline = now + int64(timeout); c.deadline < now {
 		c.deadline = math.MaxInt64
 	}
-}
-
-// contextEnded is called by the context, once, when it ends.
-func (s *ServerStream) contextEnded() {
-	s.mu.Lock()
-	s.wake.signal(wakeEnd, 0)
-	s.mu.Unlock()
 }
 
 // expired is called when the deadline has passed. If the call is not finished it is reset: no

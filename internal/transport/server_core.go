@@ -4,9 +4,7 @@ package transport
 
 import (
 	"context"
-	"sync"
 	"sync/atomic"
-	"time"
 	"unsafe"
 
 	handlercontext "google.golang.org/grpc/internal/context"
@@ -41,10 +39,8 @@ type ServerHandler interface {
 type Server struct {
 	conn    *h2.Conn
 	cfg     *ServerConfig
-	handler ServerHandler
-	ctx     context.Context // of the connection: what stats handlers put there
+	special *special // immutable after Start; that of most connections is ordinary
 	peer    peer.Peer
-	age     *ageTimers
 
 	// Owned by the reader.
 	held     *ServerStream // opened in this batch, not started yet: the last of a ring
@@ -55,19 +51,20 @@ type Server struct {
 	Place int32
 }
 
-// watchedServer stands between a connection that is watched and its owner, so that
-// connections that are not watched are no larger for it.
-type watchedServer struct {
-	ServerHandler
-	traffic
+// special is what few connections have, so that the others are no larger for it.
+type special struct {
+	ctx     context.Context // what stats handlers put there
+	traffic *traffic        // nil: nobody watches
+	age     *ageTimers      // nil: there are none
+	// shares says that the port serves more than gRPC: see package experimental/oneport. A
+	// request that is not of gRPC has to be sent again, on another connection.
+	shares bool
 }
 
-func (s *Server) traffic() *traffic {
-	if w, ok := s.handler.(*watchedServer); ok {
-		return &w.traffic
-	}
-	return nil
-}
+// ordinary is what most connections have of that.
+var ordinary = special{ctx: context.Background()}
+
+func (s *Server) traffic() *traffic { return s.special.traffic }
 
 // ServerStream is one call as the server sees it, and the call's context.
 //
@@ -81,15 +78,14 @@ type ServerStream struct {
 	server *Server
 	reply
 	contextState
-	over     atomic.Uint32 // a contextEnd, of the callContext, with whose lock it is set
+	over     atomic.Uint32 // a contextEnd, of the callContext; set with mu
 	started  bool          // owned by the connection's reader; it stands here to fill a gap, as do these:
 	fed      bool          // some of the body has arrived
 	ended    bool          // the client has ended the body
 	stranded bool          // the connection is gone
-	body                   // its mu guards what follows, and fed, ended, stranded and reply
+	body                   // guarded by mu, the reply's, as are what follows, fed, ended and stranded
 
-	seldom *seldom  // nil: none of it is needed yet
-	out    *outcome // nil before the end
+	out *outcome // nil before the end
 	// owner is set before the handler returns; nil: the call was not handed over. Few are, and an
 	// interface would take more room in all.
 	owner *handover.Owner
@@ -97,12 +93,6 @@ type ServerStream struct {
 	req     *request
 	handler handlercontext.Handler // the callContext as handlers see it
 	held    *ServerStream          // the next one in Server.held; owned by the connection's reader
-}
-
-// seldom is what few calls need.
-type seldom struct {
-	bodyErr    *status.Status // what was wrong with the request's body
-	headersOut chan struct{}  // closed when headersGoing is over; nil while nobody waits
 }
 
 // serverStreamSize is the memory, in bytes, of a call that its handler has not begun to
@@ -122,13 +112,11 @@ type outcome struct {
 // ends: a timer for each call would cost every one of them two allocations.
 type callContext ServerStream
 
-// contextState is the state of a callContext, without over.
+// contextState is the state of a callContext, without over and the timer. Guarded by mu.
 type contextState struct {
-	ctxMu    sync.Mutex
 	tree     context.Context // parent of the contexts that others derived, see waitable; nil: none has
 	endTree  func()          // ends tree with the call's context; nil: that was done
-	timer    *time.Timer
-	deadline int64 // by the clock; 0: the client set none
+	deadline int64           // by the clock; 0: the client set none. Set before anybody has the context.
 }
 
 // contextEnd is how a context ended, if it did. The error itself would take more room.

@@ -7,8 +7,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// serverReceiver is the ServerStream as the receiver of what arrives. Its Space is that of
-// body.
+// serverReceiver is the ServerStream as the receiver of what arrives.
 type serverReceiver ServerStream
 
 var _ h2.Receiver = (*serverReceiver)(nil)
@@ -25,6 +24,13 @@ func (r *serverReceiver) OnHeaders(b *h2.HeaderBlock, end bool) error {
 	return r.OnEnd()
 }
 
+// Space implements h2.Receiver.
+func (r *serverReceiver) Space(n, ahead int) []byte {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.space(n, ahead)
+}
+
 // Take implements h2.Receiver.
 func (r *serverReceiver) Take(p []byte, ahead int) (grew int, err error) {
 	return r.arrived(piece{p, len(p), ahead})
@@ -37,7 +43,7 @@ func (r *serverReceiver) arrived(p piece) (grew int, err error) {
 	s := (*ServerStream)(r)
 	s.mu.Lock()
 	s.fed = true
-	if err := s.count(p.n); err != nil {
+	if err := s.rare().length.arrived(p.n); err != nil {
 		s.filling = false
 		s.mu.Unlock()
 		return 0, err
@@ -58,7 +64,7 @@ func (r *serverReceiver) arrived(p piece) (grew int, err error) {
 func (r *serverReceiver) OnEnd() error {
 	s := (*ServerStream)(r)
 	s.mu.Lock()
-	if err := s.counted(); err != nil {
+	if err := s.rare().length.over(); err != nil {
 		s.mu.Unlock()
 		return err
 	}
@@ -70,7 +76,7 @@ func (r *serverReceiver) OnEnd() error {
 
 // endBody says that no message follows; err is why, if something is wrong. mu is held.
 func (s *ServerStream) endBody(err error) {
-	if s.bodyErr() == nil && err != nil {
+	if s.rare().bodyErr == nil && err != nil {
 		s.rarely().bodyErr = status.Convert(err)
 	}
 	s.ended = true
@@ -82,11 +88,10 @@ func (r *serverReceiver) OnAbort(err *h2.StreamError) {
 	s := (*ServerStream)(r)
 	s.mu.Lock()
 	s.stranded = err.Cause != nil
-	s.mu.Unlock()
-	s.asContext().cancel(cancelled)
-	s.mu.Lock()
+	derived := s.asContext().cancelLocked(cancelled)
 	s.close()
 	freed := -s.change()
 	s.mu.Unlock()
+	derived.now()
 	s.h2.Refund(freed)
 }

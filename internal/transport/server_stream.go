@@ -24,7 +24,7 @@ func (s *ServerStream) ContentSubtype() string { return s.req.subtype }
 func (s *ServerStream) RecvCompress() string { return s.req.encoding }
 
 // AcceptEncoding is the client's list of encodings it can read.
-func (s *ServerStream) AcceptEncoding() string { return s.req.acceptEncoding }
+func (s *ServerStream) AcceptEncoding() string { return s.req.acceptEncoding() }
 
 // HeaderWireLength is the size of the request headers.
 func (s *ServerStream) HeaderWireLength() int { return int(s.req.size) }
@@ -35,6 +35,9 @@ func (s *ServerStream) IncomingHeader() metadata.MD { return s.req.fields().md()
 // Context is the call's context. It ends when the handler returns, the client
 // cancels, the deadline passes or the connection is lost.
 func (s *ServerStream) Context() context.Context { return &s.handler }
+
+// BareContext is what the context has of the transport, whatever was made the Context of that.
+func (s *ServerStream) BareContext() context.Context { return s.asContext() }
 
 // Peer is the client. Its fields must not be changed.
 func (s *ServerStream) Peer() *peer.Peer { return &s.server.peer }
@@ -59,9 +62,9 @@ func (s *ServerStream) Recv() (grpcwire.Message, error) {
 			return m, nil
 		}
 		switch {
-		case s.bodyErr() != nil:
+		case s.rare().bodyErr != nil:
 			defer s.mu.Unlock()
-			return grpcwire.Message{}, s.bodyErr().Err()
+			return grpcwire.Message{}, s.rare().bodyErr.Err()
 		case s.ended && !s.closed: // else messages may have been dropped, and the context has ended
 			s.mu.Unlock()
 			return grpcwire.Message{}, io.EOF
@@ -79,7 +82,7 @@ func (s *ServerStream) Recv() (grpcwire.Message, error) {
 func (s *ServerStream) await() {
 	s.asContext().startTimer()
 	s.mu.Lock()
-	if s.inbox.len() > 0 || s.ended || s.bodyErr() != nil || s.asContext().isOver() {
+	if s.inbox.len() > 0 || s.ended || s.rare().bodyErr != nil || s.asContext().isOver() {
 		return
 	}
 	ch := s.wake.arm(wakeMessage)
@@ -155,8 +158,8 @@ func (s *ServerStream) mayNotSend(f *h2.Frames) error {
 	s.mu.Lock()
 	s.awaitHeaders()
 	switch {
-	case s.spoilt != nil:
-		err = s.spoilt.Err()
+	case s.rare().spoilt != nil:
+		err = s.rare().spoilt.Err()
 	case s.finished:
 		err = errFinished
 	default:
@@ -170,11 +173,11 @@ func (s *ServerStream) mayNotSend(f *h2.Frames) error {
 // and after, not during the wait.
 func (s *ServerStream) awaitHeaders() {
 	for s.headers == headersGoing {
-		rare := s.rarely()
-		if rare.headersOut == nil {
-			rare.headersOut = make(chan struct{})
+		out := s.rare().headersOut
+		if out == nil {
+			out = make(chan struct{})
+			s.rarely().headersOut = out
 		}
-		out := rare.headersOut
 		s.mu.Unlock()
 		<-out
 		s.mu.Lock()
@@ -237,13 +240,15 @@ func (s *ServerStream) headersDone(tooLarge *h2.ErrHeaderListTooLarge) {
 	s.mu.Lock()
 	if tooLarge != nil {
 		ended, s.finished = !s.finished, true
-		s.trailer = nil
+		if s.rare().trailer != nil {
+			s.rarely().trailer = nil
+		}
 		s.bare, s.out = true, encodeStatus(headerListError(tooLarge))
 	}
 	s.headers = headersSent
-	if rare := s.seldom; rare != nil && rare.headersOut != nil {
-		close(rare.headersOut)
-		rare.headersOut = nil
+	if s.rare().headersOut != nil {
+		close(s.rare().headersOut)
+		s.rarely().headersOut = nil
 	}
 	s.mu.Unlock()
 	if tooLarge == nil {
@@ -264,12 +269,12 @@ func (s *ServerStream) Reply(p Payload) error {
 		return errFinished
 	}
 	err := s.sendEnd(f)
-	if err == nil && s.spoilt == nil {
+	if err == nil && s.rare().spoilt == nil {
 		s.server.traffic().messageSent()
 	}
 	s.release(err == nil)
 	if err == nil {
-		err = s.spoilt.Err() // settled: the call is finished
+		err = s.rare().spoilt.Err() // settled: the call is finished
 	}
 	return err
 }
@@ -296,13 +301,13 @@ func (s *ServerStream) finish(st *status.Status, f *h2.Frames) bool {
 		return false
 	}
 	s.finished = true
-	if s.spoilt != nil && (st == nil || st.Code() == codes.OK) {
-		st = s.spoilt
+	if s.rare().spoilt != nil && (st == nil || st.Code() == codes.OK) {
+		st = s.rare().spoilt
 		f.Data.Free()
 		*f = h2.Frames{}
 	}
 	switch {
-	case f.HasData || len(s.header) > 0:
+	case f.HasData || len(s.rare().header) > 0:
 		s.takeHeaders(f)
 	case s.headers == headersUnsent:
 		s.bare = true
@@ -325,30 +330,15 @@ func encodeStatus(st *status.Status) *outcome {
 	return &outcome{status: f}
 }
 
-// rarely returns s.seldom, which the first call makes. mu is held.
-func (s *ServerStream) rarely() *seldom {
-	if s.seldom == nil {
-		s.seldom = new(seldom)
-	}
-	return s.seldom
-}
-
-// bodyErr is what was wrong with the request's body; nil: nothing so far. mu is held.
-func (s *ServerStream) bodyErr() *status.Status {
-	if s.seldom == nil {
-		return nil
-	}
-	return s.seldom.bodyErr
-}
-
 // release ends the context and frees what was received and not taken. well says that
 // the client is told how the call ended.
 func (s *ServerStream) release(well bool) {
 	s.server.traffic().streamEnded(well)
-	s.asContext().cancel(cancelled)
 	s.mu.Lock()
+	derived := s.asContext().cancelLocked(cancelled)
 	s.ended = true
 	s.close()
 	s.mu.Unlock()
+	derived.now()
 	// h2's Done follows, and refunds what is still charged.
 }

@@ -27,8 +27,8 @@ const (
 //
 // It is meant to be embedded by value. One goroutine uses it at a time.
 type Assembler struct {
-	pool mem.BufferPool
-	buf  *[]byte // of the message in assembly; nil before its body begins
+	pool *mem.BufferPool // where the owner has it: that is smaller than a copy
+	buf  *[]byte         // of the message in assembly; nil before its body begins
 
 	limit uint32
 	have  uint32 // bytes of the body that are in buf
@@ -40,7 +40,7 @@ type Assembler struct {
 
 // Init prepares the zero Assembler. Messages longer than limit are refused (a negative
 // limit is 0).
-func (a *Assembler) Init(pool mem.BufferPool, limit int) {
+func (a *Assembler) Init(pool *mem.BufferPool, limit int) {
 	*a = Assembler{pool: pool, limit: clampLen(limit)}
 }
 
@@ -171,7 +171,7 @@ func (a *Assembler) need() uint32 { return binary.BigEndian.Uint32(a.prefix[1:])
 // free gives the buffer back if it is the pool's: those are longer than smallMax.
 func (a *Assembler) free() {
 	if a.buf != nil && cap(*a.buf) > smallMax {
-		a.pool.Put(a.buf)
+		(*a.pool).Put(a.buf)
 	}
 }
 
@@ -211,7 +211,7 @@ func (a *Assembler) reserve(ahead int) bool {
 // get returns a buffer of n bytes and what the pool gives beyond that, but never of more
 // than the message needs.
 func (a *Assembler) get(n uint64) *[]byte {
-	b := a.pool.Get(int(min(n, uint64(a.need()))))
+	b := (*a.pool).Get(int(min(n, uint64(a.need()))))
 	*b = (*b)[:min(cap(*b), int(a.need()))]
 	return b
 }
@@ -224,7 +224,7 @@ func (a *Assembler) finish() Message {
 	case a.need() <= smallMax:
 		m.Data = (*mem.SliceBuffer)(a.buf)
 	default:
-		m.Data = mem.NewBuffer(a.buf, a.pool)
+		m.Data = mem.NewBuffer(a.buf, *a.pool)
 	}
 	a.buf, a.have, a.nPrefix = nil, 0, 0
 	return m

@@ -149,7 +149,7 @@ func TestAssemblerEverySplit(t *testing.T) {
 		for second := first; second < len(wire); second++ {
 			cuts := []int{first, second - first, len(wire)}
 			var a Assembler
-			a.Init(pool, 1000)
+			a.Init(new(mem.BufferPool(pool)), 1000)
 			got, err := drive(t, &a, wire, math.MaxInt, func() (int, int) {
 				n := cuts[0]
 				cuts = cuts[1:]
@@ -185,7 +185,7 @@ func TestAssemblerSizes(t *testing.T) {
 				}
 				pool := newLedger(t)
 				var a Assembler
-				a.Init(pool, math.MaxInt)
+				a.Init(new(mem.BufferPool(pool)), math.MaxInt)
 				got, err := drive(t, &a, wire, gulp, func() (int, int) { return payload, upFront })
 				if err != nil {
 					t.Fatal(err)
@@ -206,7 +206,7 @@ func TestAssemblerAllocatesWhatArrived(t *testing.T) {
 	for _, ahead := range []int{0, 1, 16 << 10, 256 << 10} {
 		pool := newLedger(t)
 		var a Assembler
-		a.Init(pool, math.MaxInt32)
+		a.Init(new(mem.BufferPool(pool)), math.MaxInt32)
 		prefix := Prefix(false, declared)
 		if _, _, _, err := a.Feed(prefix[:]); err != nil {
 			t.Fatal(err)
@@ -241,7 +241,7 @@ func TestAssemblerAllocatesWhatArrived(t *testing.T) {
 func TestAssemblerAhead(t *testing.T) {
 	pool := newLedger(t)
 	var a Assembler
-	a.Init(pool, math.MaxInt32)
+	a.Init(new(mem.BufferPool(pool)), math.MaxInt32)
 	wire := appendMessage(nil, false, 1<<20)
 	if _, _, _, err := a.Feed(wire[:PrefixLen]); err != nil {
 		t.Fatal(err)
@@ -264,7 +264,7 @@ func TestAssemblerAhead(t *testing.T) {
 
 func TestAssemblerMissing(t *testing.T) {
 	var a Assembler
-	a.Init(newLedger(t), 100)
+	a.Init(new(mem.BufferPool(newLedger(t))), 100)
 	wire := appendMessage(nil, false, 3)
 	for i, want := range []int{0, 4, 3, 2, 1, 3, 2, 1} {
 		if got := a.Missing(); got != want {
@@ -314,7 +314,7 @@ func TestAssemblerErrors(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			pool := newLedger(t)
 			var a Assembler
-			a.Init(pool, tt.limit)
+			a.Init(new(mem.BufferPool(pool)), tt.limit)
 			n, _, complete, err := a.Feed([]byte(tt.wire + "more"))
 			if err == nil || complete || n != PrefixLen {
 				t.Fatalf("Feed = %d, %v, %v", n, complete, err)
@@ -346,7 +346,7 @@ func TestAssemblerErrors(t *testing.T) {
 
 func TestAssemblerLimitIsInclusive(t *testing.T) {
 	var a Assembler
-	a.Init(newLedger(t), 5)
+	a.Init(new(mem.BufferPool(newLedger(t))), 5)
 	_, m, complete, err := a.Feed(appendMessage(nil, true, 5))
 	if err != nil || !complete || m.Len != 5 || !m.Compressed {
 		t.Errorf("got %+v, %v, %v", m, complete, err)
@@ -362,14 +362,14 @@ func TestAssemblerOverfilled(t *testing.T) {
 		func(a *Assembler) int { return len(a.Space(1<<20, 1)) + 1 },
 	} {
 		var a Assembler
-		a.Init(pool, 1<<20)
+		a.Init(new(mem.BufferPool(pool)), 1<<20)
 		n := fill(&a)
 		if _, complete, err := a.Filled(n); complete || err == nil {
 			t.Errorf("Filled(%d) = %v, %v", n, complete, err)
 		}
 	}
 	var a Assembler
-	a.Init(pool, 1<<20)
+	a.Init(new(mem.BufferPool(pool)), 1<<20)
 	if _, _, _, err := a.Feed(appendMessage(nil, false, 5000)[:100]); err != nil {
 		t.Fatal(err)
 	}
@@ -396,7 +396,7 @@ func TestUnexpectedEnd(t *testing.T) {
 // A small message behaves like any Buffer in the operations of package mem.
 func TestSmallMessageIsABuffer(t *testing.T) {
 	var a Assembler
-	a.Init(mem.NopBufferPool{}, 100)
+	a.Init(new(mem.BufferPool(mem.NopBufferPool{})), 100)
 	next := func() mem.Buffer {
 		_, m, _, err := a.Feed(append(appendPrefix(nil, false, 6), "abcdef"...))
 		if err != nil {
@@ -438,7 +438,7 @@ func TestAssemblerRandom(t *testing.T) {
 		wire = wire[:len(wire)-rng.IntN(10)]
 		want, rest, _ := naive(wire, math.MaxUint32)
 		var a Assembler
-		a.Init(pool, 1<<20)
+		a.Init(new(mem.BufferPool(pool)), 1<<20)
 		got, err := drive(t, &a, wire, 1+rng.IntN(20000), func() (int, int) { return rng.IntN(20000), 1 << rng.IntN(20) })
 		if err != nil {
 			t.Fatal(err)
@@ -465,7 +465,7 @@ func FuzzAssembler(f *testing.F) {
 		rng := rand.New(rand.NewPCG(seed, 0))
 		pool := newLedger(t)
 		var a Assembler
-		a.Init(pool, int(limit))
+		a.Init(new(mem.BufferPool(pool)), int(limit))
 		got, err := drive(t, &a, wire, 1+rng.IntN(100), func() (int, int) { return 1 + rng.IntN(50), rng.IntN(10_000) })
 		same(t, got, want)
 		if (err != nil) != bad {
@@ -479,7 +479,7 @@ func FuzzAssembler(f *testing.F) {
 			t.Fatalf("%d buffers leaked", len(pool.lent))
 		}
 		// Feed agrees.
-		a.Init(pool, int(limit))
+		a.Init(new(mem.BufferPool(pool)), int(limit))
 		var fed []plain
 		for p := wire; len(p) > 0; {
 			n, m, complete, err := a.Feed(p)
@@ -510,7 +510,7 @@ func TestAssemblerAllocs(t *testing.T) {
 	}{{0, 0}, {16, 1}, {104, 1}, {128, 0.5}, {1024, 0.5}, {8 << 10, 0.5}, {64 << 10, 0.5}} {
 		wire := appendMessage(nil, false, tt.size)
 		var a Assembler
-		a.Init(mem.DefaultBufferPool(), 1<<20)
+		a.Init(new(mem.BufferPool(mem.DefaultBufferPool())), 1<<20)
 		atMostAllocs(t, tt.limit, func() {
 			_, m, complete, err := a.Feed(wire)
 			if !complete || err != nil {
@@ -529,7 +529,7 @@ func BenchmarkAssembler(b *testing.B) {
 		b.Run(bb.name, func(b *testing.B) {
 			wire := appendMessage(nil, false, bb.size)
 			var a Assembler
-			a.Init(mem.DefaultBufferPool(), 4<<20)
+			a.Init(new(mem.BufferPool(mem.DefaultBufferPool())), 4<<20)
 			b.ReportAllocs()
 			b.SetBytes(int64(bb.size))
 			for b.Loop() {

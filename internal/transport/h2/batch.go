@@ -58,7 +58,7 @@ func (r *reader) resume() {
 		if !r.pulse.heard.Load() { // spares others the cache line
 			r.pulse.heard.Store(true)
 		}
-		if r.cfg.Keepalive.Interval > 0 {
+		if r.out.cfg.Keepalive.Interval > 0 {
 			r.pulse.lastRead.Store(clock.At(a.now))
 		}
 	}
@@ -127,7 +127,7 @@ func (r *reader) charge(c *locked) {
 
 // audit follows each charge: it notes if so much is held that the connection must end.
 func (r *reader) audit(c *locked) {
-	r.in.act.broke = c.account.standing(c.cfg.maxHeld()) == bankrupt
+	r.in.act.broke = c.account.standing(c.out.cfg.maxHeld()) == bankrupt
 }
 
 // wasQuiet reports whether a read failed because the sweeper interrupted it, for the reader
@@ -139,7 +139,7 @@ func (r *reader) wasQuiet(err error) bool {
 	r.in.swept = false
 	c := r.lock()
 	defer c.unlock()
-	c.wire.resetReadDeadline()
+	c.resetReadDeadline()
 	return true
 }
 

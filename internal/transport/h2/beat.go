@@ -24,7 +24,7 @@ func (c *locked) armKeepalive(d time.Duration) { c.heart.arm(d, (*beating)(c)) }
 
 // startKeepalive follows the peer's first SETTINGS.
 func (c *locked) startKeepalive() {
-	ka := &c.cfg.Keepalive
+	ka := &c.out.cfg.Keepalive
 	if ka.Interval <= 0 {
 		return
 	}
@@ -37,7 +37,7 @@ func (c *locked) startKeepalive() {
 
 // streamOpened wakes keepalive where it only watches open streams.
 func (c *locked) streamOpened() {
-	ka := &c.cfg.Keepalive
+	ka := &c.out.cfg.Keepalive
 	if ka.Interval <= 0 || ka.WithoutStreams || !c.heart.begun || c.heart.beating {
 		return
 	}
@@ -54,10 +54,10 @@ func (c *Conn) beat() {
 		return
 	}
 	now := clock.Now()
-	if l.out.blocked != nil {
+	if l.streams.handlers.blocked {
 		l.pulse.lastRead.Store(now) // we don't read now, which is not the peer's fault
 	}
-	verdict, next := l.heart.check(&l.cfg.Keepalive, now, l.pulse.lastRead.Load(), l.streams.open())
+	verdict, next := l.heart.check(&l.out.cfg.Keepalive, now, l.pulse.lastRead.Load(), l.streams.open())
 	switch verdict {
 	case keepDead:
 		l.unlock()

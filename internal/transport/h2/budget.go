@@ -33,7 +33,7 @@ func (r *reader) waitForBudget(id uint32) error {
 			defer c.unlock()
 			return c.end.cause
 		}
-		crowded := opening && c.streams.isCrowded()
+		crowded := opening && c.streams.isCrowded(c.out.cfg.maxStreams())
 		hopeless := c.streams.handlers.hopeless
 		if !c.overBudget(opening) && (!crowded || hopeless) {
 			c.unlock()
@@ -56,9 +56,9 @@ func (r *reader) waitForBudget(id uint32) error {
 		case <-late:
 			late = nil
 			c := r.lock()
-			if c.out.blocked != nil {
-				c.out.blocked = nil
-				c.streams.handlers.hopeless = c.streams.isCrowded()
+			if c.streams.handlers.blocked {
+				c.streams.handlers.blocked = false
+				c.streams.handlers.hopeless = c.streams.isCrowded(c.out.cfg.maxStreams())
 			} else {
 				<-w // wakeReader came first
 			}
@@ -72,8 +72,8 @@ func (r *reader) block(c *locked) <-chan struct{} {
 	if r.in.act.wake == nil {
 		r.in.act.wake = make(chan struct{}, 1)
 	}
-	c.out.blocked = r.in.act.wake
-	return c.out.blocked
+	c.streams.handlers.blocked = true
+	return r.in.act.wake
 }
 
 // bankruptcy ends a connection that holds too much.
@@ -84,5 +84,5 @@ func (r *reader) bankruptcy() error {
 	if r.audit(c); !r.in.act.broke {
 		return nil
 	}
-	return errBankrupt(c.account.held, c.cfg.maxHeld())
+	return errBankrupt(c.account.held, c.out.cfg.maxHeld())
 }

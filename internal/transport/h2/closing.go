@@ -46,7 +46,7 @@ func (c *locked) kill(err error) (was stage) {
 	c.end.signalFlush()
 	// The reader must not wait for what closing the connection waits for,
 	// such as a TLS alert that nobody reads.
-	c.wire.setReadDeadline(time.Unix(1, 0))
+	c.lastReadUntil(time.Unix(1, 0))
 	return was
 }
 
@@ -59,9 +59,9 @@ func (c *locked) dropOutput() {
 
 // wakeReader ends a wait in waitForBudget, which then looks again.
 func (c *locked) wakeReader() {
-	if c.out.blocked != nil {
-		c.out.blocked <- struct{}{}
-		c.out.blocked = nil
+	if c.streams.handlers.blocked {
+		c.streams.handlers.blocked = false
+		c.in.act.wake <- struct{}{} // the reader's, which waits
 	}
 }
 

@@ -15,8 +15,7 @@ import (
 // Conn is one HTTP/2 connection, of either side. See the package comment for its organs,
 // who runs what, and what the receiver of a method says about the lock.
 type Conn struct {
-	// Immutable after New, as is streams.side.
-	cfg     *Config
+	// Immutable after New, as are out.cfg and streams.side.
 	wire    wire // the net.Conn
 	handler Handler
 
@@ -90,12 +89,11 @@ type Handler interface {
 func New(nc net.Conn, side Side, cfg *Config, h Handler) *Conn {
 	w := newWire(nc)
 	return &Conn{
-		cfg:     cfg,
 		wire:    w,
 		waits:   w.waits(),
 		handler: h,
 		out:     newOutput(cfg),
-		streams: streams{streamTable: newStreamTable(side, cfg.maxStreams())},
+		streams: streams{streamTable: newStreamTable(side)},
 		windows: flow.NewWindows(cfg.streamWindow()),
 	}
 }

@@ -69,7 +69,7 @@ func (r *reader) receive(h frame.Header) (*stream, error) {
 	if err := r.count(c, h.Length); err != nil {
 		return nil, err
 	}
-	if t := &c.streams; !c.cfg.StaticWindow && c.windows.Sample(h.Length, t.open(), uint64(t.nextLocal)+uint64(t.lastPeer), r.in.act.now) {
+	if t := &c.streams; !c.out.cfg.StaticWindow && c.windows.Sample(h.Length, t.open(), uint64(t.nextLocal)+uint64(t.lastPeer), r.in.act.now) {
 		c.out.ping(bdpPing)
 	}
 	s := c.streams.get(h.StreamID)

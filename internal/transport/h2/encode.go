@@ -85,7 +85,7 @@ func (c *locked) encodeTrailers(s *stream, f FieldSource) error {
 
 // sendsAtOnce reports whether the windows and the parcel allow all of a message of size bytes.
 func (c *locked) sendsAtOnce(s *stream, size int) bool {
-	return s.pending == nil && c.streams.turns.empty() && size <= c.cfg.maxParcel()-c.out.buf.size() && size <= frame.MinMaxFrameSize &&
+	return s.pending == nil && c.streams.turns.empty() && size <= c.out.cfg.maxParcel()-c.out.buf.size() && size <= frame.MinMaxFrameSize &&
 		uint32(size) <= s.out.Available(c.windows.Send())
 }
 
@@ -111,7 +111,7 @@ func (c *locked) encodeData(s *stream, f *Frames) bool {
 		if data := d.ReadOnlyData(); len(data) >= uncopied {
 			out.lend(data, d)
 		} else {
-			out.copy(data, c.cfg.Pool)
+			out.copy(data, c.out.cfg.Pool)
 			d.Free()
 		}
 	}
@@ -141,9 +141,9 @@ func (c *locked) update(inc uint32) {
 // expect makes room for size bytes of a message, and for as many of those that follow as can be
 // encoded. Without it the parcel would grow by moving, and all would be copied twice.
 func (c *locked) expect(size, more int) {
-	n := min((more+1)*(frame.HeaderLen+size), c.cfg.maxParcel()-c.out.buf.size(), int(c.windows.Send().Window()))
+	n := min((more+1)*(frame.HeaderLen+size), c.out.cfg.maxParcel()-c.out.buf.size(), int(c.windows.Send().Window()))
 	if n > 0 {
-		c.out.buf.reserve(n, c.cfg.Pool)
+		c.out.buf.reserve(n, c.out.cfg.Pool)
 	}
 }
 
@@ -152,7 +152,7 @@ func (c *locked) fill() {
 	turns := &c.streams.turns
 	uncopied := c.wire.uncopied()
 	for !turns.empty() {
-		room := c.cfg.maxParcel() - c.out.buf.size() - frame.HeaderLen
+		room := c.out.cfg.maxParcel() - c.out.buf.size() - frame.HeaderLen
 		if room < minFrame {
 			return
 		}
@@ -171,9 +171,9 @@ func (c *locked) fill() {
 		last := n == q.size
 		end := last && q.end && q.trailers == nil
 		c.out.buf.b = frame.AppendDataHeader(c.out.room(0), s.id, n, end)
-		q.moveTo(&c.out.buf, n, uncopied, c.cfg.Pool)
+		q.moveTo(&c.out.buf, n, uncopied, c.out.cfg.Pool)
 		if !s.full() {
-			s.signalSpace()
+			q.signalSpace()
 		}
 		if last {
 			c.sentAll(s, end)

@@ -19,6 +19,7 @@ type ending struct {
 	lastSaid     uint32        // the last stream that our farewell named
 	goAwayCause  *ConnError    // what the peer's GOAWAY complained of, if it did
 	patience     *time.Timer   // closes a connection that takes too long to end
+	readBy       time.Time     // bounds the reader's wait for input; zero: nothing does
 }
 
 // drainReason is what both GOAWAYs of a drain say.
@@ -50,6 +51,22 @@ func (e *ending) signalFlush() {
 		close(e.flushDone)
 		e.flushDone = nil
 	}
+}
+
+// lastReadUntil bounds the reader's wait for input, which is not lifted any more.
+func (c *locked) lastReadUntil(t time.Time) {
+	c.ending().readBy = t
+	c.wire.readUntil(t)
+}
+
+// resetReadDeadline is for a reader that the sweeper took out of its wait. What bounds the wait
+// for the preface is over then.
+func (c *locked) resetReadDeadline() {
+	if c.end != nil {
+		c.wire.readUntil(c.end.readBy)
+		return
+	}
+	c.wire.readUntil(time.Time{})
 }
 
 // stopPatience is for a connection that has ended.

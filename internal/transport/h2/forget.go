@@ -59,7 +59,7 @@ func (c *locked) forget(s *stream) {
 // for long.
 func (c *locked) lastStreamGone() {
 	c.account.show(c.life.dead())
-	if c.cfg.TrackIdle {
+	if c.out.cfg.TrackIdle {
 		c.streams.since = clock.Now()
 	}
 	if c.out.reader == away {

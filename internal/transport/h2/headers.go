@@ -15,7 +15,7 @@ func (r *reader) onHeaders(h frame.Header, p []byte) error {
 	}
 	a := r.in.act
 	if f.EndHeaders {
-		if err := a.decode(f.Fragment, r.cfg.maxHeaderList()); err != nil {
+		if err := a.decode(f.Fragment, r.out.cfg.maxHeaderList()); err != nil {
 			return err
 		}
 		return r.onBlock(block{id: h.StreamID, end: f.EndStream, void: err})
@@ -34,10 +34,10 @@ func (r *reader) onContinuation(h frame.Header, p []byte) error {
 	}
 	a := r.in.act
 	defer func() {
-		a.frags.drop(r.cfg.Pool)
+		a.frags.drop(r.out.cfg.Pool)
 		a.ledger.note(&a.frags.pile)
 	}()
-	if err := a.decodeFragments(r.cfg.maxHeaderList(), r.cfg.Pool); err != nil {
+	if err := a.decodeFragments(r.out.cfg.maxHeaderList(), r.out.cfg.Pool); err != nil {
 		return err
 	}
 	return r.onBlock(block{id: a.frags.id, end: a.frags.end, void: a.frags.void})
@@ -45,7 +45,7 @@ func (r *reader) onContinuation(h frame.Header, p []byte) error {
 
 func (r *reader) addFragment(p []byte) error {
 	a := r.in.act
-	err := a.frags.add(p, r.cfg.maxHeaderList(), r.cfg.Pool)
+	err := a.frags.add(p, r.out.cfg.maxHeaderList(), r.out.cfg.Pool)
 	a.ledger.note(&a.frags.pile)
 	return err
 }
@@ -86,9 +86,9 @@ func (r *reader) onBlock(b block) error {
 		return err
 	}
 	c.life.admit() // a GOAWAY that is said from here on names b.id
-	full := c.streams.peer >= c.streams.maxPeer
-	strained := c.account.standing(c.cfg.maxHeld()) != solvent
-	wait := c.overBudget(true) || c.streams.isCrowded()
+	full := c.streams.peer() >= c.out.cfg.maxStreams()
+	strained := c.account.standing(c.out.cfg.maxHeld()) != solvent
+	wait := c.overBudget(true) || c.streams.isCrowded(c.out.cfg.maxStreams())
 	c.unlock()
 	switch {
 	case b.void != nil:

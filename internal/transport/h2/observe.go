@@ -40,7 +40,7 @@ type Stats struct {
 // Stats looks at the connection. It may be called at any time, also after the end.
 func (c *Conn) Stats() Stats {
 	s := Stats{Parked: c.handle.Parked()}
-	if opts := readOptions(&c.wire, c.cfg); !readyreader.HoldsNone(c.wire.nc, opts) {
+	if opts := readOptions(&c.wire, c.out.cfg); !readyreader.HoldsNone(c.wire.nc, opts) {
 		s.Reserved = opts.Size
 	}
 	s.Partial = c.wire.held()
@@ -65,13 +65,13 @@ func (c *Conn) WhyNot() string {
 	case warm.InBubble():
 		return "it is in a bubble of testing/synctest"
 	}
-	return readyreader.WhyNot(c.wire.nc, readOptions(&c.wire, c.cfg))
+	return readyreader.WhyNot(c.wire.nc, readOptions(&c.wire, c.out.cfg))
 }
 
 // System gives access to the socket, to ask the operating system for its options; nil if
 // the connection is not known to be over a socket. It may be called at any time.
 func (c *Conn) System() syscall.RawConn {
-	rc, _ := readyreader.Socket(c.wire.nc, readOptions(&c.wire, c.cfg))
+	rc, _ := readyreader.Socket(c.wire.nc, readOptions(&c.wire, c.out.cfg))
 	return rc
 }
 

@@ -21,14 +21,10 @@ const noLimit = math.MaxUint32
 
 // output is what is to be written, and who writes it. Guarded by Conn.mu.
 type output struct {
-	cfg     *Config
-	buf     outbuf // frames in wire format
-	coder   *coder // what encodes header blocks; nil while the connection is parked
-	sending frozen // its HPACK state while it is nil
-
-	// blocked is where the reader waits for less to be queued here, or for fewer handlers
-	// to run; nil while it does not: see budget.go.
-	blocked chan struct{}
+	cfg     *Config // the connection's; immutable
+	buf     outbuf  // frames in wire format
+	coder   *coder  // what encodes header blocks; nil while the connection is parked
+	sending frozen  // its HPACK state while it is nil
 
 	updates int32  // window updates in buf
 	replies uint16 // other frames in buf that the peer caused; maxReplies keeps it small

@@ -14,7 +14,7 @@ type parkedConn Conn
 
 // RawConn implements park.Owner.
 func (p *parkedConn) RawConn() syscall.RawConn {
-	rc, _ := readyreader.Socket(p.wire.nc, readOptions(&p.wire, p.cfg))
+	rc, _ := readyreader.Socket(p.wire.nc, readOptions(&p.wire, p.out.cfg))
 	return rc
 }
 

@@ -204,7 +204,7 @@ func (r *reader) park() error {
 
 // activate takes what a connection needs while there is input.
 func (r *reader) activate() {
-	r.in.activate(&r.wire, r.cfg)
+	r.in.activate(&r.wire, r.out.cfg)
 	c := r.lock()
 	c.out.reader = waiting
 	c.unlock()
@@ -217,7 +217,7 @@ func (r *reader) slim() {
 	held := isHeld(r.in.act.dec.Pages())
 	c.unlock()
 	r.in.freeze(held)
-	r.in.release(r.cfg.Pool)
+	r.in.release(r.out.cfg.Pool)
 	r.wire.releaseIdle()
 	records := r.retained()
 	c = r.lock()

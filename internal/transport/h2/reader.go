@@ -74,7 +74,7 @@ func (r *reader) readFrame() error {
 	if err := r.checkSequence(h); err != nil {
 		return err
 	}
-	if err := h.Check(r.cfg.maxFrame()); err != nil {
+	if err := h.Check(r.out.cfg.maxFrame()); err != nil {
 		return r.skipFaulty(h, err)
 	}
 	if h.Type == frame.Data {
@@ -104,7 +104,7 @@ func (r *reader) dispatchLarge(h frame.Header) error {
 	r.in.act.rd.Discard(frame.HeaderLen)
 	p := &r.in.act.large
 	defer func() {
-		p.drop(r.cfg.Pool)
+		p.drop(r.out.cfg.Pool)
 		r.in.act.ledger.note(p)
 	}()
 	for left := int(h.Length); left > 0; {
@@ -112,12 +112,12 @@ func (r *reader) dispatchLarge(h frame.Header) error {
 		if err != nil {
 			return unexpectedEOF(err)
 		}
-		p.add(b, r.cfg.Pool)
+		p.add(b, r.out.cfg.Pool)
 		r.in.act.ledger.note(p)
 		left -= len(b)
 		r.in.act.rd.Discard(len(b))
 	}
-	return r.dispatch(h, p.join(r.cfg.Pool))
+	return r.dispatch(h, p.join(r.out.cfg.Pool))
 }
 
 // checkSequence applies the rules about which frame may come next.

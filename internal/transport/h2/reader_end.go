@@ -25,7 +25,7 @@ func (r *reader) stop(err error) {
 	c.dropOutput() // what was queued since
 	c.out.dropCoder()
 	c.unlock()
-	r.in.release(r.cfg.Pool)
+	r.in.release(r.out.cfg.Pool)
 }
 
 // causeOf is what to tell the streams when reading ended with err: the rule
@@ -80,7 +80,7 @@ func (r *reader) discardInput() {
 		return
 	}
 	c := r.lock()
-	c.wire.setReadDeadline(time.Now().Add(lastFlush / 4))
+	c.lastReadUntil(time.Now().Add(lastFlush / 4))
 	c.unlock()
 	rd := r.in.act.rd
 	for left := 1 << 20; left > 0; {

@@ -75,7 +75,9 @@ func (q *sendQueue) advance(n int) {
 	q.off = 0
 }
 
+// drop ends the queue before its time.
 func (q *sendQueue) drop() {
 	q.bufs.Free()
+	q.signalSpace()
 	*q = sendQueue{}
 }

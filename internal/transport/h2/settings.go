@@ -15,13 +15,13 @@ func (c *locked) sendPreface() {
 		c.out.preface()
 	}
 	var list [7]frame.Setting
-	c.out.settings(c.cfg.settings(c.streams.side, list[:0])...)
+	c.out.settings(c.out.cfg.settings(c.streams.side, list[:0])...)
 	c.windows.SettingsSent()
-	if w := c.cfg.ConnWindow; w > flow.DefaultWindow {
+	if w := c.out.cfg.ConnWindow; w > flow.DefaultWindow {
 		c.out.windowUpdate(0, c.windows.SetRecv(w))
 	}
-	if c.cfg.PrefaceTimeout > 0 {
-		c.wire.setReadDeadline(time.Now().Add(c.cfg.PrefaceTimeout))
+	if c.out.cfg.PrefaceTimeout > 0 {
+		c.wire.readUntil(time.Now().Add(c.out.cfg.PrefaceTimeout))
 	}
 }
 
@@ -96,8 +96,8 @@ func (r *reader) tellPlaces(list frame.SettingsView) {
 func (r *reader) prefaceArrived() {
 	c := r.lock()
 	defer c.unlock()
-	if c.cfg.PrefaceTimeout > 0 && !c.life.dead() {
-		c.wire.setReadDeadline(time.Time{})
+	if c.out.cfg.PrefaceTimeout > 0 && !c.life.dead() {
+		c.wire.readUntil(time.Time{})
 	}
 	c.startKeepalive()
 }
@@ -120,7 +120,7 @@ func (r *reader) onSettingsAck() error {
 			c.out.windowUpdate(s.id, s.in.Consume(0))
 		}
 	}
-	if t := c.cfg.HeaderTable; t != nil {
+	if t := c.out.cfg.HeaderTable; t != nil {
 		r.in.act.dec.SetAllowedMaxTableSize(*t)
 	}
 	return nil

@@ -58,7 +58,7 @@ func (s *Stream) Queue(f Frames) error {
 func (s *Stream) Offer(f *Frames) (room <-chan struct{}, err error) {
 	c := s.conn.lock()
 	if s.full() {
-		room = s.gate()
+		room = s.pending.gate()
 	} else {
 		err = c.queue(&s.stream, f)
 	}
@@ -86,7 +86,7 @@ func (s *Stream) CallRoom(w interface{ Wake() }, lazy bool) bool {
 	c := s.conn.lock()
 	defer c.unlock()
 	if s.full() {
-		s.call(w)
+		s.pending.call(w)
 		return false
 	}
 	s.lazy = lazy
@@ -98,7 +98,7 @@ func (s *Stream) CallRoom(w interface{ Wake() }, lazy bool) bool {
 func (s *Stream) OfferTo(f *Frames, w interface{ Wake() }) (taken bool, err error) {
 	c := s.conn.lock()
 	if s.full() {
-		s.call(w)
+		s.pending.call(w)
 		c.unlock()
 		return false, nil
 	}

@@ -24,7 +24,6 @@ type stream struct {
 	out     flow.Outflow
 	in      flow.Inflow
 	pending *sendQueue // what the windows have not let through yet
-	space   waiter     // a sender that waits for room; nil: none
 	held    int        // bytes that the account was charged for it, without shared
 	shared  *Shared    // what was made of its last field block
 }
@@ -36,6 +35,7 @@ type sendQueue struct {
 	size     int // bytes left in all
 	trailers FieldSource
 	end      bool
+	space    waiter // a sender that waits for room; nil: none
 
 	// The scheduler's ring: streams whose turn follows, and comes before.
 	next, prev *stream
@@ -66,40 +66,40 @@ const (
 	shutBuffer = 64 << 10
 )
 
-// full reports whether a sender should wait before it queues more.
+// full reports whether a sender should wait before it queues more. Something is pending then.
 func (s *stream) full() bool {
 	q := s.pending
 	return q != nil && (q.size >= sendBuffer || q.size >= shutBuffer && s.out.Window() == 0)
 }
 
-// gate returns a gate that signalSpace closes. Conn.mu is held.
-func (s *stream) gate() gate {
-	g, ok := s.space.(gate)
+// gate returns a gate that signalSpace closes.
+func (q *sendQueue) gate() gate {
+	g, ok := q.space.(gate)
 	if !ok {
-		s.signalSpace() // a waiter of CallRoom, which asks again
+		q.signalSpace() // a waiter of CallRoom, which asks again
 		g = make(gate)
-		s.space = g
+		q.space = g
 	}
 	return g
 }
 
 // call has w woken by signalSpace, in place of another that gate has not made. nil stands for
 // nobody.
-func (s *stream) call(w waiter) {
+func (q *sendQueue) call(w waiter) {
 	if w == nil {
 		return
 	}
-	if g, ok := s.space.(gate); ok {
+	if g, ok := q.space.(gate); ok {
 		w = both{g, w}
 	}
-	s.space = w
+	q.space = w
 }
 
 // signalSpace wakes the sender that waits for room: there is some, or the stream is over.
-func (s *stream) signalSpace() {
-	if s.space != nil {
-		s.space.Wake()
-		s.space = nil
+func (q *sendQueue) signalSpace() {
+	if q.space != nil {
+		q.space.Wake()
+		q.space = nil
 	}
 }
 

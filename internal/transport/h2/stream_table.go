@@ -17,13 +17,9 @@ type streamTable struct {
 	lastPeer  uint32  // the highest id the peer has opened
 	skipped   idRange // the last ids that the peer passed over
 	cutOff    idRange // spans the ids of the streams that we ended before the peer did
-	local     uint32  // open streams that we opened
-	peer      uint32  // open streams that the peer opened
 	maxLocal  uint32  // how many we may have open: the peer's setting
-	maxPeer   uint32  // how many the peer may have open: ours
-
-	granted uint32 // places promised to waiters that have not taken them yet
-	side    Side   // ours; immutable, and so read without Conn.mu too
+	granted   uint32  // places promised to waiters that have not taken them yet
+	side      Side    // ours; immutable, and so read without Conn.mu too
 
 	waiting *slotWaiter // calls of ours that wait for a place: the last of a ring
 }
@@ -48,12 +44,11 @@ type slotWaiter struct {
 	next  *slotWaiter // the one that came after; of the last, the first
 }
 
-func newStreamTable(side Side, maxPeer uint32) streamTable {
+func newStreamTable(side Side) streamTable {
 	return streamTable{
 		side:      side,
 		nextLocal: side.firstStreamID(),
 		maxLocal:  math.MaxUint32,
-		maxPeer:   maxPeer,
 	}
 }
 
@@ -66,6 +61,17 @@ func (t *streamTable) trim() {
 
 func (t *streamTable) open() int { return t.byID.len() }
 
+// local is how many streams are open that we opened, peer those that the peer did: all are the
+// client's.
+func (t *streamTable) local() uint32 {
+	if t.side == Client {
+		return uint32(t.open())
+	}
+	return 0
+}
+
+func (t *streamTable) peer() uint32 { return uint32(t.open()) - t.local() }
+
 func (t *streamTable) get(id uint32) *stream { return t.byID.get(id) }
 
 func (t *streamTable) insert(s *stream) {
@@ -73,11 +79,6 @@ func (t *streamTable) insert(s *stream) {
 		t.byID = new(streamSet)
 	}
 	t.byID.add(s)
-	if s.opener == t.side {
-		t.local++
-	} else {
-		t.peer++
-	}
 }
 
 // remove forgets s and wakes whoever waits for its place. It reports whether
@@ -87,11 +88,8 @@ func (t *streamTable) remove(s *stream) bool {
 		return false
 	}
 	t.byID.remove(s)
-	if s.opener == t.side {
-		t.local--
+	if t.side == Client {
 		t.grant()
-	} else {
-		t.peer--
 	}
 	return true
 }
@@ -101,7 +99,7 @@ func (t *streamTable) remove(s *stream) bool {
 func (t *streamTable) canOpen() bool { return t.waiting == nil && t.hasPlace() }
 
 func (t *streamTable) hasPlace() bool {
-	return uint64(t.local)+uint64(t.granted) < uint64(t.maxLocal)
+	return uint64(t.local())+uint64(t.granted) < uint64(t.maxLocal)
 }
 
 // exhausted reports whether we have used up our stream ids.
@@ -159,7 +157,7 @@ func (t *streamTable) unlink(prev *slotWaiter) {
 // still there: the peer may have lowered its limit.
 func (t *streamTable) claim() bool {
 	t.granted--
-	return t.local < t.maxLocal
+	return t.local() < t.maxLocal
 }
 
 // abandon takes back a wait that was given up. A place that was already given
@@ -187,7 +185,6 @@ func (t *streamTable) wakeAll() {
 // clear forgets all streams, at the end of the connection.
 func (t *streamTable) clear() {
 	t.byID = nil
-	t.local, t.peer = 0, 0
 }
 
 // admit checks the id of a stream that the peer opens and uses it up.

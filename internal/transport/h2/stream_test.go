@@ -214,11 +214,12 @@ func TestPlaces(t *testing.T) {
 
 // A place that was promised to a call which gives up goes to the next one.
 func TestPlacePassedOn(t *testing.T) {
-	tb := newStreamTable(Client, 0)
-	tb.maxLocal, tb.local = 1, 1
+	tb := newStreamTable(Client)
+	tb.maxLocal = 1
+	s := &stream{id: tb.takeID()}
+	tb.insert(s)
 	a, b := tb.wait(), tb.wait()
-	tb.local--
-	tb.grant()
+	tb.remove(s)
 	if len(a.ready) != 1 || len(b.ready) != 0 || tb.canOpen() {
 		t.Fatal("the first is not served first")
 	}

@@ -31,19 +31,13 @@ func (t *streams) schedule(s *stream) {
 	}
 }
 
-// dropPending frees what waits to be sent on s.
-func (t *streams) dropPending(s *stream) {
+// stop follows the end of our side of s: nothing more is sent, and what waits is freed.
+func (t *streams) stop(s *stream) {
 	t.turns.remove(s)
 	if s.pending != nil {
 		s.pending.drop()
 		s.pending = nil
 	}
-}
-
-// stop follows the end of our side of s: nothing more is sent.
-func (t *streams) stop(s *stream) {
-	t.dropPending(s)
-	s.signalSpace()
 }
 
 // lose is the end of all streams with their connection. It returns them.
@@ -57,8 +51,8 @@ func (t *streams) lose() *streamSet {
 }
 
 // isCrowded reports whether so many handlers run that no other may begin.
-func (t *streams) isCrowded() bool {
-	return t.handlers.left > maxZombies || uint64(t.peer)+uint64(t.handlers.left) >= uint64(t.maxPeer)
+func (t *streams) isCrowded(maxPeer uint32) bool {
+	return t.handlers.left > maxZombies || uint64(t.peer())+uint64(t.handlers.left) >= uint64(maxPeer)
 }
 
 // receiveWindows are those of all streams.
@@ -86,6 +80,7 @@ func (t *streams) queued() (n int) {
 type handlers struct {
 	left     int32
 	hopeless bool // the reader waited in vain for one to return, and none has since
+	blocked  bool // the reader waits, for one to return or for less to be queued, on active.wake: see budget.go
 }
 
 func (h *handlers) outlives() { h.left++ }

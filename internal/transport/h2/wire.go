@@ -7,17 +7,13 @@ import (
 	"sync/atomic"
 	"time"
 
-	"google.golang.org/grpc/internal/clock"
 	"google.golang.org/grpc/internal/readyreader"
 )
 
-// wire is the net.Conn below, with the optional interfaces that it has. Immutable, without
-// readBy.
+// wire is the net.Conn below, with the optional interfaces that it has. Immutable.
 type wire struct {
 	nc  net.Conn
 	try readyreader.Writer // nil if the connection can't be written without waiting
-
-	readBy int64 // the read deadline in force when the sweeper does not interrupt, by the clock; 0: none. Guarded by Conn.mu.
 }
 
 func newWire(nc net.Conn) wire {
@@ -40,15 +36,7 @@ func (w *wire) holder() readyreader.Holder {
 	return h
 }
 
-// setReadDeadline bounds the wait for input, or lifts the bound. Conn.mu is held.
-func (w *wire) setReadDeadline(t time.Time) {
-	w.readBy = clock.At(t)
-	w.readUntil(t)
-}
-
-// resetReadDeadline is for a reader that the sweeper took out of its wait. Conn.mu is held.
-func (w *wire) resetReadDeadline() { w.readUntil(clock.Time(w.readBy)) }
-
+// readUntil bounds the wait for input; the zero time lifts the bound. Conn.mu is held.
 func (w *wire) readUntil(t time.Time) {
 	if k, ok := w.try.(readyreader.Interrupter); ok {
 		_ = k.SetReadDeadline(t) // it fails on a connection that is closed

@@ -80,7 +80,7 @@ func (w *writer) flush() {
 		written += n
 		if err != nil {
 			if !errors.Is(err, readyreader.ErrWouldBlock) {
-				p.free(w.cfg.Pool)
+				p.free(w.out.cfg.Pool)
 				w.failed(err)
 				return
 			}
@@ -90,7 +90,7 @@ func (w *writer) flush() {
 			w.handOver(flusher{parcel: p, off: n})
 			return
 		}
-		p.free(w.cfg.Pool)
+		p.free(w.out.cfg.Pool)
 	}
 }
 
@@ -99,7 +99,7 @@ func (w *writer) take() (outbuf, bool) {
 	c := w.lock()
 	defer c.unlock()
 	if c.life.dead() {
-		c.out.buf.free(c.cfg.Pool)
+		c.out.buf.free(c.out.cfg.Pool)
 	} else {
 		c.fill()
 	}
@@ -167,7 +167,7 @@ func (w *writer) writeAll() {
 // written on.
 func (w *writer) write(p *outbuf, off int) bool {
 	err := w.wire.write(p, off)
-	p.free(w.cfg.Pool)
+	p.free(w.out.cfg.Pool)
 	if err != nil {
 		w.failed(err)
 	}
