@@ -43,7 +43,7 @@ func (c *callContext) waitable() context.Context {
 	defer c.mu.Unlock()
 	if c.tree == nil {
 		c.tree = c.newTree()
-		c.startTimerLocked()
+		c.startTimer()
 	}
 	return c.tree
 }
@@ -161,17 +161,8 @@ func (c *callContext) treeValue(key any) any {
 	return tree.Value(key)
 }
 
-// startTimer makes the context end at its deadline even if nobody asks.
+// startTimer makes the context end at its deadline even if nobody asks. mu is held.
 func (c *callContext) startTimer() {
-	if c.deadline == 0 {
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.startTimerLocked()
-}
-
-func (c *callContext) startTimerLocked() {
 	if c.deadline == 0 || c.rare().timer != nil || c.overBy() != running {
 		return
 	}

@@ -19,7 +19,7 @@ func (s *ServerStream) HandOver(o handover.Owner) error {
 		return errHandedOver
 	}
 	s.owner = &o
-	s.asContext().startTimerLocked()
+	s.asContext().startTimer()
 	return nil
 }
 

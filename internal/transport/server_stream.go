@@ -80,8 +80,8 @@ func (s *ServerStream) Recv() (grpcwire.Message, error) {
 // await waits until something may have arrived, or the context ends. mu is not held before
 // it, and held after it.
 func (s *ServerStream) await() {
-	s.asContext().startTimer()
 	s.mu.Lock()
+	s.asContext().startTimer()
 	if s.inbox.len() > 0 || s.ended || s.rare().bodyErr != nil || s.asContext().isOver() {
 		return
 	}
