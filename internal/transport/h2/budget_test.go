@@ -210,7 +210,7 @@ func TestFloods(t *testing.T) {
 			most := role.most
 			role.mu.Unlock()
 			attacked.mu.Lock()
-			queued := len(attacked.out.buf.b)
+			queued := attacked.out.buf.size()
 			attacked.mu.Unlock()
 			t.Logf("ended with %v; at most %d handlers, %d bytes queued; heap %+d KB, lent %+d KB, goroutines %+d",
 				err, most, queued, (after.heap-before.heap)>>10, (after.lent-before.lent)>>10, after.goroutines-before.goroutines)
@@ -261,7 +261,7 @@ func TestRepliesNotRead(t *testing.T) {
 			p.nc.Write(p.request(uint32(2*i+1), true))
 		}
 		p.settle()
-		if q := len(p.conn.out.buf.b); q < maxOutput || q > maxOutput+2000 {
+		if q := p.conn.out.buf.size(); q < maxOutput || q > maxOutput+2000 {
 			t.Errorf("%d bytes are queued", q)
 		}
 		p.nc.in.set(func() { p.nc.in.limit = 1 << 20 })

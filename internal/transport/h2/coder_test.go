@@ -104,7 +104,7 @@ func wantShared(t *testing.T, a, b *Conn) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if c.out.coder != nil || c.streams.byID != nil || !c.out.buf.empty() {
-			t.Errorf("an idle %v keeps coder %v, %d streams, %d bytes", c.streams.side, c.out.coder != nil, c.streams.byID.len(), cap(c.out.buf.b))
+			t.Errorf("an idle %v keeps coder %v, %d streams, %d bytes", c.streams.side, c.out.coder != nil, c.streams.byID.len(), c.out.buf.memory())
 		}
 	}
 	if a.in.reading != b.in.reading || a.out.sending != b.out.sending {

@@ -314,7 +314,7 @@ func TestOffers(t *testing.T) {
 		offer(b, "2", 0)
 		p.want(`DATA 1 "\x00\x00\x00\x00\x011"`, `DATA 3 "\x00\x00\x00\x00\x012"`)
 		offer(a, strings.Repeat("x", 35), 600)
-		if have := cap(p.conn.out.buf.b); have < 600*49 {
+		if have := p.conn.out.buf.memory(); have < 600*49 {
 			t.Errorf("room for %d bytes, want that for all messages", have)
 		}
 		a.Flush()

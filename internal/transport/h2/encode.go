@@ -106,7 +106,8 @@ func (c *locked) encodeData(s *stream, f *Frames) bool {
 	s.out.Take(c.windows.Send(), uint32(size))
 	end := f.End && f.Trailers == nil
 	out := &c.out.buf
-	out.b = append(frame.AppendDataHeader(c.out.room(len(f.Prefix)), s.id, size, end), f.Prefix[:]...)
+	head := append(frame.AppendDataHeader(c.out.room(len(f.Prefix)), s.id, size, end), f.Prefix[:]...)
+	out.held.b = head
 	for _, d := range f.Data {
 		if data := d.ReadOnlyData(); len(data) >= uncopied {
 			out.lend(data, d)
@@ -170,7 +171,7 @@ func (c *locked) fill() {
 		s.out.Take(c.windows.Send(), uint32(n))
 		last := n == q.size
 		end := last && q.end && q.trailers == nil
-		c.out.buf.b = frame.AppendDataHeader(c.out.room(0), s.id, n, end)
+		c.out.buf.held.b = frame.AppendDataHeader(c.out.room(0), s.id, n, end)
 		q.moveTo(&c.out.buf, n, uncopied, c.out.cfg.Pool)
 		if !s.full() {
 			q.signalSpace()

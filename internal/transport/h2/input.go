@@ -19,9 +19,8 @@ import (
 // is in act, and so not on a cache line that others read.
 type input struct {
 	act     *active     // what only a connection with input needs
-	reading frozen      // while act is nil: the decoder's state,
-	kept    *hpack.Kept // the pages that streams hold (mostly nil),
-	lasting lasting     // and what else must last
+	reading frozen  // while act is nil: the decoder's state,
+	lasting lasting // and what else must last; pages that streams hold are in the streamSet
 
 	gotPreface bool // the peer's first SETTINGS arrived
 	parks      bool // the connection can be parked: act's rd is a Pollable
@@ -60,8 +59,8 @@ type lasting struct {
 
 var actives = sync.Pool{New: func() any { return new(active) }}
 
-// activate gets ready to read nc.
-func (in *input) activate(nc *wire, cfg *Config) {
+// activate gets ready to read nc. kept is what freeze returned.
+func (in *input) activate(nc *wire, cfg *Config, kept *hpack.Kept) {
 	a := actives.Get().(*active)
 	opts := readOptions(nc, cfg)
 	opts.Reuse = a.rd
@@ -74,20 +73,21 @@ func (in *input) activate(nc *wire, cfg *Config) {
 		a.dec.Reset(cfg.Kinds)
 	} else {
 		a.dec.Thaw(in.reading.state.Value(), cfg.Kinds)
-		a.dec.Restore(in.kept)
-		in.kept = nil
+		a.dec.Restore(kept)
 	}
 	in.act = a
 }
 
-// freeze keeps of act what must last. held says that streams hold pages of the decoder.
-func (in *input) freeze(held bool) {
+// freeze keeps of act what must last, but for the pages of the decoder. Those it returns if held
+// says that streams hold some.
+func (in *input) freeze(held bool) (kept *hpack.Kept) {
 	var scratch [512]byte
 	in.reading = freeze(in.act.dec.Freeze(scratch[:0]))
 	if held {
-		in.kept = in.act.dec.Keep()
+		kept = in.act.dec.Keep()
 	}
 	in.lasting = in.act.lasting
+	return kept
 }
 
 // release gives act back, without what grew large.

@@ -18,13 +18,11 @@ const (
 
 // outbuf is encoded frames in a pooled buffer that grows by moving to a larger one, and
 // between them pieces of messages, which lie where they are. The zero value holds nothing.
-type outbuf struct {
-	b    []byte // all but the pieces; not empty if there are any
-	held *held  // nil if b is
-}
+type outbuf struct{ held *held }
 
 // held is what an outbuf holds.
 type held struct {
+	b      []byte  // all but the pieces; not empty if there are any
 	p      *[]byte // what of b goes back to the pool; nil if b has outgrown it
 	pieces []piece
 	size   int      // of all pieces, in bytes
@@ -33,7 +31,7 @@ type held struct {
 
 // piece is a part of a message that was not copied.
 type piece struct {
-	at   int // it stands before this byte of outbuf.b
+	at   int // it stands before this byte of held.b
 	data []byte
 	ref  mem.Buffer // is freed with the outbuf
 }
@@ -43,14 +41,22 @@ const maxPooledPieces = 256
 
 var heldPool = sync.Pool{New: func() any { return new(held) }}
 
-func (o *outbuf) empty() bool { return len(o.b) == 0 }
+func (o *outbuf) empty() bool { return o.held == nil || len(o.held.b) == 0 }
+
+// head is all but the pieces.
+func (o *outbuf) head() []byte {
+	if o.held == nil {
+		return nil
+	}
+	return o.held.b
+}
 
 // size is how many bytes are to be written.
 func (o *outbuf) size() int {
 	if o.held == nil {
 		return 0
 	}
-	return len(o.b) + o.held.size
+	return len(o.held.b) + o.held.size
 }
 
 // memory is how many bytes are held.
@@ -60,10 +66,15 @@ func (o *outbuf) memory() int { return o.size() + o.spare() }
 func (o *outbuf) whole() bool { return o.held == nil || len(o.held.pieces) == 0 }
 
 // spare is how many bytes can be appended without growing.
-func (o *outbuf) spare() int { return cap(o.b) - len(o.b) }
+func (o *outbuf) spare() int {
+	if o.held == nil {
+		return 0
+	}
+	return cap(o.held.b) - len(o.held.b)
+}
 
 // reserve makes room for n more bytes, so that the appends that follow do not
-// leave the pooled memory.
+// leave the pooled memory. n is above 0.
 func (o *outbuf) reserve(n int, pool mem.BufferPool) {
 	if o.spare() >= n {
 		return
@@ -71,23 +82,26 @@ func (o *outbuf) reserve(n int, pool mem.BufferPool) {
 	if o.held == nil {
 		o.held = heldPool.Get().(*held)
 	}
-	p := pool.Get(max(outbufSize, 2*cap(o.b), len(o.b)+n))
-	b := (*p)[:len(o.b)]
-	copy(b, o.b)
-	o.held.own(p, pool)
-	o.b = b
+	h := o.held
+	p := pool.Get(max(outbufSize, 2*cap(h.b), len(h.b)+n))
+	b := (*p)[:len(h.b)]
+	copy(b, h.b)
+	h.own(p, pool)
+	h.b = b
 }
 
 // copy appends data.
 func (o *outbuf) copy(data []byte, pool mem.BufferPool) {
-	o.reserve(len(data), pool)
-	o.b = append(o.b, data...)
+	if len(data) > 0 {
+		o.reserve(len(data), pool)
+		o.held.b = append(o.held.b, data...)
+	}
 }
 
 // lend appends data without a copy, which is not the first thing that is appended. It lies in
 // ref, which is the outbuf's from then on.
 func (o *outbuf) lend(data []byte, ref mem.Buffer) {
-	o.held.pieces = append(o.held.pieces, piece{len(o.b), data, ref})
+	o.held.pieces = append(o.held.pieces, piece{len(o.held.b), data, ref})
 	o.held.size += len(data)
 }
 
@@ -97,10 +111,10 @@ func (o *outbuf) vector(off int) [][]byte {
 	v, from := o.held.vector[:0], 0
 	for i := range o.held.pieces {
 		p := &o.held.pieces[i]
-		v = append(v, o.b[from:p.at], p.data)
+		v = append(v, o.held.b[from:p.at], p.data)
 		from = p.at
 	}
-	v = append(v, o.b[from:])
+	v = append(v, o.held.b[from:])
 	o.held.vector = v
 	for i := 0; off > 0; i++ {
 		n := min(off, len(v[i]))
@@ -110,13 +124,13 @@ func (o *outbuf) vector(off int) [][]byte {
 	return v
 }
 
-// adopt takes b, which an append made of o.b and which may have outgrown the
+// adopt takes b, which an append made of held.b and which may have outgrown the
 // pooled memory.
 func (o *outbuf) adopt(b []byte, pool mem.BufferPool) {
 	if p := o.held.p; p != nil && &b[:1][0] != &(*p)[:1][0] {
 		o.held.own(nil, pool)
 	}
-	o.b = b
+	o.held.b = b
 }
 
 // free gives the memory back; o is then empty.

@@ -43,7 +43,7 @@ func TestOutbuf(t *testing.T) {
 			t.Fatalf("size %d, memory %d, want %d", o.size(), o.memory(), len(want))
 		}
 		if o.whole() {
-			if !bytes.Equal(o.b, want) {
+			if !bytes.Equal(o.head(), want) {
 				t.Fatal("it is something else")
 			}
 		} else {

@@ -78,38 +78,38 @@ func (o *output) full(streams int, opening bool) bool {
 // room makes room for a frame with n bytes of payload, and returns what to append it to.
 func (o *output) room(n int) []byte {
 	o.buf.reserve(frame.HeaderLen+n, o.cfg.Pool)
-	return o.buf.b
+	return o.buf.held.b
 }
 
 func (o *output) preface() {
-	o.buf.b = append(o.room(len(frame.ClientPreface)), frame.ClientPreface...)
+	o.buf.held.b = append(o.room(len(frame.ClientPreface)), frame.ClientPreface...)
 }
 
 func (o *output) settings(list ...frame.Setting) {
-	o.buf.b = frame.AppendSettings(o.room(6*len(list)), list...)
+	o.buf.held.b = frame.AppendSettings(o.room(6*len(list)), list...)
 }
 
 func (o *output) settingsAck() {
-	o.buf.b = frame.AppendSettingsAck(o.room(0))
+	o.buf.held.b = frame.AppendSettingsAck(o.room(0))
 	o.replies++
 }
 
-func (o *output) ping(data [8]byte) { o.buf.b = frame.AppendPing(o.room(8), false, data) }
+func (o *output) ping(data [8]byte) { o.buf.held.b = frame.AppendPing(o.room(8), false, data) }
 
 func (o *output) pong(data [8]byte) {
-	o.buf.b = frame.AppendPing(o.room(8), true, data)
+	o.buf.held.b = frame.AppendPing(o.room(8), true, data)
 	o.replies++
 }
 
 func (o *output) windowUpdate(id, inc uint32) {
 	if inc > 0 {
-		o.buf.b = frame.AppendWindowUpdate(o.room(4), id, inc)
+		o.buf.held.b = frame.AppendWindowUpdate(o.room(4), id, inc)
 		o.updates++
 	}
 }
 
 func (o *output) reset(id uint32, code frame.ErrCode) {
-	o.buf.b = frame.AppendRSTStream(o.room(4), id, code)
+	o.buf.held.b = frame.AppendRSTStream(o.room(4), id, code)
 }
 
 func (o *output) goAway(last uint32, code frame.ErrCode, debug string) {
@@ -117,15 +117,15 @@ func (o *output) goAway(last uint32, code frame.ErrCode, debug string) {
 }
 
 // endOfData is the empty DATA frame that ends a stream.
-func (o *output) endOfData(id uint32) { o.buf.b = frame.AppendDataHeader(o.room(0), id, 0, true) }
+func (o *output) endOfData(id uint32) { o.buf.held.b = frame.AppendDataHeader(o.room(0), id, 0, true) }
 
 // headers encodes the fields of f.
 func (o *output) headers(id uint32, f FieldSource, end bool) {
 	o.buf.reserve(1<<10, o.cfg.Pool)
-	start := len(o.buf.b)
+	start := len(o.buf.held.b)
 	e := o.encoder()
 	w := fieldWriters.Get().(*FieldWriter)
-	*w = FieldWriter{enc: &e.enc, buf: e.enc.Begin(frame.ReserveHeaders(o.buf.b)), seen: &e.seen}
+	*w = FieldWriter{enc: &e.enc, buf: e.enc.Begin(frame.ReserveHeaders(o.buf.held.b)), seen: &e.seen}
 	f.AppendFields(w)
 	o.buf.adopt(frame.FinishHeaders(w.buf, start, id, end, o.maxFrame), o.cfg.Pool)
 	*w = FieldWriter{}

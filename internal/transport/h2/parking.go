@@ -204,10 +204,11 @@ func (r *reader) park() error {
 
 // activate takes what a connection needs while there is input.
 func (r *reader) activate() {
-	r.in.activate(&r.wire, r.out.cfg)
 	c := r.lock()
 	c.out.reader = waiting
+	kept := c.streams.byID.takeKept()
 	c.unlock()
+	r.in.activate(&r.wire, r.out.cfg, kept)
 }
 
 // slim gives back what a parked connection does not need.
@@ -216,7 +217,7 @@ func (r *reader) slim() {
 	c := r.lock()
 	held := isHeld(r.in.act.dec.Pages())
 	c.unlock()
-	r.in.freeze(held)
+	kept := r.in.freeze(held)
 	r.in.release(r.out.cfg.Pool)
 	r.wire.releaseIdle()
 	records := r.retained()
@@ -227,6 +228,7 @@ func (r *reader) slim() {
 	c.account.show(c.life.dead())
 	c.out.freeze()
 	c.windows.Rest()
+	c.streams.byID.keep(kept)
 	c.streams.trim()
 }
 

@@ -2,13 +2,36 @@
 
 package h2
 
-import "iter"
+import (
+	"iter"
+
+	"google.golang.org/grpc/internal/transport/h2/hpack"
+)
 
 // streamSet is streams by their ids. The first needs no other memory, as most connections
 // that wait for something have one stream. The nil set is empty, and only for reading.
 type streamSet struct {
 	one  *stream      // nil: none, or it is gone
 	rest *someStreams // nil: none
+	kept *hpack.Kept  // while the connection is parked: the pages that streams hold; mostly nil
+}
+
+// keep takes what the reader needs of the pages that streams hold. Those of a set that is empty
+// by now nobody holds.
+func (t *streamSet) keep(pages *hpack.Kept) {
+	if t.len() > 0 {
+		t.kept = pages
+	}
+}
+
+// takeKept returns what keep took, if the set still has it.
+func (t *streamSet) takeKept() *hpack.Kept {
+	if t == nil {
+		return nil
+	}
+	pages := t.kept
+	t.kept = nil
+	return pages
 }
 
 func (t *streamSet) len() int {

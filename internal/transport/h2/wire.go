@@ -95,7 +95,7 @@ func (w *wire) uncopied() int {
 // tryWrite writes what the socket takes of p.
 func (w *wire) tryWrite(p *outbuf) (int, error) {
 	if p.whole() {
-		return w.try.TryWrite(p.b)
+		return w.try.TryWrite(p.head())
 	}
 	v := p.vector(0)
 	if try, ok := w.try.(readyreader.VectorWriter); ok {
@@ -132,7 +132,7 @@ func (w *wire) tryWritePair(head, tail []byte) (int, error) {
 // Write once: a layer may hold what it took before, and writes that then.
 func (w *wire) write(p *outbuf, off int) error {
 	if p.whole() || off == p.size() {
-		_, err := w.writePiece(p.b[min(off, len(p.b)):])
+		_, err := w.writePiece(p.head()[min(off, len(p.head())):])
 		return err
 	}
 	v := p.vector(off)

@@ -4,12 +4,13 @@ package hpack
 
 import (
 	"encoding/binary"
+	"unique"
 )
 
 // Kept is a decoder's pages while it is frozen.
 type Kept struct {
-	pages run
-	lent  string // of the entries, newest first: the references of each
+	last, open *Page                 // of the run
+	lent       unique.Handle[string] // of the entries, newest first: the references of each
 }
 
 // Keep returns the decoder's pages, to be kept beside what Freeze writes where somebody holds
@@ -29,7 +30,7 @@ func (d *Decoder) Keep() *Kept {
 		b = binary.AppendUvarint(b, uint64(e.name))
 		b = binary.AppendUvarint(b, uint64(e.whole))
 	}
-	return &Kept{pages: d.pages, lent: string(b)}
+	return &Kept{last: d.pages.last, open: d.pages.open, lent: unique.Make(string(b))}
 }
 
 // Restore gives back what Keep returned, after Thaw.
@@ -37,8 +38,11 @@ func (d *Decoder) Restore(k *Kept) {
 	if k == nil {
 		return
 	}
-	d.pages = k.pages
-	r := frozenReader{s: k.lent}
+	d.pages = run{last: k.last, open: k.open}
+	for p := k.last; p != nil; p = p.prev {
+		d.pages.size += uint64(p.Size())
+	}
+	r := frozenReader{s: k.lent.Value()}
 	for age := range d.t.n {
 		e := d.t.lentOf(age)
 		if e.name, e.whole = r.number(), r.number(); e.whole == 0 {
