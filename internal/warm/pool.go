@@ -104,6 +104,7 @@ type shard struct {
 	seats []seat // those that are taken, the last one most recently, and behind them free ones
 	idle  int    // how many are taken
 	low   int    // the fewest idle workers since the last sweep: they had nothing to do
+	high  int    // the most since then: so many seats were of use
 	sweep *time.Timer
 	armed bool
 
@@ -142,6 +143,7 @@ func (s *shard) push() seat {
 	}
 	c := s.seats[s.idle]
 	s.idle++
+	s.high = max(s.high, s.idle)
 	if !s.armed {
 		s.arm()
 	}
@@ -161,21 +163,22 @@ func (s *shard) arm() {
 }
 
 // trim ends the workers that nobody needed since the last trim: those at the
-// bottom of the stack. It drops their seats, and half of the free ones.
+// bottom of the stack. It keeps as many seats as were taken at a time since then: where workers
+// come and go they would only have to be made again.
 func (s *shard) trim() {
 	for !s.mu.TryLock() {
 		runtime.Gosched() // there is one of these a shard
 	}
 	bored := s.seats[:s.low]
-	s.idle -= s.low
-	if free := len(s.seats) - s.low - s.idle; s.low > 0 || free > 1 {
-		s.seats = slices.Clone(s.seats[s.low : s.low+s.idle+free/2])
-	}
-	s.low = s.idle
-	if s.idle == 0 {
-		s.armed = false
+	switch {
+	case s.low == s.high: // nobody came or went
 		s.seats = nil
-	} else {
+	case s.low > 0 || s.high < len(s.seats):
+		s.seats = slices.Concat(s.seats[s.low:s.high], bored)
+	}
+	s.idle -= s.low
+	s.low, s.high = s.idle, s.idle
+	if s.armed = s.seats != nil; s.armed {
 		s.sweep.Reset(linger)
 	}
 	s.mu.Unlock()
