@@ -18,7 +18,7 @@ import (
 // input is the reader's own part of the connection. What the reader writes for each frame
 // is in act, and so not on a cache line that others read.
 type input struct {
-	act     *active     // what only a connection with input needs
+	act     *active // what only a connection with input needs
 	reading frozen  // while act is nil: the decoder's state,
 	lasting lasting // and what else must last; pages that streams hold are in the streamSet
 
