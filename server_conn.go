@@ -177,7 +177,11 @@ func (s *Server) addConn(h *handshake, c *transport.Server) bool {
 	if s.state != serverRunning {
 		return false
 	}
-	s.conns.add(c, channelz.NewSocket(s.channelz, channelz.Connection, transport.ConnSocket(c, "")))
+	var socket *channelz.Socket
+	if s.channelz != nil { // else what it would tell need not be made
+		socket = channelz.NewSocket(s.channelz, channelz.Connection, transport.ConnSocket(c, ""))
+	}
+	s.conns.add(c, socket)
 	s.starting[c] = struct{}{}
 	return true
 }
