@@ -65,7 +65,7 @@ func TestInboxIsCompact(t *testing.T) {
 	const few = 600
 	for _, n := range []int{0, 1, 2, 10, 40, 41, 104, 105, 130, 255, 257, 513, 5000} {
 		var a grpcwire.Assembler
-		a.Init(new(mem.BufferPool(mem.DefaultBufferPool())), 1<<20)
+		a.Init(new(mem.DefaultBufferPool()), 1<<20)
 		var q inbox
 		wire := messagePrefix(uint32(n))
 		wire = append(wire, make([]byte, n)...)

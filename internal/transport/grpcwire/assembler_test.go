@@ -438,7 +438,7 @@ func TestAssemblerRandom(t *testing.T) {
 		wire = wire[:len(wire)-rng.IntN(10)]
 		want, rest, _ := naive(wire, math.MaxUint32)
 		var a Assembler
-		a.Init(new(mem.BufferPool(pool)), 1<<20)
+		a.Init(new(pool), 1<<20)
 		got, err := drive(t, &a, wire, 1+rng.IntN(20000), func() (int, int) { return rng.IntN(20000), 1 << rng.IntN(20) })
 		if err != nil {
 			t.Fatal(err)
@@ -510,7 +510,7 @@ func TestAssemblerAllocs(t *testing.T) {
 	}{{0, 0}, {16, 1}, {104, 1}, {128, 0.5}, {1024, 0.5}, {8 << 10, 0.5}, {64 << 10, 0.5}} {
 		wire := appendMessage(nil, false, tt.size)
 		var a Assembler
-		a.Init(new(mem.BufferPool(mem.DefaultBufferPool())), 1<<20)
+		a.Init(new(mem.DefaultBufferPool()), 1<<20)
 		atMostAllocs(t, tt.limit, func() {
 			_, m, complete, err := a.Feed(wire)
 			if !complete || err != nil {
@@ -529,7 +529,7 @@ func BenchmarkAssembler(b *testing.B) {
 		b.Run(bb.name, func(b *testing.B) {
 			wire := appendMessage(nil, false, bb.size)
 			var a Assembler
-			a.Init(new(mem.BufferPool(mem.DefaultBufferPool())), 4<<20)
+			a.Init(new(mem.DefaultBufferPool()), 4<<20)
 			b.ReportAllocs()
 			b.SetBytes(int64(bb.size))
 			for b.Loop() {
