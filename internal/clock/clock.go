@@ -19,3 +19,11 @@ func At(t time.Time) int64 {
 	}
 	return int64(t.Sub(begin))
 }
+
+// Time is the moment at which the clock shows n, and the zero time for 0.
+func Time(n int64) time.Time {
+	if n == 0 {
+		return time.Time{}
+	}
+	return begin.Add(time.Duration(n))
+}

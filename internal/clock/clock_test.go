@@ -16,11 +16,12 @@ func TestClock(t *testing.T) {
 	if after := Now(); after < before {
 		t.Errorf("the clock went from %d to %d", before, after)
 	}
-	if now, at := Now(), At(time.Now()); at < now {
-		t.Errorf("the clock shows %d, and %d later", now, at)
+	now := time.Now()
+	if got := Time(At(now)); !got.Equal(now) {
+		t.Errorf("%v came back as %v", now, got)
 	}
-	if At(time.Time{}) != 0 {
-		t.Error("the zero time is not 0")
+	if At(time.Time{}) != 0 || !Time(0).IsZero() {
+		t.Error("0 is not the zero time")
 	}
 }
 

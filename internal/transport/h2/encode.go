@@ -136,7 +136,7 @@ func (c *locked) sends(s *stream) {
 
 // update says that inc bytes more may be sent on the connection, and widens its window with that.
 func (c *locked) update(inc uint32) {
-	c.out.windowUpdate(0, inc+c.windows.Widen(c.cfg.wideWindow()))
+	c.out.windowUpdate(0, inc+c.windows.Widen(c.out.cfg.wideWindow()))
 }
 
 // expect makes room for size bytes of a message, and for as many of those that follow as can be
