@@ -24,7 +24,8 @@ var ErrServerStopped = errors.New("grpc: the server has been stopped")
 // goroutine.
 type Server struct {
 	opts     serverOptions
-	unwatch  func() // ends the reports of package footprint to the metrics recorders; nil: there are none
+	host     transport.ServerHost // what connections have in common
+	unwatch  func()               // ends the reports of package footprint to the metrics recorders; nil: there are none
 	channelz *channelz.Node
 	running  handlerCount
 
@@ -56,6 +57,9 @@ const (
 	serverStopped
 )
 
+// serverHandler is the Server as the handler of its connections.
+type serverHandler Server
+
 // NewServer returns a server that has no services and accepts nothing yet.
 func NewServer(opt ...ServerOption) *Server {
 	opts := defaultServerOptions()
@@ -78,7 +82,8 @@ func NewServer(opt ...ServerOption) *Server {
 		httpCalls:  make(map[*transport.HandlerStream]struct{}),
 		stopped:    make(chan struct{}),
 	}
-	s.opts.transport.Known, s.opts.transport.Handler = s.nameOf, (*serverHandler)(s)
+	s.opts.transport.Known = s.nameOf
+	s.host = transport.ServerHost{ServerConfig: &s.opts.transport, Handler: (*serverHandler)(s)}
 	s.unwatch = footprint.Register(opts.stats, opts.telemetry.Recorders()...)
 	if r, ok := opts.rpcConfig.(rpcconfig.Recording); ok {
 		r.SetRecorders(opts.stats, opts.telemetry.Recorders())

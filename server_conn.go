@@ -127,7 +127,7 @@ func (s *Server) handshake(h *handshake) {
 	if router != nil {
 		ctx = rpcconfig.NewConnContext(ctx, router)
 	}
-	c := transport.NewServer(ctx, nc, p, &s.opts.transport)
+	c := transport.NewServer(ctx, nc, p, &s.host)
 	if s.channelz != nil {
 		c.Watch()
 	}
@@ -218,9 +218,6 @@ func (s *Server) endConn(ctx context.Context) {
 		h.HandleConn(ctx, &stats.ConnEnd{})
 	}
 }
-
-// serverHandler is the Server as the handler of its connections.
-type serverHandler Server
 
 // Refuses implements transport.ServerHandler.
 func (h *serverHandler) Refuses(st *transport.ServerStream) *status.Status {

@@ -81,8 +81,6 @@ type ServerConfig struct {
 	// for one that it does not know. It may be nil.
 	Known func(path []byte) string
 
-	Handler ServerHandler
-
 	h2 h2.Config
 }
 

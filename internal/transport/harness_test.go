@@ -79,7 +79,6 @@ func startServer(t testing.TB, network string, cfg ServerConfig, handle func(*Se
 		cfg.MaxRecvMsgSize = 4 << 20
 	}
 	s := &testServer{t: t, lis: lis, cfg: cfg, handle: handle, conns: map[*Server]struct{}{}, closed: make(chan error, 16)}
-	s.cfg.Handler = s
 	s.cfg.Prepare()
 	s.wg.Go(s.accept)
 	t.Cleanup(s.stop)
@@ -92,7 +91,7 @@ func (s *testServer) accept() {
 		if err != nil {
 			return
 		}
-		c := NewServer(context.Background(), nc, &peer.Peer{Addr: nc.RemoteAddr(), LocalAddr: nc.LocalAddr()}, &s.cfg)
+		c := NewServer(context.Background(), nc, &peer.Peer{Addr: nc.RemoteAddr(), LocalAddr: nc.LocalAddr()}, &ServerHost{&s.cfg, s})
 		c.Watch()
 		s.mu.Lock()
 		s.conns[c] = struct{}{}

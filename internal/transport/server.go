@@ -16,19 +16,19 @@ import (
 
 // NewServer serves calls on nc, whose handshake is done and has brought p. The values of
 // ctx are visible in every call's context; its end has no effect.
-func NewServer(ctx context.Context, nc net.Conn, p *peer.Peer, cfg *ServerConfig) *Server {
-	s := &Server{cfg: cfg, special: &ordinary, peer: *p}
-	if _, shares := nc.(interface{ SharesPort() }); shares || ctx != ordinary.ctx || agesOut(&cfg.Keepalive) {
+func NewServer(ctx context.Context, nc net.Conn, p *peer.Peer, host *ServerHost) *Server {
+	s := &Server{host: host, special: &ordinary, peer: *p}
+	if _, shares := nc.(interface{ SharesPort() }); shares || ctx != ordinary.ctx || agesOut(&host.Keepalive) {
 		s.special = &special{ctx: ctx, shares: shares}
 	}
-	s.conn = h2.New(tlsconn.Adopt(nc), h2.Server, &cfg.h2, (*serverHandler)(s))
+	s.conn = h2.New(tlsconn.Adopt(nc), h2.Server, &host.h2, (*serverHandler)(s))
 	opened(s.conn)
 	return s
 }
 
 // Start begins to read. Before it no method of the handler is called.
 func (s *Server) Start() {
-	if k := &s.cfg.Keepalive; agesOut(k) {
+	if k := &s.host.Keepalive; agesOut(k) {
 		s.special.age = startAge(s.conn, k)
 	}
 	s.conn.Start()
@@ -72,7 +72,7 @@ type serverHandler Server
 
 // Accept implements h2.Handler.
 func (h *serverHandler) Accept(b *h2.HeaderBlock, end bool) (*h2.Stream, error) {
-	req, err := parseRequest(b, h.cfg)
+	req, err := parseRequest(b, h.host.ServerConfig)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +130,7 @@ func (h *serverHandler) Ready() {}
 // PingReceived implements h2.Handler.
 func (h *serverHandler) PingReceived(streams int, sent bool) error {
 	p := pingCount{h.lastPing, h.strikes}
-	err := p.ping(&h.cfg.Policy, clock.Now(), streams, sent)
+	err := p.ping(&h.host.Policy, clock.Now(), streams, sent)
 	h.lastPing, h.strikes = p.last, p.strikes
 	return err
 }
@@ -142,13 +142,13 @@ func (h *serverHandler) GoAway(frame.ErrCode, string) {}
 func (h *serverHandler) Closed(err error) {
 	closed(h.conn)
 	h.special.age.stop()
-	h.cfg.Handler.ConnClosed((*Server)(h), err)
+	h.host.Handler.ConnClosed((*Server)(h), err)
 }
 
 func newServerStream(c *Server, req *request, end bool) *ServerStream {
 	s := &ServerStream{server: c, req: req, ended: end}
 	s.h2.Init((*serverReceiver)(s), serverStreamSize)
-	s.asm.Init(&c.cfg.BufferPool, c.cfg.MaxRecvMsgSize)
+	s.asm.Init(&c.host.BufferPool, c.host.MaxRecvMsgSize)
 	if req.length >= 0 {
 		s.rarely().length = contentLength(req.length)
 	}
@@ -164,13 +164,13 @@ func newServerStream(c *Server, req *request, end bool) *ServerStream {
 func (h *serverHandler) Unwatched(err error) {
 	tellUnwatched(err)
 	if why := unwatchable(err); turnedOut(h.conn, why, true) {
-		h.cfg.Handler.Unparkable((*Server)(h), why)
+		h.host.Handler.Unparkable((*Server)(h), why)
 	}
 }
 
 // Unparkable implements h2.ParkObserver.
 func (h *serverHandler) Unparkable(why string) {
 	if turnedOut(h.conn, why, false) {
-		h.cfg.Handler.Unparkable((*Server)(h), why)
+		h.host.Handler.Unparkable((*Server)(h), why)
 	}
 }

@@ -35,10 +35,16 @@ type ServerHandler interface {
 	Unparkable(c *Server, why string)
 }
 
+// ServerHost is what the connections of a server have in common.
+type ServerHost struct {
+	*ServerConfig
+	Handler ServerHandler
+}
+
 // Server is one connection that was accepted. It is safe for concurrent use.
 type Server struct {
 	conn    *h2.Conn
-	cfg     *ServerConfig
+	host    *ServerHost
 	special *special // immutable after Start; that of most connections is ordinary
 	peer    peer.Peer
 

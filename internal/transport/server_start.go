@@ -16,7 +16,7 @@ func (s *ServerStream) start() {
 		r = expiredRefusal
 	}
 	if r == nil {
-		if st := s.server.cfg.Handler.Refuses(s); st != nil {
+		if st := s.server.host.Handler.Refuses(s); st != nil {
 			r = refused(http.StatusOK, st)
 		}
 	}
@@ -32,7 +32,7 @@ func (s *ServerStream) start() {
 func (s *ServerStream) Run() {
 	defer s.handled()
 	if !s.isLate() { // a function of its own, which keeps this frame small while the handler runs
-		s.server.cfg.Handler.HandleStream(s)
+		s.server.host.Handler.HandleStream(s)
 	}
 }
 

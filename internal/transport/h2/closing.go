@@ -57,6 +57,22 @@ func (c *locked) dropOutput() {
 	}
 }
 
+// lastReadUntil bounds the reader's wait for input, which is not lifted any more.
+func (c *locked) lastReadUntil(t time.Time) {
+	c.ending().readBy = t
+	c.wire.readUntil(t)
+}
+
+// resetReadDeadline is for a reader that the sweeper took out of its wait. What bounds the wait
+// for the preface is over then.
+func (c *locked) resetReadDeadline() {
+	if c.end != nil {
+		c.wire.readUntil(c.end.readBy)
+		return
+	}
+	c.wire.readUntil(time.Time{})
+}
+
 // wakeReader ends a wait in waitForBudget, which then looks again.
 func (c *locked) wakeReader() {
 	if c.streams.handlers.blocked {

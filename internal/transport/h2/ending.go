@@ -53,22 +53,6 @@ func (e *ending) signalFlush() {
 	}
 }
 
-// lastReadUntil bounds the reader's wait for input, which is not lifted any more.
-func (c *locked) lastReadUntil(t time.Time) {
-	c.ending().readBy = t
-	c.wire.readUntil(t)
-}
-
-// resetReadDeadline is for a reader that the sweeper took out of its wait. What bounds the wait
-// for the preface is over then.
-func (c *locked) resetReadDeadline() {
-	if c.end != nil {
-		c.wire.readUntil(c.end.readBy)
-		return
-	}
-	c.wire.readUntil(time.Time{})
-}
-
 // stopPatience is for a connection that has ended.
 func (e *ending) stopPatience() {
 	if e != nil && e.patience != nil {
