@@ -11,7 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const supported = true
+const (
+	supported = true
+	takes     = false
+)
 
 // keventQueue waits in the kernel with a thread of its own, and is stopped through a
 // pipe: a kqueue can't be made non-blocking everywhere, so that the runtime's

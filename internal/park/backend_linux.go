@@ -13,7 +13,10 @@ import (
 	"google.golang.org/grpc/internal/pulse"
 )
 
-const supported = true
+const (
+	supported = true
+	takes     = true
+)
 
 // epoll is a set of the kernel's, in which the sockets are, with a few posts to wait at.
 type epoll struct {
@@ -134,6 +137,10 @@ func (e *epoll) arm(fd int, token uint64, first bool) error {
 
 func (e *epoll) disarm(fd int) {
 	_ = unix.EpollCtl(e.fd, unix.EPOLL_CTL_DEL, fd, &unix.EpollEvent{})
+}
+
+func (e *epoll) calm(fd int) {
+	_ = unix.EpollCtl(e.fd, unix.EPOLL_CTL_MOD, fd, &unix.EpollEvent{Events: unix.EPOLLONESHOT})
 }
 
 func (e *epoll) wait(tokens []uint64) (int, error) { return e.seats[0].wait(tokens) }

@@ -4,6 +4,9 @@
 
 package park
 
-const supported = false
+const (
+	supported = false
+	takes     = false
+)
 
 func newBackend() (backend, error) { return nil, ErrUnsupported }

@@ -9,7 +9,10 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-const supported = true
+const (
+	supported = true
+	takes     = false
+)
 
 // What the socket driver is asked: to tell when one of these has happened to a socket.
 const (

@@ -78,6 +78,12 @@ type post interface {
 	arm() error
 }
 
+// calmer is a backend that can take back an arming, at the price of one.
+type calmer interface {
+	// calm keeps what arm has asked for from coming, as far as it has not come yet.
+	calm(fd int)
+}
+
 // batch is how many events one look at the kernel takes.
 const batch = 128
 

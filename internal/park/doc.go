@@ -18,7 +18,7 @@
 //   - Park gives it up. From there on the holder touches nothing that belongs to
 //     the reader, for the wake may have happened before Park returns.
 //   - Wake or Run, called by the poller or the walk, confers it.
-//   - Kick takes it, if it returns true.
+//   - Kick takes it, if it returns true, and so does Take.
 //   - Close ends it. If it returns true nobody held it, no Wake will come, and
 //     the caller runs what the reader does at its end.
 //

@@ -66,6 +66,12 @@ func (k *fakeKernel) disarm(fd int) {
 	delete(k.armed, fd)
 }
 
+func (k *fakeKernel) calm(fd int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.armed, fd)
+}
+
 // setReady makes a descriptor readable or not.
 func (k *fakeKernel) setReady(fd int, ready bool) {
 	k.mu.Lock()

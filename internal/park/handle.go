@@ -61,6 +61,28 @@ func (h *Handle) Park() error {
 	return nil
 }
 
+// Take takes the reader's role, if the handle is parked, for a caller that reads at once, and has
+// the kernel tell of no input meanwhile. Unlike Kick it leaves nothing behind if it returns false.
+func (h *Handle) Take() bool {
+	if !h.take() {
+		return false
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.slot == 0 {
+		return true // closed since
+	}
+	be, err := h.set.backend(false)
+	if c, ok := be.(calmer); ok && err == nil {
+		a := armings.Get().(*arming)
+		a.calmer = c
+		_ = h.owner.RawConn().Control(a.calm) // where it fails the event finds nobody parked
+		a.calmer = nil
+		armings.Put(a)
+	}
+	return true
+}
+
 // Close ends the handle and takes it out of the poller. It reports whether the
 // caller has to run the reader's exit path, because the handle was parked and
 // now no event will come. Otherwise the reader is at work, and its next Park
@@ -111,10 +133,12 @@ func (h *Handle) arm(first bool) error {
 	return err
 }
 
-// arming is one call of a backend's arm, with the callback that a RawConn wants: bound once,
-// as a closure each time would allocate.
+// arming is one call of a backend's arm, or calm, with the callbacks that a RawConn wants: bound
+// once, as a closure each time would allocate.
 type arming struct {
 	control func(fd uintptr)
+	calm    func(fd uintptr)
+	calmer  calmer
 
 	backend backend
 	token   uint64
@@ -125,6 +149,7 @@ type arming struct {
 var armings = sync.Pool{New: func() any {
 	a := new(arming)
 	a.control = func(fd uintptr) { a.err = a.backend.arm(int(fd), a.token, a.first) }
+	a.calm = func(fd uintptr) { a.calmer.calm(int(fd)) }
 	return a
 }}
 

@@ -63,6 +63,15 @@ func (m *model) kick() {
 	}
 }
 
+// take is what a goroutine does that is going to wait for a message.
+func (m *model) take() {
+	won := m.h.Take()
+	if won != (!m.ended && !m.role) {
+		m.fatal("take won wrongly, or lost")
+	}
+	m.role = m.role || won
+}
+
 func (m *model) close() {
 	if won := m.h.Close(); won != (!m.ended && !m.role) {
 		m.fatal("close won wrongly, or lost")
@@ -152,6 +161,7 @@ func playModel(t *testing.T, k kernel, seed uint64) {
 	}{
 		{"data", (*model).data},
 		{"kick", (*model).kick},
+		{"take", (*model).take},
 		{"read", (*model).read},
 		{"read", (*model).read},
 		{"deliver", (*model).deliver},
@@ -191,6 +201,7 @@ func playModel(t *testing.T, k kernel, seed uint64) {
 			m.read()
 			m.deliver()
 			m.kick()
+			m.take()
 			m.close()
 		}
 		if m.exits != 1 {

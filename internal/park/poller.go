@@ -17,6 +17,9 @@ func ReadStats() Stats { return process.stats() }
 // goroutine each.
 func Supported() bool { return supported }
 
+// Takes reports whether Take is cheap: the system can be told to keep an event to itself.
+func Takes() bool { return takes }
+
 // process is the set of all connections. Tests have others.
 var process = set{open: newBackend, pace: walkPace}
 

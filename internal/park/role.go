@@ -55,5 +55,12 @@ func (h *Handle) Kick() bool {
 	}
 }
 
+// take is for who reads without being woken, and leaves no note.
+func (h *Handle) take() bool {
+	w := h.load()
+	next, won := w.take()
+	return won && h.swap(w, next)
+}
+
 // Parked reports whether the handle is parked at this moment.
 func (h *Handle) Parked() bool { return h.load().state() == parked }

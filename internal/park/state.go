@@ -21,11 +21,11 @@ var (
 // parked, the generation of the arming that may wake it. Its methods say what a
 // word becomes; whoever swaps it in has made the transition.
 //
-//	from    park(g)    wake(g)            kick      close
-//	active  parked(g)  -                  noted     closed
-//	noted   active(*)  -                  -         closed
-//	parked  error      active if g is it  active    closed, by who runs the exit
-//	closed  error      -                  -         -
+//	from    park(g)    wake(g)            kick      take      close
+//	active  parked(g)  -                  noted     -         closed
+//	noted   active(*)  -                  -         -         closed
+//	parked  error      active if g is it  active    active    closed, by who runs the exit
+//	closed  error      -                  -         -         -
 //
 // "-" changes nothing and wins nothing. (*) and fails with ErrKicked.
 type word uint64
@@ -72,6 +72,13 @@ func (w word) kick() (next word, won bool) {
 	case active:
 		return noted, false
 	case parked:
+		return active, true
+	}
+	return w, false
+}
+
+func (w word) take() (next word, won bool) {
+	if w.state() == parked {
 		return active, true
 	}
 	return w, false

@@ -13,29 +13,29 @@ func TestTransitions(t *testing.T) {
 		err error
 	}
 	tests := []struct {
-		from                           word
-		park, wake, stale, kick, close cell
+		from                                 word
+		park, wake, stale, kick, take, close cell
 	}{
 		{
 			from: active,
 			park: cell{to: parkedAs(gen)}, wake: cell{to: active}, stale: cell{to: active},
-			kick: cell{to: noted}, close: cell{to: closed},
+			kick: cell{to: noted}, take: cell{to: active}, close: cell{to: closed},
 		},
 		{
 			from: noted,
 			park: cell{to: active, err: ErrKicked}, wake: cell{to: noted}, stale: cell{to: noted},
-			kick: cell{to: noted}, close: cell{to: closed},
+			kick: cell{to: noted}, take: cell{to: noted}, close: cell{to: closed},
 		},
 		{
 			from: parkedAs(gen),
 			park: cell{to: parkedAs(gen), err: ErrParked}, wake: cell{to: active, won: true},
 			stale: cell{to: parkedAs(gen)},
-			kick:  cell{to: active, won: true}, close: cell{to: closed, won: true},
+			kick:  cell{to: active, won: true}, take: cell{to: active, won: true}, close: cell{to: closed, won: true},
 		},
 		{
 			from: closed,
 			park: cell{to: closed, err: ErrClosed}, wake: cell{to: closed}, stale: cell{to: closed},
-			kick: cell{to: closed}, close: cell{to: closed},
+			kick: cell{to: closed}, take: cell{to: closed}, close: cell{to: closed},
 		},
 	}
 	for _, tt := range tests {
@@ -53,6 +53,8 @@ func TestTransitions(t *testing.T) {
 		check("stale wake", tt.stale, cell{to: to, won: won})
 		to, won = tt.from.kick()
 		check("kick", tt.kick, cell{to: to, won: won})
+		to, won = tt.from.take()
+		check("take", tt.take, cell{to: to, won: won})
 		to, won = tt.from.close()
 		check("close", tt.close, cell{to: to, won: won})
 	}

@@ -2,7 +2,12 @@
 
 package transport
 
-import "google.golang.org/grpc/internal/transport/grpcwire"
+import (
+	"sync"
+
+	"google.golang.org/grpc/internal/transport/grpcwire"
+	"google.golang.org/grpc/internal/transport/h2"
+)
 
 // body is the receiving half of a stream of either side: the messages that have
 // arrived, the one that is arriving, and who waits for them. The stream's lock guards it.
@@ -101,6 +106,31 @@ func (b *body) close() {
 	if !b.filling {
 		b.asm.Abort()
 	}
+}
+
+// read reads the connection, if nobody else does, until whoever has armed the waker is woken. It
+// reports whether that is so: if not, there is the channel to wait on. mu is not held.
+func (b *body) read(mu *sync.Mutex, s *h2.Stream) (woken bool) {
+	t := s.Turn()
+	if t == nil {
+		return false
+	}
+	mu.Lock()
+	bell := b.wake.who
+	if b.wake.reason == wakeNone {
+		mu.Unlock()
+		t.Leave(nil)
+		return false // the channel says so, too
+	}
+	b.wake.who = t
+	mu.Unlock()
+	err := t.Read()
+	mu.Lock()
+	b.wake.who = bell
+	woken = b.wake.reason == wakeNone
+	mu.Unlock()
+	t.Leave(err)
+	return woken
 }
 
 // change is by how many bytes the memory of what has arrived and was not taken has grown, or

@@ -101,6 +101,7 @@ func (r *clientReceiver) arrived(p piece) (grew int, err error) {
 		s.mu.Unlock()
 		return 0, err
 	}
+	before := s.wake.reason
 	expect, err := s.take(p, s.client.traffic())
 	if err != nil {
 		s.endLocked(nil, status.Convert(err), lostMaybeSeen)
@@ -109,7 +110,11 @@ func (r *clientReceiver) arrived(p piece) (grew int, err error) {
 	}
 	grew = s.change()
 	replied := s.wake.reason == wakeReply && s.inbox.len() > 0
+	answered := s.wake.answered(before)
 	s.mu.Unlock()
+	if answered {
+		s.h2.Lend()
+	}
 	if replied {
 		s.client.hasReply(s)
 	}

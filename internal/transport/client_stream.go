@@ -143,7 +143,9 @@ func (s *ClientStream) await(what wakeReason) {
 	expect := s.expect()
 	s.mu.Unlock()
 	s.h2.Expect(expect)
-	s.waitFor(ch)
+	if what != wakeMessage || s.done() != nil || !s.read(&s.mu, &s.h2) {
+		s.waitFor(ch)
+	}
 	s.mu.Lock()
 	s.wake.disarm()
 }

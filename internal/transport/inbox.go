@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/grpc/internal/handover"
 	"google.golang.org/grpc/internal/transport/grpcwire"
+	"google.golang.org/grpc/internal/transport/h2"
 )
 
 // inbox is the queue of messages that arrived on a stream. Most streams have one at a
@@ -168,6 +169,19 @@ type bell chan struct{}
 
 // Wake implements handover.Waker.
 func (b bell) Wake() { b <- struct{}{} }
+
+// answered reports whether a goroutine that waited for a message was woken, where before is what
+// was waited for earlier.
+func (w *waker) answered(before wakeReason) bool {
+	if before != wakeMessage || w.reason != wakeNone {
+		return false
+	}
+	switch w.who.(type) {
+	case bell, *h2.Turn:
+		return true
+	}
+	return false
+}
 
 // arm returns the channel to wait on for r.
 func (w *waker) arm(r wakeReason) <-chan struct{} {

@@ -48,6 +48,7 @@ func (r *serverReceiver) arrived(p piece) (grew int, err error) {
 		s.mu.Unlock()
 		return 0, err
 	}
+	before := s.wake.reason
 	expect, err := s.take(p, s.server.traffic())
 	if err != nil {
 		// The handler answers with the status; the assembler gives scratch
@@ -55,7 +56,11 @@ func (r *serverReceiver) arrived(p piece) (grew int, err error) {
 		s.endBody(err)
 	}
 	grew = s.change()
+	answered := s.wake.answered(before)
 	s.mu.Unlock()
+	if answered {
+		s.h2.Lend()
+	}
 	s.h2.Expect(expect)
 	return grew, nil
 }

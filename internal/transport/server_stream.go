@@ -89,7 +89,9 @@ func (s *ServerStream) await() {
 	expect := s.expect()
 	s.mu.Unlock()
 	s.h2.Expect(expect)
-	<-ch
+	if !s.read(&s.mu, &s.h2) {
+		<-ch
+	}
 	s.mu.Lock()
 	s.wake.disarm()
 	if s.ended {

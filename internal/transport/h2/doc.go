@@ -15,6 +15,16 @@
 // when the batch ends. Each wait begins with endBatch and ends with resume, and the
 // reader must queue nothing between the two.
 //
+// Who waits for a message of the only stream may be the reader meanwhile (turn.go). A reader that
+// has woken such a goroutine does not wait for input, but lends the role: it parks with all that it
+// needs left where it is, so that the poller wakes another if there is input first. The one who
+// comes to wait takes the role, reads until it is woken, mostly by what it reads itself, lends
+// the role again and goes on. That is two words to the kernel a message, in place of a goroutine,
+// and mostly a thread, that wakes. A Turn reads what can be dealt with at once, and waits between
+// two frames only, where it can be interrupted: it has a deadline and can be cancelled.
+// All else, and whatever is wrong, is for a reader with nothing else to heed, to whom it gives the
+// role. Where it was lent in vain, lending pauses (lending.go).
+//
 // There is no writer goroutine. Whoever queues frames and finds nobody writing
 // takes the write token and writes, for others too, until nothing is left or
 // its share is done; whoever doesn't get the token returns at once. While the reader has more
@@ -83,9 +93,9 @@
 // takes the lock, where the lock is held, does not compile. A method that needs both the
 // role and the lock, such as reader.enter, has the locked as an argument.
 //
-// The role of the reader passes from one goroutine to the next only through a parked
-// handle. Queued frames are guarded by Conn.mu until the token's holder takes them as a
-// parcel; then they are the holder's.
+// The role of the reader passes from one goroutine to the next through a parked handle, or with
+// the start of the next (Turn.Leave). Queued frames are guarded by Conn.mu until the token's
+// holder takes them as a parcel; then they are the holder's.
 //
 // # Locks
 //
@@ -104,8 +114,9 @@
 //     socket in one write.
 //   - A connection is parked when it has neither a goroutine nor a read buffer, and the
 //     poller watches its socket. It is slim from shortly before that until there is a
-//     reader again: it has given back what only a busy one needs. Quiet means that there
-//     was no input for a period of the sweeper, which is when a reader looks whether to park.
+//     reader again: it has given back what only a busy one needs. One that is lent has not: it is
+//     parked so that somebody else may read. Quiet means that there was no input for a period of
+//     the sweeper, which is when a reader looks whether to park.
 //   - Idle is, of a stream, the state of RFC 9113 before it is opened. Of a connection
 //     (Conn.Idle) it means that no stream is open, as gRPC has it; parked or not.
 //   - To drain is to take leave of the peer with two GOAWAYs (Conn.Drain). The farewell is
@@ -120,7 +131,8 @@
 //	headers, data, control,        one group of frames each
 //	settings
 //	violation                      a rule that was broken becomes RST_STREAM, or the end
-//	budget, parking, batch         where the reader waits
+//	budget, parking, lend, batch   where the reader waits
+//	turn                           a waiter that reads for itself
 //	drain, stream                  what others may call at any time
 //	launch                         a task that the reader starts, or runs once it has parked
 //	beat                           keepalive
@@ -140,7 +152,7 @@
 //	pile, outbuf, coder, shared
 //	config, side, receiver,        words, rules and arithmetic
 //	frames, field_writer, limits,
-//	nonsense, errors, keepalive, habit,
+//	lending, nonsense, errors, keepalive, habit,
 //	stream_state, total
 //
 // # The way of a DATA frame

@@ -42,6 +42,8 @@ type active struct {
 	large   pile // a frame that may not fit the read buffer
 	ledger  ledger
 	next    warm.Task // what the reader's goroutine is to run once it has parked; see launch
+	lending lending
+	failed  error     // what a Turn ended with; nil: nothing
 	credit  int       // bytes that may be reserved for the DATA frame at hand before they arrive
 	now     time.Time // when the batch began
 
@@ -111,6 +113,8 @@ func (in *input) release(pool mem.BufferPool) {
 	a.frags.drop(pool) // a connection may end in the middle of a field block
 	a.frags.charged = 0
 	a.batch, a.caused = false, false
+	a.failed = nil
+	a.lending.rest()
 	a.wake = nil // a channel may belong to a synctest bubble
 	a.memos.clear()
 	actives.Put(a)

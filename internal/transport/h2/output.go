@@ -43,6 +43,7 @@ type stance uint8
 const (
 	waiting stance = iota // it waits for input, or is about to
 	working               // it has more input in hand, and writes what is queued when it has dealt with that
+	lent                  // the connection is parked, and ready for whoever waits for a message: see lend
 	away                  // the connection is parked, or about to be: what isn't needed then is given back
 )
 

@@ -56,6 +56,12 @@ type sweptConn Conn
 // Quiet implements park.Quieter: it ends the reader's wait, so that it looks whether to park.
 func (q *sweptConn) Quiet() {
 	q.wire.interrupt(&q.pulse.quiet)
+	c := (*Conn)(q).lock()
+	reads := c.out.reader != lent
+	c.unlock()
+	if !reads && q.handle.Take() {
+		q.handle.Wake() // to park without what reading needs
+	}
 	q.explain()
 }
 
@@ -100,6 +106,9 @@ func (r *reader) awaitHeader() ([]byte, error) {
 				}
 			}
 			r.launchNext()
+			if worked && r.in.atBoundary() && r.lend() {
+				return nil, errParked
+			}
 		}
 		b, err := r.peekHeader()
 		if err == nil {
@@ -205,7 +214,14 @@ func (r *reader) park() error {
 // activate takes what a connection needs while there is input.
 func (r *reader) activate() {
 	c := r.lock()
+	if c.out.reader == lent {
+		r.in.act.lending.missed()
+	}
 	c.out.reader = waiting
+	if r.in.act != nil {
+		c.unlock()
+		return
+	}
 	kept := c.streams.byID.takeKept()
 	c.unlock()
 	r.in.activate(&r.wire, r.out.cfg, kept)

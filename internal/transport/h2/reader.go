@@ -11,7 +11,10 @@ import (
 // Run implements warm.Task: it reads until the connection ends or is parked.
 func (r *reader) Run() {
 	r.activate()
-	err := r.read()
+	err := r.in.act.failed
+	if err == nil {
+		err = r.read()
+	}
 	if isParked(err) {
 		runAlong(err)
 		return
@@ -31,14 +34,6 @@ func (r *reader) read() error {
 		}
 	}
 	for {
-		if err := r.readFrame(); err != nil {
-			if isParked(err) {
-				return err
-			}
-			if err = r.violation(err); err != nil {
-				return err
-			}
-		}
 		if r.in.act.broke {
 			if err := r.bankruptcy(); err != nil {
 				return r.violation(err)
@@ -46,6 +41,14 @@ func (r *reader) read() error {
 		}
 		if r.in.act.caused {
 			if err := r.payForCaused(); err != nil {
+				return err
+			}
+		}
+		if err := r.readFrame(); err != nil {
+			if isParked(err) {
+				return err
+			}
+			if err = r.violation(err); err != nil {
 				return err
 			}
 		}

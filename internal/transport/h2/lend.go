@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package h2
+
+import (
+	"google.golang.org/grpc/internal/park"
+	"google.golang.org/grpc/internal/readyreader"
+)
+
+// A reader that has woken the one who waits for messages of the only stream lends it the role:
+// see turn.go.
+
+// Lend says that a goroutine which waited for a message of s is awake, and will wait again. It is
+// for the reader, within Take or Filled.
+func (s *Stream) Lend() { (*reader)(s.conn).in.act.lending.asked = true }
+
+// lend parks the connection with all that it needs to be read, if somebody may be about to read it
+// who waits for a message. It reports whether the reader's role is gone. The sweeper goes on
+// watching, and has what nobody came for parked for good.
+func (r *reader) lend() bool {
+	if !r.in.act.lending.wanted() {
+		return false
+	}
+	if !r.in.parks || !r.in.swept || !park.Takes() || !readyreader.IsDrained(r.wire.try) || readyreader.MayWait(r.wire.try) {
+		return false
+	}
+	c := r.lock()
+	if c.streams.open() != 1 {
+		c.unlock()
+		return false
+	}
+	c.out.reader = lent
+	c.unlock()
+	if r.handle.Park() == nil {
+		return true
+	}
+	c = r.lock()
+	c.out.reader = waiting
+	c.unlock()
+	return false
+}

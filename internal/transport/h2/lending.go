@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package h2
+
+import "sync/atomic"
+
+// lending is what a reader knows of those who might read in its place, and, while one of them
+// does, how far that one is: see Turn. The first group is the reader's.
+type lending struct {
+	asked  bool   // since the last batch somebody was woken who may come back to wait
+	misses uint8  // up to a bound: two for each time that it was in vain, less one for each other
+	pause  uint16 // how many times nothing is lent
+
+	turn atomic.Uint32 // turnWorks and so on
+	cut  atomic.Bool   // Turn.Wake has interrupted the wait
+}
+
+const (
+	turnWorks uint32 = iota // it deals with frames
+	turnWaits               // it waits for input, or is about to
+	turnOver                // it was woken
+)
+
+// maxMisses bounds how long nothing is lent: for 2^maxMisses batches.
+const maxMisses = 10
+
+// missed notes that it was in vain: there was input before anyone came to wait, or what came was
+// not for a turn.
+func (l *lending) missed() {
+	l.misses = min(l.misses+2, maxMisses)
+	l.pause = 1 << l.misses
+}
+
+// served notes that it was not.
+func (l *lending) served() { l.misses = max(l.misses, 1) - 1 }
+
+// wanted reports whether to lend, and forgets that it was asked to.
+func (l *lending) wanted() bool {
+	if !l.asked {
+		return false
+	}
+	l.asked = false
+	if l.pause > 0 {
+		l.pause--
+		return false
+	}
+	return true
+}
+
+// rest forgets all: the connection is about to be parked for good.
+func (l *lending) rest() { l.asked, l.misses, l.pause = false, 0, 0 }

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package h2
+
+import (
+	"errors"
+	"os"
+
+	"google.golang.org/grpc/internal/transport/h2/frame"
+	"google.golang.org/grpc/internal/warm"
+)
+
+// Turn is the reader's role in the hands of a goroutine that waits for a message of a stream. It
+// reads until it is woken, and gives the role back before it goes on: so where messages go to and
+// fro on one stream nobody has to be woken for each of them but the one it is for.
+//
+// What it reads are frames that can be dealt with at once, and those whole: for all others, and
+// for whatever goes wrong, it gives the role to a goroutine that has nothing else to heed.
+type Turn Conn
+
+// Errors that end a turn.
+var (
+	errOver  = errors.New("woken")
+	errUnfit = errors.New("not for a turn")
+	errQuiet = errors.New("no input for a while")
+)
+
+// Turn returns the reader's role, for a goroutine that waits for a message of s; nil if it is not
+// to be had. Read and Leave follow.
+func (s *Stream) Turn() *Turn {
+	conn := s.conn
+	c := conn.lock()
+	may := c.out.reader == lent && c.streams.open() == 1
+	c.unlock()
+	if !may || !conn.handle.Take() {
+		return nil
+	}
+	r := (*reader)(conn)
+	if r.in.act == nil { // it was lent, and then parked for good
+		r.activate()
+	}
+	c = r.lock()
+	c.out.reader = waiting
+	c.unlock()
+	r.in.act.lending.turn.Store(turnWorks)
+	return (*Turn)(conn)
+}
+
+// Wake ends the turn: what was waited for is there. It is for who holds the lock of the Receiver,
+// until Leave is called.
+func (t *Turn) Wake() {
+	l := &t.in.act.lending // there until Leave is called
+	if l.turn.Swap(turnOver) == turnWaits {
+		t.wire.interrupt(&l.cut)
+	}
+}
+
+// Read reads until Wake is called, which it may do itself, as frames arrive, or until something
+// comes in between. The error is for Leave.
+func (t *Turn) Read() error {
+	r := (*reader)(t)
+	for {
+		if err := r.awaitFit(); err != nil {
+			return err
+		}
+		if err := r.readFrame(); err != nil {
+			if err = r.violation(err); err != nil {
+				return err
+			}
+		}
+		if a := r.in.act; a.broke || a.caused && r.owes() {
+			return errUnfit
+		}
+	}
+}
+
+// owes reports whether so much is queued for the peer's sake that the reader has to wait.
+func (r *reader) owes() bool {
+	c := r.lock()
+	defer c.unlock()
+	r.in.act.caused = c.overBudget(false)
+	return r.in.act.caused
+}
+
+// awaitFit waits until the next frame has arrived whole.
+func (r *reader) awaitFit() error {
+	rd, turn := r.in.act.rd, &r.in.act.lending.turn
+	for {
+		n := frame.HeaderLen
+		if rd.Buffered() >= n {
+			b, _ := rd.Peek(n)
+			h := frame.ParseHeader(b)
+			if !isFit(h) || r.in.act.frags.id != 0 {
+				return errUnfit
+			}
+			if n += int(h.Length); rd.Buffered() >= n {
+				return nil
+			}
+		}
+		r.endBatch()
+		if r.in.atBoundary() {
+			r.watch()
+		}
+		if !turn.CompareAndSwap(turnWorks, turnWaits) {
+			return errOver
+		}
+		_, err := rd.Peek(n)
+		over := !turn.CompareAndSwap(turnWaits, turnWorks)
+		switch {
+		case err == nil:
+			r.resume()
+		case over && errors.Is(err, os.ErrDeadlineExceeded):
+			return errOver
+		case r.wasQuiet(err):
+			return errQuiet
+		default:
+			return err
+		}
+	}
+}
+
+// maxFit is how long a frame may be that is read whole, and copied from there. What is longer is
+// read to where it is wanted, while those who want it are at work.
+const maxFit = 4 << 10
+
+// isFit reports whether a frame is for a Turn: it can be dealt with at once.
+func isFit(h frame.Header) bool {
+	switch h.Type {
+	case frame.Data, frame.WindowUpdate, frame.Ping:
+		return h.Length <= maxFit
+	}
+	return false
+}
+
+// Leave gives the role back, with what Read returned, or nil without it. Nobody calls Wake any
+// more.
+func (t *Turn) Leave(err error) {
+	r := (*reader)(t)
+	if r.in.act.lending.cut.Swap(false) {
+		c := r.lock()
+		c.resetReadDeadline()
+		c.unlock()
+		if r.pulse.quiet.Load() { // the sweeper's deadline may be gone, too; the next reader heeds it
+			r.wire.interrupt(&r.pulse.quiet)
+		}
+	}
+	l := &r.in.act.lending
+	switch {
+	case err == nil, err == errOver:
+		if err != nil {
+			l.served()
+		}
+		l.asked = true
+		if r.in.atBoundary() && r.lend() {
+			return
+		}
+	case err == errUnfit:
+		l.missed()
+	case err == errQuiet:
+		if r.in.atBoundary() {
+			r.habit.vain()
+			if isParked(r.park()) {
+				return
+			}
+		}
+	default:
+		r.in.act.failed = err
+	}
+	warm.Go(r)
+}
