@@ -10,11 +10,10 @@ const (
 	// MaxBDPWindow is the largest window an estimator asks for.
 	MaxBDPWindow = 16 << 20
 
-	// Samples that change nothing are spaced out: after each there are twice as much time, up
-	// to minBDPPause << (maxVain-1), and twice as many bytes, up to 1 << (maxVainBytes-1)
-	// windows, to the next. The time is shorter than the round trips that make windows matter
-	// most. The bytes are many round trips where windows don't matter, as what is sent now
-	// and then stays far below them; where they do, they are so many round trips.
+	// Samples that change nothing are spaced out, by twice the time after each, up to
+	// minBDPPause << (maxVain-1). That is shorter than the round trips that make windows matter
+	// most. Where what comes in a round trip is far below a window, they are also spaced by
+	// twice the bytes, up to 1 << (maxVainBytes-1) windows.
 	minBDPPause  = time.Millisecond
 	maxVain      = 7
 	maxVainBytes = 4
@@ -110,8 +109,26 @@ func (b *BDP) Received(n uint32, now time.Time) (ping bool) {
 
 // due reports whether enough bytes and time have passed since the last sample.
 func (b *BDP) due(now time.Time) bool {
-	return b.since >= uint64(b.window/2)<<min(b.vain, maxVainBytes) &&
-		(b.vain == 0 || now.Sub(b.sentAt) >= minBDPPause<<(b.vain-1))
+	half, past := uint64(b.window/2), now.Sub(b.sentAt)
+	switch {
+	case b.since < half:
+		return false
+	case b.vain == 0:
+		return true
+	case past < minBDPPause<<(b.vain-1):
+		return false
+	}
+	trip := float64(b.since) * float64(b.short) / float64(past) // bytes in a round trip
+	return trip >= float64(half/2) || b.since >= half<<min(b.vain, maxVainBytes)
+}
+
+// Rest returns what a later estimator of the same path is to know of this one, which has no use any
+// more: how many samples in a row were in vain, where there is soon another if they are not.
+func (b *BDP) Rest() (vain uint8) {
+	if b.short > minBDPPause {
+		return 0
+	}
+	return b.vain
 }
 
 // Acked takes the answer to the PING. If grown is true the stream and connection

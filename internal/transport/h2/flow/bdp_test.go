@@ -238,6 +238,26 @@ func TestBDPInVain(t *testing.T) {
 	}
 }
 
+// TestBDPInVainWhereWindowsMatter: samples in vain hold nothing up where about a window comes in each
+// round trip.
+func TestBDPInVainWhereWindowsMatter(t *testing.T) {
+	const trip = 100 * time.Millisecond
+	b := NewBDP(0)
+	now := time.Unix(1000, 0)
+	for i := range 20 {
+		if !b.Received(b.Window()/2, now) {
+			t.Fatalf("no ping in round trip %d", i)
+		}
+		now = now.Add(trip)
+		if _, grown := b.Acked(now); grown { // nothing came meanwhile
+			t.Fatal("it has grown")
+		}
+	}
+	if n := b.Rest(); n > 0 {
+		t.Errorf("the next estimator thinks that %d were in vain", n)
+	}
+}
+
 // TestBDPForgetsAnOldPath: the best rate of a short path is out of reach on a
 // long one, until the window is larger.
 func TestBDPForgetsAnOldPath(t *testing.T) {

@@ -20,7 +20,7 @@ type Windows struct {
 	unacked   int16  // SETTINGS of ours that are not acknowledged
 	company   Company
 
-	vain uint8 // that of the last bdp
+	vain uint8 // of the last bdp, see BDP.Rest
 	bdp  *BDP  // nil until DATA arrives
 }
 
@@ -161,11 +161,11 @@ func (w *Windows) Grow(n uint32, streams iter.Seq[*Inflow]) (increment uint32, g
 	return w.Widen(n), true
 }
 
-// Rest drops the estimate of the path, for a connection that is about to be parked, but for how
-// often it was made in vain; while a PING of it is on its way it stays.
+// Rest drops the estimate of the path, for a connection that is about to be parked; while a
+// PING of it is on its way it stays.
 func (w *Windows) Rest() {
 	if w.bdp != nil && !w.bdp.Sampling() {
-		w.vain = w.bdp.vain
+		w.vain = w.bdp.Rest()
 		w.bdp = nil
 	}
 }
