@@ -17,6 +17,8 @@ const (
 	minBDPPause  = time.Millisecond
 	maxVain      = 7
 	maxVainBytes = 4
+	// farTrip is the round trip of a path on which so many windows take too long.
+	farTrip = 10 * time.Millisecond
 	// bdpMemory is how long the best rate and the shortest round trip count: a
 	// path may change under a connection.
 	bdpMemory = 10 * time.Second
@@ -125,7 +127,7 @@ func (b *BDP) due(now time.Time) bool {
 // Rest returns what a later estimator of the same path is to know of this one, which has no use any
 // more: how many samples in a row were in vain, where there is soon another if they are not.
 func (b *BDP) Rest() (vain uint8) {
-	if b.short > minBDPPause {
+	if b.short > farTrip {
 		return 0
 	}
 	return b.vain
