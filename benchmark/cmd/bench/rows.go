@@ -106,6 +106,13 @@ func extras() []row {
 	own := streams(ops.Pull, 1<<20, 1, ops.Insecure)
 	own.name, own.extra, own.floor.load.Own = "own/"+own.name, true, true
 	all = append(all, own)
+	for _, r := range []row{
+		unary(128, 64, 1, ops.TCP, ops.Insecure),
+		unary(8<<10, 64, 1, ops.TCP, ops.Insecure),
+		streams(ops.Chat, 1<<10, 64, ops.Insecure),
+	} {
+		all = append(all, beyondBare(r))
+	}
 	for _, beside := range []int{0, 16 << 20} {
 		r := unary(128, 4, 1, ops.TCP, ops.Insecure)
 		r.name = fmt.Sprintf("fair/unary/128B/beside=%s/tcp", size(beside))
@@ -127,6 +134,14 @@ func extras() []row {
 		}
 	}
 	return all
+}
+
+// beyondBare has as its floor the least that carries the same messages over the same connection,
+// each in a call.
+func beyondBare(r row) row {
+	r.floor.load.Kind, r.floor.conns, r.floor.link.Protocol = ops.Unary, r.conns, ops.Bare
+	r.name, r.floor.name, r.extra = "bare/"+r.name, "bare "+r.name, true
+	return r
 }
 
 // wrapped puts something around the connections of a row. In the place of a floor it has

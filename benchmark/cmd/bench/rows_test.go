@@ -19,7 +19,7 @@ func TestRowsHaveNamesOfTheirOwn(t *testing.T) {
 		if strings.ContainsAny(r.name, " \t") {
 			t.Errorf("%q cannot be the name of a benchmark", r.name)
 		}
-		if r.floor != nil && r.link.Wrap == ops.Exact && (r.floor.link.Protocol != ops.Raw || r.link.Protocol != ops.GRPC) {
+		if r.floor != nil && r.link.Wrap == ops.Exact && (r.floor.link.Protocol == ops.GRPC || r.link.Protocol != ops.GRPC) {
 			t.Errorf("%s is not told from its floor", r.name)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/benchmark/benchpb"
+	"google.golang.org/grpc/benchmark/internal/bare"
 	"google.golang.org/grpc/benchmark/internal/certs"
 	"google.golang.org/grpc/benchmark/internal/delay"
 	"google.golang.org/grpc/benchmark/internal/ops"
@@ -40,9 +41,12 @@ func Listen(args ops.Serve, b *service.Bench) (_ ops.Served, cleanup func(), _ e
 		}
 		served.Targets = append(served.Targets, target(args, reach))
 	}
-	if args.Protocol == ops.Raw {
-		serveRaw(lis, sec.wrap, b)
-	} else {
+	switch args.Protocol {
+	case ops.Raw:
+		serveBytes(lis, sec.wrap, func(c net.Conn) { rawConn(c, b) })
+	case ops.Bare:
+		serveBytes(lis, sec.wrap, func(c net.Conn) { bare.Serve(c, b.Echo) })
+	default:
 		if wrap := wrapper(args.Link, sec.wrap); wrap != nil {
 			for i := range lis {
 				lis[i] = wrapping{lis[i], wrap}

@@ -30,7 +30,8 @@ func (h RawHeader) Bytes() []byte {
 	return binary.BigEndian.AppendUint32(b, h.Mode)
 }
 
-func serveRaw(lis []net.Listener, wrap func(net.Conn) net.Conn, b *service.Bench) {
+// serveBytes serves each connection without gRPC.
+func serveBytes(lis []net.Listener, wrap func(net.Conn) net.Conn, serve func(net.Conn)) {
 	for _, l := range lis {
 		go func() {
 			for {
@@ -41,7 +42,7 @@ func serveRaw(lis []net.Listener, wrap func(net.Conn) net.Conn, b *service.Bench
 				if wrap != nil {
 					conn = wrap(conn)
 				}
-				go rawConn(conn, b)
+				go serve(conn)
 			}
 		}()
 	}

@@ -33,7 +33,8 @@ type Nothing struct{}
 // What is spoken over a connection.
 const (
 	GRPC = "grpc"
-	Raw  = "raw" // no protocol: bytes of an agreed number, as a floor
+	Raw  = "raw"  // no protocol: bytes of an agreed number, as a floor
+	Bare = "bare" // the least that carries calls of many callers: see package bare
 )
 
 // Network names of Serve and Open.

@@ -11,6 +11,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/benchmark/benchpb"
+	"google.golang.org/grpc/benchmark/internal/bare"
 	"google.golang.org/grpc/benchmark/internal/calls"
 	"google.golang.org/grpc/benchmark/internal/control"
 	"google.golang.org/grpc/benchmark/internal/handed"
@@ -25,10 +26,11 @@ const opening = 16
 
 // channels are a client's connections.
 type channels struct {
-	dialer *link.Dialer
-	raw    bool
-	conns  []*grpc.ClientConn
-	raws   []net.Conn
+	dialer   *link.Dialer
+	protocol string
+	conns    []*grpc.ClientConn
+	raws     []net.Conn   // without gRPC
+	bares    []*bare.Conn // over raws, if that is the protocol
 	// watches are the open streams.
 	watches struct {
 		sync.Mutex
@@ -97,19 +99,25 @@ func (c *channels) targets() load.Targets {
 	for _, cc := range c.conns {
 		t.Clients = append(t.Clients, benchpb.NewBenchClient(cc))
 	}
+	for _, b := range c.bares {
+		t.Clients = append(t.Clients, benchpb.NewBenchClient(b))
+	}
 	return t
 }
 
 // open opens more connections.
 func (c *channels) open(ctx context.Context, args ops.Open, progress control.Progress) (ops.Opened, error) {
 	start := time.Now()
-	if c.raw {
+	if c.protocol != ops.GRPC {
 		for range args.Connections {
 			conn, err := c.dialer.Raw(len(c.raws))
 			if err != nil {
 				return ops.Opened{}, err
 			}
 			c.raws = append(c.raws, conn)
+			if c.protocol == ops.Bare {
+				c.bares = append(c.bares, bare.NewConn(conn))
+			}
 		}
 		return ops.Opened{Connections: len(c.raws), Took: time.Since(start)}, nil
 	}

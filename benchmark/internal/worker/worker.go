@@ -63,7 +63,7 @@ func (w *Worker) open(ctx context.Context, args ops.Open, progress control.Progr
 		if err != nil {
 			return ops.Opened{}, err
 		}
-		w.channels = &channels{dialer: dialer, raw: args.Protocol == ops.Raw}
+		w.channels = &channels{dialer: dialer, protocol: args.Protocol}
 		w.channels.listeners.init()
 	}
 	return w.channels.open(ctx, args, progress)

@@ -93,6 +93,7 @@ func TestIdleConnectionsAnswerAgain(t *testing.T) {
 
 func TestLoads(t *testing.T) {
 	raw := ops.Link{Protocol: ops.Raw, Network: ops.TCP, Security: ops.Insecure}
+	bare := ops.Link{Protocol: ops.Bare, Network: ops.TCP, Security: ops.Insecure}
 	rawALTS := ops.Link{Protocol: ops.Raw, Network: ops.TCP, Security: ops.ALTS}
 	rawTLS := ops.Link{Protocol: ops.Raw, Network: ops.TCP, Security: ops.TLS}
 	for name, test := range map[string]struct {
@@ -108,6 +109,7 @@ func TestLoads(t *testing.T) {
 		"beside":     {ops.Serve{Link: links["tcp"]}, ops.Load{Kind: ops.Unary, Callers: 2, Size: 128, Beside: 1 << 20}},
 		"far":        {ops.Serve{Link: links["tcp"], Delay: time.Millisecond}, ops.Load{Kind: ops.Unary, Callers: 2, Size: 128}},
 		"ping-pong":  {ops.Serve{Link: raw}, ops.Load{Kind: ops.PingPong, Callers: 2, Size: 128}},
+		"bare":       {ops.Serve{Link: bare}, ops.Load{Kind: ops.Unary, Callers: 8, Size: 8 << 10}},
 		"pull alts":  {ops.Serve{Link: links["alts"]}, ops.Load{Kind: ops.Pull, Callers: 1, Size: 1 << 20}},
 		"raw alts":   {ops.Serve{Link: rawALTS}, ops.Load{Kind: ops.PingPong, Callers: 2, Size: 20_000}},
 		"raw stream": {ops.Serve{Link: rawTLS}, ops.Load{Kind: ops.Stream, Callers: 2, Size: 1 << 20}},
