@@ -19,7 +19,7 @@ import (
 
 const (
 	headSize = 8 // length and call, 4 bytes each
-	// readSize is what a side reads at a time. A message may not be larger.
+	// readSize is what a side reads at a time. A frame may not be larger.
 	readSize = 64 << 10
 	// enough is how much is written at once, without letting others add to it.
 	enough = 32 << 10
@@ -95,14 +95,15 @@ func receive(conn net.Conn, pass func(call uint32, message []byte) error) error 
 			return err
 		}
 		length, call := int(binary.BigEndian.Uint32(head)), binary.BigEndian.Uint32(head[4:])
-		r.Discard(headSize)
-		message, err := r.Peek(length)
+		frame, err := r.Peek(headSize + length)
 		if err != nil {
 			return err
 		}
-		if err := pass(call, message); err != nil {
+		if err := pass(call, frame[headSize:]); err != nil {
 			return err
 		}
-		r.Discard(length)
+		if _, err := r.Discard(len(frame)); err != nil {
+			return err
+		}
 	}
 }

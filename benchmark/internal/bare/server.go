@@ -37,7 +37,7 @@ func Serve(conn net.Conn, handle Handler) {
 			}
 		}
 	}
-	receive(conn, func(id uint32, message []byte) error {
+	_ = receive(conn, func(id uint32, message []byte) error {
 		c := call{id, new(benchpb.Message)}
 		if err := proto.Unmarshal(message, c.req); err != nil {
 			return err
