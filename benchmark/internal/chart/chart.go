@@ -85,6 +85,8 @@ func Bytes(v float64) string {
 		return fmt.Sprintf("%.1f MB", v/(1<<20))
 	case v >= 100<<10 || v <= -100<<10:
 		return fmt.Sprintf("%.0f KB", v/(1<<10))
+	case v < 0 && v > -0.05*(1<<10): // not "-0.0"
+		return "0.0 KB"
 	default:
 		return fmt.Sprintf("%.1f KB", v/(1<<10))
 	}

@@ -90,7 +90,7 @@ func TestBlocks(t *testing.T) {
 
 func TestBytes(t *testing.T) {
 	for v, want := range map[float64]string{
-		0: "0.0 KB", 2662: "2.6 KB", -512: "-0.5 KB", 200 << 10: "200 KB", 3 << 20: "3.0 MB",
+		0: "0.0 KB", 2662: "2.6 KB", -512: "-0.5 KB", -20: "0.0 KB", 200 << 10: "200 KB", 3 << 20: "3.0 MB",
 	} {
 		if got := Bytes(v); got != want {
 			t.Errorf("Bytes(%v) = %q, want %q", v, got, want)
