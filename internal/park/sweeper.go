@@ -26,6 +26,7 @@ type Entry struct {
 	prev, next *Entry
 	owner      Quieter
 	round      uint32 // the last sweep that looked at it
+	tries      bool   // it is there by Try
 }
 
 // Touch notes activity. It is cheap enough for every read.
@@ -44,6 +45,7 @@ type Sweeper struct {
 	mu    sync.Mutex
 	root  Entry // of a ring; next is the entry looked at longest ago
 	n     int
+	tries int // how many of them are there by Try
 	round uint32
 	armed bool // a sweep is due or under way
 }
@@ -64,9 +66,49 @@ func ProcessSweeper() *Sweeper { return processSweeper }
 // touched. After its Quiet an entry is out again: one Add, at most one Quiet.
 // An entry belongs to one sweeper at a time.
 func (s *Sweeper) Add(e *Entry, q Quieter) {
-	e.Touch()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.add(e, q)
+}
+
+// MaxTries is how many entries at a time are there by Try.
+const MaxTries = 64
+
+// Try is Add for who will probably be quiet. It fails where enough others are of that kind at the
+// moment: connections that all have input in the same bursts have all learned the same, and
+// would all wait, in vain, after the same burst.
+func (s *Sweeper) Try(e *Entry, q Quieter) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e.next == nil {
+		if s.tries == MaxTries {
+			return false
+		}
+		s.tries++
+		e.tries = true
+	}
+	s.add(e, q)
+	return true
+}
+
+// Trust makes e one that was added by Add: it was not quiet after all.
+func (s *Sweeper) Trust(e *Entry) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tried(e)
+}
+
+// tried is the end of a try, if e is one. mu is held.
+func (s *Sweeper) tried(e *Entry) {
+	if e.tries {
+		e.tries = false
+		s.tries--
+	}
+}
+
+// add is Add. mu is held.
+func (s *Sweeper) add(e *Entry, q Quieter) {
+	e.Touch()
 	e.owner = q
 	if e.next != nil {
 		return
@@ -95,6 +137,7 @@ func (s *Sweeper) Remove(e *Entry) {
 	defer s.mu.Unlock()
 	if e.next != nil {
 		s.unlink(e)
+		s.tried(e)
 	}
 }
 
@@ -146,6 +189,7 @@ func (s *Sweeper) chunk(quiet *[sweepChunk]Quieter) (n int, more bool) {
 			s.push(e)
 			continue
 		}
+		s.tried(e)
 		quiet[n] = e.owner
 		n++
 		e.owner = nil

@@ -123,6 +123,45 @@ func TestSweeperManyEntries(t *testing.T) {
 	})
 }
 
+// Of those who expect nothing only so many are there at a time. Each that is quiet, removed or
+// trusted makes place for another.
+func TestSweeperTries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := NewSweeper(Linger)
+		conns := make([]quietConn, MaxTries+3)
+		try := func(i, want int) {
+			t.Helper()
+			if s.Try(&conns[i].Entry, &conns[i]); s.Len() != want {
+				t.Fatalf("%d entries after number %d has tried, want %d", s.Len(), i, want)
+			}
+		}
+		for i := range MaxTries {
+			try(i, i+1)
+		}
+		try(0, MaxTries) // which is there
+		late := MaxTries
+		try(late, MaxTries)
+		s.Add(&conns[late].Entry, &conns[late])
+		try(late, MaxTries+1) // it is there by Add
+		s.Remove(&conns[late].Entry)
+		try(late, MaxTries)
+
+		s.Remove(&conns[0].Entry)
+		try(late, MaxTries)
+		s.Trust(&conns[1].Entry)
+		try(late+1, MaxTries+1)
+		try(late+2, MaxTries+1)
+		time.Sleep(3 * Linger)
+		synctest.Wait()
+		for i := range MaxTries {
+			s.Trust(&conns[i].Entry) // too late
+			try(i, i+1)
+		}
+		try(late, MaxTries)
+		time.Sleep(3 * Linger)
+	})
+}
+
 func (s *Sweeper) rounds() uint32 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -146,13 +185,17 @@ func TestSweeperConcurrent(t *testing.T) {
 			rng := rand.New(rand.NewPCG(g, 2))
 			for range 5000 {
 				c := &conns[rng.IntN(len(conns))]
-				switch rng.IntN(3) {
+				switch rng.IntN(5) {
 				case 0:
 					s.Add(&c.Entry, c)
 				case 1:
 					c.Touch()
 				case 2:
 					s.Remove(&c.Entry)
+				case 3:
+					s.Try(&c.Entry, c)
+				case 4:
+					s.Trust(&c.Entry)
 				}
 			}
 		})
@@ -163,8 +206,8 @@ func TestSweeperConcurrent(t *testing.T) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.n != 0 || s.root.next != &s.root || s.root.prev != &s.root {
-		t.Errorf("%d entries left, or a broken ring", s.n)
+	if s.n != 0 || s.tries != 0 || s.root.next != &s.root || s.root.prev != &s.root {
+		t.Errorf("%d entries left, %d of them tries, or a broken ring", s.n, s.tries)
 	}
 }
 

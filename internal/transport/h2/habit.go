@@ -28,5 +28,12 @@ func (h *habit) vain() {
 	*h = waits<<habitBits | (2<<waits - 1)
 }
 
-// more notes that the reader waited and input came.
-func (h *habit) more() { *h = 0 }
+// doubts reports whether the last wait was in vain.
+func (h habit) doubts() bool { return h > 0 }
+
+// more notes that the reader waited and input came. It reports whether that is news.
+func (h *habit) more() bool {
+	was := *h
+	*h = 0
+	return was.doubts()
+}

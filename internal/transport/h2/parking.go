@@ -156,12 +156,23 @@ func (r *reader) goesAtOnce() bool {
 	switch {
 	case !r.in.parks:
 	case r.in.swept:
-		r.habit.more()
+		if r.habit.more() {
+			park.ProcessSweeper().Trust(&r.in.act.entry)
+		}
 	case r.habit.isSeldom():
 		r.habit.spare()
 		return true
+	case r.habit.doubts() && !r.try():
+		r.habit.vain() // as it would be, mostly
+		return true
 	}
 	return false
+}
+
+// try is watch for a reader that will probably wait in vain, if not too many of these do.
+func (r *reader) try() bool {
+	r.in.swept = park.ProcessSweeper().Try(&r.in.act.entry, (*sweptConn)(r))
+	return r.in.swept
 }
 
 // watch makes sure that the sweeper looks at a connection that could park. Before the

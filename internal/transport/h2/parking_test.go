@@ -200,6 +200,55 @@ func TestParksAtOnce(t *testing.T) {
 	until(t, "told", func() bool { return role.told("closed: enough") })
 }
 
+// Connections that have input in the same bursts do not all wait for more after the same one.
+func TestBurstsAreNotWaitedForByAll(t *testing.T) {
+	if !park.Supported() {
+		t.Skip("not on this system")
+	}
+	const n = 2*park.MaxTries + 10
+	ping := func(nc net.Conn, before []byte) {
+		nc.SetDeadline(time.Now().Add(patience))
+		nc.Write(join(before, raw(http2.FramePing, 0, 0, make([]byte, 8))))
+		for fr := http2.NewFramer(nil, nc); ; {
+			f, err := fr.ReadFrame()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if f.Header().Type == http2.FramePing {
+				return
+			}
+		}
+	}
+	var conns [n]*Conn
+	var peers [n]net.Conn
+	for i := range conns {
+		nc, ns := socketPair(t, "unix", 0)
+		defer nc.Close()
+		conns[i], peers[i] = New(ns, Server, &Config{Pool: mem.DefaultBufferPool(), Pooled: true, StaticWindow: true}, &testRole{}), nc
+		conns[i].Start()
+		defer until(t, "the reader's end", func() bool { return conns[i].Cause() != nil })
+		defer conns[i].Close(errors.New("enough"))
+		ping(nc, join([]byte(http2.ClientPreface), settings()))
+	}
+	for burst, left := range []habit{3, 2, 1, 0, 7, 6} {
+		for _, c := range conns {
+			until(t, "parked", c.handle.Parked)
+			if got := c.habit & atOnce; got != left {
+				t.Fatalf("burst %d: it parks %d times without a wait, want %d", burst, got, left)
+			}
+		}
+		if waiting := park.ProcessSweeper().Len(); waiting > 0 {
+			t.Errorf("burst %d: %d wait when all are parked", burst, waiting)
+		}
+		for _, nc := range peers {
+			ping(nc, nil)
+		}
+		if waiting := park.ProcessSweeper().Len(); waiting > park.MaxTries {
+			t.Errorf("burst %d: %d wait for more", burst, waiting)
+		}
+	}
+}
+
 type taskFunc func()
 
 func (f taskFunc) Run() { f() }
