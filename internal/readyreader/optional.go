@@ -79,9 +79,18 @@ func WriteWaits(w Writer) bool {
 // Detector is a connection of which it may turn out, while it is read, that it can't be
 // waited for without a goroutine.
 type Detector interface {
-	// Detect has told called when that has turned out, on a goroutine of its own. It comes
+	// Detect has told called, on a goroutine of its own, when that has turned out, or when a
+	// connection that was left alone (see Rester) has to be waited for to find out. It comes
 	// before the connection is read.
 	Detect(told func())
+}
+
+// Rester is a Detector that may know, before it waits, that it need not be waited for.
+type Rester interface {
+	// Rest has ReadOnReady and Read return ErrWouldBlock then, for the reader to see whether it
+	// can leave the connection alone; the read is to be repeated otherwise. It comes before the
+	// connection is read.
+	Rest()
 }
 
 // BlindReader is a connection that keeps an account of what is read. Before it is read in

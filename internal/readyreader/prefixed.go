@@ -164,6 +164,13 @@ func (c *prefixed) Detect(told func()) {
 	}
 }
 
+// Rest implements Rester.
+func (c *prefixed) Rest() {
+	if r, ok := c.out.(Rester); ok {
+		r.Rest()
+	}
+}
+
 // interrupter is a Writer whose reads are not to be ended by deadlines as they come.
 type interrupter interface {
 	Interrupt(flag *atomic.Bool)

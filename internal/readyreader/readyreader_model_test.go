@@ -10,8 +10,8 @@ import (
 // that can be reached is looked at: bytes arrive, the wrapper takes them from the socket in
 // pieces, keeps them, drops a header, sets deadlines or has a goroutine that reads ahead,
 // and returns them; the reader finds out about that, waits, reads, and parks; the kernel
-// wakes it; the sweeper comes by; credit is given, and audited. Between any two steps, any other
-// may come.
+// wakes it; the sweeper comes by; credit is given, and audited; a test is judged that the reader
+// did not wait for. Between any two steps, any other may come.
 //
 // What the model takes for granted of time is what the pace of a trial is for: that who
 // waits for input takes it, or has the lock, before the reader has looked for long (calm),
@@ -20,7 +20,8 @@ import (
 // The rules are: who is parked, with no wake-up under way, has nothing to read. Nobody but
 // the reader meets a deadline of ours. Who may be parked comes to that whenever it is quiet,
 // without another byte, also where the transport lifts a deadline of its own after a read. Who
-// waits on credit while the wrapper holds something is about to be taken out of the wait.
+// waits on credit while the wrapper holds something is about to be taken out of the wait. Who may
+// not be parked, and is, is woken. The transport never takes an interruption for the end.
 
 // kind is what a wrapper does.
 type kind struct {
@@ -31,6 +32,7 @@ type kind struct {
 	deadline due  // what it makes of the read deadline when it reads
 	slow     bool // the reader may take longer than the test is patient
 	credit   bool // it is given credit, whatever it has done
+	rests    bool // it may park before it is trusted
 }
 
 // due says whose deadline the socket has.
@@ -72,11 +74,16 @@ type world struct {
 	watched  bool // and was looked after
 	kicked   bool
 	credit   standing
+	probes   bool // looks for what a taker holds
 	brief    bool // its wait is on credit
 	doubted  bool
+	told     bool // is to look again, parked or not: see Detect
 
 	// The transport.
 	lifted bool // has lifted the deadline of the preface
+	quiet  bool // the sweeper has interrupted the reader
+	worked bool // the reader has dealt with what it read, and may park at once
+	broken bool // it took an interruption for the end of the connection
 }
 
 // place is where the reader stands.
@@ -151,15 +158,21 @@ func (w world) decide(k kind) world {
 		w.at, w.brief = locking, w.credit == hasCredit
 		if w.trust == believes && w.kicked {
 			w.at, w.kicked, w.brief = lastLook, false, false
-			w = w.lift()
+			w = w.lift().interrupted()
 		}
 	}
 	return w
 }
 
+// interrupted is what the transport makes of a wait that a deadline of ours has ended.
+func (w world) interrupted() world {
+	w.quiet, w.broken = false, !w.quiet
+	return w
+}
+
 // enter begins a Read of the wrapper.
 func (w world) enter(k kind) world {
-	w.at, w.brief, w.doubted = reading, false, false
+	w.at, w.brief, w.doubted, w.worked = reading, false, false, true
 	switch {
 	case w.blind:
 	case k.taker && w.kicked && w.returned > 0:
@@ -200,7 +213,9 @@ func (w world) setDeadline() world {
 }
 
 func (w world) distrust() world {
-	w.trust, w.kicked = disbelieves, false
+	w.trust, w.told = disbelieves, true
+	w.quiet = w.quiet && !w.kicked
+	w.kicked = false
 	if w.credit == hasCredit {
 		w.credit = noCredit
 	}
@@ -218,13 +233,21 @@ func (w world) steps(k kind) (all []world) {
 	}
 	if !w.kicked && w.trust != disbelieves && (!k.taker || w.returned > 0) { // the sweeper comes by
 		n := w
-		n.kicked = true
+		n.kicked, n.quiet = true, true
 		if n.trust == believes && (n.at != reading || k.taker) {
 			n.deadline = past
 		}
 		add(n)
 	}
-	if w.tests && !w.watched && (k.slow || w.at == waiting || w.at == reading && w.socket+w.held+w.extra == 0) { // watchTest
+	if w.tests && w.trust == believesAlone && w.mayBeJudged() { // watchRest
+		add(w.judge())
+		if k.slow { // too late to tell whose it was
+			n := w.lift()
+			n.told = true
+			add(n)
+		}
+	}
+	if w.tests && !w.watched && !(w.trust == believesAlone && w.mayBeJudged()) && (k.slow || w.at == waiting || w.at == reading && w.socket+w.held+w.extra == 0) { // watchTest
 		n := w
 		if n.at == waiting {
 			n.watched = true
@@ -241,6 +264,21 @@ func (w world) steps(k kind) (all []world) {
 	}
 	w.stepsOfReader(k, add)
 	return all
+}
+
+// mayBeJudged reports whether nobody waits or reads under the test's deadline.
+func (w world) mayBeJudged() bool {
+	return w.at != reading && w.at != waiting && w.at != locking
+}
+
+// judge is the end of a test that nobody met.
+func (w world) judge() world {
+	if w.deadline != ours {
+		return w.distrust()
+	}
+	w = w.lift()
+	w.trust = believes
+	return w
 }
 
 // stepsOfCredit give it, and end it with a look at the wait that is under way.
@@ -283,6 +321,11 @@ func (w world) stepsOfReader(k kind, add func(world)) {
 		if !w.lifted && w.returned > 0 {
 			add(w.setDeadline())
 		}
+		if w.worked && k.rests && (w.trust == believesAlone || w.trust == believes) {
+			n.at, n.worked = lastLook, false
+			add(n)
+		}
+		w.worked = false
 		add(w.decide(k))
 	case looking:
 		switch {
@@ -306,7 +349,11 @@ func (w world) stepsOfReader(k kind, add func(world)) {
 			add(w.enter(k))
 		case w.lock == free:
 			n.trust, n.at = believesAlone, deciding
-			add(n)
+			add(n) // in the middle of a frame
+			if k.rests && n.tests {
+				n.at = lastLook
+				add(n)
+			}
 		case w.lock == someone:
 			n = w.distrust()
 			n.at = deciding
@@ -323,21 +370,28 @@ func (w world) stepsOfReader(k kind, add func(world)) {
 		w.stepsOfRead(k, add)
 	case lastLook: // TryRead
 		switch {
-		case w.even():
+		case w.even() && w.trust == believesAlone && !w.tests:
+			n.at = deciding
+		case w.even() && w.trust != disbelieves:
 			n.at = parkingIt
 		case k.taker && w.returned > 0 && !w.kicked:
-			n.kicked = true // the probe
+			n.kicked, n.probes = true, true
 			n = n.enter(k)
 		default:
 			n = n.enter(k)
 		}
 		add(n)
 	case parkingIt: // the kernel looks at the socket when it is armed
+		if w.told {
+			n.at, n.told = deciding, false
+			add(n)
+			return
+		}
 		n.at, n.armed, n.event = parkedIt, true, w.socket > 0
 		add(n)
 	case parkedIt:
-		if w.event || w.kicked {
-			n.at, n.armed, n.event = deciding, false, false
+		if w.event || w.kicked || w.told {
+			n.at, n.armed, n.event, n.told = deciding, false, false, false
 			add(n)
 		}
 	}
@@ -354,7 +408,7 @@ func (w world) stepsOfWait(k kind, add func(world)) {
 		add(n.enter(k))
 	case w.deadline == past: // interrupted
 		n.at, n.kicked, n.brief = lastLook, false, false
-		add(n.lift())
+		add(n.lift().interrupted())
 	case w.deadline == ours && w.watched: // the test's deadline
 		n.trust, n.at = believes, deciding
 		add(n.lift())
@@ -394,6 +448,10 @@ func (w world) stepsOfRead(k kind, add func(world)) {
 	for out := int8(1); out <= w.held; out++ { // it returns some of what it holds
 		n := w
 		n.held, n.returned, n.at, n.blind = n.held-out, n.returned+out, deciding, false
+		if n.probes {
+			n.kicked, n.probes = false, false
+			n = n.lift()
+		}
 		add(n)
 	}
 	if k.taker && w.deadline == past && w.held == 0 { // the deadline ends it
@@ -401,6 +459,10 @@ func (w world) stepsOfRead(k kind, add func(world)) {
 			n.taken = n.received - n.returned
 		}
 		n.kicked, n.at = false, lastLook
+		if !n.probes {
+			n = n.interrupted()
+		}
+		n.probes = false
 		add(n.lift())
 	}
 }
@@ -436,6 +498,8 @@ func (w world) wrong(k kind) string {
 		return "the wrapper meets a deadline that is to interrupt the reader"
 	case w.lock == someone && (w.watched || w.deadline == past):
 		return "the wrapper's goroutine meets a deadline of ours"
+	case w.broken:
+		return "the transport takes an interruption for the end"
 	case w.trust == believes && (k.ahead || k.deadline != nobodys):
 		return "it is trusted"
 	}
@@ -451,6 +515,11 @@ func TestWakeUpModel(t *testing.T) {
 	for _, k := range []kind{
 		{name: "plain"},
 		{name: "plain, slow reader", slow: true},
+		{name: "plain, rests", rests: true},
+		{name: "plain, slow reader, rests, with credit", slow: true, rests: true, credit: true},
+		{name: "sets deadlines, rests", deadline: theirs, rests: true},
+		{name: "clears deadlines, rests", deadline: past, rests: true},
+		{name: "reads ahead, rests", ahead: true, rests: true},
 		{name: "plain, with credit", credit: true},
 		{name: "plain, slow reader, with credit", slow: true, credit: true},
 		{name: "drops a header", header: 2},
@@ -496,7 +565,7 @@ func explore(t *testing.T, k kind) {
 			}
 		}
 		// Left alone with everything sent, the reader gets to the end of it.
-		atRest := w.at == parkedIt && !w.event && !w.kicked
+		atRest := w.at == parkedIt && !w.event && !w.kicked && !w.tests && !w.told
 		if w.toSend > 0 || len(next) > 0 && !atRest {
 			continue
 		}
@@ -506,6 +575,9 @@ func explore(t *testing.T, k kind) {
 		}
 		if w.at == parkedIt {
 			parks++
+			if !k.parks() {
+				fail(w, "parked for good")
+			}
 		} else if k.parks() && !k.slow {
 			fail(w, "at rest, and not parked")
 		}

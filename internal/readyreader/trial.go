@@ -22,6 +22,11 @@ import (
 // had taken them. From then on the reader waits on the socket, which costs a busy
 // connection next to nothing, under a deadline that is renewed as long as it is busy. When
 // the deadline is met, because the connection fell silent, nothing remains to be found out.
+//
+// Who is alone need not wait for that. A connection that was quiet when that was found may park
+// under the test's deadline, which nobody waits under then: a timer looks whether it has passed
+// once it should have. So where many connections begin at once they are not all busy for the time
+// that a test takes.
 
 const (
 	firstPause, lastPause = 20 * time.Microsecond, 2 * time.Millisecond // between looks
@@ -34,6 +39,14 @@ const (
 	// never.
 	lockLooks, overdueLooks = 10, 4
 
+	// quietLooks is how often to look at least before a connection counts as quiet: whoever else
+	// reads it had its turn in between. More would take long on a machine that is busy.
+	quietLooks = 12
+
+	// nearly is how long before the test's deadline it is looked whether another one has passed,
+	// where nobody waits.
+	nearly = 100 * time.Millisecond
+
 	// blindSize is the buffer that a Read waits with.
 	blindSize = 4 << 10
 )
@@ -44,8 +57,8 @@ func (w *wrapped) watchInput() (quiet bool) {
 	if !w.isSettled() {
 		return false
 	}
-	pause := firstPause
-	for spent := time.Duration(0); spent < w.pace.quiet; spent += pause {
+	pause, begin := firstPause, clock.Now()
+	for looks := 0; looks < quietLooks || clock.Now()-begin < int64(w.pace.quiet); looks++ {
 		pause = min(2*pause, lastPause)
 		time.Sleep(pause)
 		if !w.isSettled() {
@@ -166,6 +179,8 @@ func (w *wrapped) watchTest() {
 		w.watchReader()
 	case left > w.pace.margin: // renewed
 		w.watch.Reset(left - w.pace.margin)
+	case w.trust == alone && !w.inside && !w.waiting:
+		w.watchRest(left)
 	case !waits:
 		w.lift()
 		w.looks = 0
@@ -182,6 +197,63 @@ func (w *wrapped) watchTest() {
 		w.distrust("sets the read deadline of its socket")
 		w.pushOut()
 	}
+}
+
+// standing says what is known of the wrapper, and whether it is being tested.
+func (w *wrapped) standing() (known trust, tests bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.trust, w.test != 0
+}
+
+// watchRest looks after a test that ends in so long, and under whose deadline nobody waits or
+// reads: whether one has passed. mu is held, but not for that, which takes the socket's lock.
+func (w *wrapped) watchRest(left time.Duration) {
+	test := w.test
+	w.mu.Unlock()
+	err := w.rc.Read(func(uintptr) bool { return true })
+	w.mu.Lock()
+	past := time.Duration(clock.Now() - test)
+	switch {
+	case w.trust != alone || w.test != test: // this one is over
+	case w.inside || w.waiting: // the reader has come
+		w.watch.Reset(w.pace.quiet)
+	case err == nil:
+		w.watchOn(left)
+	case !isTimeout(err): // it is closed
+		w.endTest()
+	case past < 0:
+		w.distrust("sets the read deadline of its socket")
+	case w.looks == 1 && past <= w.pace.patience, w.looks > 1 && past <= w.pace.slack+w.late:
+		w.trust = trusted
+		w.endTest()
+		w.lift()
+	default: // too late to tell whose it was
+		w.lift()
+		w.tell()
+	}
+}
+
+// watchOn follows a look that has found no deadline passed. Of one that passes between two looks it
+// is known whose it was if the first was shortly before the end of the test, and the second the one
+// that was to be at its end, or little later. mu is held.
+func (w *wrapped) watchOn(left time.Duration) {
+	again := w.pace.overdue / overdueLooks
+	switch {
+	case left > nearly:
+		again = left - nearly
+	case left > 0:
+		w.looks, w.late = 1, 0
+		again = left
+	case w.looks < 2: // it is late itself, as the deadline is
+		w.looks, w.late = 2, -left
+	case w.looks < 2+overdueLooks:
+		w.looks++
+	default:
+		w.distrust("sets the read deadline of its socket")
+		return
+	}
+	w.watch.Reset(again)
 }
 
 // watchReader looks whether the reader has to wait for the socket's lock, although nobody

@@ -183,6 +183,111 @@ func TestFreeReader(t *testing.T) {
 	}
 }
 
+// A connection that was quiet may be left alone under the deadline of the test. It is judged without
+// a reader, and who was left alone wrongly is told of it.
+func TestRestEarly(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		wrap func(net.Conn) net.Conn
+		want trust
+	}{
+		"plain":            {newBrittle, trusted},
+		"sets deadlines":   {func(c net.Conn) net.Conn { return &strict{c, time.Hour} }, distrusted},
+		"sets nearer ones": {func(c net.Conn) net.Conn { return &strict{c, brisk.patience / 2} }, distrusted},
+		"clears deadlines": {func(c net.Conn) net.Conn { return &clears{c} }, distrusted},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, peer := wrap(t, tt.wrap)
+			told := make(chan struct{}, 100)
+			w.Rest()
+			w.Detect(func() { told <- struct{}{} })
+			looks := time.NewTicker(time.Millisecond)
+			for w.known() < trusted { // a machine that is busy may spoil a test
+				mustWrite(t, peer, "x")
+				receiveOne(t, w)
+				for rests := awaitRest(t, w, peer); rests && w.known() == alone; {
+					select {
+					case <-looks.C:
+					case <-told: // it is, or it was too late
+						if rests = false; w.known() == distrusted {
+							told <- struct{}{}
+						}
+					}
+				}
+			}
+			if got := w.known(); got != tt.want {
+				t.Fatalf("trust is %d: %s", got, w.WhyNot())
+			}
+			if tt.want == distrusted {
+				<-told
+			}
+			mustWrite(t, peer, "y")
+			receiveOne(t, w)
+		})
+	}
+}
+
+// A deadline that passes later than that of the test would have is not taken for it.
+func TestRestLate(t *testing.T) {
+	t.Parallel()
+	slow := brisk
+	slow.overdue = 2 * time.Second
+	for rests := false; !rests; { // a machine that is busy may spoil a test
+		w, peer := wrap(t, func(c net.Conn) net.Conn { return &strict{c, slow.patience + slow.overdue*3/4} })
+		w.pace = &slow
+		told := make(chan struct{}, 1)
+		w.Rest()
+		w.Detect(func() { told <- struct{}{} })
+		mustWrite(t, peer, "x")
+		receiveOne(t, w)
+		looks := time.NewTicker(time.Millisecond)
+		for rests = awaitRest(t, w, peer); rests && len(told) == 0; <-looks.C {
+			if w.known() == trusted {
+				t.Fatal("it is trusted")
+			}
+		}
+	}
+}
+
+// receiveOne reads a byte, and does not wait for more.
+func receiveOne(t *testing.T, w *wrapped) {
+	t.Helper()
+	pool := newTestPool(t)
+	for {
+		buf, _, err := w.ReadOnReady(1, pool)
+		if err == nil {
+			pool.Put(buf)
+			return
+		}
+		if !Again(err) {
+			t.Fatal(err)
+		}
+	}
+}
+
+// awaitRest waits as a reader that looks whether to park, and reports whether it was told to.
+// Otherwise the peer ends the wait.
+func awaitRest(t *testing.T, w *wrapped, peer net.Conn) bool {
+	t.Helper()
+	late := time.AfterFunc(10*time.Second, func() { peer.Write([]byte("z")) })
+	defer late.Stop()
+	pool := newTestPool(t)
+	buf, _, err := w.ReadOnReady(1, pool)
+	if err == nil {
+		pool.Put(buf)
+		return false
+	}
+	if isTimeout(err) { // the wrapper's, which is waited for
+		return false
+	}
+	if err != ErrWouldBlock {
+		t.Fatal(err)
+	}
+	_, _, err = w.TryRead(1, pool)
+	return err == ErrWouldBlock
+}
+
 // A wrapper that returns more than there is is not believed where the sums agree by chance.
 func TestExceeds(t *testing.T) {
 	w, peer := wrap(t, func(c net.Conn) net.Conn { return &doubles{Conn: c} })

@@ -29,7 +29,8 @@ import (
 //     a socket holds while it waits.
 //   - The wrapper leaves the read deadline alone. If it has an idle timeout, say, its
 //     deadline must go on to hold, and would not while nobody waits. So the first reads
-//     run under a deadline of ours, which the first long wait that follows has to meet.
+//     run under a deadline of ours, which has to pass in the first long wait that follows, or
+//     while nobody waits.
 //
 // See trial.go. The wrapper sees nothing of all this. None of our deadlines ends a Read of it: there
 // are wrappers that fail for good after that.
@@ -52,8 +53,9 @@ type wrapped struct {
 	habit       // see known.go
 	course
 
-	pace *pace  // never changed
-	told func() // see Detect
+	pace  *pace  // never changed
+	told  func() // see Detect
+	rests bool   // see Rest
 
 	// Written by the reader.
 	returned atomic.Uint64 // bytes that the wrapper returned
@@ -99,6 +101,9 @@ func (w *wrapped) WhyNot() string {
 
 // Detect implements Detector.
 func (w *wrapped) Detect(told func()) { w.told = told }
+
+// Rest implements Rester.
+func (w *wrapped) Rest() { w.rests = true }
 
 // RawConn implements TryReader.
 func (w *wrapped) RawConn() syscall.RawConn { return w.rc }
@@ -164,15 +169,20 @@ func (w *wrapped) lift() {
 // distrust has the wrapper waited for in its Read from now on. mu is held.
 func (w *wrapped) distrust(why string) {
 	w.trust, w.why = distrusted, fmt.Sprintf("%T %s", w.conn, why)
-	if w.told != nil {
-		go w.told()
-	}
+	w.tell()
 	w.lift()
 	w.endTest()
 	w.credit.end()
 	if w.kicked {
 		w.kicked = false
 		w.flag.Store(false)
+	}
+}
+
+// tell has the reader come, if it has left the connection alone. mu is held.
+func (w *wrapped) tell() {
+	if w.told != nil {
+		go w.told()
 	}
 }
 

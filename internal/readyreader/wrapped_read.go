@@ -7,6 +7,7 @@ package readyreader
 import (
 	"io"
 	"net"
+	"os"
 	"syscall"
 
 	"google.golang.org/grpc/mem"
@@ -52,9 +53,15 @@ func (w *wrapped) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, erro
 }
 
 // TryRead implements TryReader. Where the account is not even it may wait: there is
-// something to be had, if not all that the wrapper needs to return any of it.
+// something to be had, if not all that the wrapper needs to return any of it. Where the account is
+// even, and the wrapper is neither trusted nor tested, the error is that of a deadline: it is to be
+// waited for.
 func (w *wrapped) TryRead(size int, pool mem.BufferPool) (*[]byte, int, error) {
-	if w.err == nil && w.known() != distrusted && w.isSettled() {
+	switch known, tests := w.standing(); {
+	case w.err != nil || known == distrusted || !w.isSettled():
+	case known == alone && !tests: // what it is waits to be found out
+		return nil, 0, os.ErrDeadlineExceeded
+	default:
 		return nil, 0, ErrWouldBlock
 	}
 	if w.outlives() {
@@ -207,6 +214,9 @@ func (w *wrapped) wait() (blind bool, err error) {
 				return false, nil
 			}
 			w.findLock()
+			if known, tests := w.standing(); w.rests && known == alone && tests {
+				return false, ErrWouldBlock
+			}
 			continue
 		}
 		switch err = w.rc.Read(w.due); {

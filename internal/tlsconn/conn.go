@@ -80,6 +80,13 @@ func (c *Conn) Detect(told func()) {
 	}
 }
 
+// Rest implements readyreader.Rester.
+func (c *Conn) Rest() {
+	if r, ok := c.sock.(readyreader.Rester); ok {
+		r.Rest()
+	}
+}
+
 // LocalAddr returns the socket's local address.
 func (c *Conn) LocalAddr() net.Addr { return c.raw.LocalAddr() }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc/internal/clock"
+	"google.golang.org/grpc/internal/readyreader"
 )
 
 // A batch is what the reader does between two waits for input. Frames that it queues
@@ -130,9 +131,12 @@ func (r *reader) audit(c *locked) {
 	r.in.act.broke = c.account.standing(c.out.cfg.maxHeld()) == bankrupt
 }
 
-// wasQuiet reports whether a read failed because the sweeper interrupted it, for the reader
-// to see whether it can park; the read is then to be repeated.
+// wasQuiet reports whether a read failed because the sweeper interrupted it, or because it need not
+// wait, for the reader to see whether it can park; the read is then to be repeated.
 func (r *reader) wasQuiet(err error) bool {
+	if errors.Is(err, readyreader.ErrWouldBlock) {
+		return true
+	}
 	if !errors.Is(err, os.ErrDeadlineExceeded) || !r.pulse.quiet.Swap(false) {
 		return false
 	}

@@ -13,7 +13,10 @@ import (
 func (c *Conn) Start() {
 	c.initParking()
 	if d, ok := c.wire.try.(readyreader.Detector); ok {
-		d.Detect((*sweptConn)(c).explain)
+		d.Detect((*sweptConn)(c).unpark)
+	}
+	if s, ok := c.wire.try.(readyreader.Rester); ok && c.in.parks {
+		s.Rest()
 	}
 	if h := c.wire.holder(); h != nil {
 		c.in.holds = true

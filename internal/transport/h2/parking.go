@@ -65,6 +65,15 @@ func (q *sweptConn) Quiet() {
 	q.explain()
 }
 
+// unpark follows the discovery that the connection can't be parked, or is not known to be one that
+// can be: it may be already.
+func (q *sweptConn) unpark() {
+	q.explain()
+	if q.handle.Kick() {
+		(*parkedConn)(q).Wake()
+	}
+}
+
 // explain tells of a connection that can't be parked, as far as is known.
 func (q *sweptConn) explain() {
 	e, ok := q.wire.try.(readyreader.Explainer)
