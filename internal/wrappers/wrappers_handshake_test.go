@@ -11,14 +11,31 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
 )
 
 // The time limit of a handshake holds over each kind, also longer ones than a wrapper is
-// tested in.
+// tested in, and in the middle of either.
 func TestHandshakeTimeout(t *testing.T) {
+	config, _ := configs()
+	t.Run("TLS", func(t *testing.T) {
+		t.Parallel()
+		handshakesEnd(t, credentials.NewTLS(config), "\x16\x03\x01\x02") // the beginning of a ClientHello
+	})
+	t.Run("HTTP2", func(t *testing.T) {
+		t.Parallel()
+		handshakesEnd(t, insecure.NewCredentials(), "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00") // and that of SETTINGS
+	})
+}
+
+// handshakesEnd begins handshakes that don't go on.
+func handshakesEnd(t *testing.T, creds credentials.TransportCredentials, begin string) {
 	var running sync.WaitGroup
 	for _, k := range Kinds() {
 		if k.Secures || k.Name == "skips a header" || k.Name == "idle timeout" { // they have limits of their own, or none
+			continue
+		}
+		if k.Name == "tunnel" && creds.Info().SecurityProtocol == "insecure" { // without deadlines nothing ends a read
 			continue
 		}
 		running.Go(func() {
@@ -27,8 +44,7 @@ func TestHandshakeTimeout(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				config, _ := configs()
-				s := grpc.NewServer(grpc.Creds(credentials.NewTLS(config)), grpc.ConnectionTimeout(2500*time.Millisecond))
+				s := grpc.NewServer(grpc.Creds(creds), grpc.ConnectionTimeout(2500*time.Millisecond))
 				done := make(chan struct{})
 				go func() { defer close(done); s.Serve(k.Listen(lis)) }()
 				defer func() { s.Stop(); <-done }()
@@ -38,8 +54,8 @@ func TestHandshakeTimeout(t *testing.T) {
 				}
 				defer c.Close()
 				c.SetReadDeadline(time.Now().Add(patience))
-				for _, b := range []byte{22, 3, 1, 2} { // the beginning of a ClientHello
-					c.Write([]byte{b})
+				for i := range len(begin) {
+					io.WriteString(c, begin[i:i+1])
 				}
 				if _, err := io.ReadAll(c); err != nil && isTimeout(err) {
 					t.Error("the server waits for the rest")
