@@ -148,6 +148,9 @@ func (b *body) change() int {
 const (
 	maxOwed   = 16 << 10
 	maxUnsaid = 8 << 10
+	// restOwed is maxOwed while the stream waits. A connection may have very many that do: what all
+	// of them owe must not be what its bound is reached by.
+	restOwed = 1 << 10
 )
 
 // taken adds n bytes of window and freed ones of memory that a message took, and returns what the
@@ -162,4 +165,15 @@ func (b *body) taken(n, freed int) (tellN, tellFreed int) {
 	}
 	b.unsaid, b.owed = 0, 0
 	return n, freed
+}
+
+// rest precedes a wait of the one who receives, and returns how many bytes of memory the connection
+// is to be told of now.
+func (b *body) rest() (tellFreed int) {
+	if b.owed < restOwed {
+		return 0
+	}
+	tellFreed = int(b.owed)
+	b.owed = 0
+	return tellFreed
 }

@@ -31,9 +31,9 @@ func (s *ClientStream) arm(w handover.Waker, reason wakeReason, most int) bool {
 		return true
 	}
 	s.wake.call(w, reason)
-	expect := s.expect()
+	expect, freed := s.expect(), s.rest()
 	s.mu.Unlock()
-	s.h2.Expect(expect)
+	s.h2.Expect(expect, freed)
 	return false
 }
 

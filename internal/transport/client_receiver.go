@@ -118,7 +118,7 @@ func (r *clientReceiver) arrived(p piece) (grew int, err error) {
 	if replied {
 		s.client.hasReply(s)
 	}
-	s.h2.Expect(expect)
+	s.h2.Expect(expect, 0)
 	return grew, nil
 }
 

@@ -140,9 +140,9 @@ func (s *ClientStream) Header() metadata.MD {
 // come. If the context ends first the stream is cancelled.
 func (s *ClientStream) await(what wakeReason) {
 	ch := s.wake.arm(what)
-	expect := s.expect()
+	expect, freed := s.expect(), s.rest()
 	s.mu.Unlock()
-	s.h2.Expect(expect)
+	s.h2.Expect(expect, freed)
 	if what != wakeMessage || s.done() != nil || !s.read(&s.mu, &s.h2) {
 		s.waitFor(ch)
 	}

@@ -49,8 +49,9 @@ func (s *ServerStream) Arm(w handover.Waker, input bool) handover.Events {
 	default:
 		s.wake.call(w, wakeEnd)
 	}
+	freed := s.rest()
 	s.mu.Unlock()
-	s.h2.Expect(expect)
+	s.h2.Expect(expect, freed)
 	return 0
 }
 

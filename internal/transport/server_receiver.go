@@ -61,7 +61,7 @@ func (r *serverReceiver) arrived(p piece) (grew int, err error) {
 	if answered {
 		s.h2.Lend()
 	}
-	s.h2.Expect(expect)
+	s.h2.Expect(expect, 0)
 	return grew, nil
 }
 

@@ -86,9 +86,9 @@ func (s *ServerStream) await() {
 		return
 	}
 	ch := s.wake.arm(wakeMessage)
-	expect := s.expect()
+	expect, freed := s.expect(), s.rest()
 	s.mu.Unlock()
-	s.h2.Expect(expect)
+	s.h2.Expect(expect, freed)
 	if !s.read(&s.mu, &s.h2) {
 		<-ch
 	}

@@ -595,3 +595,33 @@ func TestClientStreamSize(t *testing.T) {
 		t.Errorf("a response takes %d bytes; beyond 112 the allocator gives it 128", got)
 	}
 }
+
+// TestWaitingStreamsOweLittle: what very many streams took, and wait for more, is not what reaches
+// a connection's bound.
+func TestWaitingStreamsOweLittle(t *testing.T) {
+	const streams, messages, slackOfEach = 40, 40, 1 << 10
+	srv := startServer(t, "tcp", ServerConfig{}, echoStream)
+	c, _ := srv.dial(nil)
+	talks := make([]talk, streams)
+	msg := strings.Repeat("m", 100)
+	round := func() {
+		for _, s := range talks {
+			s.send(msg)
+			s.hear(msg)
+		}
+	}
+	for i := range talks {
+		talks[i] = startTalk(t, c)
+	}
+	round()
+	before := srv.only().Stats().Held
+	for range messages {
+		round()
+	}
+	waitFor(t, "all to wait, and little to be charged", func() bool {
+		return srv.only().Stats().Held <= before+streams*slackOfEach
+	})
+	for _, s := range talks {
+		s.end()
+	}
+}

@@ -140,7 +140,7 @@ func TestReceiveWindows(t *testing.T) {
 		p.want()
 		s.Consume(200, 0)
 		p.want("WINDOW 1 300")
-		s.Expect(5000)
+		s.Expect(5000, 0)
 		p.want("WINDOW 1 4300")
 		s.Consume(300, 0)
 		p.want()
@@ -162,7 +162,7 @@ func TestWindowsGrow(t *testing.T) {
 		}
 		p.send(data(1, strings.Repeat("x", 768), false))
 		p.want("PING bdp")
-		p.role.stream(1).Expect(1 << 20) // what the test sends is not what is tested
+		p.role.stream(1).Expect(1<<20, 0) // what the test sends is not what is tested
 		for range 4 {
 			p.send(data(1, strings.Repeat("x", 15000), false))
 		}
@@ -184,13 +184,13 @@ func TestWindowsGrowWithinTheLimit(t *testing.T) {
 			p.send(p.request(1, false), data(1, strings.Repeat("x", 16000), false), data(1, strings.Repeat("x", 16000), false))
 			p.send(data(1, strings.Repeat("x", 768), false))
 			s := p.role.stream(1)
-			s.Expect(flow.MaxWindow)
+			s.Expect(flow.MaxWindow, 0)
 			for range 4 {
 				p.send(data(1, strings.Repeat("x", 15000), false))
 			}
 			want := []string{fmt.Sprintf("SETTINGS INITIAL_WINDOW_SIZE=%d", 65535+4*15000)}
 			if again {
-				s.Expect(flow.MaxWindow)
+				s.Expect(flow.MaxWindow, 0)
 				want = nil
 			}
 			p.frames()

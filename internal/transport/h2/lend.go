@@ -25,15 +25,17 @@ func (r *reader) lend() bool {
 		return false
 	}
 	c := r.lock()
-	if c.streams.open() != 1 {
+	if c.streams.open() != 1 || r.pulse.quiet.Load() { // the sweeper does not watch any more, see Quiet
 		c.unlock()
 		return false
 	}
 	c.out.reader = lent
 	c.unlock()
-	if r.handle.Park() == nil {
+	err := r.handle.Park()
+	if err == nil {
 		return true
 	}
+	r.unparked(err)
 	c = r.lock()
 	c.out.reader = waiting
 	c.unlock()

@@ -53,13 +53,15 @@ func (p *parkedWith) release() warm.Task {
 // sweptConn is the connection as the sweeper knows it.
 type sweptConn Conn
 
-// Quiet implements park.Quieter: it ends the reader's wait, so that it looks whether to park.
+// Quiet implements park.Quieter: it ends the reader's wait, so that it looks whether to park. A
+// reader that lends looks at quiet under the lock: it sees that, or is seen here, and if it has
+// not parked yet a Kick keeps it from that.
 func (q *sweptConn) Quiet() {
 	q.wire.interrupt(&q.pulse.quiet)
 	c := (*Conn)(q).lock()
 	reads := c.out.reader != lent
 	c.unlock()
-	if !reads && q.handle.Take() {
+	if !reads && q.handle.Kick() {
 		q.handle.Wake() // to park without what reading needs
 	}
 	q.explain()
@@ -213,22 +215,27 @@ func (r *reader) park() error {
 		p.task, gone = next, p
 	}
 	r.slim()
-	switch err := r.handle.Park(); {
-	case err == nil:
+	err := r.handle.Park()
+	if err == nil {
 		return gone
-	case errors.Is(err, park.ErrKicked), errors.Is(err, park.ErrClosed):
-		// Look again: there is something to do.
-	default:
-		r.in.parks = false // it waits in a read, as other connections do
-		if o, ok := r.handler.(ParkObserver); ok {
-			o.Unwatched(err)
-		}
 	}
+	r.unparked(err)
 	r.activate()
 	if p, is := gone.(*parkedWith); is {
 		r.in.act.next = p.release()
 	}
 	return nil
+}
+
+// unparked follows a Park that failed.
+func (r *reader) unparked(err error) {
+	if errors.Is(err, park.ErrKicked) || errors.Is(err, park.ErrClosed) {
+		return // look again: there is something to do
+	}
+	r.in.parks = false // it waits in a read, as other connections do
+	if o, ok := r.handler.(ParkObserver); ok {
+		o.Unwatched(err)
+	}
 }
 
 // activate takes what a connection needs while there is input.

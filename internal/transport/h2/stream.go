@@ -117,8 +117,8 @@ func (s *Stream) OfferTo(f *Frames, w interface{ Wake() }) (taken bool, err erro
 func (s *Stream) Consume(n, freed int) { s.grant((*stream).consume, n, freed) }
 
 // Expect says that the application waits for n bytes of the body that have not
-// arrived, and that the window must not be what keeps them.
-func (s *Stream) Expect(n int) { s.grant((*stream).expect, n, 0) }
+// arrived, and that the window must not be what keeps them; freed is as with Consume.
+func (s *Stream) Expect(n, freed int) { s.grant((*stream).expect, n, freed) }
 
 // Refund says that freed bytes of memory are not held for the peer any more.
 func (s *Stream) Refund(freed int) {

@@ -1,0 +1,635 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package h2
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/net/http2"
+	"google.golang.org/grpc/internal/park"
+	"google.golang.org/grpc/internal/transport/h2/frame"
+	"google.golang.org/grpc/mem"
+)
+
+// listener waits for the body of a stream as package transport does: it reads the connection
+// itself, if it can.
+type listener struct {
+	s *testStream
+
+	mu   sync.Mutex
+	got  int                 // bytes, and
+	over bool                // the end, that are there
+	who  interface{ Wake() } // nil: nobody waits
+
+	bell  bell                   // who, where it has no turn
+	reads atomic.Pointer[Turn]   // what it reads with
+	act   atomic.Pointer[active] // of that, or the last one
+	turns atomic.Int64           // how many it had
+	heard chan int               // got, after each wait
+	busy  sync.Mutex             // whoever has it keeps it from waiting again
+}
+
+type bell chan struct{}
+
+func (b bell) Wake() { b <- struct{}{} }
+
+func listenTo(s *testStream) *listener {
+	l := &listener{s: s, bell: make(bell, 1), heard: make(chan int, 1<<16)}
+	s.filled = func(n int) error {
+		if l.arrived(n, false) {
+			s.Lend()
+		}
+		return nil
+	}
+	s.done = func() { l.arrived(0, true) }
+	s.opened = func(bool) { go l.run() }
+	return l
+}
+
+// arrived is for what the reader brings. It reports whether it has woken who waits.
+func (l *listener) arrived(n int, over bool) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.got, l.over = l.got+n, l.over || over
+	return l.wake()
+}
+
+func (l *listener) wake() bool {
+	if l.who == nil {
+		return false
+	}
+	l.who.Wake()
+	l.who = nil
+	return true
+}
+
+// cancel wakes who waits, for nothing that arrived.
+func (l *listener) cancel() {
+	l.mu.Lock()
+	l.wake()
+	l.mu.Unlock()
+}
+
+// run waits for one thing after the other, and is over with the stream.
+func (l *listener) run() {
+	defer close(l.heard)
+	for seen := 0; ; {
+		l.mu.Lock()
+		if l.got == seen && !l.over {
+			l.who = l.bell
+			l.mu.Unlock()
+			if !l.read() {
+				<-l.bell
+			}
+			l.mu.Lock()
+		}
+		seen = l.got
+		over := l.over
+		l.mu.Unlock()
+		select {
+		case l.heard <- seen:
+		default:
+		}
+		if over {
+			return
+		}
+		l.busy.Lock()
+		l.busy.Unlock() //nolint:staticcheck // it is to wait
+	}
+}
+
+// read is what body.read of package transport is.
+func (l *listener) read() (woken bool) {
+	t := l.s.Turn()
+	if t == nil {
+		return false
+	}
+	l.mu.Lock()
+	if l.who == nil {
+		l.mu.Unlock()
+		t.Leave(nil)
+		return false
+	}
+	l.who = t
+	l.mu.Unlock()
+	l.turns.Add(1)
+	l.act.Store(t.in.act)
+	l.reads.Store(t)
+	err := t.Read()
+	l.reads.Store(nil)
+	l.mu.Lock()
+	if woken = l.who == nil; !woken {
+		l.who = l.bell
+	}
+	l.mu.Unlock()
+	t.Leave(err)
+	return woken
+}
+
+// waits reports whether it waits for input as the reader.
+func (l *listener) waits() bool {
+	return l.reads.Load() != nil && l.act.Load().lending.turn.Load() == turnWaits
+}
+
+// turnPeer is a client of raw frames over a real socket, with stream 1 open, and a listener at the
+// server's end of it.
+type turnPeer struct {
+	*testing.T
+	nc     net.Conn
+	role   *testRole
+	c      *Conn
+	enc    *testPeer
+	l      *listener
+	sent   int // bytes of stream 1
+	frames journal
+}
+
+// startTurns begins with what the listener has to have seen for there to be turns.
+func startTurns(t *testing.T, cfg Config, role *testRole, handler Handler) *turnPeer {
+	t.Helper()
+	if !park.Supported() || !park.Takes() {
+		t.Skip("here a goroutine reads for those who wait")
+	}
+	nc, ns := socketPair(t, "tcp", 0)
+	p := &turnPeer{T: t, nc: nc, role: role, enc: &testPeer{t: t}}
+	p.enc.enc = newPeerEncoder(p.enc)
+	listeners := make(chan *listener, 1)
+	role.accept = func(s *testStream, _ *HeaderBlock) error {
+		select {
+		case listeners <- listenTo(s):
+		default: // another stream
+		}
+		return nil
+	}
+	cfg.Pool, cfg.Pooled = mem.DefaultBufferPool(), true
+	p.c = New(ns, Server, &cfg, handler)
+	p.c.Start()
+	p.write(join([]byte(http2.ClientPreface), settings(), p.enc.request(1, false)))
+	p.l = <-listeners
+	read := make(chan struct{})
+	go p.read(read)
+	t.Cleanup(func() {
+		p.c.Close(errors.New("test over"))
+		nc.Close()
+		<-read
+		p.l.arrived(0, true)  // a stream that we ended is not told
+		for range p.l.heard { // to its end
+		}
+		until(t, "the end", func() bool {
+			return slices.ContainsFunc(role.take(), func(l string) bool { return strings.HasPrefix(l, "closed") })
+		})
+	})
+	return p
+}
+
+// read writes down the frames that arrive, and acknowledges SETTINGS.
+func (p *turnPeer) read(done chan struct{}) {
+	defer close(done)
+	in := bufio.NewReader(p.nc)
+	for {
+		var head [frame.HeaderLen]byte
+		if _, err := io.ReadFull(in, head[:]); err != nil {
+			p.frames.add("EOF")
+			return
+		}
+		h := frame.ParseHeader(head[:])
+		b := make([]byte, h.Length)
+		if _, err := io.ReadFull(in, b); err != nil {
+			return
+		}
+		ack := h.Flags.Has(frame.FlagAck)
+		p.frames.add("%v %d ack=%v %x", h.Type, h.StreamID, ack, b)
+		if h.Type == frame.Settings && !ack {
+			p.nc.Write(raw(http2.FrameSettings, http2.FlagSettingsAck, 0, nil))
+		}
+	}
+}
+
+func (p *turnPeer) write(b []byte) {
+	p.Helper()
+	if _, err := p.nc.Write(b); err != nil {
+		p.Log(err)
+	}
+}
+
+// say sends n bytes of stream 1 in a frame, and waits until they were heard.
+func (p *turnPeer) say(n int) {
+	p.Helper()
+	p.sent += n
+	p.write(data(1, strings.Repeat("x", n), false))
+	p.hear()
+}
+
+// hear waits until all that was sent was heard.
+func (p *turnPeer) hear() {
+	p.Helper()
+	late := time.After(patience)
+	for {
+		select {
+		case got, ok := <-p.l.heard:
+			if !ok {
+				p.Fatal("the stream is over")
+			}
+			if got == p.sent {
+				return
+			}
+		case <-late:
+			p.Fatalf("not heard within %v: %d bytes", patience, p.sent)
+		}
+	}
+}
+
+// toTurn makes the listener wait as the reader.
+func (p *turnPeer) toTurn() {
+	p.Helper()
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
+		p.say(1)
+		for range 20 {
+			if p.l.waits() {
+				return
+			}
+			<-time.After(100 * time.Microsecond)
+		}
+	}
+	p.Fatal("there is no turn")
+}
+
+// sees waits for a frame with this at its beginning.
+func (p *turnPeer) sees(begin string) {
+	p.Helper()
+	until(p.T, begin, func() bool {
+		p.frames.mu.Lock()
+		defer p.frames.mu.Unlock()
+		return slices.ContainsFunc(p.frames.lines, func(l string) bool { return strings.HasPrefix(l, begin) })
+	})
+}
+
+func (p *turnPeer) told(line string) {
+	p.Helper()
+	until(p.T, line, func() bool { return p.role.told(line) })
+}
+
+// rests waits until the connection is parked with nothing left that only reading needs.
+func (p *turnPeer) rests() {
+	p.Helper()
+	until(p.T, "parked for good", func() bool {
+		l := p.c.lock()
+		defer l.unlock()
+		return l.out.reader == away && p.c.handle.Parked()
+	})
+}
+
+// sweep is what the sweeper does with a connection whose listener has, or had, the turn.
+func (p *turnPeer) sweep() {
+	park.ProcessSweeper().Remove(&p.l.act.Load().entry)
+	(*sweptConn)(p.c).Quiet()
+}
+
+var eightBytes = make([]byte, 8)
+
+// TestTurnHeeds: whatever comes while a Turn waits for input is dealt with, by whomever.
+func TestTurnHeeds(t *testing.T) {
+	for name, tt := range map[string]struct {
+		cfg Config
+		f   func(p *turnPeer)
+	}{
+		"ping": {f: func(p *turnPeer) {
+			turn := p.l.reads.Load()
+			p.write(raw(http2.FramePing, 0, 0, eightBytes))
+			p.sees("PING 0 ack=true")
+			until(p.T, "the same turn to wait", p.l.waits)
+			if p.l.reads.Load() != turn {
+				p.Error("it gave up its turn")
+			}
+		}},
+		"many pings, which are not read": {f: func(p *turnPeer) {
+			for range 3 * maxReplies {
+				p.write(raw(http2.FramePing, 0, 0, eightBytes))
+			}
+			p.write(raw(http2.FramePing, 0, 0, []byte("the last")))
+			p.sees(fmt.Sprintf("PING 0 ack=true %x", "the last"))
+		}},
+		"settings": {f: func(p *turnPeer) {
+			p.write(settings(uint32(http2.SettingInitialWindowSize), 1000))
+			until(p.T, "a second acknowledgement", func() bool {
+				p.frames.mu.Lock()
+				defer p.frames.mu.Unlock()
+				n := 0
+				for _, l := range p.frames.lines {
+					if strings.HasPrefix(l, "SETTINGS 0 ack=true") {
+						n++
+					}
+				}
+				return n == 2
+			})
+		}},
+		"another stream": {f: func(p *turnPeer) {
+			p.write(join(p.enc.request(3, false), data(3, "beside", false)))
+			p.told("opened 3 :method=POST :path=/x")
+			until(p.T, "its body", func() bool { return p.role.stream(3).received() == "beside" })
+			p.say(1)
+			p.write(data(3, " it", true))
+			p.told("end 3")
+		}},
+		"a field block in pieces, with the sweeper between": {f: func(p *turnPeer) {
+			b := p.enc.fieldBlock(request...)
+			p.write(raw(fHeaders, 1, 3, b[:1]))
+			p.sweep()
+			p.write(raw(fContinuation, 4, 3, b[1:]))
+			p.told("opened 3 :method=POST :path=/x end")
+		}},
+		"a window": {cfg: Config{}, f: func(p *turnPeer) {
+			f := message(strings.Repeat("y", 100<<10))
+			f.Headers = response
+			if err := p.l.s.Send(f); err != nil {
+				p.Error(err)
+			}
+			p.write(join(window(0, 1<<20), window(1, 1<<20)))
+			until(p.T, "all of a message", func() bool {
+				p.frames.mu.Lock()
+				defer p.frames.mu.Unlock()
+				n := 0
+				for _, l := range p.frames.lines {
+					if rest, ok := strings.CutPrefix(l, "DATA 1 ack=false "); ok {
+						n += len(rest) / 2
+					}
+				}
+				return n == 100<<10+5
+			})
+		}},
+		"half a frame for long, and the rest": {f: func(p *turnPeer) {
+			b := data(1, strings.Repeat("x", 1000), false)
+			p.write(b[:500])
+			for range 3 {
+				p.sweep()
+				until(p.T, "the reader's answer", func() bool { return !p.c.pulse.quiet.Load() })
+			}
+			p.write(b[500:])
+			p.sent += 1000
+			p.hear()
+		}},
+		"half a header, and cancelled": {f: func(p *turnPeer) {
+			b := data(1, "abc", false)
+			p.write(b[:5])
+			p.l.cancel()
+			p.hearAnything()
+			p.write(b[5:])
+			p.sent += 3
+			p.hear()
+		}},
+		"cancelled": {f: func(p *turnPeer) {
+			p.l.cancel()
+			p.hearAnything()
+			p.say(1)
+		}},
+		"quiet": {f: func(p *turnPeer) {
+			p.rests() // the sweeper's doing
+			p.say(1)
+		}},
+		"cancelled and quiet": {f: func(p *turnPeer) {
+			p.sweep()
+			p.l.cancel()
+			p.hearAnything()
+			p.rests()
+			p.say(1)
+		}},
+		"reset": {f: func(p *turnPeer) {
+			p.write(rst(1, http2.ErrCodeCancel))
+			p.overWith("abort 1 ")
+		}},
+		"the stream's end": {f: func(p *turnPeer) {
+			p.write(data(1, "", true))
+			p.told("end 1")
+		}},
+		"goaway": {f: func(p *turnPeer) {
+			p.write(goAway(0, http2.ErrCodeNo, "bye"))
+			p.told(`goaway NO_ERROR "bye"`)
+			p.say(1)
+		}},
+		"a rule broken by the stream": {f: func(p *turnPeer) {
+			p.write(window(1, 0))
+			p.sees("RST_STREAM 1")
+			p.overWith("abort 1 ")
+		}},
+		"a rule broken by the connection": {f: func(p *turnPeer) {
+			p.write(data(5, "idle", false))
+			p.sees("GOAWAY 0")
+			p.overWith("abort 1 ")
+		}},
+		"a frame of any kind": {f: func(p *turnPeer) {
+			p.write(raw(0x77, 0, 1, []byte("unknown")))
+			p.say(1)
+		}},
+		"padding only": {f: func(p *turnPeer) {
+			p.write(raw(http2.FrameData, http2.FlagDataPadded, 1, append([]byte{100}, make([]byte, 100)...)))
+			p.say(1)
+		}},
+		"a frame too long for a turn": {f: func(p *turnPeer) { p.say(10_000) }},
+		"closed": {f: func(p *turnPeer) {
+			p.c.Close(errors.New("enough"))
+			p.told("closed: enough")
+			p.overWith("abort 1 enough")
+		}},
+		"closed by the peer": {f: func(p *turnPeer) {
+			p.nc.Close()
+			p.overWith("abort 1 ")
+		}},
+		"drained": {f: func(p *turnPeer) {
+			p.c.Drain(frame.NoError, "later")
+			p.sees("GOAWAY 0 ack=false 7fffffff")
+			p.write(raw(http2.FramePing, http2.FlagPingAck, 0, drainPing[:]))
+			p.sees("GOAWAY 0 ack=false 00000001")
+			p.say(1)
+			p.write(data(1, "", true))
+			p.told("end 1")
+			if err := p.l.s.Send(Frames{Headers: response, Trailers: trailers}); err != nil {
+				p.Error(err)
+			}
+			p.nc.(*net.TCPConn).CloseWrite()
+			p.sees("EOF")
+		}},
+		"keepalive, which the peer answers": {cfg: Config{Keepalive: Keepalive{Interval: 20 * time.Millisecond, Timeout: patience}}, f: func(p *turnPeer) {
+			for range 3 {
+				p.frames.take()
+				p.sees(fmt.Sprintf("PING 0 ack=false %x", alivePing))
+				p.write(raw(http2.FramePing, http2.FlagPingAck, 0, alivePing[:]))
+			}
+			p.say(1)
+		}},
+		"keepalive, which it does not": {cfg: Config{Keepalive: Keepalive{Interval: 100 * time.Millisecond, Timeout: 20 * time.Millisecond}}, f: func(p *turnPeer) {
+			p.overWith("abort 1 ")
+			p.told("closed: " + p.c.Cause().Error())
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			role := &testRole{greedy: true}
+			p := startTurns(t, tt.cfg, role, role)
+			p.toTurn()
+			tt.f(p)
+		})
+	}
+}
+
+// hearAnything waits for the end of a wait.
+func (p *turnPeer) hearAnything() {
+	p.Helper()
+	select {
+	case <-p.l.heard:
+	case <-time.After(patience):
+		p.Fatal("nothing was heard")
+	}
+}
+
+// overWith waits until stream 1 was told so, and the listener is over.
+func (p *turnPeer) overWith(begin string) {
+	p.Helper()
+	until(p.T, begin, func() bool {
+		p.role.mu.Lock()
+		defer p.role.mu.Unlock()
+		return slices.ContainsFunc(p.role.lines, func(l string) bool { return strings.HasPrefix(l, begin) })
+	})
+	until(p.T, "the listener's end", func() bool {
+		p.l.mu.Lock()
+		defer p.l.mu.Unlock()
+		return p.l.over && p.l.who == nil
+	})
+}
+
+// sweeping is a role whose connection the sweeper finds quiet in the middle of a batch.
+type sweeping struct {
+	*testRole
+	c    **Conn
+	next atomic.Bool
+}
+
+func (r *sweeping) BatchEnd() {
+	if r.next.Swap(false) {
+		park.ProcessSweeper().Remove(&(*r.c).in.act.entry) // as the sweeper does
+		(*sweptConn)(*r.c).Quiet()
+	}
+	r.testRole.BatchEnd()
+}
+
+// TestLentWithoutSweeper: the sweeper looks at a connection once. If that is while its reader
+// works, the reader does not lend what nobody would have given back.
+func TestLentWithoutSweeper(t *testing.T) {
+	var c *Conn
+	role := &testRole{}
+	h := &sweeping{testRole: role, c: &c}
+	p := startTurns(t, Config{}, role, h)
+	c = p.c
+	for range 2 {
+		p.toTurn()
+		func() {
+			p.l.busy.Lock()
+			defer p.l.busy.Unlock()
+			h.next.Store(true)
+			p.say(1)
+			p.rests()
+		}()
+		p.say(1)
+	}
+}
+
+// TestTurnsAndAll is a connection with one stream, mostly, on which all comes at any time, in
+// pieces of any size: what arrives is heard, what asks for an answer has one.
+func TestTurnsAndAll(t *testing.T) {
+	rounds := 3000
+	if testing.Short() || raceEnabled {
+		rounds = 600
+	}
+	for seed := range uint64(4) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			role := &testRole{greedy: true}
+			p := startTurns(t, Config{}, role, role)
+			rng := rand.New(rand.NewPCG(seed, 7))
+			p.toTurn()
+			stop := make(chan struct{})
+			var beside sync.WaitGroup
+			beside.Go(func() { p.disturb(stop, rand.New(rand.NewPCG(seed, 8))) })
+			id, asked := uint32(3), uint64(0)
+			for range rounds {
+				var b []byte
+				for range 1 + rng.IntN(2) {
+					switch rng.IntN(100) {
+					case 0:
+						b = append(b, settings()...)
+					case 1:
+						b = join(b, p.enc.request(id, false), data(id, "other", true), rst(id, http2.ErrCodeCancel))
+						id += 2
+					case 2:
+						n := rng.IntN(40_000)
+						p.sent += n
+						for ; n > 0; n -= min(n, 16<<10) {
+							b = append(b, data(1, strings.Repeat("x", min(n, 16<<10)), false)...)
+						}
+					case 3, 4, 5, 6:
+						asked++
+						b = append(b, raw(http2.FramePing, 0, 0, binary.BigEndian.AppendUint64(nil, asked))...)
+					case 7, 8:
+						b = append(b, window(uint32(rng.IntN(2)), 1)...)
+					default:
+						n := 1 + rng.IntN(10)
+						p.sent += n
+						b = append(b, data(1, strings.Repeat("x", n), false)...)
+					}
+				}
+				for len(b) > 0 {
+					n := min(len(b), 5+rng.IntN(1<<rng.IntN(16)))
+					p.write(b[:n])
+					b = b[n:]
+				}
+				p.hear()
+			}
+			close(stop)
+			beside.Wait()
+			p.sees(fmt.Sprintf("PING 0 ack=true %016x", asked))
+			p.frames.mu.Lock()
+			pongs := 0
+			for _, l := range p.frames.lines {
+				if strings.HasPrefix(l, "PING 0 ack=true") {
+					pongs++
+				}
+			}
+			p.frames.mu.Unlock()
+			if pongs != int(asked) {
+				t.Errorf("%d answers to %d pings", pongs, asked)
+			}
+			t.Log(p.l.turns.Load(), "turns of", rounds)
+			p.rests()
+			p.say(1)
+		})
+	}
+}
+
+// disturb cancels waits and sends, all the time.
+func (p *turnPeer) disturb(stop chan struct{}, rng *rand.Rand) {
+	if err := p.l.s.Send(Frames{Headers: response}); err != nil {
+		p.Error(err)
+	}
+	for {
+		select {
+		case <-stop:
+			return
+		case <-time.After(time.Duration(rng.IntN(2000)) * time.Microsecond):
+		}
+		if rng.IntN(4) == 0 {
+			p.l.cancel()
+		} else if err := p.l.s.Send(message("m")); err != nil {
+			p.Error(err)
+		}
+	}
+}
