@@ -3,6 +3,8 @@
 package h2
 
 import (
+	"errors"
+
 	"google.golang.org/grpc/internal/park"
 	"google.golang.org/grpc/internal/readyreader"
 )
@@ -40,4 +42,15 @@ func (r *reader) lend() bool {
 	c.out.reader = waiting
 	c.unlock()
 	return false
+}
+
+// unparked follows a Park that failed.
+func (r *reader) unparked(err error) {
+	if errors.Is(err, park.ErrKicked) || errors.Is(err, park.ErrClosed) {
+		return // look again: there is something to do
+	}
+	r.in.parks = false // it waits in a read, as other connections do
+	if o, ok := r.handler.(ParkObserver); ok {
+		o.Unwatched(err)
+	}
 }

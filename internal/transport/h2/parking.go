@@ -89,17 +89,6 @@ func (q *sweptConn) explain() {
 	}
 }
 
-// ParkObserver is a [Handler] that wants to know of a connection which turns out, while it
-// is read, to be one that can't be parked.
-type ParkObserver interface {
-	// Unparkable is called when that has turned out, and when the connection is quiet,
-	// seldom more than once. It must not block.
-	Unparkable(why string)
-	// Unwatched is called when the system refuses to watch the connection's socket, which
-	// is read by a goroutine from then on. It must not block.
-	Unwatched(err error)
-}
-
 // awaitHeader waits for the next frame, parking when that takes long.
 func (r *reader) awaitHeader() ([]byte, error) {
 	for {
@@ -225,17 +214,6 @@ func (r *reader) park() error {
 		r.in.act.next = p.release()
 	}
 	return nil
-}
-
-// unparked follows a Park that failed.
-func (r *reader) unparked(err error) {
-	if errors.Is(err, park.ErrKicked) || errors.Is(err, park.ErrClosed) {
-		return // look again: there is something to do
-	}
-	r.in.parks = false // it waits in a read, as other connections do
-	if o, ok := r.handler.(ParkObserver); ok {
-		o.Unwatched(err)
-	}
 }
 
 // activate takes what a connection needs while there is input.
