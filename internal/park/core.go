@@ -85,7 +85,7 @@ type calmer interface {
 }
 
 // batch is how many events one look at the kernel takes.
-const batch = 128
+const batch = 64
 
 // set is a group of handles with one poller, which runs while any of them is
 // registered. To park and to wake takes nothing of it that another handle waits for.

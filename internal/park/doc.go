@@ -28,6 +28,10 @@
 // another, which waits already, and reads itself the connection that it has heard of: see
 // relay. So an event wakes one goroutine, and the handler of a small call runs on it, too.
 //
+// Where many have input at once they are woken a batch at a time, and those of a batch run
+// before the next is woken, or block: see throng. So a burst takes the stacks and buffers of
+// hundreds of readers, not of all.
+//
 // # Wakes
 //
 // No wake is lost: the kernel looks at the socket when it is armed, so what

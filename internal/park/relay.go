@@ -53,6 +53,7 @@ func (p *poller) send(at post) {
 func (p *poller) serve(at post) {
 	unlabel() // a new goroutine has those of the one that started it
 	var tokens [batch]uint64
+	var awake throng
 	for at != nil {
 		n, err := at.wait(tokens[:])
 		if err != nil {
@@ -69,7 +70,7 @@ func (p *poller) serve(at post) {
 		}
 		err = at.arm()
 		if h != nil {
-			h.owner.Wake()
+			awake.wake(h.owner, n)
 		}
 		if err != nil {
 			p.fail(err)
