@@ -28,7 +28,7 @@ var areas = []area{
 	{"service", slices.Concat(serviceProbes, channelzProbes, pageProbes(), httpProbes(), carrierProbes(),
 		binaryLogProbes(), reflectionProbes(), healthProbes(), loadReportProbes())},
 	{"message", slices.Concat(compressionProbes(), codecProbes())},
-	{"stream", slices.Concat(streamProbes, stageProbes(), orderProbes, haltProbes(), failureProbes(), sendingProbes(), earlyProbes())},
+	{"stream", slices.Concat(streamProbes, turnProbes, stageProbes(), orderProbes, haltProbes(), failureProbes(), sendingProbes(), earlyProbes())},
 	{"channel", slices.Concat(resolverProbes, policyProbes(), subchannelProbes(), customProbes, stateProbes, lbProbes())},
 	{"xds", xdsProbes()},
 	{"wrap", slices.Concat(wrapEndProbes(), wrapFaultProbes(), wrapMiscProbes)},
