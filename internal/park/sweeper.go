@@ -41,6 +41,7 @@ func (e *Entry) Touch() {
 // safe for concurrent use.
 type Sweeper struct {
 	period time.Duration
+	steady bool // a crowd makes no difference
 
 	mu    sync.Mutex
 	root  Entry // of a ring; next is the entry looked at longest ago
@@ -50,10 +51,17 @@ type Sweeper struct {
 	armed bool // a sweep is due or under way
 }
 
-// NewSweeper returns a sweeper that looks once a period.
+// NewSweeper returns a sweeper that looks once a period, or more often: see crowd.
 func NewSweeper(period time.Duration) *Sweeper {
 	s := &Sweeper{period: period}
 	s.root.prev, s.root.next = &s.root, &s.root
+	return s
+}
+
+// NewSteadySweeper returns a sweeper that looks once a period, however many entries there are.
+func NewSteadySweeper(period time.Duration) *Sweeper {
+	s := NewSweeper(period)
+	s.steady = true
 	return s
 }
 
@@ -128,6 +136,9 @@ const crowd = 256
 
 // pause is how long to wait before the next sweep. mu is held.
 func (s *Sweeper) pause() time.Duration {
+	if s.steady {
+		return s.period
+	}
 	return max(s.period/time.Duration(1+s.n/crowd), s.period/10)
 }
 

@@ -145,6 +145,7 @@ func (c *Conn) Close() error {
 	err := c.tls.Close()
 	c.rmu.Lock()
 	c.closed = true
+	c.intake.endVigil()
 	c.drop()
 	c.rmu.Unlock()
 	return err

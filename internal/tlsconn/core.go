@@ -40,13 +40,13 @@ type Conn struct {
 	sockW   readyreader.Writer
 	release bool        // tls.Conn reads from our buffers: see layout.go
 	rests   bool        // ciphers are put to rest: see half.go
+	closed  bool        // guarded by rmu; it stands here to fill a gap in the struct
 	open    atomic.Bool // the handshake is over; from here on tls.Conn never waits
 
 	rmu sync.Mutex
 	// Guarded by rmu, which the reader holds except while it waits.
 	intake   intake
 	rerr     error // final
-	closed   bool
 	retained readyreader.Retained
 
 	out outbox

@@ -50,6 +50,7 @@ func TestRest(t *testing.T) {
 	exchange(t, client, server, pattern(100))
 	exchange(t, server, client, pattern(100))
 	for range 3 {
+		client.intake.wakes, server.intake.wakes = 0, 0
 		wantIdle(t, client)
 		wantIdle(t, server)
 		wantRest(t, client, true, true)
@@ -111,6 +112,7 @@ func TestRestAfterKeyUpdate(t *testing.T) {
 	}
 	p, c := newPeer13(t, true, false)
 	for range 3 {
+		c.intake.wakes = 0
 		wantIdle(t, c)
 		wantRest(t, c, true, true)
 		p.write(p.update(true))

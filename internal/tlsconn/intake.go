@@ -17,7 +17,26 @@ type intake struct {
 	end error // what follows the last byte
 	// dry says that what is in hand yields no plaintext, as far as is known.
 	dry bool
-	// resting says that there was no input since the reader left the connection alone. It may
-	// be read by all.
-	resting atomic.Bool
+	// wakes is how often there was input while the ciphers were at rest, up to wakesBefore.
+	wakes uint8
+	// left is what became of the ciphers since the reader left the connection alone. It may be
+	// read by all.
+	left  atomic.Uint32
+	vigil *vigil // nil: the ciphers are not kept
+}
+
+// woken notes that there is input.
+func (in *intake) woken() {
+	if in.left.Load() != inUse {
+		in.left.Store(inUse)
+		in.wakes = min(in.wakes+1, wakesBefore)
+	}
+}
+
+// endVigil has the ciphers put to rest next time.
+func (in *intake) endVigil() {
+	if in.vigil != nil {
+		vigils.Remove(&in.vigil.Entry)
+	}
+	in.vigil, in.wakes = nil, 0
 }

@@ -165,9 +165,7 @@ func (c *Conn) fill(wait bool) error {
 		return c.filled(err)
 	}
 	c.intake.dry = false
-	if c.intake.resting.Load() {
-		c.intake.resting.Store(false)
-	}
+	c.intake.woken()
 	if c.release {
 		c.feed()
 		c.retained.Set(0)
