@@ -28,7 +28,7 @@ func judge(r row) []string {
 	if !ours.Alive && published.Alive {
 		fault("it did not survive: %s", ours.Error)
 	}
-	if limit := int64(rssRatio*float64(published.RSS)) + rssMore; published.Alive && ours.RSS > limit {
+	if limit := max(int64(rssRatio*float64(published.RSS)), r.Kind.Spate) + rssMore; published.Alive && ours.RSS > limit {
 		fault("%s resident, %s are allowed", megabytes(ours.RSS), megabytes(limit))
 	}
 	if ours.Lost > 0 && published.Lost == 0 && published.Alive {

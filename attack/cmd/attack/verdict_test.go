@@ -5,6 +5,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"google.golang.org/grpc/attack/internal/kinds"
 )
 
 func TestJudge(t *testing.T) {
@@ -34,5 +36,12 @@ func TestJudge(t *testing.T) {
 				t.Errorf("faults %q, want %q", got, test.want)
 			}
 		})
+	}
+	spate := kinds.Kind{Spate: 400 * m}
+	if faults := judge(row{Kind: spate, Ours: outcome{RSS: 420 * m, Alive: true}, Published: well}); len(faults) > 0 {
+		t.Errorf("messages that the program has for a moment count: %q", faults)
+	}
+	if faults := judge(row{Kind: spate, Ours: outcome{RSS: 421 * m, Alive: true}, Published: well}); len(faults) != 1 {
+		t.Errorf("more than they take: faults %q, want one", faults)
 	}
 }

@@ -21,6 +21,10 @@ type Kind struct {
 	// Own is how many bytes the victim's own program holds, because it sends messages that
 	// the attacker does not take.
 	Own int64
+	// Spate is how many bytes of messages the victim's program has for a moment. How many of
+	// them are there when the collector comes is chance, on both sides: the peak is compared
+	// beyond them only.
+	Spate int64
 	// Time is how long the attack takes at most, 2 s if it is 0.
 	Time  time.Duration
 	Short bool // belongs to the short form
