@@ -114,11 +114,19 @@ func (s *Stream) OfferTo(f *Frames, w interface{ Wake() }) (taken bool, err erro
 // Consume says that n bytes of the body were taken, so that the peer may send as many
 // again, and that freed bytes of the memory they were in are not held for it any
 // more.
-func (s *Stream) Consume(n, freed int) { s.grant((*stream).consume, n, freed) }
+func (s *Stream) Consume(n, freed int) {
+	if n > 0 || freed > 0 {
+		s.grant((*stream).consume, n, freed)
+	}
+}
 
 // Expect says that the application waits for n bytes of the body that have not
 // arrived, and that the window must not be what keeps them; freed is as with Consume.
-func (s *Stream) Expect(n, freed int) { s.grant((*stream).expect, n, freed) }
+func (s *Stream) Expect(n, freed int) {
+	if n > 0 || freed > 0 {
+		s.grant((*stream).expect, n, freed)
+	}
+}
 
 // Refund says that freed bytes of memory are not held for the peer any more.
 func (s *Stream) Refund(freed int) {
@@ -129,9 +137,6 @@ func (s *Stream) Refund(freed int) {
 }
 
 func (s *Stream) grant(by func(*stream, uint32) uint32, n, freed int) {
-	if n <= 0 && freed <= 0 {
-		return
-	}
 	c := s.conn.lock()
 	if freed > 0 {
 		c.account.refundOf(&s.stream, freed)

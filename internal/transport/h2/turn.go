@@ -29,6 +29,9 @@ var (
 // to be had. Read and Leave follow.
 func (s *Stream) Turn() *Turn {
 	conn := s.conn
+	if !conn.handle.Parked() { // mostly somebody reads: to know that takes no lock
+		return nil
+	}
 	c := conn.lock()
 	may := c.out.reader == lent && c.streams.open() == 1
 	c.unlock()

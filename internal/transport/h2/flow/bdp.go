@@ -111,10 +111,12 @@ func (b *BDP) Received(n uint32, now time.Time) (ping bool) {
 
 // due reports whether enough bytes and time have passed since the last sample.
 func (b *BDP) due(now time.Time) bool {
-	half, past := uint64(b.window/2), now.Sub(b.sentAt)
-	switch {
-	case b.since < half:
+	half := uint64(b.window / 2)
+	if b.since < half {
 		return false
+	}
+	past := now.Sub(b.sentAt)
+	switch {
 	case b.vain == 0:
 		return true
 	case past < minBDPPause<<(b.vain-1):
