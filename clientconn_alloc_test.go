@@ -10,7 +10,7 @@ import (
 
 // maxUnaryAllocs is for client and server together, the application's own included: two
 // messages and two strings.
-const maxUnaryAllocs = 14
+const maxUnaryAllocs = 12
 
 func TestUnaryAllocs(t *testing.T) {
 	if raceEnabled {

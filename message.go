@@ -56,16 +56,17 @@ func (w *messageWriter) write(msg any) (outMessage, error) {
 	if err != nil {
 		return outMessage{}, err
 	}
-	out := outMessage{length: data.Len()}
+	out := outMessage{length: data.Len(), payload: transport.Payload{Data: data}}
 	if w.keep {
 		// An empty message that is sent is not nil in the log; one that is received is.
 		out.plain = append([]byte{}, data.Materialize()...)
 	}
-	out.payload, err = compress(w.compressor, data, w.pool)
-	if err != nil {
-		return outMessage{}, err
+	if w.compressor != nil {
+		if out.payload, err = compress(w.compressor, data, w.pool); err != nil {
+			return outMessage{}, err
+		}
 	}
-	if err := checkSendSize(out.payload.Data, w.max); err != nil {
+	if err := checkSendSize(&out.payload.Data, w.max); err != nil {
 		out.payload.Data.Free()
 		return outMessage{}, err
 	}
@@ -74,24 +75,42 @@ func (w *messageWriter) write(msg any) (outMessage, error) {
 
 // encode returns msg as the codec has it. The caller owns the result. The error is
 // a status.
-func encode(codec encoding.CodecV2, msg any) (mem.BufferSlice, error) {
+func encode(codec encoding.CodecV2, msg any) (transport.Pieces, error) {
 	if msg == nil { // a typed nil is for the codec to judge
-		return nil, nil
+		return transport.Pieces{}, nil
 	}
-	data, err := codec.Marshal(msg)
+	data, err := marshal(codec, msg)
 	if err != nil {
-		return nil, status.Errorf(codes.Internal, "grpc: error while marshaling: %v", err)
+		return transport.Pieces{}, status.Errorf(codes.Internal, "grpc: error while marshaling: %v", err)
 	}
 	if n := data.Len(); uint64(n) > transport.MaxMessageLen {
 		data.Free()
-		return nil, status.Errorf(codes.ResourceExhausted, "grpc: message too large (%d bytes)", n)
+		return transport.Pieces{}, status.Errorf(codes.ResourceExhausted, "grpc: message too large (%d bytes)", n)
 	}
 	return data, nil
 }
 
+func marshal(codec encoding.CodecV2, msg any) (transport.Pieces, error) {
+	if c, ok := codec.(wholeEncoder); ok {
+		b, err := c.MarshalWhole(msg)
+		if err != nil {
+			return transport.Pieces{}, err
+		}
+		return transport.OnePiece(b), nil
+	}
+	s, err := codec.Marshal(msg)
+	return transport.PiecesOf(s), err
+}
+
+// wholeEncoder is a codec, such as this module's own, that encodes a message in one piece without
+// a BufferSlice around it, which would be an allocation.
+type wholeEncoder interface {
+	MarshalWhole(msg any) (mem.Buffer, error)
+}
+
 // compress takes over data and returns it as a payload: compressed, unless there
 // is no compressor or nothing to compress. The error is a status.
-func compress(c encoding.Compressor, data mem.BufferSlice, pool mem.BufferPool) (transport.Payload, error) {
+func compress(c encoding.Compressor, data transport.Pieces, pool mem.BufferPool) (transport.Payload, error) {
 	if c == nil || data.Len() == 0 {
 		return transport.Payload{Data: data}, nil
 	}
@@ -101,15 +120,15 @@ func compress(c encoding.Compressor, data mem.BufferSlice, pool mem.BufferPool) 
 		out.Free()
 		return transport.Payload{}, status.Errorf(codes.Internal, "grpc: error while compressing: %v", err)
 	}
-	return transport.Payload{Data: out, Compressed: true}, nil
+	return transport.Payload{Data: transport.PiecesOf(out), Compressed: true}, nil
 }
 
-func compressInto(c encoding.Compressor, data mem.BufferSlice, to io.Writer) error {
+func compressInto(c encoding.Compressor, data transport.Pieces, to io.Writer) error {
 	w, err := c.Compress(to)
 	if err != nil {
 		return err
 	}
-	for _, b := range data {
+	for b := range data.All() {
 		if _, err := w.Write(b.ReadOnlyData()); err != nil {
 			return err
 		}
@@ -117,7 +136,7 @@ func compressInto(c encoding.Compressor, data mem.BufferSlice, to io.Writer) err
 	return w.Close()
 }
 
-func checkSendSize(data mem.BufferSlice, limit int) error {
+func checkSendSize(data *transport.Pieces, limit int) error {
 	if n := data.Len(); n > limit {
 		return status.Errorf(codes.ResourceExhausted, "trying to send message larger than max (%d vs. %d)", n, limit)
 	}
@@ -147,7 +166,7 @@ func (r *messageReader) read(m transport.Message, msg any) (length int, err erro
 		if r.keep {
 			r.plain = bytes.Clone(m.Data.ReadOnlyData())
 		}
-		return m.Len, decode(r.codec, m.Data, msg)
+		return m.Len, decode(r.codec, m, msg)
 	}
 	data, err := r.decompress(m)
 	if err != nil {
@@ -163,7 +182,8 @@ func (r *messageReader) read(m transport.Message, msg any) (length int, err erro
 
 // decompress takes over m, which is compressed, and returns the message.
 func (r *messageReader) decompress(m transport.Message) (mem.BufferSlice, error) {
-	defer m.Data.Free()
+	data := mem.BufferSlice{m.Data.Buffer()}
+	defer data.Free()
 	if err := transport.CheckCompressed(r.encoding); err != nil {
 		return nil, err
 	}
@@ -173,7 +193,7 @@ func (r *messageReader) decompress(m transport.Message) (mem.BufferSlice, error)
 	if m.Len > r.max {
 		return nil, tooLarge(m.Len, r.max)
 	}
-	in := mem.BufferSlice{m.Data}.Reader()
+	in := data.Reader()
 	defer func() { _ = in.Close() }() // it never fails
 	from, err := r.decompressor.Decompress(in)
 	if err != nil {
@@ -220,13 +240,15 @@ func tooLarge(n, limit int) error {
 	return status.Errorf(codes.ResourceExhausted, "grpc: received message larger than max (%d vs. %d)", n, limit)
 }
 
-// decode takes over data, and decodes it into msg.
-func decode(codec encoding.CodecV2, data mem.Buffer, msg any) error {
-	defer data.Free()
+// decode takes over m, and decodes it into msg.
+func decode(codec encoding.CodecV2, m transport.Message, msg any) error {
 	if c, ok := codec.(wholeDecoder); ok {
-		return unmarshalError(c.UnmarshalWhole(data.ReadOnlyData(), msg))
+		defer m.Data.Free()
+		return unmarshalError(c.UnmarshalWhole(m.Data.ReadOnlyData(), msg))
 	}
-	return unmarshal(codec, mem.BufferSlice{data}, msg)
+	data := mem.BufferSlice{m.Data.Buffer()}
+	defer data.Free()
+	return unmarshal(codec, data, msg)
 }
 
 // wholeDecoder is a codec, such as this module's own, that decodes a message in one piece

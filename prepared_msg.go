@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/internal/handover"
+	"google.golang.org/grpc/internal/transport"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
 )
@@ -55,7 +56,7 @@ func (p *PreparedMsg) encodeBy(w *messageWriter, msg any) error {
 	// The memory must not go back to a pool: nobody knows when p is sent last.
 	kept := mem.SliceBuffer(m.payload.Data.Materialize())
 	m.payload.Data.Free()
-	m.payload.Data = mem.BufferSlice{kept}
+	m.payload.Data = transport.OnePiece(kept)
 	p.message, p.size, p.ready = m, kept.Len(), true
 	return nil
 }
@@ -66,7 +67,7 @@ func (p *PreparedMsg) take(limit int) (outMessage, error) {
 		return outMessage{}, status.Error(codes.Internal, "grpc: a PreparedMsg was sent without Encode")
 	}
 	// Sending only reads the list, and counts references, which this memory does not have.
-	return p.message, checkSendSize(p.message.payload.Data, limit)
+	return p.message, checkSendSize(&p.message.payload.Data, limit)
 }
 
 // messageWriterKey finds, in the context of a stream of either side, the

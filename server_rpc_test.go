@@ -251,7 +251,7 @@ func TestServerMessageSizes(t *testing.T) {
 func TestServerBadMessages(t *testing.T) {
 	c := connect(t, serve(t, newEcho()))
 	raw := func(b string, compressed bool) transport.Payload {
-		return transport.Payload{Data: mem.BufferSlice{mem.SliceBuffer(b)}, Compressed: compressed}
+		return transport.Payload{Data: transport.OnePiece(mem.SliceBuffer(b)), Compressed: compressed}
 	}
 	call := transport.Call{Method: "/test.Echo/Unary"}
 	c.unaryCall(context.Background(), call, raw("\xff\xff", false)).wantStatus(t, codes.Internal, "")
@@ -395,7 +395,7 @@ func TestServerCodecs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := connect(t, serve(t, newEcho(), o))
 			call := transport.Call{Method: "/test.Echo/Unary", MaxRecvMsgSize: 100}
-			p := transport.Payload{Data: mem.BufferSlice{mem.SliceBuffer("as it is")}}
+			p := transport.Payload{Data: transport.OnePiece(mem.SliceBuffer("as it is"))}
 			s, err := c.NewStream(context.Background(), &call, &p, true)
 			if err != nil {
 				t.Fatal(err)

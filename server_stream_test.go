@@ -228,7 +228,7 @@ func TestServerStreamFails(t *testing.T) {
 				c := connect(t, serve(t, e, tt.opt, opt))
 				r := c.open(context.Background(), transport.Call{Method: "/test.Echo/" + tt.method})
 				for _, m := range tt.send {
-					p := transport.Payload{Data: mem.BufferSlice{mem.SliceBuffer(m)}}
+					p := transport.Payload{Data: transport.OnePiece(mem.SliceBuffer(m))}
 					if err := r.Send(p, false); err != nil {
 						t.Fatal(err)
 					}

@@ -25,9 +25,17 @@ type codec struct{}
 
 func (codec) Name() string { return Name }
 
-// Marshal encodes into one buffer from the pool, also a small message: that takes one
-// allocation, where a plain slice behind a Buffer takes three.
-func (codec) Marshal(v any) (mem.BufferSlice, error) {
+func (c codec) Marshal(v any) (mem.BufferSlice, error) {
+	b, err := c.MarshalWhole(v)
+	if err != nil {
+		return nil, err
+	}
+	return mem.BufferSlice{b}, nil
+}
+
+// MarshalWhole is Marshal without the list. It encodes into one buffer from the pool, also a small
+// message: that takes no allocation, where a plain slice behind a Buffer takes two.
+func (codec) MarshalWhole(v any) (mem.Buffer, error) {
 	m := message(v)
 	if m == nil {
 		return nil, fmt.Errorf("proto: failed to marshal, message is %T, want proto.Message", v)
@@ -43,7 +51,7 @@ func (codec) Marshal(v any) (mem.BufferSlice, error) {
 		return nil, err
 	}
 	*buf = b
-	return mem.BufferSlice{mem.NewBuffer(buf, pool)}, nil
+	return mem.NewBuffer(buf, pool), nil
 }
 
 // Unmarshal decodes data, which it only copies if it is in several buffers: decoding

@@ -46,12 +46,17 @@ func (b *body) take(pc piece, t *traffic) (expect int, err error) {
 	if pc.p == nil {
 		return b.filled(pc.n, t)
 	}
-	for p := pc.p; len(p) > 0 && !b.closed && err == nil; {
-		n := copy(b.asm.Space(len(p), pc.ahead), p)
+	for p := pc.p; len(p) > 0 && !b.closed; {
+		n, m, complete, err := b.asm.Take(p, pc.ahead)
+		if err != nil {
+			return 0, err
+		}
+		if complete {
+			b.arrived(m, t)
+		}
 		p = p[n:]
-		expect, err = b.filled(n, t)
 	}
-	return expect, err
+	return b.wanted(), nil
 }
 
 // filled follows each space of the assembler's. mu is held.
@@ -66,16 +71,26 @@ func (b *body) filled(n int, t *traffic) (expect int, err error) {
 	case err != nil:
 		return 0, err
 	case complete:
-		if b.inbox.push(m) {
-			b.asm.Reuse(m)
-		}
-		t.messageReceived()
-		b.wake.signal(wakeMessage, b.inbox.len())
+		b.arrived(m, t)
 	}
+	return b.wanted(), nil
+}
+
+// arrived takes a message that is complete. mu is held.
+func (b *body) arrived(m grpcwire.Message, t *traffic) {
+	if b.inbox.push(m) {
+		b.asm.Reuse(m)
+	}
+	t.messageReceived()
+	b.wake.signal(wakeMessage, b.inbox.len())
+}
+
+// wanted is expect, and 0 where nobody waits. mu is held.
+func (b *body) wanted() int {
 	if b.wake.reason == wakeNone {
-		return 0, nil
+		return 0
 	}
-	return b.expect(), nil
+	return b.expect()
 }
 
 // expect is how many bytes must arrive before whoever waits can consume anything. It is asked

@@ -37,17 +37,16 @@ func (s *ClientStream) arm(w handover.Waker, reason wakeReason, most int) bool {
 	return false
 }
 
-// EarlyReply returns the first message if it is there while the end is not. It stays what Recv
-// returns next; the caller has to free it once more.
+// EarlyReply returns a copy of the first message if it is there while the end is not. It stays what
+// Recv returns next.
 func (s *ClientStream) EarlyReply() (grpcwire.Message, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m := s.inbox.first
-	if s.over || m.Data == nil {
+	if s.over || m.Data.IsZero() {
 		return grpcwire.Message{}, false
 	}
-	m.Data.Ref()
-	return m, true
+	return m.Clone(), true
 }
 
 // Empty reports whether no message waits for Recv.

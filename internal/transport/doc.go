@@ -55,7 +55,7 @@
 //
 // # Buffers
 //
-// A received message is a [mem.Buffer] that belongs to the stream until it is
+// A received message is [grpcwire.Bytes], which belong to the stream until they are
 // returned by Recv, and to the caller from then on. A message to send belongs
 // to the transport from the call on, also if that fails.
 //

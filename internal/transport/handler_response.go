@@ -58,7 +58,7 @@ func (s *HandlerStream) write(p Payload) error {
 	if _, err := s.w.Write(prefix[:]); err != nil {
 		return handlerError(&s.ctx, err)
 	}
-	for _, b := range p.Data {
+	for b := range p.Data.All() {
 		if _, err := s.w.Write(b.ReadOnlyData()); err != nil {
 			return handlerError(&s.ctx, err)
 		}

@@ -161,7 +161,7 @@ func (s *testServer) dial(cfg *ClientConfig) (*Client, *noted) {
 	return c, n
 }
 
-func payload(b []byte) Payload { return Payload{Data: mem.BufferSlice{mem.SliceBuffer(b)}} }
+func payload(b []byte) Payload { return Payload{Data: OnePiece(mem.SliceBuffer(b))} }
 
 // echoUnary answers a call with its own message.
 func echoUnary(s *ServerStream) {
@@ -170,7 +170,7 @@ func echoUnary(s *ServerStream) {
 		_ = s.Finish(nil)
 		return
 	}
-	_ = s.Reply(Payload{Data: mem.BufferSlice{m.Data}})
+	_ = s.Reply(Payload{Data: OnePiece(m.Data.Buffer())})
 }
 
 // echoStream answers each message with itself, until the client has said all.
@@ -185,7 +185,7 @@ func echoStream(s *ServerStream) {
 			abort(s, frame.Cancel)
 			return
 		}
-		if s.Send(Payload{Data: mem.BufferSlice{m.Data}}) != nil {
+		if s.Send(Payload{Data: OnePiece(m.Data.Buffer())}) != nil {
 			abort(s, frame.Cancel)
 			return
 		}

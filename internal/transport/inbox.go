@@ -40,7 +40,7 @@ const (
 // len is how many there are.
 func (q *inbox) len() int {
 	switch {
-	case q.first.Data == nil:
+	case q.first.Data.IsZero():
 		return 0
 	case q.rest == nil:
 		return 1
@@ -58,7 +58,7 @@ func (q *inbox) held() int {
 
 // push adds m. It reports whether that was copied, so that its own memory is free.
 func (q *inbox) push(m grpcwire.Message) (copied bool) {
-	if q.first.Data == nil {
+	if q.first.Data.IsZero() {
 		q.first = m
 		return false
 	}
@@ -70,7 +70,7 @@ func (q *inbox) push(m grpcwire.Message) (copied bool) {
 
 func (q *inbox) pop() (grpcwire.Message, bool) {
 	m := q.first
-	if m.Data == nil {
+	if m.Data.IsZero() {
 		return m, false
 	}
 	q.first = grpcwire.Message{}

@@ -15,7 +15,7 @@ func testMessage(n int, compressed bool) grpcwire.Message {
 	body := []byte(strings.Repeat(string(rune('a'+n%26)), n))
 	m := grpcwire.NewSmall(body[:min(n, 104)], compressed)
 	if n > 104 {
-		m.Data, m.Len, m.Held = mem.SliceBuffer(body), n, uint32(n+96)
+		m.Data, m.Len, m.Held = grpcwire.BytesOf(body), n, uint32(n+96)
 	}
 	return m
 }

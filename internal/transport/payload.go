@@ -5,13 +5,12 @@ package transport
 import (
 	"google.golang.org/grpc/internal/transport/grpcwire"
 	"google.golang.org/grpc/internal/transport/h2"
-	"google.golang.org/grpc/mem"
 )
 
 // Payload is a message to send. Its data belongs to the transport as soon as it
 // is passed to a method, and is freed by it in every case.
 type Payload struct {
-	Data       mem.BufferSlice
+	Data       Pieces
 	Compressed bool
 }
 

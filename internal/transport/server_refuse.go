@@ -29,7 +29,7 @@ func (s *ServerStream) refusalFrames(r *refusal) (f h2.Frames, ok bool) {
 		// It is left out if the client's windows don't let it through at once.
 		f.HasData, f.Optional = true, true
 		n := copy(f.Prefix[:], r.text)
-		f.Data = mem.BufferSlice{mem.SliceBuffer(r.text[n:])}
+		f.Data = h2.OnePiece(mem.SliceBuffer(r.text[n:]))
 	}
 	return f, true
 }

@@ -98,7 +98,7 @@ func benchmarkUnary(b *testing.B, size, callers int) {
 	b.SetParallelism(callers)
 	call := &Call{Method: "/test.Echo/Unary", MaxRecvMsgSize: 4 << 20}
 	run := func() {
-		p := Payload{Data: mem.BufferSlice{mem.SliceBuffer(msg)}}
+		p := Payload{Data: OnePiece(mem.SliceBuffer(msg))}
 		st, err := c.NewStream(context.Background(), call, &p, true)
 		if err != nil {
 			b.Error(err)

@@ -10,6 +10,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/internal/ctxkey"
 	"google.golang.org/grpc/internal/transport/grpcwire"
+	"google.golang.org/grpc/internal/transport/h2"
+	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/metadata"
 )
 
@@ -25,6 +27,18 @@ const (
 
 // Message is one that was received. Whoever takes it frees its data.
 type Message = grpcwire.Message
+
+// BytesOf is the body of a received message that lies in b.
+func BytesOf(b []byte) grpcwire.Bytes { return grpcwire.BytesOf(b) }
+
+// Pieces is a message to send.
+type Pieces = h2.Pieces
+
+// OnePiece is a message that lies in b.
+func OnePiece(b mem.Buffer) Pieces { return h2.OnePiece(b) }
+
+// PiecesOf is the message that s is. Both hold the same references.
+func PiecesOf(s mem.BufferSlice) Pieces { return h2.PiecesOf(s) }
 
 // UserAgent returns the user-agent value: the module's own, with its version, behind prefix,
 // which is what the application asked for with a space at its end, or empty.

@@ -96,11 +96,42 @@ func (a *Assembler) Filled(n int) (m Message, complete bool, err error) {
 	return a.finish(), true, nil
 }
 
+// Take is Space and Filled for bytes that lie elsewhere: it copies from p until a message is
+// complete, or p used up, and returns how many bytes that were.
+func (a *Assembler) Take(p []byte, ahead int) (n int, m Message, complete bool, err error) {
+	if n = a.whole(p); n > 0 {
+		return n, a.finish(), true, nil
+	}
+	for n < len(p) && !complete && err == nil {
+		k := copy(a.Space(len(p)-n, ahead), p[n:])
+		n += k
+		m, complete, err = a.Filled(k)
+	}
+	return n, m, complete, err
+}
+
+// whole is Take for a message that lies in p from its beginning to its end, as small ones mostly
+// do. It returns 0, and has done nothing, for any other, and for what breaks a rule.
+func (a *Assembler) whole(p []byte) (n int) {
+	if a.nPrefix > 0 || a.fault != noFault || len(p) <= PrefixLen {
+		return 0
+	}
+	need := binary.BigEndian.Uint32(p[1:])
+	if p[0] > 1 || need == 0 || need > a.limit || uint64(need) > uint64(len(p)-PrefixLen) {
+		return 0
+	}
+	copy(a.prefix[:], p)
+	a.begin()
+	a.reserve(int(need))
+	copy(*a.buf, p[PrefixLen:])
+	return PrefixLen + int(need)
+}
+
 // Reuse takes the memory of m, a small message that was copied, for the next one. m must
 // not be used afterwards.
 func (a *Assembler) Reuse(m Message) {
-	if b, ok := m.Data.(*mem.SliceBuffer); ok && a.buf == nil {
-		a.buf = (*[]byte)(b)
+	if m.Data.pool == nil && m.Len > 0 && a.buf == nil {
+		a.buf = m.Data.p
 	}
 }
 
@@ -128,7 +159,7 @@ func (a *Assembler) Held() int {
 	case cap(*a.buf) <= smallMax:
 		return smallSize(cap(*a.buf))
 	}
-	return cap(*a.buf) + bufferSize
+	return cap(*a.buf) + headerSize
 }
 
 // End is to be called at END_STREAM: it returns [ErrUnexpectedEnd] in the middle of a
@@ -218,13 +249,13 @@ func (a *Assembler) get(n uint64) *[]byte {
 
 // finish hands the message over and leaves the Assembler between messages.
 func (a *Assembler) finish() Message {
-	m := Message{Data: emptyData, Compressed: a.prefix[0] == 1, Len: int(a.need()), Held: uint32(a.Held())}
+	m := Message{Data: emptyBytes, Compressed: a.prefix[0] == 1, Len: int(a.need()), Held: uint32(a.Held())}
 	switch {
 	case a.buf == nil: // an empty message
 	case a.need() <= smallMax:
-		m.Data = (*mem.SliceBuffer)(a.buf)
+		m.Data = Bytes{p: a.buf}
 	default:
-		m.Data = mem.NewBuffer(a.buf, *a.pool)
+		m.Data = Bytes{a.buf, a.pool}
 	}
 	a.buf, a.have, a.nPrefix = nil, 0, 0
 	return m

@@ -103,11 +103,11 @@ func drive(t testing.TB, a *Assembler, wire []byte, gulp int, next func() (paylo
 
 func take(t testing.TB, m Message) plain {
 	t.Helper()
-	if m.Data == nil {
-		t.Fatal("a message has nil Data")
+	if m.Data.IsZero() {
+		t.Fatal("a message has no Data")
 	}
-	if m.Len != m.Data.Len() || m.Len != len(m.Data.ReadOnlyData()) {
-		t.Fatalf("Len %d, Data %d", m.Len, m.Data.Len())
+	if m.Len != len(m.Data.ReadOnlyData()) {
+		t.Fatalf("Len %d, Data %d", m.Len, len(m.Data.ReadOnlyData()))
 	}
 	p := plain{string(m.Data.ReadOnlyData()), m.Compressed}
 	m.Data.Free()
@@ -393,7 +393,7 @@ func TestUnexpectedEnd(t *testing.T) {
 	}
 }
 
-// A small message behaves like any Buffer in the operations of package mem.
+// The Buffer of a small message behaves like any other in the operations of package mem.
 func TestSmallMessageIsABuffer(t *testing.T) {
 	var a Assembler
 	a.Init(new(mem.BufferPool(mem.NopBufferPool{})), 100)
@@ -402,7 +402,7 @@ func TestSmallMessageIsABuffer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return m.Data
+		return m.Data.Buffer()
 	}
 	left, right := mem.SplitUnsafe(next(), 2)
 	if string(left.ReadOnlyData()) != "ab" || string(right.ReadOnlyData()) != "cdef" {
@@ -552,12 +552,7 @@ func BenchmarkAssembler(b *testing.B) {
 // Feed copies bytes of p into the message in assembly, up to its end, and returns how
 // many it took: all of p unless complete or an error says otherwise.
 func (a *Assembler) Feed(p []byte) (n int, m Message, complete bool, err error) {
-	for n < len(p) && !complete && err == nil {
-		k := copy(a.Space(len(p)-n, 2*(len(p)-n)), p[n:])
-		n += k
-		m, complete, err = a.Filled(k)
-	}
-	return n, m, complete, err
+	return a.Take(p, 2*len(p))
 }
 
 func appendPrefix(dst []byte, compressed bool, n uint32) []byte {

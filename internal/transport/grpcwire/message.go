@@ -3,15 +3,57 @@
 package grpcwire
 
 import (
+	"bytes"
+
 	"google.golang.org/grpc/mem"
 )
 
 // A Message is one Length-Prefixed-Message as it was received.
 type Message struct {
-	// Data is one contiguous buffer, never nil; the receiver owns it and frees it once.
-	// That of an empty message is a shared value for which Free does nothing.
-	Data       mem.Buffer
+	Data       Bytes  // in one piece; the receiver owns it
 	Compressed bool   // the Compressed-Flag
 	Held       uint32 // the memory that Data takes, in bytes
 	Len        int    // the Message-Length: size on the wire, without the prefix
+}
+
+// Clone returns a copy of m, with memory that need not be given back.
+func (m Message) Clone() Message {
+	m.Data = BytesOf(bytes.Clone(m.Data.ReadOnlyData()))
+	return m
+}
+
+// Bytes is the body of a message, in memory of a pool or of the collector. It has one owner, who
+// gives it back once, by Free or Buffer: a count of owners would be written on the processor that
+// reads the connection and again where the message is decoded, and so cost more than all else
+// about a small message. The zero value is no message; that of an empty one is not zero.
+type Bytes struct {
+	p    *[]byte
+	pool *mem.BufferPool // where p goes back to; nil: to the collector
+}
+
+var emptyBytes = BytesOf(nil)
+
+// BytesOf is b, which need not be given back.
+func BytesOf(b []byte) Bytes { return Bytes{p: &b} }
+
+// IsZero reports whether there is no message.
+func (b Bytes) IsZero() bool { return b.p == nil }
+
+// ReadOnlyData returns the bytes, which must not be written, and are valid until they are given
+// back.
+func (b Bytes) ReadOnlyData() []byte { return (*b.p)[:len(*b.p):len(*b.p)] }
+
+// Free gives the memory back.
+func (b Bytes) Free() {
+	if b.pool != nil {
+		(*b.pool).Put(b.p)
+	}
+}
+
+// Buffer returns the bytes as a Buffer, which is the caller's, in place of b.
+func (b Bytes) Buffer() mem.Buffer {
+	if b.pool == nil {
+		return (*mem.SliceBuffer)(b.p)
+	}
+	return mem.NewBuffer(b.p, *b.pool)
 }

@@ -14,13 +14,12 @@ const (
 	// a slow receiver cannot make each of them hold a buffer many times as large.
 	smallMax = 104
 
-	// bufferSize is the memory, in bytes, of a mem.Buffer around a slice of the pool's,
-	// with the slice's header.
-	bufferSize = 96
+	// headerSize is the memory, in bytes, of the header of a slice of the pool's.
+	headerSize = 24
 )
 
 // A small buffer is one allocation that holds the bytes and, in front of them, the slice
-// header which the message's Buffer points to. On 64-bit systems they are 64 and 128
+// header which the message's Bytes point to. On 64-bit systems they are 64 and 128
 // bytes, which are size classes of the allocator.
 type (
 	small40 struct {
@@ -57,16 +56,14 @@ func smallSize(n int) int {
 // NewSmall is a message with a copy of body, of at most 104 bytes, that takes little more
 // memory than that.
 func NewSmall(body []byte, compressed bool) Message {
-	m := Message{Data: emptyData, Compressed: compressed, Len: len(body)}
+	m := Message{Data: emptyBytes, Compressed: compressed, Len: len(body)}
 	if len(body) > 0 {
 		b := newSmall(len(body))
 		copy(*b, body)
-		m.Data, m.Held = (*mem.SliceBuffer)(b), uint32(smallSize(len(body)))
+		m.Data, m.Held = Bytes{p: b}, uint32(smallSize(len(body)))
 	}
 	return m
 }
-
-var emptyData mem.Buffer = mem.SliceBuffer(nil)
 
 // Run is a number of small messages in about the memory of their bytes. The zero value
 // is empty.

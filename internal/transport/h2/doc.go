@@ -151,7 +151,7 @@
 //	header_block, part_decoder,
 //	pile, outbuf, coder, shared
 //	config, side, receiver,        words, rules and arithmetic
-//	frames, field_writer, limits,
+//	frames, pieces, field_writer, limits,
 //	lending, nonsense, errors, keepalive, habit,
 //	stream_state, total
 //

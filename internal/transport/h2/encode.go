@@ -24,7 +24,7 @@ func (c *locked) encode(s *stream, f *Frames) error {
 	}
 	if f.Optional && !c.sendsAtOnce(s, f.size()) {
 		f.Data.Free()
-		f.HasData, f.Data = false, nil
+		f.HasData, f.Data = false, Pieces{}
 	}
 	if f.Headers != nil {
 		end := f.End && !f.HasData && f.Trailers == nil
@@ -100,21 +100,16 @@ func (c *locked) encodeData(s *stream, f *Frames) bool {
 	}
 	c.sends(s)
 	uncopied := c.wire.uncopied()
-	if copied := f.copied(uncopied); f.More > 0 && c.out.buf.spare() < frame.HeaderLen+copied {
-		c.expect(copied, f.More)
+	if f.More > 0 {
+		c.expect(f.copied(uncopied), f.More)
 	}
 	s.out.Take(c.windows.Send(), uint32(size))
 	end := f.End && f.Trailers == nil
 	out := &c.out.buf
 	head := append(frame.AppendDataHeader(c.out.room(len(f.Prefix)), s.id, size, end), f.Prefix[:]...)
 	out.held.b = head
-	for _, d := range f.Data {
-		if data := d.ReadOnlyData(); len(data) >= uncopied {
-			out.lend(data, d)
-		} else {
-			out.copy(data, c.out.cfg.Pool)
-			d.Free()
-		}
+	for d := range f.Data.All() {
+		out.add(d, uncopied, c.out.cfg.Pool)
 	}
 	if end {
 		c.endLocal(s)
@@ -142,6 +137,9 @@ func (c *locked) update(inc uint32) {
 // expect makes room for size bytes of a message, and for as many of those that follow as can be
 // encoded. Without it the parcel would grow by moving, and all would be copied twice.
 func (c *locked) expect(size, more int) {
+	if c.out.buf.spare() >= frame.HeaderLen+size {
+		return
+	}
 	n := min((more+1)*(frame.HeaderLen+size), c.out.cfg.maxParcel()-c.out.buf.size(), int(c.windows.Send().Window()))
 	if n > 0 {
 		c.out.buf.reserve(n, c.out.cfg.Pool)

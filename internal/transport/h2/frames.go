@@ -2,8 +2,6 @@
 
 package h2
 
-import "google.golang.org/grpc/mem"
-
 // Frames is what one call of Send puts on the wire in one piece: a header
 // block, a message, trailers, each of them optional.
 type Frames struct {
@@ -13,7 +11,7 @@ type Frames struct {
 	// which frees it in every case.
 	Prefix  [5]byte
 	HasData bool
-	Data    mem.BufferSlice
+	Data    Pieces
 	// Optional says that the body is left out unless all of it can be encoded at once:
 	// it never waits for a window.
 	Optional bool
@@ -32,7 +30,7 @@ func (f *Frames) size() int { return len(f.Prefix) + f.Data.Len() }
 // bytes are not.
 func (f *Frames) copied(uncopied int) int {
 	n := len(f.Prefix)
-	for _, d := range f.Data {
+	for d := range f.Data.All() {
 		if k := d.Len(); k < uncopied {
 			n += k
 		}

@@ -22,13 +22,13 @@ type spin struct {
 type spinRole struct {
 	held   Shared
 	server bool
-	data   mem.BufferSlice // of the reply
+	data   Pieces // of the reply
 	closed chan struct{}
 	pool   sync.Pool
 }
 
 func newSpinRole(server bool) *spinRole {
-	r := &spinRole{server: server, closed: make(chan struct{}), data: mem.BufferSlice{mem.SliceBuffer(make([]byte, 100))}}
+	r := &spinRole{server: server, closed: make(chan struct{}), data: OnePiece(mem.SliceBuffer(make([]byte, 100)))}
 	r.pool.New = func() any {
 		s := &spin{role: r, done: make(chan struct{}, 1)}
 		return s

@@ -306,7 +306,7 @@ var (
 
 // message is Frames with one message.
 func message(body string) Frames {
-	f := Frames{HasData: true, Data: mem.BufferSlice{mem.SliceBuffer(body)}}
+	f := Frames{HasData: true, Data: OnePiece(mem.SliceBuffer(body))}
 	binary.BigEndian.PutUint32(f.Prefix[1:], uint32(len(body)))
 	return f
 }

@@ -105,6 +105,18 @@ func (o *outbuf) lend(data []byte, ref mem.Buffer) {
 	o.held.size += len(data)
 }
 
+// add appends what is in b without a copy, if that is at least uncopied bytes. b is the outbuf's from
+// then on.
+func (o *outbuf) add(b mem.Buffer, uncopied int, pool mem.BufferPool) {
+	data := b.ReadOnlyData()
+	if len(data) >= uncopied {
+		o.lend(data, b)
+		return
+	}
+	o.copy(data, pool)
+	b.Free()
+}
+
 // vector returns what follows the first off bytes, where there are pieces: a part of b, a piece,
 // and so on, and the rest of b. Any of these may be empty. It is valid until the next call.
 func (o *outbuf) vector(off int) [][]byte {

@@ -33,7 +33,7 @@ func (q *sendQueue) push(f *Frames) {
 
 // add is push without the prefix.
 func (q *sendQueue) add(f *Frames) {
-	for _, b := range f.Data {
+	for b := range f.Data.All() {
 		if b.Len() == 0 {
 			b.Free() // advance frees a buffer with its last byte, and this one has none
 			continue
