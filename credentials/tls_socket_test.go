@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"testing"
 
+	"google.golang.org/grpc/internal/envconfig"
 	"google.golang.org/grpc/internal/readyreader"
 )
 
@@ -51,7 +52,7 @@ func TestTLSOverSocket(t *testing.T) {
 			if state.Version != version || state.NegotiatedProtocol != "h2" || len(state.PeerCertificates) != 1 || state.ServerName != "server.test" {
 				t.Errorf("%+v", state)
 			}
-			if _, ok := r.conn.(readyreader.Reader); !ok {
+			if _, ok := r.conn.(readyreader.Reader); !ok && envconfig.HTTPFramerReadBufferPooling {
 				if _, plain := readyreader.NewWriter(r.conn); plain {
 					t.Errorf("%T holds buffers", r.conn)
 				}

@@ -11,7 +11,6 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/experimental/footprint"
-	"google.golang.org/grpc/internal/park"
 	"google.golang.org/grpc/internal/testutils"
 	"google.golang.org/grpc/internal/transport"
 )
@@ -35,9 +34,7 @@ func tlsPreface(t *testing.T) (raw net.Conn, client *tls.Conn) {
 
 // A connection that has parked with a part of a TLS record in hand holds that, and says so.
 func TestPartialRecords(t *testing.T) {
-	if !park.Supported() {
-		t.Skip("nothing parks here")
-	}
+	needsParking(t)
 	nc, _ := tlsPreface(t)
 	waitFor(t, "the connection to park", func() bool { return footprint.Read().Parked == 1 })
 	before := footprint.Read().BytesHeld
@@ -61,6 +58,7 @@ func TestPartialRecords(t *testing.T) {
 // One that can't park, as it is in the middle of a frame, holds and says the same, also in the
 // total of the process.
 func TestPartialRecordsWithinFrame(t *testing.T) {
+	needsParking(t)
 	nc, client := tlsPreface(t)
 	waitFor(t, "the connection", func() bool { return footprint.Read().Connections == 1 })
 	if _, err := io.WriteString(client, "\x00\x00\x08\x06"); err != nil { // of a PING

@@ -16,6 +16,7 @@ import (
 	estats "google.golang.org/grpc/experimental/stats"
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/internal/envconfig"
 	"google.golang.org/grpc/internal/leakcheck"
 	"google.golang.org/grpc/internal/park"
 	"google.golang.org/grpc/mem"
@@ -23,6 +24,16 @@ import (
 )
 
 func TestMain(m *testing.M) { leakcheck.Main(m) }
+
+// parks reports whether idle connections park.
+func parks() bool { return park.Supported() && envconfig.HTTPFramerReadBufferPooling }
+
+func needsParking(t *testing.T) {
+	t.Helper()
+	if !parks() {
+		t.Skip("no connection parks")
+	}
+}
 
 func Example() {
 	p := mem.DefaultBufferPool()
@@ -131,7 +142,7 @@ func TestConnectionsAndParking(t *testing.T) {
 	if got := footprint.Read(); got.Connections != 2*n || got.Active+got.Parked != 2*n {
 		t.Errorf("%+v", got)
 	}
-	if park.Supported() {
+	if parks() {
 		// The last handler may return after its connection has parked.
 		waitFor(t, "all to park and hold nothing", func() bool {
 			got := footprint.Read()

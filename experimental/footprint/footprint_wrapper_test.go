@@ -19,7 +19,6 @@ import (
 	"google.golang.org/grpc/experimental/footprint"
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
-	"google.golang.org/grpc/internal/park"
 	"google.golang.org/grpc/internal/testutils"
 	"google.golang.org/grpc/internal/wrappers"
 )
@@ -203,9 +202,7 @@ func check(t *testing.T, clients []healthpb.HealthClient) {
 // Connections that servers and dialers wrap park like others, with TLS and without, wake
 // again, and are closed by the wrapper's Close.
 func TestWrappedConnectionsPark(t *testing.T) {
-	if !park.Supported() {
-		t.Skip("no connection parks here")
-	}
+	needsParking(t)
 	server, client := security(t)
 	const n = 4
 	for _, w := range wrapped {
@@ -237,9 +234,7 @@ func TestWrappedConnectionsPark(t *testing.T) {
 
 // A tls.Conn that the program made parks as well, and crypto/tls holds nothing then.
 func TestTLSOfTheProgramParks(t *testing.T) {
-	if !park.Supported() {
-		t.Skip("no connection parks here")
-	}
+	needsParking(t)
 	const n = 4
 	cert, roots := testutils.Certificate(t)
 	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
@@ -269,9 +264,7 @@ func TestTLSOfTheProgramParks(t *testing.T) {
 
 // Connections that can't park are counted by the reason.
 func TestUnparkable(t *testing.T) {
-	if !park.Supported() {
-		t.Skip("no connection parks here")
-	}
+	needsParking(t)
 	p := place{
 		server: insecure.NewCredentials(), client: insecure.NewCredentials(),
 		wrapServer: func(c net.Conn) net.Conn { return &opaque{layer{Conn: hider{}, below: c}} },

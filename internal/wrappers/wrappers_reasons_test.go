@@ -12,6 +12,7 @@ import (
 
 	"google.golang.org/grpc/experimental/footprint"
 	"google.golang.org/grpc/grpclog"
+	"google.golang.org/grpc/internal/envconfig"
 	"google.golang.org/grpc/internal/park"
 	"google.golang.org/grpc/internal/testutils"
 )
@@ -73,6 +74,9 @@ func (p *place) told(log *logged, part string) {
 // Whoever wonders why a connection does not park is told the reason, each that there is with
 // a wrapper, in channelz, by package footprint and in the log at verbosity 2.
 func TestReasons(t *testing.T) {
+	if !envconfig.HTTPFramerReadBufferPooling {
+		t.Skip("there is one reason for all: see TestReasonOfSwitch")
+	}
 	if !park.Supported() || runtime.GOOS != "linux" {
 		t.Skip("what a wrapper's socket received is not counted here")
 	}

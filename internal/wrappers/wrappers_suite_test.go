@@ -14,6 +14,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/internal/envconfig"
 	"google.golang.org/grpc/internal/park"
 )
 
@@ -256,6 +257,9 @@ var relaySuite = []struct {
 func TestSuite(t *testing.T) {
 	if !park.Supported() || runtime.GOOS != "linux" {
 		t.Skip("what a wrapper's socket received is not counted here")
+	}
+	if !envconfig.HTTPFramerReadBufferPooling {
+		t.Skip("no connection parks: see TestReasonOfSwitch")
 	}
 	// Most of the time all of them wait, so they run side by side; t.Parallel would have them
 	// wait for a processor.
