@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc/internal/clock"
+	"google.golang.org/grpc/internal/park"
 	"google.golang.org/grpc/internal/readyreader"
 )
 
@@ -59,9 +60,20 @@ func (r *reader) resume() {
 		if !r.pulse.heard.Load() { // spares others the cache line
 			r.pulse.heard.Store(true)
 		}
-		if r.out.cfg.Keepalive.Interval > 0 {
-			r.pulse.lastRead.Store(clock.At(a.now))
-		}
+		r.heardAt(clock.At(a.now))
+	}
+}
+
+// heardAt notes when input came, for those who ask. Where more would have come, had the reader of
+// a new connection waited, the connection becomes less new.
+func (r *reader) heardAt(now int64) {
+	isNew := r.habit.isNew()
+	if !isNew && r.out.cfg.Keepalive.Interval == 0 {
+		return
+	}
+	last := r.pulse.lastRead.Swap(now)
+	if isNew && !r.in.swept && last > 0 && now-last < int64(park.Linger) {
+		r.habit.more()
 	}
 }
 

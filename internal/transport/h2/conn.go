@@ -43,7 +43,7 @@ type pulse struct {
 	heard atomic.Bool // there was input since this was last set to false
 
 	// lastRead is when input was last seen, by the clock. It is kept only where keepalive
-	// asks for it.
+	// asks for it, and while the connection is new.
 	lastRead atomic.Int64
 }
 
@@ -91,6 +91,7 @@ func New(nc net.Conn, side Side, cfg *Config, h Handler) *Conn {
 	return &Conn{
 		wire:    w,
 		waits:   w.waits(),
+		habit:   stranger,
 		handler: h,
 		out:     newOutput(cfg),
 		streams: streams{streamTable: newStreamTable(side)},

@@ -163,7 +163,9 @@ func (r *reader) goesAtOnce() bool {
 		r.habit.spare()
 		return true
 	case r.habit.doubts() && !r.try():
-		r.habit.vain() // as it would be, mostly
+		if !r.habit.isNew() {
+			r.habit.vain() // as it would be, mostly
+		}
 		return true
 	}
 	return false

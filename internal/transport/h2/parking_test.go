@@ -202,34 +202,7 @@ func TestParksAtOnce(t *testing.T) {
 
 // Connections that have input in the same bursts do not all wait for more after the same one.
 func TestBurstsAreNotWaitedForByAll(t *testing.T) {
-	if !park.Supported() {
-		t.Skip("not on this system")
-	}
-	const n = 2*park.MaxTries + 10
-	ping := func(nc net.Conn, before []byte) {
-		nc.SetDeadline(time.Now().Add(patience))
-		nc.Write(join(before, raw(http2.FramePing, 0, 0, make([]byte, 8))))
-		for fr := http2.NewFramer(nil, nc); ; {
-			f, err := fr.ReadFrame()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if f.Header().Type == http2.FramePing {
-				return
-			}
-		}
-	}
-	var conns [n]*Conn
-	var peers [n]net.Conn
-	for i := range conns {
-		nc, ns := socketPair(t, "unix", 0)
-		defer nc.Close()
-		conns[i], peers[i] = New(ns, Server, &Config{Pool: mem.DefaultBufferPool(), Pooled: true, StaticWindow: true}, &testRole{}), nc
-		conns[i].Start()
-		defer until(t, "the reader's end", func() bool { return conns[i].Cause() != nil })
-		defer conns[i].Close(errors.New("enough"))
-		ping(nc, join([]byte(http2.ClientPreface), settings()))
-	}
+	conns, peers := openMany(t, 0)
 	for burst, left := range []habit{3, 2, 1, 0, 7, 6} {
 		for _, c := range conns {
 			until(t, "parked", c.handle.Parked)
@@ -241,10 +214,59 @@ func TestBurstsAreNotWaitedForByAll(t *testing.T) {
 			t.Errorf("burst %d: %d wait when all are parked", burst, waiting)
 		}
 		for _, nc := range peers {
-			ping(nc, nil)
+			pingOnce(t, nc, nil)
 		}
 		if waiting := park.ProcessSweeper().Len(); waiting > park.MaxTries {
 			t.Errorf("burst %d: %d wait for more", burst, waiting)
+		}
+	}
+}
+
+// Nor do new ones.
+func TestNewConnectionsAreNotWaitedForByAll(t *testing.T) {
+	conns, _ := openMany(t, stranger)
+	if waiting := park.ProcessSweeper().Len(); waiting > park.MaxTries {
+		t.Errorf("%d wait for more", waiting)
+	}
+	for _, c := range conns {
+		until(t, "parked", c.handle.Parked)
+	}
+}
+
+// openMany opens more connections of a habit than may wait for more at a time, and has each answer.
+func openMany(t *testing.T, h habit) (conns []*Conn, peers []net.Conn) {
+	t.Helper()
+	if !park.Supported() {
+		t.Skip("not on this system")
+	}
+	for range 2*park.MaxTries + 10 {
+		nc, ns := socketPair(t, "unix", 0)
+		t.Cleanup(func() { nc.Close() })
+		c := New(ns, Server, &Config{Pool: mem.DefaultBufferPool(), Pooled: true, StaticWindow: true}, &testRole{})
+		c.habit = h
+		c.Start()
+		t.Cleanup(func() {
+			c.Close(errors.New("enough"))
+			until(t, "the reader's end", func() bool { return c.Cause() != nil })
+		})
+		pingOnce(t, nc, join([]byte(http2.ClientPreface), settings()))
+		conns, peers = append(conns, c), append(peers, nc)
+	}
+	return conns, peers
+}
+
+// pingOnce sends something, and a PING, and waits for its answer.
+func pingOnce(t *testing.T, nc net.Conn, before []byte) {
+	t.Helper()
+	nc.SetDeadline(time.Now().Add(patience))
+	nc.Write(join(before, raw(http2.FramePing, 0, 0, make([]byte, 8))))
+	for fr := http2.NewFramer(nil, nc); ; {
+		f, err := fr.ReadFrame()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.Header().Type == http2.FramePing {
+			return
 		}
 	}
 }
