@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"runtime"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -26,8 +27,9 @@ type script struct {
 	end     error // after the chunks; nil: io.EOF
 	atWait  func()
 	waits   int
-	direct  int  // reads straight to the caller's memory
-	noPlace bool // no TryReadInto
+	direct  int   // reads straight to the caller's memory
+	noPlace bool  // no TryReadInto
+	sizes   []int // that were asked for
 }
 
 func (s *script) next(p []byte, wait bool) (int, error) {
@@ -52,6 +54,7 @@ func (s *script) next(p []byte, wait bool) (int, error) {
 }
 
 func (s *script) lend(size int, pool mem.BufferPool, wait bool) (*[]byte, int, error) {
+	s.sizes = append(s.sizes, size)
 	buf := pool.Get(size)
 	n, err := s.next(*buf, wait)
 	if err != nil {
@@ -95,7 +98,7 @@ func newScript(t testing.TB, chunks ...string) *script {
 }
 
 func (s *script) buffered(size int) Pollable {
-	return newPooled(s, s, s.pool, size, nil).(Pollable)
+	return newPooled(s, s, s.pool, sizes{size: size}, nil).(Pollable)
 }
 
 func wantPeek(t *testing.T, b Buffered, want string) {
@@ -110,6 +113,21 @@ func wantDiscard(t *testing.T, b Buffered, n int) {
 	t.Helper()
 	if got, err := b.Discard(n); got != n || err != nil {
 		t.Fatalf("Discard(%d) = %d, %v", n, got, err)
+	}
+}
+
+// The first read may have a size of its own, which is no bound for what is peeked at.
+func TestFirstRead(t *testing.T) {
+	s := newScript(t, "0123456789", "abcdefghijklmnop")
+	b := newPooled(s, s, s.pool, sizes{size: 128, first: 4}, nil).(Pollable)
+	wantPeek(t, b, "0123")
+	wantDiscard(t, b, 2)
+	wantPeek(t, b, "23456789")
+	wantDiscard(t, b, 8)
+	wantPeek(t, b, "abcdefghijklmnop")
+	wantDiscard(t, b, 16)
+	if want := []int{4, 128 - 2, 128}; !slices.Equal(s.sizes, want) {
+		t.Errorf("reads of %v, want %v", s.sizes, want)
 	}
 }
 

@@ -17,21 +17,27 @@ type pooled struct {
 	conn io.Reader // for reads straight to the caller's memory
 	src  Reader    // for all others
 
-	size int
+	sizes
 	in   Stock // what is not parsed yet
 	late error // came with bytes, and is for when these are used up
+}
+
+// sizes are those of reads.
+type sizes struct {
+	size  int
+	first int // of the first; 0: size, or it was made
 }
 
 // polled is pooled over a connection that needn't be waited for.
 type polled struct{ pooled } // its src is a TryReader
 
 // newPooled uses the memory of what Recycle returned again, if it is of this kind.
-func newPooled(conn io.Reader, src Reader, pool mem.BufferPool, size int, reuse Buffered) Buffered {
+func newPooled(conn io.Reader, src Reader, pool mem.BufferPool, sizes sizes, reuse Buffered) Buffered {
 	b, ok := reuse.(*polled)
 	if !ok {
 		b = new(polled)
 	}
-	*b = polled{pooled{conn: conn, src: src, size: size, in: Stock{Pool: pool}}}
+	*b = polled{pooled{conn: conn, src: src, sizes: sizes, in: Stock{Pool: pool}}}
 	if _, ok := src.(TryReader); ok {
 		return b
 	}
@@ -157,10 +163,15 @@ func (b *pooled) fill(read readFunc) error {
 }
 
 func (b *pooled) fillEmpty(read readFunc) error {
-	buf, n, err := b.lend(read, b.size, b.in.Pool)
+	size := b.size
+	if b.first > 0 {
+		size = b.first
+	}
+	buf, n, err := b.lend(read, size, b.in.Pool)
 	if err != nil {
 		return err
 	}
+	b.first = 0
 	b.in.Set(buf, n)
 	return nil
 }

@@ -19,6 +19,9 @@ type Options struct {
 	// Size is the size of a read buffer in bytes, and the most that one Peek
 	// can ask for. Values below 128 count as 128.
 	Size int
+	// First is the size of the first read, if it is not 0 and the buffer is pooled: for input of
+	// which there is little, as a rule, at first.
+	First int
 	// Pooled asks for a buffer that is held only while it has bytes in it.
 	// Without it the connection keeps one buffer of its own for life.
 	Pooled bool
@@ -53,7 +56,7 @@ func New(conn net.Conn, opts Options) Buffered {
 			if !ok {
 				direct = conn
 			}
-			return newPooled(direct, r, opts.Pool, size, opts.Reuse)
+			return newPooled(direct, r, opts.Pool, sizes{size, min(opts.First, size)}, opts.Reuse)
 		}
 	}
 	return newFixed(conn, size)

@@ -59,18 +59,25 @@ type lasting struct {
 	opened   uint32 // how many ids were used up when late was last called
 }
 
+// littleRead is how much is read at first of a connection that was parked: most of these have a
+// small call, and many may have it at the same time.
+const littleRead = 4 << 10
+
 var actives = sync.Pool{New: func() any { return new(active) }}
 
 // activate gets ready to read nc. kept is what freeze returned.
 func (in *input) activate(nc *wire, cfg *Config, kept *hpack.Kept) {
 	a := actives.Get().(*active)
-	opts := readOptions(nc, cfg)
-	opts.Reuse = a.rd
-	a.rd = readyreader.New(nc.nc, opts)
 	a.lasting = in.lasting
 	// A layer such as the program's own TLS may begin with a handshake, which is not for a
 	// read that does not wait.
 	a.woken = in.gotPreface
+	opts := readOptions(nc, cfg)
+	opts.Reuse = a.rd
+	if a.woken {
+		opts.First = littleRead
+	}
+	a.rd = readyreader.New(nc.nc, opts)
 	if in.reading.fresh() {
 		a.dec.Reset(cfg.Kinds)
 	} else {
