@@ -32,7 +32,7 @@ type sparseOptions struct {
 func parseSparse(args []string) (sparseOptions, error) {
 	var o sparseOptions
 	fs := flag.NewFlagSet("bench sparse", flag.ContinueOnError)
-	fs.StringVar(&o.impls, "impls", workers.Ours+","+workers.Published, implsHelp)
+	fs.StringVar(&o.impls, "impls", workers.Ours+","+workers.Published, implsHelp+`; or raw and epoll, which carry the same bytes without gRPC: raw reads with a goroutine for each connection, epoll has a server with one for all`)
 	fs.StringVar(&o.links, "over", "tcp,tls", "how to connect: tcp, unix, tls")
 	fs.StringVar(&o.conns, "n", "3000,9000", "numbers of connections")
 	fs.StringVar(&o.every, "every", "200ms,1s,5s,30s", "how often each of them makes a call")
@@ -107,7 +107,7 @@ func runSparse(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	impls, err := build(ctx, o.impls)
+	impls, err := buildSparse(ctx, o.impls)
 	if err != nil {
 		return err
 	}
@@ -129,9 +129,33 @@ func runSparse(ctx context.Context, args []string) error {
 	return nil
 }
 
+// sparseImpl is an implementation, or what is spoken in place of gRPC.
+type sparseImpl struct {
+	workers.Impl
+	protocol string
+}
+
+func buildSparse(ctx context.Context, names string) (all []sparseImpl, err error) {
+	for _, name := range strings.Split(names, ",") {
+		impl, of := sparseImpl{protocol: ops.GRPC}, name
+		if name == ops.Raw || name == ops.Epoll {
+			impl.protocol, of = name, workers.Ours
+		}
+		if impl.Impl, err = workers.Build(ctx, of); err != nil {
+			return nil, err
+		}
+		impl.Name = name
+		all = append(all, impl)
+	}
+	return all, nil
+}
+
 // measureSparse does one measurement in two fresh processes.
-func measureSparse(ctx context.Context, r sparseRow, impl workers.Impl, o sparseOptions) (result sparseResult, err error) {
-	pair, err := workers.StartPair(ctx, impl, ops.Serve{Link: r.link, Addresses: 1 + r.conns/sparsePerAddress})
+func measureSparse(ctx context.Context, r sparseRow, impl sparseImpl, o sparseOptions) (result sparseResult, err error) {
+	if r.link.Protocol = impl.protocol; impl.protocol != ops.GRPC {
+		r.load.Kind = ops.PingPong
+	}
+	pair, err := workers.StartPair(ctx, impl.Impl, ops.Serve{Link: r.link, Addresses: 1 + r.conns/sparsePerAddress})
 	if err != nil {
 		return result, err
 	}
@@ -156,7 +180,7 @@ func measureSparse(ctx context.Context, r sparseRow, impl workers.Impl, o sparse
 		return result, err
 	}
 	t := timing{window: max(o.window, 2*r.every)}
-	if result.measured, err = window(pair, r.row, impl, t, o.prof); err != nil {
+	if result.measured, err = window(pair, r.row, impl.Impl, t, o.prof); err != nil {
 		return result, err
 	}
 	server2, client2, err := workers.Both[sample.Memory](pair, ops.OpResident, ops.Nothing{})
@@ -167,7 +191,7 @@ func measureSparse(ctx context.Context, r sparseRow, impl workers.Impl, o sparse
 // sparsePerAddress is how many connections one destination address carries.
 const sparsePerAddress = 10_000
 
-func printSparse(w io.Writer, r sparseRow, impls []workers.Impl, results [][]sparseResult) {
+func printSparse(w io.Writer, r sparseRow, impls []sparseImpl, results [][]sparseResult) {
 	median := func(i int, of func(sparseResult) float64) float64 {
 		var all []float64
 		for _, one := range results[i] {

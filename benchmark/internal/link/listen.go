@@ -44,6 +44,8 @@ func Listen(args ops.Serve, b *service.Bench) (_ ops.Served, cleanup func(), _ e
 	switch args.Protocol {
 	case ops.Raw:
 		serveBytes(lis, sec.wrap, func(c net.Conn) { rawConn(c, b) })
+	case ops.Epoll:
+		err = serveEpoll(lis, b)
 	case ops.Bare:
 		serveBytes(lis, sec.wrap, func(c net.Conn) { bare.Serve(c, b.Echo) })
 	default:
@@ -54,7 +56,7 @@ func Listen(args ops.Serve, b *service.Bench) (_ ops.Served, cleanup func(), _ e
 		}
 		serveGRPC(lis, args.Metrics, sec.creds, b)
 	}
-	return served, func() { remove(lis) }, nil
+	return served, func() { remove(lis) }, err
 }
 
 // security is how a server protects its connections: those with gRPC by creds, those

@@ -18,6 +18,9 @@ type RawHeader struct {
 	Mode uint32
 }
 
+// headerSize is the size of a RawHeader on the wire.
+const headerSize = 8
+
 // Modes of RawHeader.
 const (
 	RawPingPong = iota
@@ -51,7 +54,7 @@ func serveBytes(lis []net.Listener, wrap func(net.Conn) net.Conn, serve func(net
 // rawConn serves one connection until it breaks.
 func rawConn(conn net.Conn, b *service.Bench) {
 	defer conn.Close()
-	var head [8]byte
+	var head [headerSize]byte
 	if _, err := io.ReadFull(conn, head[:]); err != nil {
 		return
 	}

@@ -5,6 +5,7 @@ package load
 import (
 	"context"
 	"errors"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -20,14 +21,34 @@ type sparse struct {
 }
 
 func newSparse(ctx context.Context, targets Targets, args ops.Load) (*sparse, error) {
-	if args.Kind != ops.Unary || len(targets.Clients) == 0 {
-		return nil, errors.New("sparse traffic is of unary calls, on channels")
-	}
 	s := &sparse{callers: args.Callers, every: args.Every, bursts: args.Bursts}
-	for _, client := range targets.Clients {
-		s.steps = append(s.steps, unaryStep(ctx, client, args.Size))
+	switch {
+	case args.Kind == ops.Unary && len(targets.Clients) > 0:
+		for _, client := range targets.Clients {
+			s.steps = append(s.steps, unaryStep(ctx, client, args.Size))
+		}
+	case args.Kind == ops.PingPong && len(targets.Raws) > 0:
+		for i := range targets.Raws {
+			step, err := rawStep(ctx, targets, args, i)
+			if err != nil {
+				return nil, err
+			}
+			s.steps = append(s.steps, inTurn(step))
+		}
+	default:
+		return nil, errors.New("sparse traffic is of unary calls on channels, or of messages on raw connections")
 	}
 	return s, nil
+}
+
+// inTurn is a step for several goroutines: one who is late may still be at it when it is due again.
+func inTurn(do step) step {
+	var mu sync.Mutex
+	return func() error {
+		mu.Lock()
+		defer mu.Unlock()
+		return do()
+	}
 }
 
 // due is when the n-th call begins, after the first.

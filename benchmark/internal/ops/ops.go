@@ -33,8 +33,11 @@ type Nothing struct{}
 // What is spoken over a connection.
 const (
 	GRPC = "grpc"
-	Raw  = "raw"  // no protocol: bytes of an agreed number, as a floor
-	Bare = "bare" // the least that carries calls of many callers: see package bare
+	Raw  = "raw" // no protocol: bytes of an agreed number, as a floor
+	// Epoll is Raw with a server that waits for all connections with one goroutine: plain TCP,
+	// on Linux, and PingPong alone.
+	Epoll = "epoll"
+	Bare  = "bare" // the least that carries calls of many callers: see package bare
 )
 
 // Network names of Serve and Open.
@@ -172,7 +175,7 @@ type Load struct {
 	Rate float64
 	// Every, when it is not 0, is how often each connection makes one call, evenly spread
 	// over that time or, with Bursts, all at once; as many as there are Callers are on their
-	// way at the same time. Unary only.
+	// way at the same time. Unary, and PingPong.
 	Every  time.Duration
 	Bursts bool
 	// Beside, when it is not 0, is how large the messages are that the server sends

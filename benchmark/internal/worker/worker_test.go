@@ -102,6 +102,8 @@ func TestLoads(t *testing.T) {
 	}{
 		"unary":      {ops.Serve{Link: links["tcp"]}, ops.Load{Kind: ops.Unary, Callers: 8, Size: 128}},
 		"unary tls":  {ops.Serve{Link: links["tls"]}, ops.Load{Kind: ops.Unary, Callers: 8, Size: 8 << 10}},
+		"sparse":     {ops.Serve{Link: links["tcp"]}, ops.Load{Kind: ops.Unary, Callers: 8, Size: 128, Every: 10 * time.Millisecond}},
+		"sparse raw": {ops.Serve{Link: raw}, ops.Load{Kind: ops.PingPong, Callers: 8, Size: 128, Every: 10 * time.Millisecond, Bursts: true}},
 		"rate":       {ops.Serve{Link: links["unix"]}, ops.Load{Kind: ops.Unary, Callers: 8, Size: 128, Rate: 500}},
 		"chat":       {ops.Serve{Link: links["tcp"]}, ops.Load{Kind: ops.Chat, Callers: 8, Size: 1 << 10}},
 		"pull":       {ops.Serve{Link: links["tcp"]}, ops.Load{Kind: ops.Pull, Callers: 1, Size: 1 << 20}},
