@@ -94,6 +94,7 @@ type clientStream struct {
 	attempt   *attempt
 	sentLast  bool // owned by the sender
 	sentFirst bool // owned by the sender: a message was given to SendMsg
+	last      lastAttempt
 	finished  bool
 	replay    retry.Replay[sentMessage]
 	// lost is how the RPC ended, if that was in place of another attempt.
@@ -102,6 +103,13 @@ type clientStream struct {
 	context *clientContext
 
 	next, prev *clientStream // in the channel's list, whose lock guards them
+}
+
+// lastAttempt says that a stream makes no other attempt, which the one who uses it is then told
+// without the lock.
+type lastAttempt struct {
+	sends    bool // owned by the sender
+	receives bool // owned by the receiver
 }
 
 // streamHedges are the attempts of a stream that is hedged, until one counts: hedged_stream.go.

@@ -101,6 +101,24 @@ func (cs *clientStream) current() *attempt {
 	return cs.attempt
 }
 
+// target is current for the sender. keep reports whether there may be another attempt.
+func (cs *clientStream) target() (a *attempt, keep bool) {
+	if !cs.last.sends {
+		cs.mu.Lock()
+		defer cs.mu.Unlock()
+		cs.last.sends = cs.replay.Committed()
+	}
+	return cs.attempt, !cs.last.sends
+}
+
+// source is current for the receiver.
+func (cs *clientStream) source() *attempt {
+	if cs.last.receives {
+		return cs.attempt
+	}
+	return cs.current()
+}
+
 // tryAgain is called when attempt a failed with err. It returns nil if there is another
 // attempt by now, to which everything was sent that a was sent; or else what the RPC ends
 // with, which is not a's error if it was a later attempt that failed, or the wait for one.
@@ -215,9 +233,7 @@ func (cs *clientStream) send(msg any, out outMessage) error {
 		return nil
 	}
 	for {
-		cs.mu.Lock()
-		a, keep := cs.attempt, !cs.replay.Committed()
-		cs.mu.Unlock()
+		a, keep := cs.target()
 		if a.Stream == nil { // the RPC was hedged, and no attempt has opened a stream
 			out.payload.Data.Free()
 			return io.EOF
@@ -277,9 +293,7 @@ func (cs *clientStream) CloseSend() error {
 		return nil
 	}
 	for {
-		cs.mu.Lock()
-		a, keep := cs.attempt, !cs.replay.Committed()
-		cs.mu.Unlock()
+		a, keep := cs.target()
 		if a.Stream == nil {
 			return nil
 		}
@@ -311,11 +325,14 @@ func (cs *clientStream) RecvMsg(m any) error {
 		return err
 	}
 	for {
-		a := cs.current()
+		a := cs.source()
 		err := cs.receiveFrom(a, m)
 		switch {
+		case err == nil && cs.desc.ServerStreams && cs.last.receives:
+			return nil
 		case err == nil && cs.desc.ServerStreams:
 			cs.commit()
+			cs.last.receives = true
 			return nil
 		case err == nil:
 			cs.finish(nil)
