@@ -69,22 +69,18 @@ func (s *ServerStream) Recv() (grpcwire.Message, error) {
 			s.mu.Unlock()
 			return grpcwire.Message{}, io.EOF
 		}
-		s.mu.Unlock()
-		if err := s.ctxErr(); err != nil {
-			return grpcwire.Message{}, status.FromContextError(err).Err()
+		if c := s.asContext(); c.isOver() || c.passed() {
+			s.mu.Unlock()
+			return grpcwire.Message{}, status.FromContextError(c.ctxErr()).Err()
 		}
 		s.await()
 	}
 }
 
-// await waits until something may have arrived, or the context ends. mu is not held before
-// it, and held after it.
+// await waits until something may have arrived, or the context ends. mu is held before it and
+// after it, not during the wait.
 func (s *ServerStream) await() {
-	s.mu.Lock()
 	s.asContext().startTimer()
-	if s.inbox.len() > 0 || s.ended || s.rare().bodyErr != nil || s.asContext().isOver() {
-		return
-	}
 	ch := s.wake.arm(wakeMessage)
 	expect, freed := s.expect(), s.rest()
 	s.mu.Unlock()
