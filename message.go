@@ -48,7 +48,7 @@ type prepared interface {
 
 // write encodes and compresses msg, or takes what a *PreparedMsg holds. The caller
 // owns the payload.
-func (w *messageWriter) write(msg any) (outMessage, error) {
+func (w *messageWriter) write(msg any) (out outMessage, err error) {
 	if p, ok := msg.(prepared); ok {
 		return p.take(w.max)
 	}
@@ -56,7 +56,7 @@ func (w *messageWriter) write(msg any) (outMessage, error) {
 	if err != nil {
 		return outMessage{}, err
 	}
-	out := outMessage{length: data.Len(), payload: transport.Payload{Data: data}}
+	out.payload.Data, out.length = data, data.Len()
 	if w.keep {
 		// An empty message that is sent is not nil in the log; one that is received is.
 		out.plain = append([]byte{}, data.Materialize()...)
