@@ -84,6 +84,10 @@ func window(pair *workers.Pair, r row, impl workers.Impl, t timing, prof profili
 // so that each side is divided by what it did itself. A server that collects nothing need not
 // say how long it took.
 func together(client ops.Measured, server sample.Counters, serverTook time.Duration) measured {
+	served := server.Served
+	if served == 0 { // it does not count what the client has it do
+		served = client.Calls
+	}
 	collections := float64(client.Used.Collections) / client.Took.Seconds()
 	if serverTook > 0 {
 		collections += float64(server.Collections) / serverTook.Seconds()
@@ -91,7 +95,7 @@ func together(client ops.Measured, server sample.Counters, serverTook time.Durat
 	return measured{
 		Rate:        float64(client.Calls) / client.Took.Seconds(),
 		Client:      costOf(client.Used, float64(client.Calls)),
-		Server:      costOf(server, max(float64(server.Served), 1)),
+		Server:      costOf(server, float64(max(served, 1))),
 		Collections: collections,
 		Latency:     client.Latency,
 		Calls:       client.Calls,

@@ -25,6 +25,7 @@ import (
 type sparseOptions struct {
 	impls, links, conns, every, spread string
 	pairs, size                        int
+	pings                              bool
 	window                             time.Duration
 	prof                               profiling
 }
@@ -37,17 +38,24 @@ func parseSparse(args []string) (sparseOptions, error) {
 	fs.StringVar(&o.conns, "n", "3000,9000", "numbers of connections")
 	fs.StringVar(&o.every, "every", "200ms,1s,5s,30s", "how often each of them makes a call")
 	fs.StringVar(&o.spread, "spread", "evenly,bursts", "evenly: one call after the other; bursts: one on every connection at once")
+	fs.BoolVar(&o.pings, "pings", false, "with pings in the place of calls, over tcp, from a client without gRPC: only the server's figures say something")
 	fs.IntVar(&o.size, "size", 128, "bytes of a message each way")
 	fs.IntVar(&o.pairs, "pairs", 3, "measurements of each row and implementation, in turn")
 	fs.DurationVar(&o.window, "for", 3*time.Second, "how long each lasts at least; it lasts no less than each connection's second call")
 	fs.StringVar(&o.prof.cpu, "cpuprofile", "", "folder for CPU profiles of clients and servers")
+	fs.StringVar(&o.prof.allocs, "allocprofile", "", "folder for profiles of what clients and servers allocate, from their start on")
 	if err := fs.Parse(args); err != nil {
 		return o, err
 	}
-	if o.prof.cpu == "" {
-		return o, nil
+	for _, dir := range []string{o.prof.cpu, o.prof.allocs} {
+		if dir == "" {
+			continue
+		}
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return o, err
+		}
 	}
-	return o, os.MkdirAll(o.prof.cpu, 0o755)
+	return o, nil
 }
 
 // sparseCallers are how many calls are on their way at the same time.
@@ -152,8 +160,14 @@ func buildSparse(ctx context.Context, names string) (all []sparseImpl, err error
 
 // measureSparse does one measurement in two fresh processes.
 func measureSparse(ctx context.Context, r sparseRow, impl sparseImpl, o sparseOptions) (result sparseResult, err error) {
-	if r.link.Protocol = impl.protocol; impl.protocol != ops.GRPC {
+	switch r.link.Protocol = impl.protocol; {
+	case impl.protocol != ops.GRPC:
 		r.load.Kind = ops.PingPong
+	case o.pings:
+		r.link.Protocol, r.load.Kind = ops.Pings, ops.Ping
+	}
+	if o.prof.allocs != "" {
+		impl.Impl = impl.WithEnv("GODEBUG=memprofilerate=4096")
 	}
 	pair, err := workers.StartPair(ctx, impl.Impl, ops.Serve{Link: r.link, Addresses: 1 + r.conns/sparsePerAddress})
 	if err != nil {

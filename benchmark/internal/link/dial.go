@@ -72,6 +72,9 @@ func (d *Dialer) Channel(n int) (*grpc.ClientConn, error) {
 // Raw opens the n-th connection without a protocol.
 func (d *Dialer) Raw(n int) (net.Conn, error) {
 	conn, err := net.Dial(d.link.Network, d.target(n))
+	if err == nil && d.link.Protocol == ops.Pings {
+		err = greet(conn)
+	}
 	if err != nil || d.secure == nil {
 		return conn, err
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/benchmark/benchpb"
@@ -19,6 +20,7 @@ import (
 	"google.golang.org/grpc/benchmark/internal/service"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/alts"
+	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/stats/opentelemetry"
 )
 
@@ -54,7 +56,7 @@ func Listen(args ops.Serve, b *service.Bench) (_ ops.Served, cleanup func(), _ e
 				lis[i] = wrapping{lis[i], wrap}
 			}
 		}
-		serveGRPC(lis, args.Metrics, sec.creds, b)
+		serveGRPC(lis, args, sec.creds, b)
 	}
 	return served, func() { remove(lis) }, err
 }
@@ -96,13 +98,18 @@ func secure(args ops.Serve) (served ops.Served, sec security, err error) {
 	return served, sec, nil
 }
 
-func serveGRPC(lis []net.Listener, metrics bool, creds credentials.TransportCredentials, b *service.Bench) {
+func serveGRPC(lis []net.Listener, args ops.Serve, creds credentials.TransportCredentials, b *service.Bench) {
 	opts := []grpc.ServerOption{grpc.MaxRecvMsgSize(service.MaxMessage)}
 	if creds != nil {
 		opts = append(opts, grpc.Creds(creds))
 	}
-	if metrics {
+	if args.Metrics {
 		opts = append(opts, opentelemetry.ServerOption(measuring()))
+	}
+	if args.Protocol == ops.Pings {
+		opts = append(opts, grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{
+			MinTime: time.Millisecond, PermitWithoutStream: true,
+		}))
 	}
 	server := grpc.NewServer(opts...)
 	benchpb.RegisterBenchServer(server, b)

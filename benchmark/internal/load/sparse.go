@@ -35,8 +35,12 @@ func newSparse(ctx context.Context, targets Targets, args ops.Load) (*sparse, er
 			}
 			s.steps = append(s.steps, inTurn(step))
 		}
+	case args.Kind == ops.Ping && len(targets.Raws) > 0:
+		for _, conn := range targets.Raws {
+			s.steps = append(s.steps, inTurn(pingStep(ctx, conn)))
+		}
 	default:
-		return nil, errors.New("sparse traffic is of unary calls on channels, or of messages on raw connections")
+		return nil, errors.New("sparse traffic is of unary calls on channels, or of messages or pings without gRPC")
 	}
 	return s, nil
 }

@@ -37,6 +37,9 @@ const (
 	// Epoll is Raw with a server that waits for all connections with one goroutine: plain TCP,
 	// on Linux, and PingPong alone.
 	Epoll = "epoll"
+	// Pings is HTTP/2, of which clients speak the least: the server is one of gRPC, which lets
+	// them ping as often as they like. Plain TCP.
+	Pings = "pings"
 	Bare  = "bare" // the least that carries calls of many callers: see package bare
 )
 
@@ -161,6 +164,7 @@ const (
 	Pull     = "pull"      // messages from the server, a stream for each caller
 	Push     = "push"      // messages to the server, a stream for each caller
 	PingPong = "ping-pong" // over raw connections, one for each caller
+	Ping     = "ping"      // of HTTP/2, over connections of Pings
 	Stream   = "stream"    // from the server over raw connections, one for each caller
 )
 
@@ -175,7 +179,7 @@ type Load struct {
 	Rate float64
 	// Every, when it is not 0, is how often each connection makes one call, evenly spread
 	// over that time or, with Bursts, all at once; as many as there are Callers are on their
-	// way at the same time. Unary, and PingPong.
+	// way at the same time. Unary, PingPong, and Ping.
 	Every  time.Duration
 	Bursts bool
 	// Beside, when it is not 0, is how large the messages are that the server sends
