@@ -20,8 +20,9 @@ type Windows struct {
 	unacked   int16  // SETTINGS of ours that are not acknowledged
 	company   Company
 
-	vain uint8 // of the last bdp, see BDP.Rest
-	bdp  *BDP  // nil until DATA arrives
+	vain  uint8  // of the last bdp, see BDP.Rest
+	early uint32 // bytes of DATA while there is no bdp
+	bdp   *BDP   // nil until there is enough DATA for a sample
 }
 
 // NewWindows are those of a connection that is going to announce initial as the receive
@@ -121,9 +122,13 @@ func (w *Windows) SettingsAcked() (delta int64, ok bool) {
 // [BDP.Streams].
 func (w *Windows) Sample(n uint32, open int, opened uint64, now time.Time) (ping bool) {
 	if w.bdp == nil {
+		if w.early+n < w.announced/2 { // it would only count, which is all that most connections need
+			w.early += n
+			return false
+		}
 		b := NewBDP(w.announced)
-		b.vain = w.vain
-		w.bdp = &b
+		b.vain, b.since = w.vain, uint64(w.early)
+		w.bdp, w.early = &b, 0
 	}
 	w.bdp.Streams(open, opened, now)
 	return w.bdp.Received(n, now)
@@ -164,6 +169,7 @@ func (w *Windows) Grow(n uint32, streams iter.Seq[*Inflow]) (increment uint32, g
 // Rest drops the estimate of the path, for a connection that is about to be parked; while a
 // PING of it is on its way it stays.
 func (w *Windows) Rest() {
+	w.early = 0
 	if w.bdp != nil && !w.bdp.Sampling() {
 		w.vain = w.bdp.Rest()
 		w.bdp = nil

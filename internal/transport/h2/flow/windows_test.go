@@ -100,3 +100,21 @@ func TestWindowsSample(t *testing.T) {
 		t.Error("an estimate that was dropped")
 	}
 }
+
+// What is too little for a sample makes no estimate, and counts for one that follows it.
+func TestWindowsSampleLittle(t *testing.T) {
+	w := NewWindows(DefaultWindow)
+	now := time.Now()
+	const quarter = DefaultWindow/4 + 1
+	if n := testing.AllocsPerRun(100, func() {
+		if w.Sample(quarter, 1, 1, now) {
+			t.Error("a sample of a quarter of a window")
+		}
+		w.Rest()
+	}); n > 0 {
+		t.Errorf("%v allocations where little comes between one rest and the next", n)
+	}
+	if w.Sample(quarter, 1, 1, now) || !w.Sample(quarter, 1, 1, now) {
+		t.Error("no sample of half a window, in two pieces")
+	}
+}
