@@ -10,16 +10,12 @@ import (
 // What a connection may be able to do beside. Who uses it asks for it with a type
 // assertion, and does without where there is none.
 
-// PairWriter is a Writer that can take two pieces at once: for a layer that makes records
-// of what it is given.
-type PairWriter interface {
-	// TryWritePair is TryWrite of p and then q.
-	TryWritePair(p, q []byte) (n int, err error)
-}
-
 // VectorWriter is a Writer that takes many pieces in one call of the system. Pieces may be
 // empty. The list is not the caller's any more, and is not kept.
 type VectorWriter interface {
+	// LeastPiece is from how many bytes on it pays to give a piece as one of its own. To copy a
+	// shorter one to the end of another takes less time.
+	LeastPiece() int
 	// TryWriteVector is TryWrite of all pieces, one after the other.
 	TryWriteVector(pieces [][]byte) (n int, err error)
 	// WriteVector is Write of them.

@@ -16,6 +16,12 @@ import (
 // and few enough for the calls to be worth their memory.
 const maxVector = 128
 
+// leastPiece is twice what takes as long to copy as to refer to.
+const leastPiece = 4 << 10
+
+// LeastPiece implements VectorWriter.
+func (s *rawSocket) LeastPiece() int { return leastPiece }
+
 // TryWriteVector implements VectorWriter.
 func (s *rawSocket) TryWriteVector(pieces [][]byte) (int, error) {
 	return s.writeVector(pieces, false)

@@ -23,6 +23,7 @@ var (
 	_ readyreader.TryReader     = (*Conn)(nil)
 	_ readyreader.InPlaceReader = (*Conn)(nil)
 	_ readyreader.Writer        = (*Conn)(nil)
+	_ readyreader.VectorWriter  = (*Conn)(nil)
 )
 
 var sizes = []int{0, 1, 100, 16 << 10, 16<<10 + 1, 100_000, 1 << 20}

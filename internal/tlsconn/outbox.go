@@ -11,9 +11,12 @@ import (
 )
 
 const (
-	// sealChunk is how much plaintext is encrypted for one write to the socket. A peer
+	// chunkSize is how much plaintext is encrypted for one write to the socket. A peer
 	// that does not read makes us hold one chunk.
-	sealChunk = 128 << 10
+	chunkSize = 128 << 10
+	// leastPiece is from how many bytes on a piece has records of its own: to seal and to open
+	// one more takes far less time then than to copy the piece to others.
+	leastPiece = 64 << 10
 	// recordCost is more than TLS adds to a record: header, nonce, tag, padding.
 	recordCost = 96
 	maxPlain   = 16 << 10
@@ -21,7 +24,7 @@ const (
 	// maxOutbox bounds the records that wait for room in the socket. Half of it is
 	// for those that a peer makes us send: it can't have us collect answers to
 	// its KeyUpdates without end while it reads none of them.
-	maxOutbox = 2 * sealChunk
+	maxOutbox = 2 * chunkSize
 )
 
 var errPeerNotReading = errors.New("tlsconn: the peer does not read what it asks for")

@@ -9,8 +9,13 @@ import "google.golang.org/grpc/internal/readyreader"
 // first n bytes are taken, though not all of them need have been sent, and the
 // write can be continued behind them.
 func (c *Conn) Write(p []byte) (int, error) {
+	return c.WriteVector([][]byte{p})
+}
+
+// WriteVector implements readyreader.VectorWriter.
+func (c *Conn) WriteVector(pieces [][]byte) (int, error) {
 	c.out.send.Lock()
-	n, err := c.seal(p, c.sockW.Write)
+	n, err := c.seal(pieces, c.sockW.Write)
 	c.wrote()
 	c.unlockSend(err == nil)
 	return n, err
@@ -20,11 +25,14 @@ func (c *Conn) Write(p []byte) (int, error) {
 // bytes of p are taken, all of them perhaps, and some may be left inside as
 // ciphertext. They go out with the next write, so there has to be one: Write waits
 // until they are sent, even if there is nothing more to write.
-func (c *Conn) TryWrite(p []byte) (int, error) {
+func (c *Conn) TryWrite(p []byte) (int, error) { return c.TryWriteVector([][]byte{p}) }
+
+// TryWriteVector implements readyreader.VectorWriter.
+func (c *Conn) TryWriteVector(pieces [][]byte) (int, error) {
 	if !c.out.send.TryLock() {
 		return 0, readyreader.ErrWouldBlock // somebody waits for the socket
 	}
-	n, err := c.seal(p, c.sockW.TryWrite)
+	n, err := c.seal(pieces, c.sockW.TryWrite)
 	c.wrote()
 	c.unlockSend(err == nil)
 	return n, err
@@ -33,21 +41,45 @@ func (c *Conn) TryWrite(p []byte) (int, error) {
 // WriteWaits implements readyreader.WaitingWriter.
 func (c *Conn) WriteWaits() bool { return readyreader.WriteWaits(c.sockW) }
 
-// seal encrypts p and moves it to the socket by write. send is held.
-func (c *Conn) seal(p []byte, write func([]byte) (int, error)) (n int, err error) {
+// LeastPiece implements readyreader.VectorWriter: a piece has records of its own.
+func (c *Conn) LeastPiece() int { return leastPiece }
+
+// seal encrypts the pieces and moves them to the socket by write. send is held.
+func (c *Conn) seal(pieces [][]byte, write func([]byte) (int, error)) (n int, err error) {
+	left := 0
+	for _, p := range pieces {
+		left += len(p)
+	}
 	for {
-		if err := c.flush(write); err != nil || n == len(p) {
+		if err := c.flush(write); err != nil || left == 0 {
 			return n, err
 		}
-		chunk := p[n:min(len(p), n+sealChunk)]
-		c.out.prepare(len(chunk)+(len(chunk)/maxPlain+1)*recordCost, c.intake.Pool)
-		k, err := c.tls.Write(chunk)
+		k, err := c.sealChunk(pieces, min(left, chunkSize))
 		n += k
 		if err != nil {
 			c.out.trim(c.intake.Pool)
 			return n, err
 		}
+		left -= k
 	}
+}
+
+// sealChunk encrypts size bytes, and takes them off the pieces.
+func (c *Conn) sealChunk(pieces [][]byte, size int) (n int, err error) {
+	c.out.prepare(size+(size/maxPlain+len(pieces))*recordCost, c.intake.Pool)
+	for i := 0; n < size; i++ {
+		p := pieces[i][:min(len(pieces[i]), size-n)]
+		if len(p) == 0 {
+			continue
+		}
+		k, err := c.tls.Write(p)
+		n += k
+		if err != nil {
+			return n, err
+		}
+		pieces[i] = pieces[i][k:]
+	}
+	return n, nil
 }
 
 // flush moves what is in the outbox to the socket by write. An error other than

@@ -34,7 +34,7 @@ func TestWouldBlock(t *testing.T) {
 					t.Fatalf("%d bytes: %v", n, err)
 				}
 			}
-			if len(client.out.b) > sealChunk+sealChunk/4 {
+			if len(client.out.b) > chunkSize+chunkSize/4 {
 				t.Errorf("%d bytes wait inside", len(client.out.b))
 			}
 			go func() {
@@ -48,6 +48,42 @@ func TestWouldBlock(t *testing.T) {
 			}
 			if n, err := client.Write(nil); n != 0 || err != nil {
 				t.Errorf("Write of nothing: %d, %v", n, err)
+			}
+			if !bytes.Equal(<-got, want) {
+				t.Error("other bytes received")
+			}
+			client.Close()
+			server.Close()
+		}
+	})
+}
+
+// Pieces arrive in order, whatever room there is, and as many bytes are taken as is said.
+func TestPieces(t *testing.T) {
+	forEachKind(t, func(t *testing.T, m mode) {
+		for _, room := range []int{0, 100, 200_000} {
+			client, server, a, _ := memPair(t, m)
+			a.out.room = room
+			want := pattern(600_000)
+			pieces := func(from int) [][]byte {
+				cuts := [][]byte{nil, want[:9], want[9:300_009], {}, want[300_009:300_018], want[300_018:]}
+				for i, p := range cuts {
+					n := min(from, len(p))
+					cuts[i], from = p[n:], from-n
+				}
+				return cuts
+			}
+			got := make(chan []byte, 1)
+			n, err := client.TryWriteVector(pieces(0))
+			if blocked := err == readyreader.ErrWouldBlock; blocked != (room > 0) || err != nil && !blocked || (n == len(want)) != (room == 0) {
+				t.Fatalf("room for %d: %d bytes, %v", room, n, err)
+			}
+			go func() {
+				p, _ := receive(server, len(want))
+				got <- p
+			}()
+			if k, err := client.WriteVector(pieces(n)); k != len(want)-n || err != nil {
+				t.Errorf("WriteVector: %d, %v", k, err)
 			}
 			if !bytes.Equal(<-got, want) {
 				t.Error("other bytes received")

@@ -78,16 +78,14 @@ func (w *wire) releaseIdle() {
 	}
 }
 
-// From how many bytes on a piece of a message is written from where it is, without a copy:
-// where one call of the system takes many pieces, and where each needs another.
-const (
-	uncopiedInVector = 4 << 10
-	uncopiedAlone    = 64 << 10
-)
+// uncopiedAlone is what uncopied returns where each piece needs a call of the system.
+const uncopiedAlone = 64 << 10
 
+// uncopied is from how many bytes on a piece of a message is written from where it is, without a
+// copy.
 func (w *wire) uncopied() int {
-	if _, ok := w.try.(readyreader.VectorWriter); ok {
-		return uncopiedInVector
+	if try, ok := w.try.(readyreader.VectorWriter); ok {
+		return try.LeastPiece()
 	}
 	return uncopiedAlone
 }
@@ -102,30 +100,16 @@ func (w *wire) tryWrite(p *outbuf) (int, error) {
 		return try.TryWriteVector(v)
 	}
 	written := 0
-	for len(v) > 1 {
-		n, err := w.tryWritePair(v[0], v[1])
+	for _, b := range v {
+		if len(b) == 0 {
+			continue
+		}
+		n, err := w.try.TryWrite(b)
 		if written += n; err != nil {
 			return written, err
 		}
-		v = v[2:]
 	}
-	if len(v[0]) == 0 {
-		return written, nil
-	}
-	n, err := w.try.TryWrite(v[0])
-	return written + n, err
-}
-
-func (w *wire) tryWritePair(head, tail []byte) (int, error) {
-	if w, ok := w.try.(readyreader.PairWriter); ok {
-		return w.TryWritePair(head, tail)
-	}
-	n, err := w.try.TryWrite(head)
-	if err != nil {
-		return n, err
-	}
-	m, err := w.try.TryWrite(tail)
-	return n + m, err
+	return written, nil
 }
 
 // write writes p from off on, and may wait. Where nothing of p is left it still calls

@@ -28,13 +28,9 @@ func (w *slowWriter) TryWrite(p []byte) (int, error) {
 	return w.Write(p)
 }
 
-type slowPair struct{ slowWriter }
-
-func (w *slowPair) TryWritePair(p, q []byte) (int, error) {
-	return w.TryWrite(slices.Concat(p, q))
-}
-
 type slowVector struct{ slowWriter }
+
+func (w *slowVector) LeastPiece() int { return 1 }
 
 func (w *slowVector) TryWriteVector(pieces [][]byte) (int, error) {
 	return w.TryWrite(slices.Concat(pieces...))
@@ -49,9 +45,8 @@ func TestWireWrites(t *testing.T) {
 	pool := mem.DefaultBufferPool()
 	for range 300 {
 		var plain slowWriter
-		var pair slowPair
 		var vector slowVector
-		for try, got := range map[readyreader.Writer]*[]byte{&plain: &plain.got, &pair: &pair.got, &vector: &vector.got} {
+		for try, got := range map[readyreader.Writer]*[]byte{&plain: &plain.got, &vector: &vector.got} {
 			w := wire{try: try}
 			var o outbuf
 			want := o.random(pool)

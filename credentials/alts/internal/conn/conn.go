@@ -37,7 +37,7 @@ type Config struct {
 //
 // Beside net.Conn it implements readyreader's Reader, Holder and IdleReleaser. Where raw
 // is a TCP or unix socket, or a wrapper that only embeds one, and the system is a unix, it
-// also implements TryReader, InPlaceReader, Writer and PairWriter. Over another layer it waits
+// also implements TryReader, InPlaceReader, Writer and VectorWriter. Over another layer it waits
 // in calls of that.
 func New(raw net.Conn, cfg Config) (net.Conn, error) {
 	return newOver(raw, cfg, readyreader.OverSocket(raw))
@@ -111,7 +111,7 @@ func (c *conn) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, error) 
 func (c *conn) Write(p []byte) (int, error) {
 	c.wmu.Lock()
 	defer c.unlockWrite()
-	return c.out.write(p)
+	return c.out.write([][]byte{p}, c.out.raw.Write)
 }
 
 // Close closes the connection below and gives up the buffers. What is under way
@@ -191,6 +191,7 @@ type socketConn struct{ *conn }
 var (
 	_ readyreader.TryReader     = (*socketConn)(nil)
 	_ readyreader.InPlaceReader = (*socketConn)(nil)
+	_ readyreader.VectorWriter  = (*socketConn)(nil)
 	_ readyreader.Writer        = (*socketConn)(nil)
 	_ readyreader.Reader        = (*conn)(nil)
 )
@@ -215,19 +216,24 @@ func (c *socketConn) RawConn() syscall.RawConn { return c.in.try.RawConn() }
 // TryWrite implements readyreader.Writer. What it counts as written is sealed, and
 // with ErrWouldBlock some of the ciphertext is still inside, even when n is
 // len(p): the next call of either method, or a Write of nothing, sends it.
-func (c *socketConn) TryWrite(p []byte) (int, error) {
-	c.wmu.Lock()
-	defer c.unlockWrite()
-	return c.out.tryWrite(p)
-}
+func (c *socketConn) TryWrite(p []byte) (int, error) { return c.TryWriteVector([][]byte{p}) }
 
 // WriteWaits implements readyreader.WaitingWriter.
 func (c *socketConn) WriteWaits() bool { return readyreader.WriteWaits(c.out.try) }
 
-// TryWritePair is TryWrite of p and then q, in one write to the socket where possible:
-// for frames whose headers lie apart from a long payload.
-func (c *socketConn) TryWritePair(p, q []byte) (int, error) {
+// LeastPiece implements readyreader.VectorWriter: a piece has records of its own.
+func (c *socketConn) LeastPiece() int { return leastPiece }
+
+// TryWriteVector implements readyreader.VectorWriter.
+func (c *socketConn) TryWriteVector(pieces [][]byte) (int, error) {
 	c.wmu.Lock()
 	defer c.unlockWrite()
-	return c.out.tryWritePair(p, q)
+	return c.out.write(pieces, c.out.try.TryWrite)
+}
+
+// WriteVector implements readyreader.VectorWriter.
+func (c *socketConn) WriteVector(pieces [][]byte) (int, error) {
+	c.wmu.Lock()
+	defer c.unlockWrite()
+	return c.out.write(pieces, c.out.raw.Write)
 }

@@ -13,6 +13,10 @@ import (
 // record takes more.
 const sealChunk = 256 << 10
 
+// leastPiece is from how many bytes on a piece has records of its own: to seal and to open one more
+// takes far less time then than to copy the piece to others.
+const leastPiece = 64 << 10
+
 // writer is the sending direction. Between calls it holds a buffer only if the
 // socket has not taken all of it: [r:w] of buf.
 type writer struct {
@@ -36,49 +40,23 @@ func (w *writer) init(raw net.Conn, keys *crypter, maxRecord int, pool mem.Buffe
 	w.max = min(max(maxRecord, MinRecord), MaxRecord) - overhead
 }
 
-// write seals and writes all of p, waiting.
-func (w *writer) write(p []byte) (n int, err error) {
+// write seals all pieces, and writes them by the given function.
+func (w *writer) write(pieces [][]byte, by func([]byte) (int, error)) (n int, err error) {
+	left := 0
+	for _, p := range pieces {
+		left += len(p)
+	}
 	for {
-		if err := w.flush(w.raw.Write); err != nil || n == len(p) {
+		if err := w.flush(by); err != nil || left == 0 {
 			return n, err
 		}
-		k, err := w.seal(p[n:])
-		if n += k; err != nil {
+		size := w.share(left)
+		if err := w.seal(pieces, size); err != nil {
 			return n, err
 		}
+		n += size
+		left -= size
 	}
-}
-
-// tryWrite seals and writes as much of p as it can without waiting.
-func (w *writer) tryWrite(p []byte) (n int, err error) {
-	for {
-		if err := w.flush(w.try.TryWrite); err != nil || n == len(p) {
-			return n, err
-		}
-		k, err := w.seal(p[n:])
-		if n += k; err != nil {
-			return n, err
-		}
-	}
-}
-
-// tryWritePair is tryWrite of p and then q, in one write to the socket if they are
-// no more than that takes.
-func (w *writer) tryWritePair(p, q []byte) (n int, err error) {
-	if err := w.flush(w.try.TryWrite); err != nil {
-		return 0, err
-	}
-	if most := w.most(); len(p) == 0 || len(p)+len(q) > most+most/4 || len(q) > most {
-		if n, err = w.tryWrite(p); err != nil {
-			return n, err
-		}
-		m, err := w.tryWrite(q)
-		return n + m, err
-	}
-	if err := w.sealAll(p, q); err != nil {
-		return 0, err
-	}
-	return len(p) + len(q), w.flush(w.try.TryWrite)
 }
 
 // flush writes what is sealed. An error that may pass keeps the rest for later.
@@ -101,34 +79,32 @@ func (w *writer) flush(write func([]byte) (int, error)) error {
 	return err
 }
 
-// most is how much plaintext is sealed at a time: whole records.
-func (w *writer) most() int { return max(sealChunk/w.max, 1) * w.max }
-
-// seal fills an empty writer with records and returns how much of p they hold.
-func (w *writer) seal(p []byte) (int, error) {
-	if most := w.most(); len(p) > most {
-		p = p[:most]
+// share is how much of left bytes of plaintext is sealed next: whole records, and a little at the
+// end along with them.
+func (w *writer) share(left int) int {
+	most := max(sealChunk/w.max, 1) * w.max
+	if left <= most+most/4 {
+		return left
 	}
-	if err := w.sealAll(p, nil); err != nil {
-		return 0, err
-	}
-	return len(p), nil
+	return most
 }
 
-// sealAll fills an empty writer with p and q, each in records of its own: the cipher
-// takes one piece of memory at a time.
-func (w *writer) sealAll(p, q []byte) error {
-	records := (len(p)+w.max-1)/w.max + (len(q)+w.max-1)/w.max
-	w.buf = w.pool.Get(len(p) + len(q) + records*overhead)
-	out, err := w.appendRecords((*w.buf)[:0], p)
-	if err == nil {
-		out, err = w.appendRecords(out, q)
-	}
-	if err != nil {
-		w.drop()
-		w.err = err
-		w.raw.Close()
-		return err
+// seal fills an empty writer with the first size bytes of the pieces, which it takes off them. Each
+// piece has records of its own: the cipher takes one piece of memory at a time.
+func (w *writer) seal(pieces [][]byte, size int) error {
+	w.buf = w.pool.Get(size + (size/w.max+len(pieces))*overhead)
+	out := (*w.buf)[:0]
+	for i := range pieces {
+		p := pieces[i][:min(len(pieces[i]), size)]
+		var err error
+		if out, err = w.appendRecords(out, p); err != nil {
+			w.drop()
+			w.err = err
+			w.raw.Close()
+			return err
+		}
+		pieces[i] = pieces[i][len(p):]
+		size -= len(p)
 	}
 	w.r, w.w = 0, len(out)
 	return nil

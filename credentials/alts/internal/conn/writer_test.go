@@ -43,7 +43,7 @@ func TestTryWrite(t *testing.T) {
 			var n int
 			var err error
 			if cut := i * 5000 % 400_000; i%2 == 1 && cut <= len(p) {
-				n, err = c.(*socketConn).TryWritePair(p[:cut], p[cut:])
+				n, err = c.(*socketConn).TryWriteVector([][]byte{p[:cut], p[cut:]})
 			} else {
 				n, err = w.TryWrite(p)
 			}
@@ -80,8 +80,8 @@ func TestTryWrite(t *testing.T) {
 	}
 }
 
-// A pair is one write: both records are there when the first is.
-func TestTryWritePair(t *testing.T) {
+// A list of pieces is one write: all records are there when the first is.
+func TestTryWriteVector(t *testing.T) {
 	needsTry(t)
 	for _, tt := range []struct{ limit, p, q int }{
 		{0, 9, 1000}, {1 << 20, 9, 100_000}, {0, 9, 100_000}, {0, 0, 10}, {0, 10, 0}, {0, 0, 0},
@@ -89,7 +89,7 @@ func TestTryWritePair(t *testing.T) {
 		counting := &countingWriter{}
 		pool := newPool(t)
 		c := wrap(t, counting, Config{MaxRecord: tt.limit, Pool: pool}).(*socketConn)
-		n, err := c.TryWritePair(make([]byte, tt.p), make([]byte, tt.q))
+		n, err := c.TryWriteVector([][]byte{make([]byte, tt.p), make([]byte, tt.q)})
 		if n != tt.p+tt.q || err != nil {
 			t.Errorf("%+v: %d, %v", tt, n, err)
 		}
