@@ -269,3 +269,19 @@ func TestUnderlying(t *testing.T) {
 		t.Errorf("not TLS: %v", err)
 	}
 }
+
+// Where much is there at once, much is read at once; where little is, little.
+func TestReadsGrow(t *testing.T) {
+	forEachMode(t, func(t *testing.T, m mode) {
+		client, server, _, _ := memPair(t, m)
+		for _, tt := range []struct {
+			size int
+			bulk bool
+		}{{100, false}, {500_000, true}, {100, false}} {
+			exchange(t, client, server, pattern(tt.size))
+			if server.intake.bulk != tt.bulk {
+				t.Errorf("after %d bytes much is read at once: %t", tt.size, server.intake.bulk)
+			}
+		}
+	})
+}

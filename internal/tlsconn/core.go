@@ -12,11 +12,6 @@ import (
 )
 
 const (
-	// cipherSize is how much is read from the socket at once. It leaves room for
-	// two records of full size and more, so that a record of which only a part has
-	// arrived can always be completed in the same buffer.
-	cipherSize = 64 << 10
-
 	recordHeader = 5
 	// maxRecord is more than any record's length says: RFC 5246 section 6.2.3
 	// allows 2^14+2048, RFC 8446 section 5.2 less.

@@ -105,7 +105,7 @@ func (c *Conn) sync() {
 // full size. It returns ErrWouldBlock if there is nothing to read, or no such buffer.
 func (c *Conn) top() error {
 	c.sync()
-	err := c.intake.Extend(c.sock, cipherSize)
+	err := c.intake.Extend(c.sock, c.intake.size())
 	c.feed()
 	return err
 }

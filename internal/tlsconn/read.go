@@ -145,8 +145,9 @@ func (c *Conn) fill(wait bool) error {
 	if c.release {
 		c.stash()
 	}
-	loan := c.intake.Borrow(cipherSize)
-	size := cipherSize - c.intake.Len()
+	least := c.intake.size()
+	loan := c.intake.Borrow(least)
+	size := least - c.intake.Len()
 	var n int
 	var err error
 	if wait {
@@ -165,6 +166,7 @@ func (c *Conn) fill(wait bool) error {
 		return c.filled(err)
 	}
 	c.intake.dry = false
+	c.intake.adapt(n, size)
 	c.intake.woken()
 	if c.release {
 		c.feed()
