@@ -12,8 +12,8 @@
 // then: whatever begins to compute after system calls that nobody was told of is found within
 // ten milliseconds, as it would be ten milliseconds after others.
 //
-// Events that come thick are those of connections that wait without a goroutine. When they no
-// longer do the goroutine ends.
+// Events that come thick are those of connections that wait without a goroutine, and reads and
+// writes of much at once. When they no longer do the goroutine ends.
 package pulse
 
 import (
@@ -44,7 +44,8 @@ var process = pace{thick: thick}
 // epoch is where the clock begins.
 var epoch = time.Now()
 
-// Event notes that something has happened for which the process woke.
+// Event notes that something has happened for which the process woke, or of which sysmon would take
+// note many times.
 func Event() { process.event() }
 
 // On reports whether the scheduler need not be told of a system call that does not wait.

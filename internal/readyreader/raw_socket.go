@@ -95,9 +95,6 @@ func (s *rawSocket) readResult(n int, err, waitErr error) (int, error) {
 	return 0, opError("read", s.conn, err)
 }
 
-// Write implements Writer.
-func (s *rawSocket) Write(p []byte) (int, error) { return s.conn.Write(p) }
-
 // TryWrite implements Writer.
 func (s *rawSocket) TryWrite(p []byte) (int, error) {
 	if len(p) == 0 {
@@ -127,6 +124,7 @@ type rawOp struct {
 	onReady func(fd uintptr) bool // wait, then buffer, then read
 	onRead  func(fd uintptr) bool // read into p once
 	onWrite func(fd uintptr) bool // write p once
+	onPush  func(fd uintptr) bool // write all of p, and wait
 
 	pool mem.BufferPool
 	size int
@@ -138,7 +136,7 @@ type rawOp struct {
 
 var rawOps = sync.Pool{New: func() any {
 	op := new(rawOp)
-	op.onReady, op.onRead, op.onWrite = op.readLent, op.readGiven, op.writeGiven
+	op.onReady, op.onRead, op.onWrite, op.onPush = op.readLent, op.readGiven, op.writeGiven, op.pushGiven
 	return op
 }}
 
@@ -173,6 +171,19 @@ func (op *rawOp) readGiven(fd uintptr) bool {
 
 func (op *rawOp) writeGiven(fd uintptr) bool {
 	op.n, op.err = writeOnce(int(fd), op.p)
+	return true
+}
+
+func (op *rawOp) pushGiven(fd uintptr) bool {
+	for op.n < len(op.p) {
+		n, err := writeOnce(int(fd), op.p[op.n:])
+		op.n += n
+		if err != nil {
+			op.err = err
+			return err != ErrWouldBlock
+		}
+	}
+	op.err = nil
 	return true
 }
 

@@ -7,7 +7,6 @@ import (
 	"os"
 	"sync"
 	"syscall"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -77,7 +76,7 @@ func (op *vectorOp) write(fd uintptr) bool {
 		if k == 0 {
 			return true
 		}
-		n, err := writeVectorOnce(int(fd), op.vector[:k])
+		n, err := writeVectorOnce(fd, op.vector[:k], size)
 		clear(op.vector[:k])
 		op.advance(n)
 		if op.err = err; err == nil && n < size {
@@ -118,14 +117,13 @@ func (op *vectorOp) advance(n int) {
 	}
 }
 
-// writeVectorOnce is writeOnce of many pieces, none of which is empty.
-func writeVectorOnce(fd int, v []unix.Iovec) (int, error) {
-	announceWrite()
+// writeVectorOnce is writeOnce of many pieces, none of which is empty, and which have size bytes.
+func writeVectorOnce(fd uintptr, v []unix.Iovec, size int) (int, error) {
 	for {
-		n, _, errno := syscall.Syscall(syscall.SYS_WRITEV, uintptr(fd), uintptr(unsafe.Pointer(&v[0])), uintptr(len(v)))
+		n, errno := sysWriteVector(fd, &v[0], len(v), size)
 		switch {
 		case errno == 0 && n > 0:
-			return int(n), nil
+			return n, nil
 		case errno == 0:
 			return 0, io.ErrUnexpectedEOF // see writeOnce
 		case errno == syscall.EINTR:

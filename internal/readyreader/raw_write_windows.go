@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !race
+
+package readyreader
+
+// Write implements Writer. A RawConn can't wait for room here.
+func (s *rawSocket) Write(p []byte) (int, error) { return s.conn.Write(p) }
