@@ -19,6 +19,8 @@ const (
 	// many such connections may wait.
 	minChunk = 32 << 10
 	maxChunk = lengthSize + maxLength
+	// What is read beyond a record is read in lumps of bulk, which stay in a cache.
+	bulk     = 512 << 10
 	minBlind = 4 << 10
 	maxBlind = 16 << 10
 	// slack is how much more than twice its content a buffer may be at a wait.
@@ -242,7 +244,7 @@ func (r *reader) fetchFirst(wait patience) error {
 	r.held.Set(buf, n)
 	switch {
 	case n == r.chunk:
-		r.chunk = min(2*n, r.most)
+		r.chunk = max(n, min(2*n, bulk, r.most))
 	case n < r.chunk/4:
 		r.chunk = max(r.chunk/2, r.floor)
 	}
