@@ -6,6 +6,7 @@ package tlsconn
 
 import (
 	"crypto/tls"
+	"net"
 
 	"google.golang.org/grpc/internal/readyreader"
 )
@@ -19,34 +20,23 @@ func restable() bool { return false }
 // StoodAside returns nil: the build tag has asked for it.
 func StoodAside() error { return nil }
 
-func (c *Conn) holdsRecord() bool { return true }
+func holdsRecord(*tls.Conn) bool { return true }
 
-func (c *Conn) feed() {}
+func feed(*tls.Conn, *readyreader.Stock) {}
 
-func (c *Conn) top() error { return readyreader.ErrWouldBlock }
+func top(*tls.Conn, *readyreader.Stock, readyreader.InPlaceReader, int) error {
+	return readyreader.ErrWouldBlock
+}
 
-func (c *Conn) settle() {}
+func settle(*tls.Conn, *readyreader.Stock) {}
 
-func (c *Conn) stash() {}
+func stash(*tls.Conn, *readyreader.Stock) {}
 
-func (c *Conn) drop() { c.dropIntake() }
+func forget(*tls.Conn) {}
 
 func (c *Conn) rest() {}
 
 func (c *Conn) wrote() {}
 
-// Nothing is adopted.
-
-type buffers struct{}
-
-func buffersOf(*tls.Conn) buffers { return buffers{} }
-
-func holdsRecord(*tls.Conn) bool { return true }
-
-func release(buffers) bool { return false }
-
-type half struct{}
-
-func (half) rest() {}
-
-func halvesOf(*tls.Conn) (in, out half) { return half{}, half{} }
+// Adopt returns conn as it is.
+func Adopt(conn net.Conn) net.Conn { return conn }
