@@ -126,7 +126,8 @@ func TestServerStreamDeadline(t *testing.T) {
 		return err
 	}
 	c := connect(t, serve(t, e))
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+	// Long enough for the handler to begin, on a busy machine, too.
+	ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
 	defer cancel()
 	r := c.open(ctx, transport.Call{Method: "/test.Echo/Bidi"})
 	r.wantEnd(codes.DeadlineExceeded, "")
