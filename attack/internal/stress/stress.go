@@ -34,6 +34,9 @@ type Report struct {
 	Faults                       []string
 }
 
+// watchers is how many goroutines wait for events at most, as long as any connection is there.
+const watchers = 3
+
 // Run runs it.
 func Run(ctx context.Context, c Config) (Report, error) {
 	dir, err := os.MkdirTemp("", "stress")
@@ -58,7 +61,7 @@ func Run(ctx context.Context, c Config) (Report, error) {
 	wg.Go(func() { r.look(ctx) })
 	wg.Wait()
 	if slices.Contains(c.Links, ALTS) {
-		goroutines += 2 // of the connection to the handshaker service, which stays
+		goroutines += watchers // for the connection to the handshaker service, which stays
 	}
 	r.settle(before, goroutines)
 	return Report{
