@@ -66,7 +66,7 @@ func (p *PreparedMsg) take(limit int) (outMessage, error) {
 	if !p.ready {
 		return outMessage{}, status.Error(codes.Internal, "grpc: a PreparedMsg was sent without Encode")
 	}
-	// Sending only reads the list, and counts references, which this memory does not have.
+	// Sending only reads the memory, and counts references, which that does not have.
 	return p.message, checkSendSize(&p.message.payload.Data, limit)
 }
 

@@ -448,6 +448,11 @@ func TestAssemblerRandom(t *testing.T) {
 			t.Errorf("InMessage %v with %d bytes left", a.InMessage(), rest)
 		}
 		a.Abort()
+		if got, err = driveTake(t, &a, wire, rng); err != nil {
+			t.Fatal(err)
+		}
+		same(t, got, want)
+		a.Abort()
 	}
 }
 
@@ -478,22 +483,50 @@ func FuzzAssembler(f *testing.F) {
 		if len(pool.lent) != 0 {
 			t.Fatalf("%d buffers leaked", len(pool.lent))
 		}
-		// Feed agrees.
+		// Take agrees, also with memory that is used again.
 		a.Init(new(mem.BufferPool(pool)), int(limit))
-		var fed []plain
-		for p := wire; len(p) > 0; {
-			n, m, complete, err := a.Feed(p)
-			p = p[n:]
-			if err != nil {
-				break
-			}
-			if complete {
-				fed = append(fed, take(t, m))
-			}
+		got, err = driveTake(t, &a, wire, rng)
+		same(t, got, want)
+		if (err != nil) != bad || err == nil && a.InMessage() != (rest > 0) {
+			t.Fatalf("Take: error %v, InMessage %v with %d bytes left", err, a.InMessage(), rest)
 		}
 		a.Abort()
-		same(t, fed, want)
+		if len(pool.lent) != 0 {
+			t.Fatalf("Take: %d buffers leaked", len(pool.lent))
+		}
 	})
+}
+
+// driveTake feeds wire to a in pieces, some of them of several messages, and lets it use the memory
+// of some again.
+func driveTake(t testing.TB, a *Assembler, wire []byte, rng *rand.Rand) (messages []plain, err error) {
+	t.Helper()
+	for len(wire) > 0 {
+		p := wire[:min(1+rng.IntN(1<<(1+rng.IntN(12))), len(wire))]
+		wire = wire[len(p):]
+		for len(p) > 0 {
+			n, m, complete, err := a.Take(p, 1+rng.IntN(10_000))
+			if err != nil {
+				return messages, err
+			}
+			p = p[n:]
+			if complete == a.InMessage() || !complete && len(p) > 0 {
+				t.Fatalf("complete is %v, InMessage %v, and %d bytes are left", complete, a.InMessage(), len(p))
+			}
+			if !complete {
+				continue
+			}
+			if held := a.Held(); held > 0 {
+				t.Fatalf("%d bytes held between messages", held)
+			}
+			small := IsSmall(m)
+			messages = append(messages, take(t, m))
+			if small && rng.IntN(2) == 0 {
+				a.Reuse(m)
+			}
+		}
+	}
+	return messages, nil
 }
 
 // Every stream, idle or not, has one.

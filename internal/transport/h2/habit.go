@@ -45,7 +45,8 @@ func (h *habit) vain() {
 // doubts reports whether the last wait was in vain, or the connection is new.
 func (h habit) doubts() bool { return h > 0 }
 
-// more notes that the reader waited, or would have had to wait for a moment, and input came. It reports whether it doubts no more.
+// more notes that the reader waited, or would have had to wait for a moment, and input came. It
+// reports whether that has ended a doubt.
 func (h *habit) more() bool {
 	was := *h
 	if *h++; !was.isNew() || *h == stranger+acquainted {
