@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/encoding"
 	_ "google.golang.org/grpc/encoding/gzip"
 	"google.golang.org/grpc/internal/transport"
+	"google.golang.org/grpc/internal/transport/grpcwire"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
 )
@@ -138,6 +139,62 @@ func TestMessageMarshalFails(t *testing.T) {
 	m := transport.Message{Data: transport.BytesOf([]byte("\xff")), Len: 1}
 	if _, err := testReader("").read(m, new(text)); status.Code(err) != codes.Internal {
 		t.Errorf("read of nonsense: %v", err)
+	}
+}
+
+// keepingCodec keeps what it decodes.
+type keepingCodec struct{ kept *mem.BufferSlice }
+
+func (keepingCodec) Name() string { return "keeping" }
+
+func (keepingCodec) Marshal(any) (mem.BufferSlice, error) { return nil, nil }
+
+func (c keepingCodec) Unmarshal(data mem.BufferSlice, _ any) error {
+	data.Ref()
+	*c.kept = append(*c.kept, data...)
+	return nil
+}
+
+// lentPool counts what is out.
+type lentPool struct{ out int }
+
+func (l *lentPool) Get(n int) *[]byte {
+	l.out++
+	return new(make([]byte, n))
+}
+
+func (l *lentPool) Put(b *[]byte) {
+	l.out--
+	clear(*b)
+}
+
+// What a codec keeps of a message that was received goes back to its pool with the last reference.
+func TestMessageIsKeptByCodec(t *testing.T) {
+	for _, size := range []int{0, 1, 104, 105, 1024, 1025, 100_000} {
+		pool := &lentPool{}
+		var asm grpcwire.Assembler
+		asm.Init(new(mem.BufferPool(pool)), size)
+		prefix := grpcwire.Prefix(false, uint32(size))
+		wire := append(prefix[:], strings.Repeat("k", size)...)
+		n, m, complete, err := asm.Take(wire, len(wire))
+		if n != len(wire) || !complete || err != nil {
+			t.Fatalf("%d bytes: %d taken, %t, %v", size, n, complete, err)
+		}
+		var kept mem.BufferSlice
+		r := messageReader{codec: keepingCodec{&kept}, max: size, pool: pool}
+		if length, err := r.read(m, nil); length != size || err != nil {
+			t.Errorf("%d bytes: %d, %v", size, length, err)
+		}
+		if got := kept.Materialize(); string(got) != string(wire[len(prefix):]) {
+			t.Errorf("%d bytes: what was kept has changed", size)
+		}
+		if pool.out > 1 || size > 1024 && pool.out == 0 {
+			t.Errorf("%d bytes: %d buffers are out while it is kept", size, pool.out)
+		}
+		kept.Free()
+		if pool.out != 0 {
+			t.Errorf("%d bytes: %d buffers are out", size, pool.out)
+		}
 	}
 }
 
