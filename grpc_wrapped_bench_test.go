@@ -4,15 +4,11 @@ package grpc
 
 import (
 	"context"
-	"crypto/tls"
 	"net"
 	"testing"
 	"time"
 
-	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/experimental/footprint"
-	"google.golang.org/grpc/internal/testutils"
 	"google.golang.org/grpc/internal/wrappers"
 )
 
@@ -25,14 +21,8 @@ func asIs(c net.Conn) net.Conn { return c }
 // wrappedPair is a server and a client whose connections are wrapped.
 func wrappedPair(t testing.TB, e *echo, accepted, dialed func(net.Conn) net.Conn, opts ...ServerOption) (*ClientConn, *Server) {
 	t.Helper()
-	return wrappedPairOver(t, e, accepted, dialed, insecure.NewCredentials(), opts...)
-}
-
-// wrappedPairOver is wrappedPair for clients with other credentials.
-func wrappedPairOver(t testing.TB, e *echo, accepted, dialed func(net.Conn) net.Conn, creds credentials.TransportCredentials, opts ...ServerOption) (*ClientConn, *Server) {
-	t.Helper()
 	ts := serveOn(t, wrappingListener{listen(t), accepted}, e, opts...)
-	return newTestClient(t, "passthrough:///"+ts.addr, WithTransportCredentials(creds), WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) {
+	return newTestClient(t, "passthrough:///"+ts.addr, WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) {
 		c, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
 		if err != nil {
 			return nil, err
@@ -48,26 +38,16 @@ func wrappedPairOver(t testing.TB, e *echo, accepted, dialed func(net.Conn) net.
 //
 // for two lengths, whose difference is that of so many calls.
 func BenchmarkWrapped(b *testing.B) {
-	cert, roots := testutils.Certificate(b)
-	server := &tls.Config{Certificates: []tls.Certificate{cert}, NextProtos: []string{"h2"}}
-	client := &tls.Config{RootCAs: roots, ServerName: "test.server", NextProtos: []string{"h2"}}
-	plain, embed := insecure.NewCredentials(), func(c net.Conn) net.Conn { return embedding{c} }
 	for _, w := range []struct {
-		name             string
-		accepted, dialed func(net.Conn) net.Conn
-		server, client   credentials.TransportCredentials
+		name string
+		wrap func(net.Conn) net.Conn
 	}{
-		{"exact", asIs, asIs, plain, plain},
-		{"embeds", embed, embed, plain, plain},
-		{"meters", wrappers.Meter, wrappers.Meter, plain, plain},
-		{"tls", asIs, asIs, credentials.NewTLS(server), credentials.NewTLS(client)},
-		{
-			"ownTLS", func(c net.Conn) net.Conn { return tls.Server(c, server) },
-			func(c net.Conn) net.Conn { return tls.Client(c, client) }, plain, plain,
-		},
+		{"exact", asIs},
+		{"embeds", func(c net.Conn) net.Conn { return embedding{c} }},
+		{"meters", wrappers.Meter},
 	} {
 		b.Run(w.name, func(b *testing.B) {
-			cc, _ := wrappedPairOver(b, newEcho(), w.accepted, w.dialed, w.client, Creds(w.server))
+			cc, _ := wrappedPair(b, newEcho(), w.wrap, w.wrap)
 			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 			defer cancel()
 			st, err := cc.NewStream(ctx, bidiStream, bidiMethod)

@@ -53,24 +53,6 @@ func (s *Stock) Memory() int {
 // Skip makes the first n bytes used. Their memory stays as it is until Drop.
 func (s *Stock) Skip(n int) { s.r += n }
 
-// Keep makes left, a part of the memory that the bytes are in, the bytes. It reports whether left
-// is that, and does nothing if not.
-func (s *Stock) Keep(left []byte) bool {
-	if len(left) == 0 {
-		s.r = s.w
-		return true
-	}
-	// Parts of one array end where that ends, as far as their capacities go.
-	all := s.store()
-	most := cap(all)
-	if most < cap(left) || &all[:most][most-1] != &left[:cap(left)][cap(left)-1] {
-		return false
-	}
-	s.r = most - cap(left)
-	s.w = s.r + len(left)
-	return true
-}
-
 // Drop forgets all bytes and gives the buffer back.
 func (s *Stock) Drop() { s.Set(nil, 0) }
 

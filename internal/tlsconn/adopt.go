@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//go:build !grpcnotlsrelease
-
 package tlsconn
 
 import (
 	"crypto/tls"
 	"net"
+	"os"
+	"syscall"
 
 	"google.golang.org/grpc/internal/readyreader"
+	"google.golang.org/grpc/mem"
 )
 
 // Adopt is for a *tls.Conn that the program made itself, or a wrapper that only embeds one.
 // It returns the same connection in a form that can be waited for without a goroutine and
-// without the buffers of crypto/tls, and that can be written without waiting. The tls.Conn has to
-// run over a socket, and its layout has to be known (see layout.go): if not, and for any other
-// connection, conn is returned as it is.
+// without the buffers of crypto/tls. The tls.Conn has to run over a socket, and its layout
+// has to be known (see layout.go): if not, and for any other connection, conn is returned as
+// it is.
 func Adopt(conn net.Conn) net.Conn {
 	t, ok := readyreader.Innermost(conn).(*tls.Conn)
 	if !ok || t == nil || !readyreader.OverSocket(t.NetConn()) || !releasable() {
@@ -25,13 +26,77 @@ func Adopt(conn net.Conn) net.Conn {
 	if !ok {
 		return conn
 	}
-	sock, ok := w.(duplex)
+	r, ok := w.(readyreader.TryReader)
 	if !ok {
 		return conn
 	}
-	a := &adopted{Conn: conn, tls: t, sock: sock}
-	if gatherable() {
-		a.state.Store(promising)
-	}
-	return a
+	return &adopted{Conn: conn, tls: t, rc: r.RawConn()}
 }
+
+// adopted is a tls.Conn that is read when its socket is ready. crypto/tls reads the
+// socket itself, and leaves partial records where they are after a deadline.
+type adopted struct {
+	net.Conn // what was handed over
+	tls      *tls.Conn
+	rc       syscall.RawConn
+
+	shaken bool // the handshake is over. Owned by the reader.
+}
+
+// ReadOnReady implements readyreader.Reader.
+func (a *adopted) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, error) {
+	if err := a.shake(); err != nil {
+		return nil, 0, err
+	}
+	if !holdsRecord(a.tls) {
+		if err := readyreader.AwaitInput(a.rc); err != nil {
+			return nil, 0, err
+		}
+	}
+	buf := pool.Get(size)
+	n, err := a.Conn.Read((*buf)[:min(len(*buf), size)])
+	if n > 0 {
+		return buf, n, nil // the error, if any, comes again
+	}
+	pool.Put(buf)
+	return nil, 0, err
+}
+
+// shake runs the handshake: until it is over, tls.Conn's buffers may be in use by
+// whoever writes first.
+func (a *adopted) shake() error {
+	if a.shaken {
+		return nil
+	}
+	err := a.tls.Handshake()
+	a.shaken = err == nil
+	return err
+}
+
+// TryRead implements readyreader.TryReader. It reads nothing: what there is, is for
+// ReadOnReady, as it may be less than a record.
+func (a *adopted) TryRead(int, mem.BufferPool) (*[]byte, int, error) {
+	if a.shaken && !holdsRecord(a.tls) && !readyreader.HasInput(a.rc) {
+		return nil, 0, readyreader.ErrWouldBlock
+	}
+	return nil, 0, os.ErrDeadlineExceeded
+}
+
+// RawConn implements readyreader.TryReader.
+func (a *adopted) RawConn() syscall.RawConn { return a.rc }
+
+// ReleaseIdle gives back what crypto/tls holds and does not need.
+func (a *adopted) ReleaseIdle() {
+	if !a.shaken {
+		return
+	}
+	release(buffersOf(a.tls))
+	if restable() {
+		in, out := halvesOf(a.tls)
+		in.rest()
+		out.rest()
+	}
+}
+
+// CloseWrite is that of tls.Conn.
+func (a *adopted) CloseWrite() error { return a.tls.CloseWrite() }

@@ -41,8 +41,8 @@ func (c *Conn) HandshakeContext(ctx context.Context) error {
 	}
 	c.open.Store(true)
 	if c.release {
-		c.intake.dry = !holdsRecord(c.tls)
-		settle(c.tls, &c.intake.Stock)
+		c.intake.dry = !c.holdsRecord()
+		c.settle()
 	}
 	return nil
 }

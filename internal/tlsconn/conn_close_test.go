@@ -70,7 +70,7 @@ func TestCloseNotifies(t *testing.T) {
 	})
 }
 
-func second[T any](_ T, err error) error { return err }
+func second(_ int, err error) error { return err }
 
 // A peer that just goes: at a record's end that is the end of the stream, as
 // crypto/tls sees it; within one it is an error.

@@ -46,3 +46,10 @@ type Conn struct {
 
 	out outbox
 }
+
+// dropIntake forgets the ciphertext in hand.
+func (c *Conn) dropIntake() {
+	c.intake.Drop()
+	c.intake.dry = false
+	c.retained.Set(0)
+}

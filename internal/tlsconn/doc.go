@@ -16,10 +16,6 @@
 //     call, because a write that fails is final to crypto/tls even if it could be
 //     repeated. A full socket is dealt with outside of crypto/tls.
 //
-// A tls.Conn that the program made is adopted: it stays where it is, over its socket, and is read
-// and written in the same two ways (adopted.go). Its records are gathered in the buffer in which
-// crypto/tls gathers those of a handshake.
-//
 // # Memory
 //
 // A tls.Conn keeps the largest buffer it ever needed for a record. Where allowed,

@@ -10,8 +10,6 @@ import (
 	"reflect"
 	"sync"
 	"unsafe"
-
-	"google.golang.org/grpc/internal/readyreader"
 )
 
 // The part of this package that reaches into tls.Conn.
@@ -72,7 +70,9 @@ func buffersOf(c *tls.Conn) buffers {
 	}
 }
 
-// holdsRecord reports whether c can go on without more ciphertext.
+// holdsRecord reports whether tls.Conn can go on without more ciphertext.
+func (c *Conn) holdsRecord() bool { return holdsRecord(c.tls) }
+
 func holdsRecord(c *tls.Conn) bool {
 	b := buffersOf(c)
 	if b.input.Len() > 0 {
@@ -86,54 +86,54 @@ func holdsRecord(c *tls.Conn) bool {
 	return n > maxRecord || len(raw) >= recordHeader+n // too long a record is for tls.Conn to refuse
 }
 
-// feed makes the ciphertext in hand what t holds.
-func feed(t *tls.Conn, in *readyreader.Stock) { *buffersOf(t).raw = *bytes.NewBuffer(in.Bytes()) }
+// feed makes the intake the ciphertext that tls.Conn holds.
+func (c *Conn) feed() { *buffersOf(c.tls).raw = *bytes.NewBuffer(c.intake.Bytes()) }
 
-// recall makes the ciphertext in hand what t has left of it. What t has read itself, as it does
-// during the handshake, may be in memory of its own.
-func recall(t *tls.Conn, in *readyreader.Stock) {
-	left := buffersOf(t).raw.Bytes()
-	if in.Keep(left) {
+// sync makes the intake what tls.Conn has left of it.
+func (c *Conn) sync() {
+	left := buffersOf(c.tls).raw.Bytes()
+	if used := c.intake.Len() - len(left); used >= 0 {
+		c.intake.Skip(used)
 		return
 	}
-	buf := in.Pool.Get(len(left))
-	in.Set(buf, copy(*buf, left))
+	// It was read with the end of the handshake, to memory of tls.Conn's own.
+	buf := c.intake.Pool.Get(len(left))
+	c.intake.Set(buf, copy(*buf, left))
 }
 
 // top adds what can be read without waiting to the part of a record that is in a buffer of
-// size bytes. It returns ErrWouldBlock if there is nothing to read, or no such buffer.
-func top(t *tls.Conn, in *readyreader.Stock, from readyreader.InPlaceReader, size int) error {
-	recall(t, in)
-	err := in.Extend(from, size)
-	feed(t, in)
+// full size. It returns ErrWouldBlock if there is nothing to read, or no such buffer.
+func (c *Conn) top() error {
+	c.sync()
+	err := c.intake.Extend(c.sock, c.intake.size())
+	c.feed()
 	return err
 }
 
 // settle gives the buffers back if they are empty.
-func settle(t *tls.Conn, in *readyreader.Stock) {
-	if release(buffersOf(t)) {
-		in.Drop()
+func (c *Conn) settle() {
+	if release(buffersOf(c.tls)) {
+		c.intake.Drop()
 	}
 }
 
 // stash moves the part of a record that has arrived to memory of its own length.
-func stash(t *tls.Conn, in *readyreader.Stock) {
-	settle(t, in)
-	recall(t, in)
-	part := in.Len()
-	in.Settle(part, part)
-	feed(t, in)
+func (c *Conn) stash() {
+	c.settle()
+	c.sync()
+	part := c.intake.Len()
+	c.intake.Settle(part, part)
+	c.feed()
+	c.retained.Set(c.intake.Memory())
 }
 
-// forget takes all input from t.
-func forget(t *tls.Conn) {
-	b := buffersOf(t)
-	*b.raw, *b.input, *b.hand = bytes.Buffer{}, bytes.Reader{}, bytes.Buffer{}
-}
-
-// isDrained reports whether nothing is in b.
-func isDrained(b buffers) bool {
-	return b.input.Len() == 0 && b.raw.Len() == 0 && b.hand.Len() == 0
+// drop forgets all input.
+func (c *Conn) drop() {
+	if c.release && c.open.Load() {
+		b := buffersOf(c.tls)
+		*b.raw, *b.input, *b.hand = bytes.Buffer{}, bytes.Reader{}, bytes.Buffer{}
+	}
+	c.dropIntake()
 }
 
 // release drops what of b is empty, and reports whether no ciphertext is left.

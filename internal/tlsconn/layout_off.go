@@ -6,7 +6,6 @@ package tlsconn
 
 import (
 	"crypto/tls"
-	"net"
 
 	"google.golang.org/grpc/internal/readyreader"
 )
@@ -20,23 +19,34 @@ func restable() bool { return false }
 // StoodAside returns nil: the build tag has asked for it.
 func StoodAside() error { return nil }
 
-func holdsRecord(*tls.Conn) bool { return true }
+func (c *Conn) holdsRecord() bool { return true }
 
-func feed(*tls.Conn, *readyreader.Stock) {}
+func (c *Conn) feed() {}
 
-func top(*tls.Conn, *readyreader.Stock, readyreader.InPlaceReader, int) error {
-	return readyreader.ErrWouldBlock
-}
+func (c *Conn) top() error { return readyreader.ErrWouldBlock }
 
-func settle(*tls.Conn, *readyreader.Stock) {}
+func (c *Conn) settle() {}
 
-func stash(*tls.Conn, *readyreader.Stock) {}
+func (c *Conn) stash() {}
 
-func forget(*tls.Conn) {}
+func (c *Conn) drop() { c.dropIntake() }
 
 func (c *Conn) rest() {}
 
 func (c *Conn) wrote() {}
 
-// Adopt returns conn as it is.
-func Adopt(conn net.Conn) net.Conn { return conn }
+// Nothing is adopted.
+
+type buffers struct{}
+
+func buffersOf(*tls.Conn) buffers { return buffers{} }
+
+func holdsRecord(*tls.Conn) bool { return true }
+
+func release(buffers) bool { return false }
+
+type half struct{}
+
+func (half) rest() {}
+
+func halvesOf(*tls.Conn) (in, out half) { return half{}, half{} }

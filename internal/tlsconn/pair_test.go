@@ -238,7 +238,7 @@ func pattern(n int) []byte {
 }
 
 // send writes p in the way of a connection that has better things to do than wait.
-func send(c readyreader.Writer, p []byte) error {
+func send(c *Conn, p []byte) error {
 	n, err := c.TryWrite(p)
 	if err == readyreader.ErrWouldBlock {
 		_, err = c.Write(p[n:])
@@ -247,7 +247,7 @@ func send(c readyreader.Writer, p []byte) error {
 }
 
 // receive reads n bytes by ReadOnReady.
-func receive(c readyreader.Reader, n int) ([]byte, error) {
+func receive(c *Conn, n int) ([]byte, error) {
 	var got []byte
 	for len(got) < n {
 		buf, k, err := c.ReadOnReady(32<<10, mem.DefaultBufferPool())

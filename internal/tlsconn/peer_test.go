@@ -50,23 +50,14 @@ func newPeer13(t testing.TB, release, asClient bool) (*peer13, *Conn) {
 // newPeer13Over is newPeer13 with our end over a and the peer over b.
 func newPeer13Over(t testing.TB, m mode, asClient bool, a, b net.Conn) (*peer13, *Conn) {
 	t.Helper()
-	return newPeer13With(t, m, asClient, b, func(config *tls.Config) *Conn {
-		ours := newConn(t, a, config, asClient, m.release)
-		t.Cleanup(func() { ours.Close() })
-		return ours
-	})
-}
-
-// newPeer13With is newPeer13 with our end made by dial, and the peer over b.
-func newPeer13With[C secure](t testing.TB, m mode, asClient bool, b net.Conn, dial func(*tls.Config) C) (*peer13, C) {
-	t.Helper()
 	var log bytes.Buffer
 	config := m.config()
 	config.KeyLogWriter = &log
 	config.SessionTicketsDisabled = true // else the server's first record is a ticket
 	ourConfig := m.config()
 	ourConfig.SessionTicketsDisabled = true
-	ours := dial(ourConfig)
+	ours := newConn(t, a, ourConfig, asClient, m.release)
+	t.Cleanup(func() { ours.Close() })
 	var theirs *tls.Conn
 	if asClient {
 		theirs = tls.Client(b, config)

@@ -112,7 +112,7 @@ func (c *Conn) decrypt(p []byte) (n int, err error) {
 		case err != nil:
 			c.rerr = err // tls.Conn does not repeat all of its errors
 		case c.release:
-			c.intake.dry = !holdsRecord(c.tls)
+			c.intake.dry = !c.holdsRecord()
 		}
 	}
 	if c.out.added.Load() != added {
@@ -123,7 +123,7 @@ func (c *Conn) decrypt(p []byte) (n int, err error) {
 	if c.rerr != nil {
 		c.drop()
 	} else if c.release {
-		settle(c.tls, &c.intake.Stock)
+		c.settle()
 	}
 	if n > 0 {
 		return n, nil
@@ -138,7 +138,7 @@ func (c *Conn) fill(wait bool) error {
 		return net.ErrClosed
 	}
 	if c.release && c.intake.Len() > 0 {
-		if err := top(c.tls, &c.intake.Stock, c.sock, c.intake.size()); err != readyreader.ErrWouldBlock {
+		if err := c.top(); err != readyreader.ErrWouldBlock {
 			return c.filled(err)
 		}
 	}
@@ -169,16 +169,10 @@ func (c *Conn) fill(wait bool) error {
 	c.intake.adapt(n, size)
 	c.intake.woken()
 	if c.release {
-		feed(c.tls, &c.intake.Stock)
+		c.feed()
 		c.retained.Set(0)
 	}
 	return nil
-}
-
-// stash gets ready for a wait.
-func (c *Conn) stash() {
-	stash(c.tls, &c.intake.Stock)
-	c.retained.Set(c.intake.Memory())
 }
 
 // filled says what became of an attempt to read ciphertext.
@@ -192,14 +186,4 @@ func (c *Conn) filled(err error) error {
 	}
 	c.intake.dry = false
 	return nil
-}
-
-// drop forgets all input.
-func (c *Conn) drop() {
-	if c.release && c.open.Load() {
-		forget(c.tls)
-	}
-	c.intake.Drop()
-	c.intake.dry = false
-	c.retained.Set(0)
 }

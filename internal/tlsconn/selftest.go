@@ -131,22 +131,17 @@ func trial(cert tls.Certificate, version uint16) error {
 	return nil
 }
 
-// trialConfig is for both ends.
-func trialConfig(cert tls.Certificate, version uint16) *tls.Config {
-	return &tls.Config{
-		Certificates:       []tls.Certificate{cert},
-		InsecureSkipVerify: true, // both ends are in one function
-		MinVersion:         version,
-		MaxVersion:         version,
-		CurvePreferences:   []tls.CurveID{tls.CurveP256}, // the cheapest
-	}
-}
-
 // trialPair returns two connections to each other after the handshake.
 func trialPair(cert tls.Certificate, version uint16) (client, server *Conn, err error) {
 	a, b := newMemSockets()
 	server = &Conn{raw: a, sock: a, sockW: a, release: true}
-	config := trialConfig(cert, version)
+	config := &tls.Config{
+		Certificates:       []tls.Certificate{cert},
+		InsecureSkipVerify: true, // both ends are in this function
+		MinVersion:         version,
+		MaxVersion:         version,
+		CurvePreferences:   []tls.CurveID{tls.CurveP256}, // the cheapest
+	}
 	server.start(config, true)
 	client = &Conn{raw: b, sock: b, sockW: b, release: true}
 	client.start(config, false)

@@ -18,57 +18,55 @@ import (
 // Data and KeyUpdates both ways at once, through little room: the answers to the
 // KeyUpdates come between the records of a writer that knows nothing of them.
 func TestKeyUpdatesBesideWrites(t *testing.T) {
-	forEachPeer13(t, func(t *testing.T, p *peer13, c *Conn) { keyUpdatesBesideWrites(t, p, c, c) })
-}
-
-func keyUpdatesBesideWrites(t *testing.T, p *peer13, r readyreader.Reader, w readyreader.Writer) {
-	const rounds, size = 100, 3000
-	p.sock.in.room, p.sock.out.room = 5000, 5000
-	var running sync.WaitGroup
-	running.Go(func() {
-		for range rounds {
-			p.write(p.update(true), p.seal(typeData, pattern(size)))
-		}
-	})
-	running.Go(func() {
-		for range rounds {
-			if err := send(w, pattern(size)); err != nil {
-				t.Error(err)
+	forEachPeer13(t, func(t *testing.T, p *peer13, c *Conn) {
+		const rounds, size = 100, 3000
+		p.sock.in.room, p.sock.out.room = 5000, 5000
+		var running sync.WaitGroup
+		running.Go(func() {
+			for range rounds {
+				p.write(p.update(true), p.seal(typeData, pattern(size)))
+			}
+		})
+		running.Go(func() {
+			for range rounds {
+				if err := send(c, pattern(size)); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+		running.Go(func() {
+			got, err := receive(c, rounds*size)
+			if err != nil || !bytes.Equal(got[size:2*size], pattern(size)) {
+				t.Error("other bytes received", err)
+			}
+		})
+		var got []byte
+		in := p.sock.in
+		for updates := 0; len(got) < rounds*size || updates < rounds; {
+			typ, data, err := p.read()
+			switch {
+			case err == readyreader.ErrWouldBlock:
+				in.mu.Lock()
+				seen := len(in.b)
+				for len(in.b) == seen {
+					in.room = max(in.room, seen+1) // a record larger than the room
+					in.changed.Broadcast()
+					in.changed.Wait()
+				}
+				in.mu.Unlock()
+			case err != nil:
+				t.Fatal(err)
+			case typ == typeHandshake:
+				updates++
+			default:
+				got = append(got, data...)
 			}
 		}
-	})
-	running.Go(func() {
-		got, err := receive(r, rounds*size)
-		if err != nil || !bytes.Equal(got[size:2*size], pattern(size)) {
-			t.Error("other bytes received", err)
+		running.Wait()
+		if !bytes.Equal(got[:size], pattern(size)) {
+			t.Error("other bytes arrived at the peer")
 		}
 	})
-	var got []byte
-	in := p.sock.in
-	for updates := 0; len(got) < rounds*size || updates < rounds; {
-		typ, data, err := p.read()
-		switch {
-		case err == readyreader.ErrWouldBlock:
-			in.mu.Lock()
-			seen := len(in.b)
-			for len(in.b) == seen {
-				in.room = max(in.room, seen+1) // a record larger than the room
-				in.changed.Broadcast()
-				in.changed.Wait()
-			}
-			in.mu.Unlock()
-		case err != nil:
-			t.Fatal(err)
-		case typ == typeHandshake:
-			updates++
-		default:
-			got = append(got, data...)
-		}
-	}
-	running.Wait()
-	if !bytes.Equal(got[:size], pattern(size)) {
-		t.Error("other bytes arrived at the peer")
-	}
 }
 
 // Close comes at any moment of reading, writing and CloseWrite.
