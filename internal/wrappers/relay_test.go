@@ -94,10 +94,7 @@ func (l *link) cut(reset bool) {
 			_ = tcp.SetLinger(0)
 		}
 		f.from.Close()
-		f.mu.Lock()
-		f.over = true
-		f.changed.Broadcast()
-		f.mu.Unlock()
+		f.end()
 	}
 }
 
@@ -108,6 +105,7 @@ func newFlow(from, to net.Conn) *flow {
 }
 
 func (f *flow) run() {
+	defer f.end()
 	b := make([]byte, 64<<10)
 	for {
 		n, err := f.from.Read(b)
@@ -119,6 +117,13 @@ func (f *flow) run() {
 			return
 		}
 	}
+}
+
+func (f *flow) end() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.over = true
+	f.changed.Broadcast()
 }
 
 // pass reports whether all of p was written.
@@ -165,7 +170,7 @@ func (f *flow) allow(n int) {
 	f.changed.Broadcast()
 }
 
-// awaitStop returns when it has come to where it stops.
+// awaitStop returns when it has come to where it stops, or to its end.
 func (f *flow) awaitStop() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
