@@ -105,17 +105,20 @@ func (s *rawSocket) TryWrite(p []byte) (int, error) {
 	waitErr := s.rc.Write(op.onWrite)
 	n, err := op.n, op.err
 	op.release()
-	switch {
-	case waitErr != nil:
-		return 0, renameOp(waitErr, "write")
-	case err == ErrWouldBlock:
-		return n, err
-	case err != nil:
-		return n, opError("write", s.conn, err)
-	case n < len(p):
+	if n, err = s.writeResult(n, err, waitErr); err == nil && n < len(p) {
 		return n, ErrWouldBlock
 	}
-	return n, nil
+	return n, err
+}
+
+func (s *rawSocket) writeResult(n int, err, waitErr error) (int, error) {
+	switch {
+	case waitErr != nil:
+		return n, renameOp(waitErr, "write")
+	case err == nil || err == ErrWouldBlock:
+		return n, err
+	}
+	return n, opError("write", s.conn, err)
 }
 
 // rawOp is one call on a descriptor: the callbacks that a RawConn wants, bound

@@ -37,13 +37,7 @@ func (s *rawSocket) writeVector(pieces [][]byte, wait bool) (int, error) {
 	waitErr := s.rc.Write(op.onWrite)
 	n, err := op.n, op.err
 	op.release()
-	switch {
-	case waitErr != nil:
-		return n, renameOp(waitErr, "write")
-	case err == nil || err == ErrWouldBlock:
-		return n, err
-	}
-	return n, opError("write", s.conn, err)
+	return s.writeResult(n, err, waitErr)
 }
 
 // vectorOp is one write of many pieces: what rawOp is for others.

@@ -11,11 +11,5 @@ func (s *rawSocket) Write(p []byte) (int, error) {
 	waitErr := s.rc.Write(op.onPush)
 	n, err := op.n, op.err
 	op.release()
-	switch {
-	case waitErr != nil:
-		return n, renameOp(waitErr, "write")
-	case err != nil:
-		return n, opError("write", s.conn, err)
-	}
-	return n, nil
+	return s.writeResult(n, err, waitErr)
 }
