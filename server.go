@@ -82,7 +82,7 @@ func NewServer(opt ...ServerOption) *Server {
 		httpCalls:  make(map[*transport.HandlerStream]struct{}),
 		stopped:    make(chan struct{}),
 	}
-	s.opts.transport.Known = s.nameOf
+	s.opts.transport.Known = s.known
 	s.host = transport.ServerHost{ServerConfig: &s.opts.transport, Handler: (*serverHandler)(s)}
 	s.unwatch = footprint.Register(opts.stats, opts.telemetry.Recorders()...)
 	if r, ok := opts.rpcConfig.(rpcconfig.Recording); ok {
@@ -146,16 +146,26 @@ func (s *Server) addMethod(service, name string, m *method) {
 	s.methods[m.full] = m
 }
 
-// nameOf returns the name of the method that path is, "" if it is none.
-func (s *Server) nameOf(path []byte) string {
+// known returns the method of a path, nil if nobody serves it.
+func (s *Server) known(path []byte) transport.Method {
 	if m := s.methods[string(path)]; m != nil {
-		return m.full
+		return m
 	}
-	return ""
+	return nil
 }
 
-// lookUp returns the method of the name, nil if nobody serves it.
-func (s *Server) lookUp(path string) *method {
+// called is a call, as far as the choice of its method goes.
+type called interface {
+	Method() string
+	Known() transport.Method // may be nil
+}
+
+// methodOf returns the method that is called, nil if nobody serves it.
+func (s *Server) methodOf(st called) *method {
+	if m, ok := st.Known().(*method); ok {
+		return m
+	}
+	path := st.Method()
 	if m := s.methods[path]; m != nil || path == "" || path[0] == '/' {
 		return m
 	}

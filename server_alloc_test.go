@@ -25,6 +25,7 @@ type quietCall struct {
 
 func (*quietCall) Owner() handover.Owner             { return nil }
 func (*quietCall) Method() string                    { return "/test.Echo/Unary" }
+func (*quietCall) Known() transport.Method           { return nil }
 func (*quietCall) SetHeader(metadata.MD) error       { return nil }
 func (*quietCall) SendHeader(metadata.MD) error      { return nil }
 func (*quietCall) SetTrailer(metadata.MD) error      { return nil }

@@ -15,7 +15,7 @@ import (
 // serverCall is one call as the transport has it, over HTTP/2 of our own
 // (*transport.ServerStream) or behind net/http (*transport.HandlerStream).
 type serverCall interface {
-	Method() string
+	called
 	SetHeader(metadata.MD) error
 	SendHeader(metadata.MD) error
 	SetTrailer(metadata.MD) error

@@ -219,9 +219,17 @@ func (s *Server) endConn(ctx context.Context) {
 	}
 }
 
+// NewStream implements transport.ServerHandler.
+func (h *serverHandler) NewStream(m transport.Method) (st *transport.ServerStream, own int) {
+	if m, ok := m.(*method); ok && m.stream != nil {
+		return newStreamingCall()
+	}
+	return nil, 0
+}
+
 // Refuses implements transport.ServerHandler.
 func (h *serverHandler) Refuses(st *transport.ServerStream) *status.Status {
-	return (*Server)(h).refuse(st.Method())
+	return (*Server)(h).refuse(st)
 }
 
 // HandleStream implements transport.ServerHandler.

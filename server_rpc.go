@@ -46,7 +46,7 @@ func (s *Server) begin(st serverCall) *serverStream {
 	if s.opts.labelGoroutines {
 		ctx = labelGoroutine(ctx, st.Method())
 	}
-	m := s.lookUp(st.Method())
+	m := s.methodOf(st)
 	if m == nil && s.opts.unknownHandler != nil {
 		m = &method{full: st.Method(), stream: s.opts.unknownHandler}
 	}
@@ -79,12 +79,12 @@ func (s *Server) left(st serverCall) {
 
 // refuse returns the status of a call to an unknown method, if no option observes such calls:
 // it then needs no goroutine. nil stands for all others, which serveCall serves.
-func (s *Server) refuse(path string) *status.Status {
+func (s *Server) refuse(st called) *status.Status {
 	if s.opts.unknownHandler != nil || s.opts.transport.Tap != nil || len(s.opts.stats) > 0 ||
-		len(s.opts.telemetry) > 0 || s.lookUp(path) != nil {
+		len(s.opts.telemetry) > 0 || s.methodOf(st) != nil {
 		return nil
 	}
-	return status.Convert(s.unknown(path))
+	return status.Convert(s.unknown(st.Method()))
 }
 
 // settle finds out how to serve a call, or why it can't be served.

@@ -35,6 +35,13 @@ type serverStream struct {
 // none.
 type packer struct{ encoding.Compressor }
 
+// streamingCall is the memory of a call of a streaming method: one allocation, also apart from
+// unary calls, whose garbage would leave holes between the streams that stay.
+type streamingCall struct {
+	transport.ServerStream
+	own serverStream // not used by a call that is watched
+}
+
 // watchedServerStream is one whose context is not the transport's own.
 type watchedServerStream struct {
 	serverStream

@@ -5,17 +5,33 @@ package grpc
 import (
 	"context"
 	"time"
+	"unsafe"
 
 	handlercontext "google.golang.org/grpc/internal/context"
 	"google.golang.org/grpc/internal/ctxkey"
 	"google.golang.org/grpc/internal/handover"
+	"google.golang.org/grpc/internal/transport"
 )
+
+// newStreamingCall returns the call and how many bytes of it are not the transport's.
+func newStreamingCall() (_ *transport.ServerStream, own int) {
+	c := new(streamingCall)
+	c.own.call.serverCall = &c.ServerStream
+	c.own.ctx = c.Context().(*handlercontext.Handler)
+	c.own.ctx.Context = (*handlerContext)(&c.own)
+	return &c.ServerStream, int(unsafe.Sizeof(c.own))
+}
 
 func (s *Server) newServerStream(ctx context.Context, st servedCall, m *method) *serverStream {
 	var ss *serverStream
 	if h, ok := ctx.(*handlercontext.Handler); ok && ctx == st.Context() && s.opts.transport.Tap == nil {
-		ss = &serverStream{ctx: h} // nobody but the transport has seen the context
-		h.Context = (*handlerContext)(ss)
+		// Nobody but the transport has seen the context.
+		if own, ok := h.Context.(*handlerContext); ok {
+			ss = (*serverStream)(own) // of a streamingCall
+		} else {
+			ss = &serverStream{ctx: h}
+			h.Context = (*handlerContext)(ss)
+		}
 	} else {
 		w := &watchedServerStream{}
 		ss = &w.serverStream
@@ -71,6 +87,9 @@ func (ss *serverStream) handled(err error) {
 // ContextValue implements context.Valuer. It knows how the call's messages are encoded, for
 // PreparedMsg.
 func (ss *serverStream) ContextValue(key any) (value any, ok bool) {
+	if ss.method == nil {
+		return nil, false // a watched call has another one
+	}
 	switch key.(type) {
 	case ctxkey.ServerTransportStream:
 		return &ss.call, true

@@ -77,12 +77,18 @@ func TestServerRefusesUnobserved(t *testing.T) {
 			s := NewServer(opts...)
 			defer s.Stop()
 			s.RegisterService(&echoDesc, newEcho())
-			if got := s.refuse(tt.path).Code(); got != tt.want {
+			if got := s.refuse(calledPath(tt.path)).Code(); got != tt.want {
 				t.Errorf("refused with %v, want %v", got, tt.want)
 			}
 		})
 	}
 }
+
+// calledPath is a call of which only its :path is known.
+type calledPath string
+
+func (p calledPath) Method() string        { return string(p) }
+func (calledPath) Known() transport.Method { return nil }
 
 func TestServerUnknownServiceHandler(t *testing.T) {
 	handle := func(srv any, ss ServerStream) error {

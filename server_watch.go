@@ -117,7 +117,7 @@ func (s *Server) watch(ctx context.Context, st serverCall, m *method) (servedCal
 	}
 	w.call = servedCall{st, w}
 	if len(s.opts.telemetry) > 0 {
-		ctx, w.seen = s.opts.telemetry.BeginServed(ctx, telemetry.ServedInfo{Method: st.Method(), Registered: s.lookUp(st.Method()) != nil})
+		ctx, w.seen = s.opts.telemetry.BeginServed(ctx, telemetry.ServedInfo{Method: st.Method(), Registered: s.methodOf(st) != nil})
 	}
 	if len(w.handlers) > 0 {
 		ctx = w.handlers.tag(ctx, &stats.RPCTagInfo{FullMethodName: st.Method()})

@@ -64,6 +64,9 @@ type method struct {
 	stream *StreamDesc
 }
 
+// Path implements transport.Method.
+func (m *method) Path() string { return m.full }
+
 // streamInfo is what interceptors are told.
 func (m *method) streamInfo() *StreamServerInfo {
 	client, server := m.streams()

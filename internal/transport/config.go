@@ -77,9 +77,8 @@ type ServerConfig struct {
 	Tap              tap.ServerInHandle
 	LaxPath          bool // accept a :path without a leading slash
 
-	// Known returns path as a string that is there already, so that calls share it, and ""
-	// for one that it does not know. It may be nil.
-	Known func(path []byte) string
+	// Known returns the method of a :path, and nil for one that it does not know. It may be nil.
+	Known func(path []byte) Method
 
 	h2 h2.Config
 }

@@ -56,8 +56,8 @@ func NewHandlerStream(w http.ResponseWriter, r *http.Request, cfg *ServerConfig)
 	}
 	s.setPeer()
 	ctx := r.Context()
-	if s.req.hasTimeout {
-		s.ctx.Context, s.cancel = context.WithTimeout(ctx, s.req.timeout)
+	if t := s.req.timeout; t.IsSet() {
+		s.ctx.Context, s.cancel = context.WithTimeout(ctx, t.Duration())
 	} else {
 		s.ctx.Context, s.cancel = context.WithCancel(ctx)
 	}
@@ -116,13 +116,13 @@ func (s *HandlerStream) parse() (code int, reason string) {
 	}
 	s.flush, s.odd.subtype = flush, subtype
 	if v := r.Header.Get(grpcwire.HeaderTimeout); v != "" {
-		d, err := grpcwire.ParseTimeout(v)
+		t, err := grpcwire.ParseTimeout(v)
 		if err != nil {
 			return http.StatusBadRequest, "malformed grpc-timeout: " + err.Error()
 		}
-		s.req.timeout, s.req.hasTimeout = d, true
+		s.req.timeout = t
 	}
-	s.req.method = r.URL.Path
+	s.req.method = unknownMethod(r.URL.Path)
 	s.odd.encoding = r.Header.Get(grpcwire.HeaderEncoding)
 	return s.parseMetadata()
 }
@@ -189,7 +189,10 @@ func (s *HandlerStream) Derive(f func(context.Context) context.Context) {
 }
 
 // Method is the full method name, "/package.Service/Method".
-func (s *HandlerStream) Method() string { return s.req.method }
+func (s *HandlerStream) Method() string { return s.req.method.Path() }
+
+// Known is as for ServerStream; here it is nobody's Method.
+func (s *HandlerStream) Known() Method { return s.req.method }
 
 // ContentSubtype names the codec that the client uses, "" for the default.
 func (s *HandlerStream) ContentSubtype() string { return s.req.subtype }

@@ -37,6 +37,8 @@ type testServer struct {
 // refusedMethod is one that no handler of a testServer sees.
 const refusedMethod = "/test.Nobody/Any"
 
+func (*testServer) NewStream(Method) (*ServerStream, int) { return nil, 0 }
+
 func (s *testServer) Refuses(st *ServerStream) *status.Status {
 	if st.Method() == refusedMethod {
 		return status.New(codes.Unimplemented, "nobody")

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
-	"time"
 	"unsafe"
 
 	"google.golang.org/grpc/codes"
@@ -19,18 +18,17 @@ import (
 // request is a field block with which a client opens a stream, parsed. It is
 // immutable, so that calls with the same block share it.
 type request struct {
-	method     string // the :path
-	timeout    time.Duration
-	size       uint32
-	hasTimeout bool
-	refusal    *refusal // why the call is answered without a handler; nil: it is not
+	method  Method // of the :path
+	timeout grpcwire.Timeout
+	size    uint32
 	keptBlock
 	*oddities
 }
 
 // oddities are what few requests have. Like the request they are shared, and never changed.
 type oddities struct {
-	subtype  string // of the content type
+	refusal  *refusal // why the call is answered without a handler; nil: it is not
+	subtype  string   // of the content type
 	encoding string
 	length   int64 // content-length, -1 without
 }
@@ -48,7 +46,7 @@ type oddRequest struct {
 type requestParser struct {
 	request
 	odd         oddities
-	known       func(path []byte) string // as that of ServerConfig
+	known       func(path []byte) Method // as that of ServerConfig
 	httpMethod  []byte
 	host        []byte
 	authority   []byte
@@ -74,7 +72,7 @@ func parseRequest(b *h2.HeaderBlock, cfg *ServerConfig) (*request, error) {
 	if b.TooLarge() {
 		return p.tooLarge(b), nil
 	}
-	if p.httpMethod == nil || p.method == "" || p.scheme == nil {
+	if p.httpMethod == nil || p.method == nil || p.scheme == nil {
 		return nil, malformed("a mandatory pseudo-header is missing")
 	}
 	var seen fields
@@ -83,7 +81,7 @@ func parseRequest(b *h2.HeaderBlock, cfg *ServerConfig) (*request, error) {
 		seen = seen.with(grpcwire.HeaderAuthority, string(p.host))
 	}
 	p.text = seen.text
-	p.refusal = p.refuse(cfg.LaxPath)
+	p.odd.refusal = p.refuse(cfg.LaxPath)
 	r := p.keep()
 	r.held = h2.NewShared(r.memory(), b.Pages())
 	b.SetMemo(r, &r.held)
@@ -104,7 +102,7 @@ func (p *requestParser) keep() *request {
 
 // memory is how many bytes of memory r takes, without its pages.
 func (r *request) memory() int {
-	return int(unsafe.Sizeof(oddRequest{})) + len(r.method) + len(r.subtype) + len(r.encoding) + len(r.text)
+	return int(unsafe.Sizeof(oddRequest{})) + len(r.method.Path()) + len(r.subtype) + len(r.encoding) + len(r.text)
 }
 
 func (p *requestParser) field(b *h2.HeaderBlock, i int) error {
@@ -123,14 +121,14 @@ func (p *requestParser) field(b *h2.HeaderBlock, i int) error {
 	case kindScheme:
 		return once(&p.scheme, v, "a second :scheme")
 	case kindPath:
-		if p.method != "" || len(v) == 0 {
+		if p.method != nil || len(v) == 0 {
 			return malformed("an empty or a second :path")
 		}
 		if p.known != nil {
 			p.method = p.known(v)
 		}
-		if p.method == "" {
-			p.method = value(b, i)
+		if p.method == nil {
+			p.method = unknownMethod(value(b, i))
 		}
 	case kindAuthority:
 		return once(&p.authority, v, "a second :authority")
@@ -149,7 +147,6 @@ func (p *requestParser) field(b *h2.HeaderBlock, i int) error {
 	case kindEncoding:
 		p.odd.encoding = value(b, i)
 	case kindTimeout:
-		p.hasTimeout = true
 		p.timeout, p.badTimeout = grpcwire.ParseTimeout(v)
 	}
 	return nil
@@ -219,8 +216,9 @@ func (p *requestParser) refuse(laxPath bool) *refusal {
 		}
 		return refused(http.StatusBadRequest, status.New(codes.Internal, text))
 	}
-	if _, _, ok := grpcwire.SplitPath(p.method); !ok && (!laxPath || p.method[0] == '/') {
-		return refused(http.StatusOK, status.Newf(codes.Unimplemented, "malformed method name: %q", p.method))
+	path := p.method.Path()
+	if _, _, ok := grpcwire.SplitPath(path); !ok && (!laxPath || path[0] == '/') {
+		return refused(http.StatusOK, status.Newf(codes.Unimplemented, "malformed method name: %q", path))
 	}
 	return nil
 }
@@ -230,13 +228,18 @@ func (p *requestParser) refuse(laxPath bool) *refusal {
 // handle can send an HTTP 431 status code", RFC 9113 section 10.5.1.
 func (p *requestParser) tooLarge(b *h2.HeaderBlock) *request {
 	st := status.New(codes.ResourceExhausted, "header list larger than announced in SETTINGS_MAX_HEADER_LIST_SIZE")
-	r := &request{size: uint32(b.Size()), oddities: &usual} // its other parts may be large
-	if _, ok := grpcwire.ParseContentType(p.contentType); ok {
-		r.refusal = refused(http.StatusRequestHeaderFieldsTooLarge, st)
-	} else {
-		r.refusal = p.unlikeGRPC(http.StatusRequestHeaderFieldsTooLarge, st)
-		r.refusal.foreign = true
+	p = &requestParser{ // its other parts may be large
+		request:     request{size: uint32(b.Size()), method: unknownMethod("")},
+		odd:         usual,
+		contentType: p.contentType, httpMethod: p.httpMethod,
 	}
+	if _, ok := grpcwire.ParseContentType(p.contentType); ok {
+		p.odd.refusal = refused(http.StatusRequestHeaderFieldsTooLarge, st)
+	} else {
+		p.odd.refusal = p.unlikeGRPC(http.StatusRequestHeaderFieldsTooLarge, st)
+		p.odd.refusal.foreign = true
+	}
+	r := p.keep()
 	r.held = h2.NewShared(r.memory(), nil)
 	b.SetMemo(r, &r.held)
 	return r

@@ -146,16 +146,22 @@ func (h *serverHandler) Closed(err error) {
 }
 
 func newServerStream(c *Server, req *request, end bool) *ServerStream {
-	s := &ServerStream{server: c, req: req, ended: end}
-	s.h2.Init((*serverReceiver)(s), serverStreamSize)
+	s, own := c.host.Handler.NewStream(req.method)
+	if s == nil {
+		s = new(ServerStream)
+	}
+	s.server, s.req, s.ended = c, req, end
+	s.h2.Init((*serverReceiver)(s), serverStreamSize+own)
 	s.asm.Init(&c.host.BufferPool, c.host.MaxRecvMsgSize)
 	if req.length >= 0 {
 		s.rarely().length = contentLength(req.length)
 	}
-	s.handler.Context = s.asContext()
+	if s.handler.Context == nil {
+		s.handler.Context = s.asContext()
+	}
 	c.traffic().streamBegan()
-	if req.hasTimeout && req.refusal == nil {
-		s.asContext().setDeadline(req.timeout)
+	if req.timeout.IsSet() && req.refusal == nil {
+		s.asContext().setDeadline(req.timeout.Duration())
 	}
 	return s
 }

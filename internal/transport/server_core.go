@@ -20,6 +20,10 @@ import (
 
 // ServerHandler is what runs the calls of a connection.
 type ServerHandler interface {
+	// NewStream returns the memory of a call, new, and how many bytes come with it that are the
+	// handler's own, which so take no allocation. Its Context may be another's already. nil: the
+	// handler needs none. The connection's reader calls it: it must not block.
+	NewStream(Method) (st *ServerStream, own int)
 	// Refuses returns what a call ends with that no handler is to see, and nil for one
 	// that HandleStream serves. The connection's reader calls it: it must not block.
 	Refuses(*ServerStream) *status.Status

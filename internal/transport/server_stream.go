@@ -15,7 +15,11 @@ import (
 )
 
 // Method is the full method name, "/package.Service/Method".
-func (s *ServerStream) Method() string { return s.req.method }
+func (s *ServerStream) Method() string { return s.req.method.Path() }
+
+// Known is what ServerConfig.Known returned for the call's path, and a Method of nobody's where
+// that was nil.
+func (s *ServerStream) Known() Method { return s.req.method }
 
 // ContentSubtype names the codec that the client uses, "" for the default.
 func (s *ServerStream) ContentSubtype() string { return s.req.subtype }

@@ -44,11 +44,34 @@ func AppendTimeout(dst []byte, d time.Duration) []byte {
 	return append(dst, "99999999H"...)
 }
 
-// ParseTimeout reads the value of a grpc-timeout field: 1 to 8 digits and a unit. A
-// timeout longer than a Duration can hold becomes the longest Duration. Zero is
+// Timeout is the value of a grpc-timeout field as it was sent, in half the memory of a
+// Duration. The zero value is none.
+type Timeout uint32
+
+// unitBits are the lowest of a Timeout: from 1 the place of its unit in timeoutUnits. Those above
+// are its count.
+const unitBits = 3
+
+// IsSet reports whether t is a timeout.
+func (t Timeout) IsSet() bool { return t != 0 }
+
+// Duration is how long t is: the longest Duration if that can't hold it, 0 if it is none.
+func (t Timeout) Duration() time.Duration {
+	if !t.IsSet() {
+		return 0
+	}
+	unit := timeoutUnits[t&(1<<unitBits-1)-1].size
+	count := time.Duration(t >> unitBits)
+	if count > math.MaxInt64/unit {
+		return math.MaxInt64
+	}
+	return count * unit
+}
+
+// ParseTimeout reads the value of a grpc-timeout field: 1 to 8 digits and a unit. Zero is
 // accepted and means that the deadline has passed already. The texts of the errors are
 // those of the published module, which are what a client with a fault is told.
-func ParseTimeout[T Text](v T) (time.Duration, error) {
+func ParseTimeout[T Text](v T) (Timeout, error) {
 	digits := len(v) - 1
 	if digits < 1 {
 		return 0, fmt.Errorf("transport: timeout string is too short: %q", clip(v))
@@ -56,39 +79,28 @@ func ParseTimeout[T Text](v T) (time.Duration, error) {
 	if digits > 8 {
 		return 0, fmt.Errorf("transport: timeout string is too long: %q", clip(v))
 	}
-	unit := unitSize(v[digits])
+	unit := unitNumber(v[digits])
 	if unit == 0 {
 		return 0, fmt.Errorf("transport: timeout unit is not recognized: %q", clip(v))
 	}
-	var count time.Duration
+	var count Timeout
 	for i := range digits {
 		c := v[i]
 		if c < '0' || c > '9' {
 			_, err := strconv.ParseUint(string(v[:digits]), 10, 64)
 			return 0, err
 		}
-		count = count*10 + time.Duration(c-'0')
+		count = count*10 + Timeout(c-'0')
 	}
-	if count > math.MaxInt64/unit {
-		return math.MaxInt64, nil
-	}
-	return count * unit, nil
+	return count<<unitBits | unit, nil
 }
 
-func unitSize(name byte) time.Duration {
-	switch name {
-	case 'H':
-		return time.Hour
-	case 'M':
-		return time.Minute
-	case 'S':
-		return time.Second
-	case 'm':
-		return time.Millisecond
-	case 'u':
-		return time.Microsecond
-	case 'n':
-		return time.Nanosecond
+// unitNumber is the place of a unit in timeoutUnits, from 1; 0: it is none.
+func unitNumber(name byte) Timeout {
+	for i := range timeoutUnits {
+		if timeoutUnits[i].name == name {
+			return Timeout(i + 1)
+		}
 	}
 	return 0
 }

@@ -69,8 +69,9 @@ func TestParseTimeout(t *testing.T) {
 		{strings.Repeat("1", 100), 0, "..."},
 	}
 	for _, tt := range tests {
-		got, err := ParseTimeout(tt.v)
-		if got != tt.want || (err == nil) != (tt.err == "") {
+		parsed, err := ParseTimeout(tt.v)
+		got := parsed.Duration()
+		if got != tt.want || parsed.IsSet() != (tt.err == "") || (err == nil) != (tt.err == "") {
 			t.Errorf("ParseTimeout(%q) = %v, %v; want %v, error %q", tt.v, got, err, tt.want, tt.err)
 		}
 		if err != nil && !strings.Contains(err.Error(), tt.err) {
@@ -96,10 +97,11 @@ func FuzzAppendTimeout(f *testing.F) {
 	f.Fuzz(func(t *testing.T, n int64) {
 		d := time.Duration(n)
 		v := AppendTimeout(nil, d)
-		got, err := ParseTimeout(v)
+		parsed, err := ParseTimeout(v)
 		if err != nil {
 			t.Fatalf("%v is sent as %q: %v", d, v, err)
 		}
+		got := parsed.Duration()
 		if got < max(d, 1) {
 			t.Fatalf("%v is sent as %q, which is only %v", d, v, got)
 		}
@@ -120,8 +122,8 @@ func FuzzParseTimeout(f *testing.F) {
 		if got != fromBytes || (err == nil) != (errBytes == nil) {
 			t.Fatalf("%q: %v, %v as a string, %v, %v as bytes", v, got, err, fromBytes, errBytes)
 		}
-		if got < 0 {
-			t.Fatalf("%q: negative %v", v, got)
+		if got.Duration() < 0 || got.IsSet() != (err == nil) {
+			t.Fatalf("%q: %v, %v", v, got.Duration(), err)
 		}
 		if err != nil && len(err.Error()) > 400 {
 			t.Fatalf("%q: an error of %d bytes", v, len(err.Error()))
