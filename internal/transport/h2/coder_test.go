@@ -92,7 +92,7 @@ func TestIdleStateIsShared(t *testing.T) {
 			wantShared(t, c[0], c[1])
 		}
 	}
-	if a.server.in.reading.fresh() || a.server.out.sending.fresh() {
+	if a.server.in.reading.IsNew() || a.server.out.sending.IsNew() {
 		t.Error("nothing was kept: this tests nothing")
 	}
 }
@@ -108,6 +108,6 @@ func wantShared(t *testing.T, a, b *Conn) {
 		}
 	}
 	if a.in.reading != b.in.reading || a.out.sending != b.out.sending {
-		t.Errorf("one keeps %q and %q\nthe other %q and %q", a.in.reading.state.Value(), a.out.sending.state.Value(), b.in.reading.state.Value(), b.out.sending.state.Value())
+		t.Errorf("one keeps %v and %v\nthe other %v and %v", a.in.reading, a.out.sending, b.in.reading, b.out.sending)
 	}
 }

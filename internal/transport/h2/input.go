@@ -18,9 +18,9 @@ import (
 // input is the reader's own part of the connection. What the reader writes for each frame
 // is in act, and so not on a cache line that others read.
 type input struct {
-	act     *active // what only a connection with input needs
-	reading frozen  // while act is nil: the decoder's state,
-	lasting lasting // and what else must last; pages that streams hold are in the streamSet
+	act     *active      // what only a connection with input needs
+	reading hpack.Frozen // while act is nil: the decoder's state,
+	lasting lasting      // and what else must last; pages that streams hold are in the streamSet
 
 	gotPreface bool // the peer's first SETTINGS arrived
 	parks      bool // the connection can be parked: act's rd is a Pollable
@@ -78,10 +78,10 @@ func (in *input) activate(nc *wire, cfg *Config, kept *hpack.Kept) {
 		opts.First = littleRead
 	}
 	a.rd = readyreader.New(nc.nc, opts)
-	if in.reading.fresh() {
+	if in.reading.IsNew() {
 		a.dec.Reset(cfg.Kinds)
 	} else {
-		a.dec.Thaw(in.reading.state.Value(), cfg.Kinds)
+		a.dec.Thaw(in.reading, cfg.Kinds)
 		a.dec.Restore(kept)
 	}
 	in.act = a
@@ -90,8 +90,7 @@ func (in *input) activate(nc *wire, cfg *Config, kept *hpack.Kept) {
 // freeze keeps of act what must last, but for the pages of the decoder. Those it returns if held
 // says that streams hold some.
 func (in *input) freeze(held bool) (kept *hpack.Kept) {
-	var scratch [512]byte
-	in.reading = freeze(in.act.dec.Freeze(scratch[:0]))
+	in.reading = in.act.dec.Freeze()
 	if held {
 		kept = in.act.dec.Keep()
 	}
@@ -111,7 +110,7 @@ func (in *input) release(pool mem.BufferPool) {
 	if a.dec.Cap() > maxPooledTable {
 		a.dec = hpack.Decoder{}
 	}
-	a.dec.Reset(nil) // others have no use for what was shared
+	a.dec.Rest()
 	a.headers.list.Reset(0)
 	a.headers.trim()
 	a.headers.slot, a.headers.memo, a.headers.held = nil, nil, nil

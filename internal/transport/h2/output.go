@@ -21,10 +21,10 @@ const noLimit = math.MaxUint32
 
 // output is what is to be written, and who writes it. Guarded by Conn.mu.
 type output struct {
-	cfg     *Config // the connection's; immutable
-	buf     outbuf  // frames in wire format
-	coder   *coder  // what encodes header blocks; nil while the connection is parked
-	sending frozen  // its HPACK state while it is nil
+	cfg     *Config      // the connection's; immutable
+	buf     outbuf       // frames in wire format
+	coder   *coder       // what encodes header blocks; nil while the connection is parked
+	sending hpack.Frozen // its HPACK state while it is nil
 
 	updates int32  // window updates in buf
 	replies uint16 // other frames in buf that the peer caused; maxReplies keeps it small
@@ -138,10 +138,10 @@ func (o *output) headers(id uint32, f FieldSource, end bool) {
 func (o *output) encoder() *coder {
 	if o.coder == nil {
 		e := coders.Get().(*coder)
-		if o.sending.fresh() {
+		if o.sending.IsNew() {
 			e.enc.Init(hpack.MaxEncoderTable)
 		} else {
-			e.enc.Thaw(o.sending.state.Value())
+			e.enc.Thaw(o.sending)
 		}
 		o.coder = e
 	}
@@ -154,8 +154,7 @@ func (o *output) freeze() {
 	if e == nil {
 		return
 	}
-	var scratch [512]byte
-	o.sending = freeze(e.enc.Freeze(scratch[:0]))
+	o.sending = e.enc.Freeze()
 	o.dropCoder()
 }
 
@@ -174,7 +173,6 @@ func (o *output) dropCoder() {
 	}
 	o.coder = nil
 	if e.enc.Cap() <= maxPooledTable {
-		e.enc.Forget()
 		e.seen = seenFields{}
 		coders.Put(e)
 	}

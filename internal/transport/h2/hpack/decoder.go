@@ -14,6 +14,7 @@ type Decoder struct {
 	owed    uint32 // with owes: what the next block's first size update may not exceed
 	owes    bool
 	ready   bool
+	stands  standing
 
 	// Of a block that is being decoded.
 	inside  bool // its first field has come
@@ -27,7 +28,7 @@ type Decoder struct {
 // after a reduction below what it uses.
 func (d *Decoder) SetAllowedMaxTableSize(n uint32) {
 	d.setup()
-	d.allowed = n
+	d.allowed, d.stands = n, standing{}
 	if n >= d.t.max {
 		return
 	}
@@ -145,7 +146,9 @@ func (d *Decoder) sizeUpdate(r *reader, first bool) (done bool, err error) {
 	if n > d.allowed || (first && d.owes && n > d.owed) {
 		return false, errUpdateTooLarge
 	}
-	d.owes = false
+	if d.owes {
+		d.owes, d.stands = false, standing{}
+	}
 	d.t.setMax(n)
 	return false, nil
 }

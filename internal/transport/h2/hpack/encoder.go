@@ -46,6 +46,7 @@ type Encoder struct {
 	peer     uint32 // the last SETTINGS_HEADER_TABLE_SIZE
 	announce bool   // the peer is to be told goal even if t.max already is that
 	ready    bool
+	stands   standing
 }
 
 // NewEncoder returns an encoder whose dynamic table never takes more than maxTable
@@ -72,6 +73,7 @@ func (e *Encoder) Init(maxTable uint32) {
 // of its setting, so one is sent even if the table was smaller already.
 func (e *Encoder) SetMaxTableSize(n uint32) {
 	e.setup()
+	e.stands = standing{}
 	if n < e.peer {
 		e.announce = true
 	}
@@ -95,6 +97,7 @@ func (e *Encoder) Begin(dst []byte) []byte {
 	if e.low == e.t.max && e.goal == e.t.max && !e.announce {
 		return dst
 	}
+	e.stands = standing{}
 	if e.low < e.goal {
 		dst = e.update(dst, 0)
 	}
@@ -104,8 +107,8 @@ func (e *Encoder) Begin(dst []byte) []byte {
 }
 
 // AppendField appends one field to the block. Names go out as they are given: HTTP/2
-// wants them in lower case. Strings of fields that are in a table may be kept until
-// [Encoder.Forget]. A field that is larger than the whole table is never entered, whatever
+// wants them in lower case. Strings of fields that are in a table may be kept until the
+// dynamic one changes. A field that is larger than the whole table is never entered, whatever
 // ix says.
 func (e *Encoder) AppendField(dst []byte, name, value string, ix Indexing) []byte {
 	if ix != NeverIndexed {
@@ -155,10 +158,6 @@ func (e *Encoder) AppendKnown(dst []byte, name, value string) (_ []byte, ok bool
 	}
 	return appendInt(dst, 0x80, 7, i), true
 }
-
-// Forget lets go of the strings that the encoder was given. It encodes as before, if a
-// little slower at first.
-func (e *Encoder) Forget() { e.recent = recent{} }
 
 // Generation changes whenever the dynamic table does. Fields that were encoded
 // without changing it may be sent again, octet for octet, in a later block, for as

@@ -2,18 +2,19 @@
 
 package hpack
 
-import (
-	"encoding/binary"
-)
+import "encoding/binary"
 
-// Freezing. The table of a connection that is not used for a while is written to a string
-// that is as short as can be, so that the memory of the Encoder or Decoder can serve another
-// connection. The form is canonical: equal states have equal forms, and connections whose
-// peers say the same things can share one. It is valid within the process only.
-
-// Freeze appends the state of e to dst, for [Encoder.Thaw]. Call it between blocks.
-func (e *Encoder) Freeze(dst []byte) []byte {
+// Freeze returns the state of e, for [Encoder.Thaw]. Call it between blocks.
+func (e *Encoder) Freeze() Frozen {
 	e.setup()
+	if !e.stands.is(e.stands.as, e.t.gen) {
+		var scratch [512]byte
+		e.stands = standing{frozenAs(e.freeze(scratch[:0])), e.t.gen}
+	}
+	return e.stands.as
+}
+
+func (e *Encoder) freeze(dst []byte) []byte {
 	dst = append(dst, flag(e.announce))
 	for _, n := range [...]uint32{e.ceiling, e.goal, e.low, e.peer} {
 		dst = binary.AppendUvarint(dst, uint64(n))
@@ -21,10 +22,18 @@ func (e *Encoder) Freeze(dst []byte) []byte {
 	return e.t.freeze(dst)
 }
 
-// Thaw gives e the state that Freeze wrote to s, with another Generation. Of what e was
-// before it keeps only the memory.
-func (e *Encoder) Thaw(s string) {
-	r := frozenReader{s: s}
+// Thaw gives e the state that Freeze returned, with another Generation if e has another state. Of
+// what e was before it keeps only the memory.
+func (e *Encoder) Thaw(f Frozen) {
+	if e.stands.is(f, e.t.gen) {
+		return
+	}
+	e.thaw(f)
+	e.stands = standing{f, e.t.gen}
+}
+
+func (e *Encoder) thaw(f Frozen) {
+	r := frozenReader{s: f.state.Value()}
 	e.announce, e.ready = r.flag(), true
 	e.ceiling, e.goal, e.low, e.peer = r.number(), r.number(), r.number(), r.number()
 	arena := e.t.thaw(&r)
@@ -35,10 +44,18 @@ func (e *Encoder) Thaw(s string) {
 	}
 }
 
-// Freeze appends the state of d to dst, for [Decoder.Thaw], without its Kinds and its
-// pages. Call it between blocks.
-func (d *Decoder) Freeze(dst []byte) []byte {
+// Freeze returns the state of d, for [Decoder.Thaw], without its Kinds and its pages. Call it
+// between blocks.
+func (d *Decoder) Freeze() Frozen {
 	d.setup()
+	if !d.stands.is(d.stands.as, d.t.gen) {
+		var scratch [512]byte
+		d.stands = standing{frozenAs(d.freeze(scratch[:0])), d.t.gen}
+	}
+	return d.stands.as
+}
+
+func (d *Decoder) freeze(dst []byte) []byte {
 	dst = append(dst, flag(d.owes))
 	dst = binary.AppendUvarint(dst, uint64(d.allowed))
 	if d.owes {
@@ -51,12 +68,23 @@ func (d *Decoder) Freeze(dst []byte) []byte {
 	return dst
 }
 
-// Thaw gives d the state that Freeze wrote to s, with another Generation. k has to be what
+// Thaw gives d the state that Freeze returned, with another Generation. k has to be what
 // it was. Of what d was before it keeps only the memory.
-func (d *Decoder) Thaw(s string, k *Kinds) {
-	r := frozenReader{s: s}
+func (d *Decoder) Thaw(f Frozen, k *Kinds) {
+	if d.Rest(); k == nil {
+		k = staticKinds
+	}
+	if d.stands.is(f, d.t.gen) && d.kinds == k {
+		d.t.renew()
+	} else {
+		d.thaw(f, k)
+	}
+	d.stands = standing{f, d.t.gen}
+}
+
+func (d *Decoder) thaw(f Frozen, k *Kinds) {
+	r := frozenReader{s: f.state.Value()}
 	d.owes, d.ready = r.flag(), true
-	d.inside, d.updated, d.passed, d.pages = false, false, 0, run{}
 	d.allowed, d.owed = r.number(), 0
 	if d.owes {
 		d.owed = r.number()
@@ -73,6 +101,13 @@ func (d *Decoder) Thaw(s string, k *Kinds) {
 func (d *Decoder) Reset(k *Kinds) {
 	*d = Decoder{t: d.t.emptied()}
 	d.SetKinds(k)
+}
+
+// Rest lets go of what belongs to a connection, and of a block that was not decoded to its end:
+// Thaw, or Reset, follows.
+func (d *Decoder) Rest() {
+	d.inside, d.updated, d.passed, d.pages = false, false, 0, run{}
+	clear(d.t.lent)
 }
 
 // Cap is how much memory e holds, in octets: for a pool that keeps no large ones.

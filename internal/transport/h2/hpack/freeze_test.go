@@ -18,15 +18,17 @@ func TestEntrySize(t *testing.T) {
 	}
 }
 
-// No table has the generation of another one, in whose memory ever it is.
+// No table has the generation of one with other fields, in whose memory ever it is.
 func TestThawedGenerationsAreNew(t *testing.T) {
 	first := NewEncoder(4096)
-	s := string(first.Freeze(nil))
+	states := []Frozen{first.Freeze()}
+	first.AppendField(nil, "a", "b", Incremental)
+	states = append(states, first.Freeze())
 	seen := map[uint64]bool{first.Generation(): true}
 	encoders := make([]Encoder, 3)
-	for range 3 * block {
+	for round := range 3 * block {
 		for i := range encoders {
-			encoders[i].Thaw(s)
+			encoders[i].Thaw(states[round%2])
 			gen := encoders[i].Generation()
 			if seen[gen] || gen < block<<32 {
 				t.Fatalf("generation %#x", gen)
@@ -44,10 +46,10 @@ type freezer struct {
 }
 
 func (f *freezer) encoder(e *Encoder) *Encoder {
-	s := string(e.Freeze(nil))
+	s := e.Freeze()
 	f.e.Thaw(s)
-	if again := string(f.e.Freeze(nil)); again != s {
-		panic(fmt.Sprintf("frozen %q, and again %q", s, again))
+	if again := f.e.Freeze(); again != s {
+		panic(fmt.Sprintf("frozen %v, and again %v", s, again))
 	}
 	got := f.e
 	f.e = *e
@@ -55,10 +57,10 @@ func (f *freezer) encoder(e *Encoder) *Encoder {
 }
 
 func (f *freezer) decoder(d *Decoder) *Decoder {
-	s := string(d.Freeze(nil))
+	s := d.Freeze()
 	f.d.Thaw(s, nil)
-	if again := string(f.d.Freeze(nil)); again != s {
-		panic(fmt.Sprintf("frozen %q, and again %q", s, again))
+	if again := f.d.Freeze(); again != s {
+		panic(fmt.Sprintf("frozen %v, and again %v", s, again))
 	}
 	got := f.d
 	f.d = *d
@@ -125,10 +127,11 @@ func FuzzFreeze(f *testing.F) {
 	e := NewEncoder(MaxEncoderTable)
 	first := e.AppendField(e.AppendField(nil, "a", "b", Incremental), "user-agent", "x", Incremental)
 	second := e.AppendField(e.AppendField(nil, "a", "b", Incremental), "user-agent", "y", Incremental)
-	f.Add(first, second, uint16(4096))
-	f.Add([]byte{0x20}, first, uint16(0))
-	f.Add(append([]byte{0x3f, 0x11}, first...), second, uint16(100))
-	f.Fuzz(func(t *testing.T, first, second []byte, allowed uint16) {
+	f.Add(first, second, uint16(4096), false)
+	f.Add(first, second, uint16(4096), true)
+	f.Add([]byte{0x20}, first, uint16(0), true)
+	f.Add(append([]byte{0x3f, 0x11}, first...), second, uint16(100), true)
+	f.Fuzz(func(t *testing.T, first, second []byte, allowed uint16, same bool) {
 		var plain Decoder
 		var l List
 		l.Reset(1 << 20)
@@ -136,13 +139,21 @@ func FuzzFreeze(f *testing.F) {
 			return
 		}
 		plain.SetAllowedMaxTableSize(uint32(allowed))
-		frozen, kept := string(plain.Freeze(nil)), plain.Keep()
+		frozen, kept := plain.Freeze(), plain.Keep()
 		var want List
 		want.Reset(1 << 20)
 		wantErr := plain.Decode(second, &want)
 		fields := fieldsOf(&want)
+		var again Decoder // has the state already, if that is asked for
+		if same {
+			mustDecode(t, &again, first)
+			again.SetAllowedMaxTableSize(uint32(allowed))
+			if again.Freeze() != frozen {
+				t.Fatal("equal states differ")
+			}
+		}
 		for _, pages := range []*Kept{nil, kept} { // the last one to use the pages, from here on
-			var cold Decoder
+			cold := again
 			cold.Thaw(frozen, nil)
 			cold.Restore(pages)
 			var got List
@@ -158,19 +169,48 @@ func FuzzFreeze(f *testing.F) {
 	})
 }
 
+// Who is thawed to the state that it has goes on with what it remembers, and that alone.
+func TestThawedInPlace(t *testing.T) {
+	e, d := NewEncoder(MaxEncoderTable), new(Decoder)
+	block := e.AppendField(nil, "a", "b", Incremental)
+	mustDecode(t, d, block)
+	e.AppendField(nil, "a", "b", Incremental) // found whole, and so known from here on
+	frozenE, frozenD := e.Freeze(), d.Freeze()
+	genE, genD := e.Generation(), d.Generation()
+	e.Thaw(frozenE)
+	d.Rest()
+	d.Thaw(frozenD, nil)
+	if _, ok := e.AppendKnown(nil, "a", "b"); !ok || e.Generation() != genE {
+		t.Errorf("the encoder knows its field: %v, generation %d, was %d", ok, e.Generation(), genE)
+	}
+	if d.pages != (run{}) || d.Generation() == genD {
+		t.Error("the decoder goes on with another's pages, or its generation")
+	}
+	e.SetMaxTableSize(100)
+	d.SetAllowedMaxTableSize(100)
+	if e.Freeze() == frozenE || d.Freeze() == frozenD {
+		t.Error("frozen without what the peer's SETTINGS, or ours, said")
+	}
+	e.Thaw(frozenE)
+	d.Thaw(frozenD, nil)
+	if e.Freeze() != frozenE || d.Freeze() != frozenD {
+		t.Error("not thawed")
+	}
+}
+
 // No generation comes back with another meaning.
 func TestThawedGeneration(t *testing.T) {
 	e := NewEncoder(MaxEncoderTable)
 	e.AppendField(nil, "a", "b", Incremental)
-	s := string(e.Freeze(nil))
+	s := e.Freeze()
 	known := map[uint64]bool{e.Generation(): true}
 	for range 3 {
+		e.AppendField(nil, "c", fmt.Sprint(len(known)), Incremental)
+		known[e.Generation()] = true
 		e.Thaw(s)
 		if known[e.Generation()] {
 			t.Fatal("the same generation again")
 		}
-		known[e.Generation()] = true
-		e.AppendField(nil, "c", fmt.Sprint(len(known)), Incremental)
 		known[e.Generation()] = true
 	}
 	e.Init(MaxEncoderTable)
@@ -190,19 +230,23 @@ func TestFrozenMemory(t *testing.T) {
 		block := e.AppendField(nil, name, value, Incremental)
 		mustDecode(t, d, block)
 	}
-	frozenE, frozenD := string(e.Freeze(nil)), string(d.Freeze(nil))
-	if n := max(len(frozenE), len(frozenD)); n > octets+3*20+20 {
+	frozenE, frozenD := e.Freeze(), d.Freeze()
+	sizeE, sizeD := len(frozenE.state.Value()), len(frozenD.state.Value())
+	if n := max(sizeE, sizeD); n > octets+3*20+20 {
 		t.Errorf("%d octets of fields frozen to %d", octets, n)
 	}
 	buf := make([]byte, 0, 1<<10)
 	if n := testing.AllocsPerRun(100, func() {
+		e.stands, d.stands = standing{}, standing{}
 		e.Thaw(frozenE)
 		d.Thaw(frozenD, nil)
-		buf = d.Freeze(e.Freeze(buf[:0]))
+		buf = d.freeze(e.freeze(buf[:0]))
+		e.Freeze()
+		d.Freeze()
 	}); n > 0 {
 		t.Errorf("%v allocations", n)
 	}
-	if string(buf) != frozenE+frozenD {
+	if string(buf) != frozenE.state.Value()+frozenD.state.Value() {
 		t.Error("not what was frozen")
 	}
 	d.Reset(nil)

@@ -5,7 +5,30 @@ package hpack
 import (
 	"encoding/binary"
 	"sync/atomic"
+	"unique"
 )
+
+// Frozen is the state of an Encoder or a Decoder whose connection is not used for a while: a
+// string that is as short as can be, so that the memory of these can serve another connection.
+// The form is canonical, and connections whose states are equal share one: as a rule those of
+// all clients that run the same program. The zero value is that of a new connection.
+//
+// Who was frozen or thawed last, and has not changed since, still has that state: it is neither
+// written nor read again. Where calls come seldom, on many connections, few change anything.
+type Frozen struct{ state unique.Handle[string] }
+
+// IsNew reports whether f is the zero value. There is nothing to thaw then.
+func (f Frozen) IsNew() bool { return f == Frozen{} }
+
+func frozenAs(state []byte) Frozen { return Frozen{unique.Make(string(state))} }
+
+// standing is the frozen form that a table's owner has, if the table is of this generation.
+type standing struct {
+	as  Frozen
+	gen uint64
+}
+
+func (s standing) is(f Frozen, gen uint64) bool { return !f.IsNew() && s == standing{f, gen} }
 
 // freeze appends the sizes of the entries, oldest first, and then their octets.
 func (t *table) freeze(dst []byte) []byte {
@@ -49,11 +72,17 @@ func (t *table) emptied() table {
 	if len(t.lent) != len(t.ring) {
 		t.lent = nil
 	}
+	t.renew()
+	return table{arena: t.arena[:0], ring: t.ring, lent: t.lent, gen: t.gen}
+}
+
+// renew gives t another generation.
+func (t *table) renew() {
 	gen := t.gen>>32 + 1
 	if gen < block || gen%block == 0 {
 		gen = blocks.Add(1) * block
 	}
-	return table{arena: t.arena[:0], ring: t.ring, lent: t.lent, gen: gen << 32}
+	t.gen = gen << 32
 }
 
 func (t *table) cap() int {

@@ -129,7 +129,7 @@ func TestPagesFollowWhatIsSent(t *testing.T) {
 				h.keep(&l)
 				if m.freeze {
 					k := d.Keep()
-					d.Thaw(string(d.Freeze(nil)), nil)
+					d.Thaw(d.Freeze(), nil)
 					d.Restore(k)
 				}
 			}
@@ -198,7 +198,7 @@ func TestReferencesStayGood(t *testing.T) {
 				if rnd.IntN(2) == 0 {
 					kept = nil
 				}
-				frozen := string(d.Freeze(nil))
+				frozen := d.Freeze()
 				d.Reset(nil)
 				d.Thaw(frozen, nil)
 				d.Restore(kept)
@@ -246,7 +246,7 @@ func TestFlaws(t *testing.T) {
 			t.Errorf("%d looks at values", looked)
 		}
 		k := d.Keep()
-		d.Thaw(string(d.Freeze(nil)), kinds)
+		d.Thaw(d.Freeze(), kinds)
 		if round == 1 {
 			d.Restore(k)
 		}

@@ -6,7 +6,8 @@ package hpack
 // found whole in one. Most blocks of a connection have little else, in strings that are the
 // same to the address, so that comparing them costs next to nothing.
 //
-// It keeps the strings, of which none is larger than a table, until [Encoder.Forget].
+// It keeps the strings, of which none is larger than a table, until the next one is added after
+// the table has changed.
 type recent struct {
 	gen  uint64 // of the table
 	sets [recentSets][2]known

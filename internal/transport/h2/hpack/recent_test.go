@@ -20,7 +20,7 @@ func TestRecent(t *testing.T) {
 			e.SetMaxTableSize(n)
 			plain.SetMaxTableSize(n)
 		case 1:
-			e.Forget()
+			e.recent = recent{}
 		}
 		got, want := e.Begin(nil), plain.Begin(nil)
 		for range 1 + random.IntN(4) {
@@ -30,7 +30,7 @@ func TestRecent(t *testing.T) {
 			}
 			ix := Indexing(random.IntN(3))
 			got = e.AppendField(got, name, value, ix)
-			plain.Forget()
+			plain.recent = recent{}
 			want = plain.AppendField(want, name, value, ix)
 		}
 		if string(got) != string(want) {
@@ -57,7 +57,7 @@ func TestAppendKnown(t *testing.T) {
 	if !known("a", "b") {
 		t.Error("not known, though in the table and found there")
 	}
-	e.Forget()
+	e.recent = recent{}
 	if known("a", "b") {
 		t.Error("not forgotten")
 	}
