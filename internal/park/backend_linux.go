@@ -46,8 +46,10 @@ type epollPost struct {
 
 	refused refusal // of ask: once it has asked, another may have the watch already
 
-	n   int // of take; owned, as err is, by who waits
-	err error
+	// of take; owned by who waits
+	most int
+	n    int
+	err  error
 }
 
 func newBackend() (backend, error) {
@@ -145,7 +147,17 @@ func (e *epoll) calm(fd int) {
 
 func (e *epoll) wait(tokens []uint64) (int, error) { return e.seats[0].wait(tokens) }
 
+func (e *epoll) now(tokens []uint64) int {
+	var events [batch]unix.EpollEvent
+	n, _ := epollNow(e.fd, events[:len(tokens)])
+	for i, ev := range events[:n] {
+		tokens[i] = tokenOf(uint32(ev.Fd), uint32(ev.Pad))
+	}
+	return n
+}
+
 func (s *epollPost) wait(tokens []uint64) (int, error) {
+	s.most = len(tokens)
 	if err := s.rc.Read(s.take); err != nil {
 		return 0, err
 	}
@@ -169,7 +181,7 @@ func (s *epollPost) takeEvents(fd uintptr) bool {
 		return s.err != nil
 	}
 	s.armed.Store(false)
-	if s.n, s.err = epollNow(s.of.fd, s.of.events[:]); s.n > 0 || s.err != nil {
+	if s.n, s.err = epollNow(s.of.fd, s.of.events[:s.most]); s.n > 0 || s.err != nil {
 		return true
 	}
 	s.err = s.askFor(fd)

@@ -66,6 +66,9 @@ type manned interface {
 	// share goes when nobody holds it, and it is closed.
 	hold()
 	release()
+	// now puts tokens of events that are there at this moment into tokens, for who does not have
+	// the watch. Each goes to one of those who ask.
+	now(tokens []uint64) int
 }
 
 // post is a place where one goroutine waits for a backend's events.
@@ -104,6 +107,7 @@ type set struct {
 type poller struct {
 	set     *set
 	backend backend
+	manned  manned // the same; nil if it has one post only
 	table   table
 	relay   relay
 	failed  atomic.Bool // set.err is there
@@ -124,6 +128,9 @@ type poller struct {
 //     about to, or one goroutine has it, which is about to arm a post.
 //   - Only who has the watch in hand takes a post from those that are ready. Its own is free
 //     then, for who comes back from what it ran.
+//   - Where events are thick, who has read a connection takes the next event itself, without the
+//     watch, and so on for a moment. The post that has it is left alone: whoever waits there
+//     hears of what is there if this goroutine blocks, or somebody looks for events.
 //   - While what came is run nobody else looks for events, if it neither blocks nor ends: the
 //     Go runtime has no other thread awake. So after something that took long, what comes
 //     next is handed to other goroutines for a while, which wakes a thread.

@@ -28,6 +28,10 @@
 // another, which waits already, and reads itself the connection that it has heard of: see
 // relay. So an event wakes one goroutine, and the handler of a small call runs on it, too.
 //
+// Where events are thick that goroutine goes on to the next connection that has input, for a
+// moment, before it looks for a place to wait: a few are read one after the other sooner than
+// goroutines, and threads, wake for them.
+//
 // Where many have input at once they are woken a batch at a time, and those of a batch run
 // before the next is woken, or block: see throng. So a burst takes the stacks and buffers of
 // hundreds of readers, not of all.

@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	// brief is how long a connection may be read, its handler included, by who was on watch.
+	// brief is how long a connection may be read, its handler included, by who was on watch, and
+	// for how long it goes on to others.
 	brief = 500 * time.Microsecond
 	// shyness is how many times, after one that took longer, nobody does so.
 	shyness = 64
@@ -25,8 +26,8 @@ func (sole) arm() error { return nil }
 // start has a goroutine wait for events.
 func (p *poller) start() {
 	posts := []post{sole{p.backend}}
-	if b, ok := p.backend.(manned); ok {
-		posts = b.posts()
+	if p.manned != nil {
+		posts = p.manned.posts()
 	}
 	p.relay.ready, p.relay.free = make(chan post, len(posts)), make(chan post, len(posts))
 	for _, at := range posts[1:] {
@@ -37,13 +38,12 @@ func (p *poller) start() {
 
 // send has a new goroutine wait at a post.
 func (p *poller) send(at post) {
-	b, ok := p.backend.(manned)
-	if ok {
-		b.hold()
+	if p.manned != nil {
+		p.manned.hold()
 	}
 	go func() {
-		if ok {
-			defer b.release()
+		if p.manned != nil {
+			defer p.manned.release()
 		}
 		p.serve(at)
 	}()
@@ -55,7 +55,7 @@ func (p *poller) serve(at post) {
 	var tokens [batch]uint64
 	var awake throng
 	for at != nil {
-		n, err := at.wait(tokens[:])
+		n, err := at.wait(tokens[:p.atOnce()])
 		if err != nil {
 			p.fail(err)
 			return
@@ -64,7 +64,7 @@ func (p *poller) serve(at post) {
 		h := p.rouse(tokens[:n])
 		if h != nil && p.relieved() {
 			p.relay.free <- at
-			p.relay.run(h.owner)
+			p.readOn(h, tokens[:], &awake)
 			at = p.relay.rejoin()
 			continue
 		}
@@ -76,6 +76,46 @@ func (p *poller) serve(at post) {
 			p.fail(err)
 			return
 		}
+	}
+}
+
+// atOnce is how many events to take: one where whoever takes it goes on to the others.
+func (p *poller) atOnce() int {
+	if p.manned != nil && pulse.On() && p.relay.shy.Load() == 0 {
+		return 1
+	}
+	return batch
+}
+
+// readOn reads h on this goroutine, which has no post, and then, one by one, whoever else has
+// input by then. Where that does not end soon those who are left are woken.
+func (p *poller) readOn(h *Handle, tokens []uint64, awake *throng) {
+	start := time.Now()
+	for before := start; ; {
+		if h != nil {
+			h.owner.Run()
+			unlabel()
+		}
+		now := time.Now()
+		switch {
+		case now.Sub(before) > brief:
+			p.relay.shy.Store(shyness)
+			return
+		case !pulse.On():
+			return
+		case now.Sub(start) > brief:
+			n := p.manned.now(tokens)
+			if h = p.rouse(tokens[:n]); h != nil {
+				awake.wake(h.owner, n)
+			}
+			return
+		}
+		n := p.manned.now(tokens[:1])
+		if n == 0 {
+			return
+		}
+		pulse.Event()
+		h, before = p.rouse(tokens[:n]), now
 	}
 }
 
@@ -109,16 +149,6 @@ func (r *relay) rejoin() post {
 	default:
 		return nil
 	}
-}
-
-// run lets o read on this goroutine, which has no post.
-func (r *relay) run(o Owner) {
-	start := time.Now()
-	o.Run()
-	if time.Since(start) > brief {
-		r.shy.Store(shyness)
-	}
-	unlabel()
 }
 
 // unlabel takes the profiler labels off the goroutine.

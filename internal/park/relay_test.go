@@ -12,6 +12,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"google.golang.org/grpc/internal/pulse"
 )
 
 // fakePosts is a backend with several posts, which knows where the watch is.
@@ -54,6 +56,14 @@ func (f *fakePosts) count(n int) {
 	f.moved.Broadcast()
 }
 
+// relieve takes the watch away from the post that has it.
+func (f *fakePosts) relieve() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.all[0].armed = false
+	f.watch--
+}
+
 // setReady makes a descriptor readable, which is heard of at the post that is armed.
 func (f *fakePosts) setReady(fd int) {
 	f.fakeKernel.setReady(fd, true)
@@ -87,7 +97,7 @@ func (p *fakePost) wait(tokens []uint64) (int, error) {
 			return 0, errors.New("fake: closed")
 		}
 		if p.armed {
-			if taken := p.of.take(3); len(taken) > 0 {
+			if taken := p.of.take(min(3, len(tokens))); len(taken) > 0 {
 				p.armed = false
 				p.of.watch--
 				return copy(tokens, taken), nil
@@ -96,6 +106,8 @@ func (p *fakePost) wait(tokens []uint64) (int, error) {
 		p.of.moved.Wait()
 	}
 }
+
+func (f *fakePosts) now(tokens []uint64) int { return copy(tokens, f.take(len(tokens))) }
 
 func (p *fakePost) arm() error {
 	p.of.mu.Lock()
@@ -193,7 +205,9 @@ func testRelayIsShy(t *testing.T) {
 	p := &poller{}
 	p.relay.ready = make(chan post, 1)
 	p.relay.free = make(chan post, 1)
-	p.relay.run(&member{seen: make(chan *member, 1), then: func() { time.Sleep(2 * brief) }})
+	m := &member{seen: make(chan *member, 1), then: func() { time.Sleep(2 * brief) }}
+	m.h.init(nil, m)
+	p.readOn(&m.h, nil, nil)
 	for i := range shyness {
 		p.relay.ready <- sole{}
 		if p.relieved() {
@@ -204,5 +218,72 @@ func testRelayIsShy(t *testing.T) {
 	p.relay.ready <- sole{}
 	if !p.relieved() {
 		t.Error("shy for good")
+	}
+}
+
+// While events are thick, who has read a connection reads those that have input by then, too; and
+// leaves them to others once that has taken a while.
+func TestReadOn(t *testing.T) {
+	const members = 10
+	for name, slow := range map[string]bool{"at once": false, "after a while": true} {
+		t.Run(name, func(t *testing.T) {
+			for !t.Failed() && !testReadOn(t, members, slow) {
+			}
+		})
+	}
+}
+
+// testReadOn reports whether events were thick all the time, and nobody else had the processor.
+func testReadOn(t *testing.T, members int, slow bool) bool {
+	k := newFakeKernel()
+	f := newFakePosts(t, k)
+	s := &set{open: func() (backend, error) { return f, nil }}
+	seen := make(chan *member, members)
+	ran := 0
+	all := make([]*member, members)
+	for i := range all {
+		m := &member{seen: seen}
+		m.then = func() {
+			if ran++; slow && ran <= 2 {
+				spin(2 * brief / 3)
+			}
+		}
+		m.fd = i
+		m.h.init(s, m)
+		if all[i] = m; m.h.Park() != nil {
+			t.Fatal("not parked")
+		}
+	}
+	f.relieve()
+	for _, m := range all {
+		k.setReady(m.fd, true)
+	}
+	for !pulse.On() {
+		pulse.Event()
+	}
+	p := s.p.Load()
+	var tokens [batch]uint64
+	var awake throng
+	start := time.Now()
+	p.readOn(p.rouse(tokens[:f.now(tokens[:1])]), tokens[:], &awake)
+	calm := pulse.On() && p.relay.shy.Load() == 0 && (slow || time.Since(start) < brief)
+	woken := len(seen) - ran
+	for _, m := range all {
+		m.h.Close()
+	}
+	f.gone()
+	want := members
+	if slow {
+		want = 2
+	}
+	if calm && (ran != want || woken != members-want) {
+		t.Errorf("%d were read, %d woken, of %d", ran, woken, members)
+	}
+	return calm
+}
+
+// spin computes for a while.
+func spin(d time.Duration) {
+	for start := time.Now(); time.Since(start) < d; {
 	}
 }
