@@ -41,7 +41,7 @@ func parseSparse(args []string) (sparseOptions, error) {
 	fs.BoolVar(&o.pings, "pings", false, "with pings in the place of calls, over tcp, from a client without gRPC: only the server's figures say something")
 	fs.IntVar(&o.size, "size", 128, "bytes of a message each way")
 	fs.IntVar(&o.pairs, "pairs", 3, "measurements of each row and implementation, in turn")
-	fs.DurationVar(&o.window, "for", 3*time.Second, "how long each lasts at least; it lasts no less than each connection's second call")
+	fs.DurationVar(&o.window, "for", 3*time.Second, "how long each lasts at least; it lasts until each connection has made a call")
 	fs.StringVar(&o.prof.cpu, "cpuprofile", "", "folder for CPU profiles of clients and servers")
 	fs.StringVar(&o.prof.allocs, "allocprofile", "", "folder for profiles of what clients and servers allocate, from their start on")
 	if err := fs.Parse(args); err != nil {
@@ -188,12 +188,17 @@ func measureSparse(ctx context.Context, r sparseRow, impl sparseImpl, o sparseOp
 	if err := open(r.conns - sparseCallers); err != nil {
 		return result, err
 	}
+	// The opening of thousands of connections leaves garbage, which rare calls would have collected
+	// after minutes.
+	if _, _, err := workers.Both[sample.Memory](pair, ops.OpSettle, ops.Nothing{}); err != nil {
+		return result, err
+	}
 	load := r.load
-	load.Warmup = max(2*r.every, min(10*r.every, 10*time.Second))
+	load.Warmup = min(10*r.every, 10*time.Second)
 	if _, err := control.Call[ops.Nothing](pair.Client, ops.OpLoad, load, nil); err != nil {
 		return result, err
 	}
-	t := timing{window: max(o.window, 2*r.every)}
+	t := timing{window: max(o.window, r.every)}
 	if result.measured, err = window(pair, r.row, impl.Impl, t, o.prof); err != nil {
 		return result, err
 	}
