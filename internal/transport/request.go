@@ -61,6 +61,10 @@ type requestParser struct {
 // sense of RFC 9113 section 8.1.1, which resets the stream.
 func parseRequest(b *h2.HeaderBlock, cfg *ServerConfig) (*request, error) {
 	if r, ok := b.Memo().(*request); ok {
+		if b.Foreign() {
+			r = r.copy()
+			b.SetMemo(r, &r.held)
+		}
 		return r, nil
 	}
 	p := requestParser{request: request{size: uint32(b.Size())}, odd: usual, known: cfg.Known}
@@ -98,6 +102,13 @@ func (p *requestParser) keep() *request {
 	o := &oddRequest{request: p.request, own: p.odd}
 	o.oddities = &o.own
 	return &o.request
+}
+
+// copy is r for another connection.
+func (r *request) copy() *request {
+	p := requestParser{request: *r, odd: *r.oddities}
+	p.held = r.held.Copy()
+	return p.keep()
 }
 
 // memory is how many bytes of memory r takes, without its pages.

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"google.golang.org/grpc/internal/transport/h2"
 	"google.golang.org/grpc/internal/transport/h2/frame"
 )
 
@@ -234,6 +235,24 @@ func TestRequestRules(t *testing.T) {
 					t.Errorf("the body is %q, want it to begin with %q", got.body, tt.body)
 				}
 			})
+		})
+	}
+}
+
+// A request for another connection is the same request, with memory of its own.
+func TestRequestIsCopied(t *testing.T) {
+	for name, odd := range map[string]*oddities{"usual": &usual, "odd": {subtype: "json", encoding: "gzip", length: 5}} {
+		t.Run(name, func(t *testing.T) {
+			r := &request{method: unknownMethod("/a.B/C"), size: 100, oddities: odd}
+			r.text = fields{}.with("name", "value").text
+			r.held = h2.NewShared(r.memory(), nil)
+			c := r.copy()
+			if c == r || c.method != r.method || c.size != r.size || *c.oddities != *odd || (c.oddities == odd) != (odd == &usual) {
+				t.Errorf("%+v became %+v", r, c)
+			}
+			if v := c.fields().values("name"); len(v) != 1 || v[0] != "value" {
+				t.Errorf("name is %q", v)
+			}
 		})
 	}
 }

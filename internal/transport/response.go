@@ -33,6 +33,12 @@ type response struct {
 
 func parseResponse(b *h2.HeaderBlock) *response {
 	if r, ok := b.Memo().(*response); ok {
+		if b.Foreign() {
+			c := *r
+			c.held = r.held.Copy()
+			b.SetMemo(&c, &c.held)
+			return &c
+		}
 		return r
 	}
 	r := &response{size: uint32(b.Size()), length: -1}

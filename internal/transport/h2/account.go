@@ -71,8 +71,8 @@ func (a *account) hold(s *Shared) {
 	if s.holders++; s.holders > 1 {
 		return
 	}
-	a.charge(int(s.size))
-	for p := s.pages; p != nil; p = p.Prev() {
+	a.charge(int(s.size &^ isCopy))
+	for p := s.countedPages(); p != nil; p = p.Prev() {
 		if p.Holders++; p.Holders > 1 {
 			return // who holds it holds those before it
 		}
@@ -87,8 +87,8 @@ func (a *account) drop(s *Shared) {
 	if s.holders--; s.holders > 0 {
 		return
 	}
-	a.refund(int(s.size))
-	for p := s.pages; p != nil; p = p.Prev() {
+	a.refund(int(s.size &^ isCopy))
+	for p := s.countedPages(); p != nil; p = p.Prev() {
 		if p.Holders--; p.Holders > 0 {
 			return
 		}

@@ -37,11 +37,19 @@ type latePair struct {
 	late           *lateRole
 }
 
+func lateConfig() *Config {
+	return &Config{Pool: mem.DefaultBufferPool(), Pooled: true, StaticWindow: true}
+}
+
 func newLatePair(t *testing.T) *latePair {
+	return newLatePairOf(t, lateConfig(), func(r *lateRole) Handler { return r })
+}
+
+// newLatePairOf is one whose server's handler is made of its role.
+func newLatePairOf(t *testing.T, cfg *Config, handler func(*lateRole) Handler) *latePair {
 	nc, ns := socketPair(t, "unix", 0)
-	cfg := &Config{Pool: mem.DefaultBufferPool(), Pooled: true, StaticWindow: true}
 	p := &latePair{role: newSpinRole(false), late: &lateRole{newSpinRole(true), make(chan *spin, 1)}}
-	p.server, p.client = New(ns, Server, cfg, p.late), New(nc, Client, cfg, p.role)
+	p.server, p.client = New(ns, Server, cfg, handler(p.late)), New(nc, Client, cfg, p.role)
 	p.server.Start()
 	p.client.Start()
 	t.Cleanup(func() {

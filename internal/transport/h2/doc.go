@@ -213,6 +213,8 @@
 //   - What is made of a field block (SetMemo), and the pages of HPACK table entries
 //     that it refers to (hpack.Page), may be held by many streams and a memo. It is
 //     charged once, with the first holder, and refunded with the last.
+//     Memos, up to a few KB, stay in what a connection gives back when it parks, for the next
+//     one that gets it, which is charged with a copy of its own.
 //
 // Past the bound (Config.MaxHeld) the peer's new streams are refused with
 // ENHANCE_YOUR_CALM; past twice the bound the connection ends with a GOAWAY that

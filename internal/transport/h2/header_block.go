@@ -21,10 +21,14 @@ type HeaderBlock struct {
 // memo the fields themselves are not decoded: Len is 0.
 func (b *HeaderBlock) Memo() any { return b.memo }
 
+// Foreign says that the memo was made for another connection, with the same Config. It must not be
+// kept: SetMemo takes a copy of it, with a Shared.Copy.
+func (b *HeaderBlock) Foreign() bool { return b.memo != nil && b.held == nil }
+
 // SetMemo says that the stream holds v, which was made of the block and must not refer
 // to it, and that held is the memory this takes. It is charged until the stream, and on a
 // server its handler, has ended. If it is small it is also kept as the memo of the next
-// block that is the same, until the connection is parked.
+// block that is the same, on other connections too once this one is parked.
 func (b *HeaderBlock) SetMemo(v any, held *Shared) {
 	b.held = held
 	if b.slot != nil && held.size <= memoMaxHeld {

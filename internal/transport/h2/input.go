@@ -69,6 +69,7 @@ var actives = sync.Pool{New: func() any { return new(active) }}
 func (in *input) activate(nc *wire, cfg *Config, kept *hpack.Kept) {
 	a := actives.Get().(*active)
 	a.lasting = in.lasting
+	a.memos.serve(cfg)
 	// A layer such as the program's own TLS may begin with a handshake, which is not for a
 	// read that does not wait.
 	a.woken = in.gotPreface
@@ -122,7 +123,7 @@ func (in *input) release(pool mem.BufferPool) {
 	a.failed = nil
 	a.lending.rest()
 	a.wake = nil // a channel may belong to a synctest bubble
-	a.memos.clear()
+	a.memos.part()
 	actives.Put(a)
 }
 
@@ -154,6 +155,9 @@ func (a *active) decode(block []byte, maxList uint32) error {
 	if s := a.memos.find(block, gen); s != nil {
 		b.list.Reset(0)
 		b.slot, b.memo, b.held = nil, s.memo, s.shared
+		if b.Foreign() {
+			b.slot = s
+		}
 		return nil
 	}
 	b.slot, b.memo, b.held = nil, nil, nil

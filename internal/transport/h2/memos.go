@@ -13,16 +13,20 @@ const (
 // memos remembers the last few field blocks that changed nothing in the HPACK
 // table, and what the role made of them: calls of one method look the same
 // again and again. Owned by the reader.
+//
+// When the connection is parked they stay where they are, for the next one of the same role whose
+// table has the same entries and that has the same block: as a rule all those of one program.
 type memos struct {
 	slot [memoSlots]memoSlot
 	turn int
+	of   *Config // of the connections that they are for
 }
 
 type memoSlot struct {
 	block  []byte
 	gen    uint64 // of the HPACK table the block was read with
 	memo   any
-	shared *Shared // what memo takes
+	shared *Shared // what memo takes; nil: it was made for another connection
 }
 
 func (m *memos) find(block []byte, gen uint64) *memoSlot {
@@ -46,8 +50,24 @@ func (m *memos) claim(block []byte, gen uint64) (s *memoSlot, lost *Shared) {
 	return s, lost
 }
 
-// clear forgets them all.
-func (m *memos) clear() {
+// part leaves them to another connection, but for those that keep much alive.
+func (m *memos) part() {
+	for i := range m.slot {
+		s := &m.slot[i]
+		if s.shared != nil && s.shared.whole() > memoMaxHeld {
+			s.memo = nil
+		}
+		s.shared = nil
+	}
+}
+
+// serve is called for each connection that the memos come to. What they have is for those with the
+// same Config, and so the same role, only.
+func (m *memos) serve(cfg *Config) {
+	if m.of == cfg {
+		return
+	}
+	m.of = cfg
 	for i := range m.slot {
 		s := &m.slot[i]
 		s.block, s.memo, s.shared, s.gen = s.block[:0], nil, nil, 0

@@ -273,6 +273,6 @@ func (r *reader) forgetMemos() {
 	for i := range r.in.act.memos.slot {
 		c.account.drop(r.in.act.memos.slot[i].shared)
 	}
-	r.in.act.memos.clear()
+	r.in.act.memos.part()
 	c.account.show(c.life.dead())
 }

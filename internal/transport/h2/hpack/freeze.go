@@ -68,17 +68,16 @@ func (d *Decoder) freeze(dst []byte) []byte {
 	return dst
 }
 
-// Thaw gives d the state that Freeze returned, with another Generation. k has to be what
-// it was. Of what d was before it keeps only the memory.
+// Thaw gives d the state that Freeze returned, with another Generation if d has another state. k
+// has to be what it was. Of what d was before it keeps only the memory.
 func (d *Decoder) Thaw(f Frozen, k *Kinds) {
 	if d.Rest(); k == nil {
 		k = staticKinds
 	}
 	if d.stands.is(f, d.t.gen) && d.kinds == k {
-		d.t.renew()
-	} else {
-		d.thaw(f, k)
+		return
 	}
+	d.thaw(f, k)
 	d.stands = standing{f, d.t.gen}
 }
 

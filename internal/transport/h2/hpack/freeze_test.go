@@ -183,8 +183,8 @@ func TestThawedInPlace(t *testing.T) {
 	if _, ok := e.AppendKnown(nil, "a", "b"); !ok || e.Generation() != genE {
 		t.Errorf("the encoder knows its field: %v, generation %d, was %d", ok, e.Generation(), genE)
 	}
-	if d.pages != (run{}) || d.Generation() == genD {
-		t.Error("the decoder goes on with another's pages, or its generation")
+	if d.pages != (run{}) || d.Generation() != genD {
+		t.Errorf("the decoder has another's pages: %v, generation %d, was %d", d.pages != (run{}), d.Generation(), genD)
 	}
 	e.SetMaxTableSize(100)
 	d.SetAllowedMaxTableSize(100)

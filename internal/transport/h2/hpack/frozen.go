@@ -72,17 +72,11 @@ func (t *table) emptied() table {
 	if len(t.lent) != len(t.ring) {
 		t.lent = nil
 	}
-	t.renew()
-	return table{arena: t.arena[:0], ring: t.ring, lent: t.lent, gen: t.gen}
-}
-
-// renew gives t another generation.
-func (t *table) renew() {
 	gen := t.gen>>32 + 1
 	if gen < block || gen%block == 0 {
 		gen = blocks.Add(1) * block
 	}
-	t.gen = gen << 32
+	return table{arena: t.arena[:0], ring: t.ring, lent: t.lent, gen: gen << 32}
 }
 
 func (t *table) cap() int {

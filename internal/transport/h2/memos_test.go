@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package h2
+
+import (
+	"testing"
+
+	"google.golang.org/grpc/internal/park"
+	"google.golang.org/grpc/internal/transport/h2/hpack"
+)
+
+// Memos of one connection are for another of the same role, whose account they are not in yet.
+func TestMemosServeOthers(t *testing.T) {
+	var m memos
+	one, two := new(Config), new(Config)
+	large := NewShared(memoMaxHeld+1, nil)
+	small := NewShared(10, pagesOf(t))
+	remember := func(block string, memo any, held *Shared) {
+		s, _ := m.claim([]byte(block), 7)
+		s.memo, s.shared = memo, held
+	}
+	find := func(block string, gen uint64) *memoSlot { return m.find([]byte(block), gen) }
+	m.serve(one)
+	remember("small", "s", &small)
+	remember("large", "l", &large)
+	m.part()
+	m.serve(one)
+	if s := find("small", 7); s == nil || s.memo != "s" || s.shared != nil {
+		t.Errorf("another connection finds %+v", s)
+	}
+	if find("small", 8) != nil || find("large", 7) != nil {
+		t.Error("found with another table, or though it keeps much alive")
+	}
+	m.serve(two)
+	if find("small", 7) != nil {
+		t.Error("found by one with another Config")
+	}
+}
+
+// What a copy takes is charged to the connection that has it, and nothing of what the original's
+// connection counts is touched.
+func TestCopyOfSharedIsChargedWhole(t *testing.T) {
+	pages := pagesOf(t)
+	original := NewShared(100, pages)
+	var one, two account
+	one.hold(&original)
+	held, holders := one.held, pages.Holders
+	c := original.Copy()
+	again := c.Copy()
+	two.hold(&c)
+	two.hold(&again)
+	if two.held != 2*held || pages.Holders != holders || c.Pages() != pages {
+		t.Errorf("two copies are charged with %d, the original with %d; %d hold its pages", two.held, held, pages.Holders)
+	}
+	two.drop(&again)
+	two.drop(&c)
+	one.drop(&original)
+	if one.held != 0 || two.held != 0 {
+		t.Errorf("%d and %d bytes are left", one.held, two.held)
+	}
+}
+
+// pagesOf is what a decoder has of an entry that was referred to.
+func pagesOf(t *testing.T) *hpack.Page {
+	e, d := hpack.NewEncoder(hpack.MaxEncoderTable), new(hpack.Decoder)
+	var l hpack.List
+	for range 2 {
+		l.Reset(1 << 10)
+		if err := d.Decode(e.AppendField(nil, "name", "value", hpack.Incremental), &l); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if l.Pages() == nil {
+		t.Fatal("no pages")
+	}
+	return l.Pages()
+}
+
+// foreignRole counts the blocks of which another connection left the memo.
+type foreignRole struct {
+	*lateRole
+	foreign, own, none int
+}
+
+func (r *foreignRole) Accept(b *HeaderBlock, end bool) (*Stream, error) {
+	switch {
+	case b.Foreign():
+		r.foreign++
+	case b.Memo() != nil:
+		r.own++
+	default:
+		r.none++
+	}
+	b.SetMemo(r, &Shared{size: 1})
+	if b.Foreign() {
+		r.none = -1 << 30
+	}
+	return r.lateRole.Accept(b, end)
+}
+
+// Connections that were parked between their calls have the memos of those before them.
+func TestMemosOutlastParking(t *testing.T) {
+	if !park.Supported() {
+		t.Skip("not on this system")
+	}
+	cfg := lateConfig()
+	var roles []*foreignRole
+	var pairs []*latePair
+	for range 2 {
+		p := newLatePairOf(t, cfg, func(r *lateRole) Handler {
+			roles = append(roles, &foreignRole{lateRole: r})
+			return roles[len(roles)-1]
+		})
+		pairs = append(pairs, p)
+	}
+	const rounds = 20
+	for range rounds {
+		for _, p := range pairs {
+			p.call(t, false)
+			p.parked(t)
+		}
+	}
+	foreign := 0
+	for i, r := range roles {
+		if r.none < 0 || r.foreign+r.own+r.none != rounds {
+			t.Errorf("connection %d: %d foreign, %d own, %d without, of %d", i, r.foreign, r.own, r.none, rounds)
+		}
+		foreign += r.foreign
+	}
+	// Which memory a connection gets when input comes depends on the processor that it is read on.
+	if foreign == 0 {
+		t.Error("no connection had another's memo")
+	}
+}
