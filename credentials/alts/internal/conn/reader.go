@@ -282,7 +282,11 @@ func (r *reader) wanted() int {
 func (r *reader) settle() {
 	if len(r.plain) == 0 {
 		held := r.held.Len()
-		r.held.Settle(2*held+slack, held+held/4+leastRoom)
+		most := 2*held + slack
+		if r.held.Memory() > most {
+			most = held // the pool lent far more than the room that was asked for
+		}
+		r.held.Settle(most, held+held/4+leastRoom)
 	}
 }
 
