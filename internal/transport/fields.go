@@ -40,6 +40,10 @@ type keptBlock struct {
 	held h2.Shared // by the streams
 }
 
+// copy is k for another connection. Who holds k is its own connection's to know, and may change
+// meanwhile.
+func (k *keptBlock) copy() keptBlock { return keptBlock{k.text, k.held.Copy()} }
+
 // fields are those that applications see, once held is set.
 func (k *keptBlock) fields() fields { return fields{k.text, k.held.Pages()} }
 

@@ -5,6 +5,7 @@ package transport
 import (
 	"context"
 	"net/http"
+	"unsafe"
 
 	"google.golang.org/grpc/status"
 )
@@ -18,6 +19,11 @@ type refusal struct {
 	contentType string
 	text        string
 	foreign     bool // the request is not of gRPC at all
+}
+
+// memory is how many bytes of memory r takes, about: its texts quote what the peer sent.
+func (r *refusal) memory() int {
+	return int(unsafe.Sizeof(*r)) + len(r.status.Message()) + len(r.text)
 }
 
 // hint ends the text of every refusal: it tells who came with curl what this port speaks.

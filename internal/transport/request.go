@@ -106,14 +106,18 @@ func (p *requestParser) keep() *request {
 
 // copy is r for another connection.
 func (r *request) copy() *request {
-	p := requestParser{request: *r, odd: *r.oddities}
-	p.held = r.held.Copy()
+	p := requestParser{request: request{method: r.method, timeout: r.timeout, size: r.size}, odd: *r.oddities}
+	p.keptBlock = r.keptBlock.copy()
 	return p.keep()
 }
 
 // memory is how many bytes of memory r takes, without its pages.
 func (r *request) memory() int {
-	return int(unsafe.Sizeof(oddRequest{})) + len(r.method.Path()) + len(r.subtype) + len(r.encoding) + len(r.text)
+	n := int(unsafe.Sizeof(oddRequest{})) + len(r.method.Path()) + len(r.subtype) + len(r.encoding) + len(r.text)
+	if r.refusal != nil {
+		n += r.refusal.memory()
+	}
+	return n
 }
 
 func (p *requestParser) field(b *h2.HeaderBlock, i int) error {

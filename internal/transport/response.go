@@ -34,10 +34,8 @@ type response struct {
 func parseResponse(b *h2.HeaderBlock) *response {
 	if r, ok := b.Memo().(*response); ok {
 		if b.Foreign() {
-			c := *r
-			c.held = r.held.Copy()
-			b.SetMemo(&c, &c.held)
-			return &c
+			r = r.copy()
+			b.SetMemo(r, &r.held)
 		}
 		return r
 	}
@@ -105,6 +103,15 @@ func unreadable(err error) *status.Status {
 		return status.Newf(codes.Internal, "transport: malformed %s: %v", bad.name, bad.err)
 	}
 	return status.Newf(codes.Internal, "malformed response: %v", err)
+}
+
+// copy is r for another connection.
+func (r *response) copy() *response {
+	return &response{
+		httpStatus: r.httpStatus, isGRPC: r.isGRPC, hasStatus: r.hasStatus, size: r.size,
+		contentType: r.contentType, encoding: r.encoding, status: r.status, length: r.length,
+		unreadable: r.unreadable, keptBlock: r.keptBlock.copy(),
+	}
 }
 
 // informational reports an interim response, RFC 9113 section 8.1: it is to be

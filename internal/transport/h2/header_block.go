@@ -31,7 +31,7 @@ func (b *HeaderBlock) Foreign() bool { return b.memo != nil && b.held == nil }
 // block that is the same, on other connections too once this one is parked.
 func (b *HeaderBlock) SetMemo(v any, held *Shared) {
 	b.held = held
-	if b.slot != nil && held.size <= memoMaxHeld {
+	if b.slot != nil && held.size&^isCopy <= memoMaxHeld {
 		b.slot.memo, b.slot.shared = v, held
 	}
 }
