@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc/internal/envconfig"
 	"google.golang.org/grpc/internal/park"
 	"google.golang.org/grpc/metadata"
 )
@@ -110,6 +111,9 @@ func TestAttackNothingLeaks(t *testing.T) {
 
 // The same of clients: their servers answer with the same octets.
 func TestAttackNothingLeaksToClients(t *testing.T) {
+	if !park.Supported() || !envconfig.HTTPFramerReadBufferPooling {
+		t.Skip("memos serve others where connections park")
+	}
 	const conns, rounds = 24, 40
 	cfg := &ClientConfig{UserAgent: "test/1"}
 	s := startServer(t, "unix", ServerConfig{}, func(s *ServerStream) {

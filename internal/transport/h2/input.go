@@ -63,11 +63,16 @@ type lasting struct {
 // small call, and many may have it at the same time.
 const littleRead = 4 << 10
 
-var actives = sync.Pool{New: func() any { return new(active) }}
+// actives are apart for clients and servers: a decoder that is next used with the same table need
+// not thaw it, and its memos are good.
+var actives [2]sync.Pool
 
-// activate gets ready to read nc. kept is what freeze returned.
-func (in *input) activate(nc *wire, cfg *Config, kept *hpack.Kept) {
-	a := actives.Get().(*active)
+// activate gets ready to read nc, as side. kept is what freeze returned.
+func (in *input) activate(nc *wire, side Side, cfg *Config, kept *hpack.Kept) {
+	a, _ := actives[side].Get().(*active)
+	if a == nil {
+		a = new(active)
+	}
 	a.lasting = in.lasting
 	a.memos.serve(cfg)
 	// A layer such as the program's own TLS may begin with a handshake, which is not for a
@@ -100,7 +105,7 @@ func (in *input) freeze(held bool) (kept *hpack.Kept) {
 }
 
 // release gives act back, without what grew large.
-func (in *input) release(pool mem.BufferPool) {
+func (in *input) release(side Side, pool mem.BufferPool) {
 	a := in.act
 	in.act = nil
 	if in.swept {
@@ -124,7 +129,7 @@ func (in *input) release(pool mem.BufferPool) {
 	a.lending.rest()
 	a.wake = nil // a channel may belong to a synctest bubble
 	a.memos.part()
-	actives.Put(a)
+	actives[side].Put(a)
 }
 
 func readOptions(nc *wire, cfg *Config) readyreader.Options {

@@ -231,7 +231,7 @@ func (r *reader) activate() {
 	}
 	kept := c.streams.byID.takeKept()
 	c.unlock()
-	r.in.activate(&r.wire, r.out.cfg, kept)
+	r.in.activate(&r.wire, r.streams.side, r.out.cfg, kept)
 }
 
 // slim gives back what a parked connection does not need.
@@ -241,7 +241,7 @@ func (r *reader) slim() {
 	held := isHeld(r.in.act.dec.Pages())
 	c.unlock()
 	kept := r.in.freeze(held)
-	r.in.release(r.out.cfg.Pool)
+	r.in.release(r.streams.side, r.out.cfg.Pool)
 	r.wire.releaseIdle()
 	records := r.retained()
 	c = r.lock()
