@@ -29,8 +29,9 @@ const (
 )
 
 // ofOneConnection are whose locks calls may wait for: those of a connection and its streams,
-// of a socket, and of the list of a channel's streams, each of which has one connection here.
-// The last is taken once for each connection, when it parks for the first time.
+// of a socket and its handle, and of the list of a channel's streams, each of which has one connection here.
+// The last two are taken when a connection parks: once for each, when it is the first time, and for
+// the state of its HPACK tables, when nobody has that yet.
 var ofOneConnection = []string{
 	"google.golang.org/grpc/internal/transport/h2.(*Conn).", // Conn.mu is package h2's only lock
 	"google.golang.org/grpc/internal/transport/h2.(*locked).",
@@ -42,7 +43,9 @@ var ofOneConnection = []string{
 	"google.golang.org/grpc/internal/transport.(*serverReceiver).",
 	"google.golang.org/grpc.(*streamList).",
 	"internal/poll.(*FD).",
+	"google.golang.org/grpc/internal/park.(*Handle).",
 	"google.golang.org/grpc/internal/park.(*set).register",
+	"unique.(*canonMap",
 }
 
 // Calls on 16 connections at once wait for nothing that another connection takes: no lock of
