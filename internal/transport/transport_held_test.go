@@ -625,3 +625,40 @@ func TestWaitingStreamsOweLittle(t *testing.T) {
 		s.end()
 	}
 }
+
+// A request that is malformed because of its END_STREAM leaves a memo behind, which streams with
+// the same block, and without that, share. What they hold is charged for as long as they do.
+func TestMemoOfRefusedRequestIsCharged(t *testing.T) {
+	const rounds, size = 40, 1500
+	s := startServer(t, "memory", ServerConfig{Policy: oftenPings}, idleHandler)
+	a := attack(t, s)
+	var e hpack.Encoder
+	id := uint32(1)
+	open := func(b []byte, end bool) {
+		a.headers(id, b, end)
+		id += 2
+	}
+	fields := func(b []byte) []byte {
+		for i := 0; i < len(requestFields); i += 2 {
+			b = e.AppendField(b, requestFields[i], requestFields[i+1], hpack.WithoutIndexing)
+		}
+		return e.AppendField(b, "content-length", "5", hpack.WithoutIndexing)
+	}
+	a.settle()
+	before := s.only().Stats().Held
+	for round := range rounds {
+		name, value := fmt.Sprint("x", round), strings.Repeat("y", size)
+		open(e.AppendField(fields(e.Begin(nil)), name, value, hpack.Incremental), true)
+		refs := e.AppendField(fields(nil), name, value, hpack.Incremental)
+		open(refs, true)
+		open(refs, false)
+		for i := range 8 {
+			open(e.AppendField(bytes.Clone(refs), "n", fmt.Sprint(round, i), hpack.WithoutIndexing), true)
+		}
+		a.settle()
+	}
+	got := s.only().Stats().Held - before
+	if got < rounds*size {
+		t.Errorf("%d bytes are charged for %d streams that hold %d bytes each", got, s.only().Streams(), size)
+	}
+}

@@ -125,6 +125,7 @@ func (r *reader) notAdmitted(err error) error {
 func (r *reader) accept(b block) error {
 	a := r.in.act
 	st, err := r.handler.Accept(&a.headers, b.end)
+	a.ledger.gained = a.headers.gained() // also of a request that is refused: others may be like it
 	if err != nil {
 		var fe frame.Error
 		if errors.As(err, &fe) {
@@ -134,7 +135,6 @@ func (r *reader) accept(b block) error {
 		return frame.StreamError(b.id, frame.InternalError, err.Error())
 	}
 	a.nonsense.useful()
-	a.ledger.gained = a.headers.gained()
 	s := &st.stream
 	st.conn = (*Conn)(r)
 	c := r.lock()
