@@ -7,6 +7,7 @@ package status
 import (
 	"errors"
 	"fmt"
+	"unsafe"
 
 	spb "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/protobuf/proto"
@@ -58,6 +59,18 @@ func Raw(s *Status) *spb.Status {
 		return nil
 	}
 	return s.full
+}
+
+// Memory is about how many bytes of memory s takes. A detail may be two bytes on the wire.
+func Memory(s *Status) int {
+	if s == nil {
+		return 0
+	}
+	n := int(unsafe.Sizeof(*s)) + len(s.message)
+	if s.full != nil {
+		n += proto.Size(s.full) + len(s.full.Details)*int(unsafe.Sizeof(&anypb.Any{})+unsafe.Sizeof(anypb.Any{}))
+	}
+	return n
 }
 
 // Code returns the status code.

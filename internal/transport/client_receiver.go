@@ -17,7 +17,7 @@ var _ h2.Receiver = (*clientReceiver)(nil)
 // OnHeaders implements h2.Receiver.
 func (r *clientReceiver) OnHeaders(b *h2.HeaderBlock, end bool) error {
 	s := (*ClientStream)(r)
-	resp := parseResponse(b)
+	resp := parseResponse(b, end)
 	if resp.fault != "" {
 		return resp.malformed()
 	}

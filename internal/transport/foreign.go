@@ -26,7 +26,7 @@ var _ h2.Receiver = (*foreignReceiver)(nil)
 
 // OnHeaders implements h2.Receiver.
 func (f *foreignReceiver) OnHeaders(b *h2.HeaderBlock, end bool) error {
-	resp := parseResponse(b)
+	resp := parseResponse(b, end)
 	switch {
 	case resp.fault != "":
 		return resp.malformed()

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"unsafe"
 
+	istatus "google.golang.org/grpc/internal/status"
 	"google.golang.org/grpc/status"
 )
 
@@ -23,7 +24,7 @@ type refusal struct {
 
 // memory is how many bytes of memory r takes, about: its texts quote what the peer sent.
 func (r *refusal) memory() int {
-	return int(unsafe.Sizeof(*r)) + len(r.status.Message()) + len(r.text)
+	return int(unsafe.Sizeof(*r)) + istatus.Memory(r.status) + len(r.text)
 }
 
 // hint ends the text of every refusal: it tells who came with curl what this port speaks.

@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"google.golang.org/grpc/codes"
+	istatus "google.golang.org/grpc/internal/status"
 	"google.golang.org/grpc/internal/transport/grpcwire"
 	"google.golang.org/grpc/internal/transport/h2"
 	"google.golang.org/grpc/internal/transport/h2/frame"
@@ -31,7 +32,9 @@ type response struct {
 	keptBlock
 }
 
-func parseResponse(b *h2.HeaderBlock) *response {
+// parseResponse reads b. A block of gRPC's that does not end the stream has no status, whatever it
+// says: what is decoded of one may be a thousand times what the peer has spent for it.
+func parseResponse(b *h2.HeaderBlock, end bool) *response {
 	if r, ok := b.Memo().(*response); ok {
 		if b.Foreign() {
 			r = r.copy()
@@ -79,6 +82,10 @@ func parseResponse(b *h2.HeaderBlock) *response {
 			return r
 		}
 	}
+	premature := !end && r.isGRPC && st != (grpcwire.StatusFields{})
+	if premature {
+		st = grpcwire.StatusFields{}
+	}
 	if r.hasStatus = st.HasStatus(); r.hasStatus && (st.Code != "0" || st.HasDetails()) {
 		// An OK is an OK, however it is spelt, and whatever comes with it.
 		if s := st.Status(int(r.httpStatus)); s.Code() != codes.OK {
@@ -92,9 +99,19 @@ func parseResponse(b *h2.HeaderBlock) *response {
 		r.unreadable = unreadable(err)
 	}
 	r.text = seen.text
-	r.held = h2.NewShared(int(unsafe.Sizeof(*r))+len(r.contentType)+len(r.encoding)+len(r.text), b.Pages())
-	b.SetMemo(r, &r.held)
+	r.held = h2.NewShared(r.memory(), b.Pages())
+	if premature { // what ends a stream may be the same
+		b.SetMemo(nil, &r.held)
+	} else {
+		b.SetMemo(r, &r.held)
+	}
 	return r
+}
+
+// memory is how many bytes of memory r takes, without its pages.
+func (r *response) memory() int {
+	return int(unsafe.Sizeof(*r)) + len(r.contentType) + len(r.encoding) + len(r.text) +
+		istatus.Memory(r.status) + istatus.Memory(r.unreadable)
 }
 
 // unreadable is the status of a call whose response has fields that cannot be kept.

@@ -28,10 +28,10 @@ func (b *HeaderBlock) Foreign() bool { return b.memo != nil && b.held == nil }
 // SetMemo says that the stream holds v, which was made of the block and must not refer
 // to it, and that held is the memory this takes. It is charged until the stream, and on a
 // server its handler, has ended. If it is small it is also kept as the memo of the next
-// block that is the same, on other connections too once this one is parked.
+// block that is the same, on other connections too once this one is parked; a nil v is not.
 func (b *HeaderBlock) SetMemo(v any, held *Shared) {
 	b.held = held
-	if b.slot != nil && held.size&^isCopy <= memoMaxHeld {
+	if b.slot != nil && v != nil && held.size&^isCopy <= memoMaxHeld {
 		b.slot.memo, b.slot.shared = v, held
 	}
 }
