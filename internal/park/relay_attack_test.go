@@ -257,3 +257,42 @@ func TestAttackBurstsOfComputing(t *testing.T) {
 		c.c.Close()
 	}
 }
+
+// Who is read by a goroutine of the poller closes all connections there are, itself too, and so ends
+// the poller that it runs on.
+func TestAttackCloseFromWithin(t *testing.T) {
+	needsPoller(t)
+	leakcheck.Check(t)
+	l := on(t, manyNetwork())
+	for range 100 {
+		all, peers := chain(t, l, 6)
+		var wg sync.WaitGroup
+		wg.Add(1)
+		var once sync.Once
+		for _, c := range all {
+			c.then = func() {
+				for _, o := range all {
+					if o.h.Close() {
+						o.Wake()
+					}
+				}
+				once.Do(wg.Done)
+			}
+			go c.Run()
+		}
+		for range 8 {
+			pulse.Event()
+		}
+		for i := range peers {
+			peers[i].Write([]byte("x"))
+		}
+		wg.Wait()
+		for i, c := range all {
+			c.c.Close()
+			peers[i].Close()
+		}
+	}
+	if got := ReadStats(); got != (Stats{}) {
+		t.Errorf("%+v", got)
+	}
+}
