@@ -17,7 +17,8 @@ type streamSet struct {
 }
 
 // keep takes what the reader needs of the pages that streams hold. Those of a set that is empty
-// by now nobody holds.
+// by now nobody holds, but handlers that outlive their streams: for these, of which there are never
+// many, the same octets may be written again.
 func (t *streamSet) keep(pages *hpack.Kept) {
 	if t.len() > 0 {
 		t.kept = pages
