@@ -221,43 +221,6 @@ func TestAttackCloseWhileReading(t *testing.T) {
 	}
 }
 
-// Bursts of a few connections whose handlers compute, each just short enough: what the last waits.
-func TestAttackBurstsOfComputing(t *testing.T) {
-	needsPoller(t)
-	leakcheck.Check(t)
-	const n, rounds = 8, 300
-	all, peers := chain(t, on(t, manyNetwork()), n)
-	var wg sync.WaitGroup
-	for _, c := range all {
-		c.then = func() {
-			for start := time.Now(); time.Since(start) < brief*4/5; {
-			}
-			wg.Done()
-		}
-		go c.Run()
-	}
-	var sum, worst time.Duration
-	for range rounds {
-		for range n {
-			pulse.Event()
-		}
-		wg.Add(n)
-		began := time.Now()
-		for _, p := range peers {
-			p.Write([]byte("x"))
-		}
-		wg.Wait()
-		d := time.Since(began)
-		sum, worst = sum+d, max(worst, d)
-		time.Sleep(time.Millisecond)
-	}
-	t.Logf("all %d on average after %v, at worst %v", n, sum/rounds, worst)
-	for _, c := range all {
-		c.h.Close()
-		c.c.Close()
-	}
-}
-
 // Who is read by a goroutine of the poller closes all connections there are, itself too, and so ends
 // the poller that it runs on.
 func TestAttackCloseFromWithin(t *testing.T) {

@@ -11,9 +11,7 @@ import (
 	"sync"
 	"testing"
 
-	"google.golang.org/grpc/internal/envconfig"
 	"google.golang.org/grpc/internal/park"
-	"google.golang.org/grpc/internal/transport/h2"
 	"google.golang.org/grpc/internal/transport/h2/frame"
 	"google.golang.org/grpc/internal/transport/h2/hpack"
 )
@@ -21,9 +19,7 @@ import (
 // parkable is an attacker over a socket, whose connection can be parked.
 func parkable(t *testing.T, s *testServer) *attacker {
 	t.Helper()
-	if !park.Supported() || !envconfig.HTTPFramerReadBufferPooling {
-		t.Skip("connections do not park")
-	}
+	needsParking(t)
 	nc, err := net.Dial("unix", s.lis.Addr().String())
 	if err != nil {
 		t.Fatal(err)
@@ -171,65 +167,6 @@ func TestAttackForeignMemoIsNeverOwn(t *testing.T) {
 			t.Logf("another's:    %d requests made, %d bytes charged a stream, %d of %d refused", d1, e1, r1, n)
 			if d1 > d0+n/10 || e1 > 2*e0 || r1 > r0 {
 				t.Errorf("with another's memo: %d requests of %d streams, with its own: %d; charged %d and %d bytes a stream; refused %d and %d", d1, n, d0, e1, e0, r1, r0)
-			}
-		})
-	}
-}
-
-// What memos that others left keep, on connections that stay awake.
-func TestAttackForeignMemosAreNotCharged(t *testing.T) {
-	for _, tt := range []struct {
-		name   string
-		fields []string
-		parks  bool
-	}{
-		{"token, own", requestWith("token", strings.Repeat("t", 1400)), false},
-		{"token, others'", requestWith("token", strings.Repeat("t", 1400)), true},
-		{"refusal, own", append(append([]string{}, requestFields[:len(requestFields)-2]...), "content-type", strings.Repeat("\xff", 1400)), false},
-		{"refusal, others'", append(append([]string{}, requestFields[:len(requestFields)-2]...), "content-type", strings.Repeat("\xff", 1400)), true},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			const conns = 100
-			s := startServer(t, "unix", ServerConfig{Policy: oftenPings}, func(s *ServerStream) { _ = s.Finish(nil) })
-			defer s.stop()
-			insert, refs := tableBlock(tt.fields...)
-			base := heap()
-			var all [conns]*attacker
-			sent := int64(0)
-			for i := range all {
-				all[i] = parkable(t, s)
-				all[i].headers(1, insert, true)
-				all[i].settle()
-			}
-			if tt.parks {
-				waitParked(t, conns)
-			}
-			for i := range all { // half a frame keeps each awake
-				for j := range 8 {
-					all[i].headers(uint32(3+2*j), append(bytes.Clone(refs), block("n", fmt.Sprint(i, j))...), true)
-				}
-				all[i].settle()
-				all[i].send([]byte{0})
-			}
-			waitFor(t, "all to be awake", func() bool { return park.ReadStats().Parked == 0 })
-			if tt.parks {
-				for i := range all {
-					p := frame.AppendPing(nil, false, [8]byte{77})
-					all[i].send(p[1:])
-				}
-				waitParked(t, conns)
-				for i := range all {
-					all[i].send([]byte{0})
-				}
-				waitFor(t, "all to be awake", func() bool { return park.ReadStats().Parked == 0 })
-			}
-			for i := range all {
-				sent += all[i].sent
-			}
-			grew, charged := heap()-base, h2.BytesHeld()
-			t.Logf("%d KB a connection of heap, %d bytes charged, %d bytes sent", grew/conns>>10, charged/conns, sent/conns)
-			if grew > 4*sent+600*8*conns+slack+conns*36<<10 { // buffers of both ends of a connection that is awake
-				t.Errorf("%d KB a connection of heap for %d bytes that were sent, of which %d are charged", grew/conns>>10, sent/conns, charged/conns)
 			}
 		})
 	}

@@ -6,36 +6,20 @@ import (
 	"context"
 	"sync"
 	"testing"
-	"time"
 
-	"google.golang.org/grpc/internal/envconfig"
 	"google.golang.org/grpc/internal/park"
 	"google.golang.org/grpc/metadata"
 )
 
 // The same of responses, on clients.
 func TestAttackResponseRacesWithHolders(t *testing.T) {
-	if !park.Supported() || !envconfig.HTTPFramerReadBufferPooling {
-		t.Skip("connections do not park")
-	}
+	needsParking(t)
 	const conns = 6
 	s := startServer(t, "unix", ServerConfig{}, func(s *ServerStream) {
 		_ = s.SendHeader(metadata.Pairs("a", "b"))
 		idleHandler(s)
 	})
-	cfg := &ClientConfig{UserAgent: "test/1"}
-	cfg.Prepare()
-	var all [conns]*Client
-	for i := range all {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		defer cancel()
-		c, err := Connect(ctx, s.addr(), "example.test", ConnectParams{Config: cfg, Events: newNoted(), Watch: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { c.Close(nil) })
-		all[i] = c
-	}
+	all := s.dialMany(conns)
 	open := func(c *Client) *ClientStream {
 		st, err := c.NewStream(context.Background(), &Call{Method: "/a/b", MaxRecvMsgSize: 1}, nil, false)
 		if err != nil {

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/internal/envconfig"
+	"google.golang.org/grpc/internal/park"
 	"google.golang.org/grpc/internal/testutils"
 	"google.golang.org/grpc/internal/transport/h2/frame"
 	"google.golang.org/grpc/mem"
@@ -145,6 +147,21 @@ func newNoted() *noted {
 
 func (s *testServer) dial(cfg *ClientConfig) (*Client, *noted) {
 	s.t.Helper()
+	return s.connect(s.prepare(cfg))
+}
+
+// dialMany returns clients that have one configuration, as those of one channel.
+func (s *testServer) dialMany(n int) (all []*Client) {
+	s.t.Helper()
+	cfg := s.prepare(nil)
+	for range n {
+		c, _ := s.connect(cfg)
+		all = append(all, c)
+	}
+	return all
+}
+
+func (s *testServer) prepare(cfg *ClientConfig) *ClientConfig {
 	if cfg == nil {
 		cfg = &ClientConfig{UserAgent: "test/1"}
 	}
@@ -152,6 +169,11 @@ func (s *testServer) dial(cfg *ClientConfig) (*Client, *noted) {
 		cfg.Dial = func(ctx context.Context, _ string) (net.Conn, error) { return lis.DialContext(ctx) }
 	}
 	cfg.Prepare()
+	return cfg
+}
+
+func (s *testServer) connect(cfg *ClientConfig) (*Client, *noted) {
+	s.t.Helper()
 	n := newNoted()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -161,6 +183,14 @@ func (s *testServer) dial(cfg *ClientConfig) (*Client, *noted) {
 	}
 	s.t.Cleanup(func() { c.Close(nil) })
 	return c, n
+}
+
+// needsParking skips a test of connections that park where they do not.
+func needsParking(t testing.TB) {
+	t.Helper()
+	if !park.Supported() || !envconfig.HTTPFramerReadBufferPooling {
+		t.Skip("connections do not park")
+	}
 }
 
 func payload(b []byte) Payload { return Payload{Data: OnePiece(mem.SliceBuffer(b))} }

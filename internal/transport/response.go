@@ -19,6 +19,12 @@ import (
 // response is one field block of a server's, parsed: headers, trailers or both
 // in one. It is immutable, so that calls with the same block share it.
 type response struct {
+	reading
+	keptBlock
+}
+
+// reading is what a block of a server's says, but for its metadata.
+type reading struct {
 	httpStatus  int16
 	isGRPC      bool // the content type is one of gRPC
 	hasStatus   bool
@@ -29,7 +35,6 @@ type response struct {
 	length      int64          // content-length, -1 without
 	fault       string         // what makes the block malformed, or ""
 	unreadable  *status.Status // what is wrong with its metadata; nil: nothing
-	keptBlock
 }
 
 // parseResponse reads b. A block of gRPC's that does not end the stream has no status, whatever it
@@ -42,7 +47,7 @@ func parseResponse(b *h2.HeaderBlock, end bool) *response {
 		}
 		return r
 	}
-	r := &response{size: uint32(b.Size()), length: -1}
+	r := &response{reading: reading{size: uint32(b.Size()), length: -1}}
 	var st grpcwire.StatusFields
 	regular := false
 	for i := range b.Len() {
@@ -123,13 +128,7 @@ func unreadable(err error) *status.Status {
 }
 
 // copy is r for another connection.
-func (r *response) copy() *response {
-	return &response{
-		httpStatus: r.httpStatus, isGRPC: r.isGRPC, hasStatus: r.hasStatus, size: r.size,
-		contentType: r.contentType, encoding: r.encoding, status: r.status, length: r.length,
-		unreadable: r.unreadable, keptBlock: r.keptBlock.copy(),
-	}
-}
+func (r *response) copy() *response { return &response{r.reading, r.keptBlock.copy()} }
 
 // informational reports an interim response, RFC 9113 section 8.1: it is to be
 // skipped.

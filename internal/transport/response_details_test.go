@@ -3,7 +3,6 @@
 package transport
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"fmt"
@@ -14,7 +13,6 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 
 	"google.golang.org/grpc/internal/transport/grpcwire"
-	"google.golang.org/grpc/internal/transport/h2/frame"
 	"google.golang.org/grpc/internal/transport/h2/hpack"
 )
 
@@ -27,51 +25,19 @@ func TestDetailsTakeLittle(t *testing.T) {
 		t.Fatal(err)
 	}
 	details := string(grpcwire.AppendBinary(nil, wire))
-	s := &testServer{t: t}
-	s.lis, _ = listen(t, "memory")
-	served := make(chan struct{})
-	go func() {
-		defer close(served)
-		nc, err := s.lis.Accept()
-		if err != nil {
-			return
-		}
-		defer nc.Close()
-		p := &rawPeer{t: t, nc: nc, rd: bufio.NewReader(nc)}
-		_, _ = p.rd.Discard(len(rawPreface))
-		p.write(frame.AppendSettings(nil))
-		var e hpack.Encoder
-		head := append(e.Begin(block(responseFields...)), block("grpc-status", "5")...)
-		for n := 0; ; {
-			h, b, ok := p.read()
-			switch {
-			case !ok:
-				return
-			case h.Type == frame.Headers:
-				n++
-				answer := e.AppendField(bytes.Clone(head), grpcwire.HeaderStatusDetails, details, hpack.Incremental)
-				answer = append(answer, block("n", fmt.Sprint(n))...)
-				p.write(fieldBlock(headersParams{StreamID: h.StreamID, Block: answer}))
-			case h.Type == frame.Ping && !h.Flags.Has(frame.FlagAck):
-				p.write(frame.AppendPing(nil, true, [8]byte(b)))
-			}
-		}
-	}()
-	c, _ := s.dial(nil)
-	t.Cleanup(func() { c.Close(nil); s.lis.Close(); <-served })
-	var streams []*ClientStream
-	open := func() {
-		st, err := c.NewStream(context.Background(), &Call{Method: "/a/b", MaxRecvMsgSize: 1}, nil, false)
-		if err != nil {
-			t.Fatal(err)
-		}
-		streams = append(streams, st)
-		waitFor(t, "headers", st.GotHeaders)
-	}
-	open()
+	var e hpack.Encoder
+	head := append(e.Begin(block(responseFields...)), block("grpc-status", "5")...)
+	n := 0
+	c := rawServerOf(t, nil, func(p *rawPeer, id uint32, _ []byte) {
+		n++
+		answer := e.AppendField(bytes.Clone(head), grpcwire.HeaderStatusDetails, details, hpack.Incremental)
+		answer = append(answer, block("n", fmt.Sprint(n))...)
+		p.write(fieldBlock(headersParams{StreamID: id, Block: answer}))
+	})
+	streams := []*ClientStream{openToHeaders(t, c)}
 	before := heap()
 	for range calls {
-		open()
+		streams = append(streams, openToHeaders(t, c))
 	}
 	if got := heap() - before; got > 4*100*calls+600*calls+slack {
 		t.Errorf("%d bytes of heap for %d calls, of which %d are charged", got, calls, c.Stats().Held)

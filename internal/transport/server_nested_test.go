@@ -14,9 +14,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
-	"google.golang.org/grpc/internal/envconfig"
 	"google.golang.org/grpc/internal/park"
 	"google.golang.org/grpc/internal/pulse"
 )
@@ -25,9 +23,7 @@ import (
 // goroutines that such handlers run on. It spoils what it has of its request, labels its goroutine, and
 // now and then panics or ends that.
 func TestNestedCallsOverParkedConnections(t *testing.T) {
-	if !park.Supported() || !envconfig.HTTPFramerReadBufferPooling {
-		t.Skip("connections do not park")
-	}
+	needsParking(t)
 	for _, procs := range []int{1, 4} {
 		t.Run(fmt.Sprint(procs), func(t *testing.T) { testNestedCalls(t, procs) })
 	}
@@ -36,9 +32,7 @@ func TestNestedCallsOverParkedConnections(t *testing.T) {
 func testNestedCalls(t *testing.T, procs int) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
 	const depth, rounds = 40, 12
-	cfg := &ClientConfig{UserAgent: "test/1"}
-	cfg.Prepare()
-	var all [depth]*Client
+	var all []*Client
 	call := func(left int) error {
 		p := payload([]byte("x"))
 		st, err := all[left].NewStream(context.Background(), &Call{
@@ -86,16 +80,7 @@ func testNestedCalls(t *testing.T, procs int) {
 			runtime.Goexit()
 		}
 	})
-	for i := range all {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		defer cancel()
-		c, err := Connect(ctx, s.addr(), "example.test", ConnectParams{Config: cfg, Events: newNoted(), Watch: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close(nil)
-		all[i] = c
-	}
+	all = s.dialMany(depth)
 	for range rounds {
 		var wg sync.WaitGroup
 		for from := range 3 {

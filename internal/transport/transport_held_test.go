@@ -3,7 +3,6 @@
 package transport
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/binary"
@@ -367,53 +366,20 @@ func TestClientHoldsLittle(t *testing.T) {
 	insert, refs := bomb(responseFields, 4000)
 	const calls = 10
 	first := true
-	served := make(chan struct{})
-	s := &testServer{t: t}
-	s.lis, _ = listen(t, "memory")
 	sent := int64(0)
-	go func() {
-		defer close(served)
-		nc, err := s.lis.Accept()
-		if err != nil {
-			return
+	c := rawServerOf(t, nil, func(p *rawPeer, id uint32, _ []byte) {
+		answer := refs
+		if first {
+			answer, first = insert, false
 		}
-		defer nc.Close()
-		p := &rawPeer{t: t, nc: nc, rd: bufio.NewReader(nc)}
-		_, _ = p.rd.Discard(len(rawPreface))
-		p.write(frame.AppendSettings(nil))
-		for {
-			h, b, ok := p.read()
-			switch {
-			case !ok:
-				return
-			case h.Type == frame.Headers:
-				answer := refs
-				if first {
-					answer, first = insert, false
-				}
-				f := fieldBlock(headersParams{StreamID: h.StreamID, Block: answer})
-				sent += int64(len(f))
-				p.write(f)
-			case h.Type == frame.Ping && !h.Flags.Has(frame.FlagAck):
-				p.write(frame.AppendPing(nil, true, [8]byte(b)))
-			}
-		}
-	}()
-	c, _ := s.dial(nil)
-	t.Cleanup(func() { c.Close(nil); s.lis.Close(); <-served })
-	var streams []*ClientStream
-	open := func() {
-		st, err := c.NewStream(context.Background(), &Call{Method: "/a/b", MaxRecvMsgSize: 1}, nil, false)
-		if err != nil {
-			t.Fatal(err)
-		}
-		streams = append(streams, st)
-		waitFor(t, "headers", st.GotHeaders)
-	}
-	open()
+		f := fieldBlock(headersParams{StreamID: id, Block: answer})
+		sent += int64(len(f))
+		p.write(f)
+	})
+	streams := []*ClientStream{openToHeaders(t, c)}
 	before := heap()
 	for range calls {
-		open()
+		streams = append(streams, openToHeaders(t, c))
 	}
 	waitFor(t, "the account", func() bool { return c.Stats().Held > 0 })
 	if got := heap() - before; got > 4*calls*int64(len(refs))+600*calls+slack {

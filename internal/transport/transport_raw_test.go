@@ -4,6 +4,7 @@ package transport
 
 import (
 	"bufio"
+	"context"
 	"io"
 	"net"
 	"slices"
@@ -216,6 +217,14 @@ func TestBrokenRule(t *testing.T) {
 func rawServer(t *testing.T, answer []byte) *Client { return rawServerFor(t, answer, nil) }
 
 func rawServerFor(t *testing.T, answer []byte, cfg *ClientConfig) *Client {
+	return rawServerOf(t, cfg, func(p *rawPeer, _ uint32, b []byte) {
+		p.decode(b)
+		p.write(answer)
+	})
+}
+
+// rawServerOf has answer called for the block of each call of a client, which is returned.
+func rawServerOf(t *testing.T, cfg *ClientConfig, answer func(p *rawPeer, id uint32, b []byte)) *Client {
 	s := &testServer{t: t, lis: bufconn.Listen(1 << 20)}
 	served := make(chan struct{})
 	go func() {
@@ -230,12 +239,13 @@ func rawServerFor(t *testing.T, answer []byte, cfg *ClientConfig) *Client {
 		p.write(frame.AppendSettings(nil))
 		for {
 			h, b, ok := p.read()
-			if !ok {
+			switch {
+			case !ok:
 				return
-			}
-			if h.Type == frame.Headers {
-				p.decode(b)
-				p.write(answer)
+			case h.Type == frame.Headers:
+				answer(p, h.StreamID, b)
+			case h.Type == frame.Ping && !h.Flags.Has(frame.FlagAck):
+				p.write(frame.AppendPing(nil, true, [8]byte(b)))
 			}
 		}
 	}()
@@ -246,4 +256,15 @@ func rawServerFor(t *testing.T, answer []byte, cfg *ClientConfig) *Client {
 		<-served
 	})
 	return c
+}
+
+// openToHeaders opens a call of c's, whose headers have come.
+func openToHeaders(t *testing.T, c *Client) *ClientStream {
+	t.Helper()
+	st, err := c.NewStream(context.Background(), &Call{Method: "/a/b", MaxRecvMsgSize: 1}, nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, "headers", st.GotHeaders)
+	return st
 }
