@@ -18,6 +18,8 @@ import (
 //     waits on the embedded socket (or on that which NetConn returns) for the wrapper's
 //     sake, as long as they return exactly the bytes that the socket received, set no
 //     deadlines and have no goroutine that reads;
+//   - one that only counts is asked for nothing of this if it is a [ReadCounter] and a
+//     [WriteCounter], on every system, and is as fast as a socket;
 //   - package experimental/footprint tells which connections don't park, and why.
 //
 // A wrapper that embeds a ReadyReader and declares Read is not read through the embedded
@@ -51,4 +53,25 @@ type Reading interface {
 type Writing interface {
 	// WritesOf returns the connection, always the same one, or nil if there is none.
 	WritesOf() net.Conn
+}
+
+// ReadCounter is a [Reading] that counts: one whose Read calls that of the other connection and
+// notes how many bytes it returned. What servers and channels read without it they tell to
+// CountRead. Where the connection can't be read in its place, Read is called, and CountRead is
+// not; so each byte is counted once, by one of the two.
+type ReadCounter interface {
+	Reading
+	// CountRead follows each read of n > 0 bytes. It is called by one goroutine at a time, as
+	// Read is, possibly while CountWritten is called by another, and must not block.
+	CountRead(n int)
+}
+
+// WriteCounter is the same for Write. What a Write of a wrapper's own does nobody knows: it may
+// sleep, so it is called by a goroutine that has nothing else to do. WriteCounter says that
+// it does not.
+type WriteCounter interface {
+	Writing
+	// CountWritten follows each write of n > 0 bytes, which may be a part of what was to be
+	// written. It is called by one goroutine at a time, and must not block.
+	CountWritten(n int)
 }

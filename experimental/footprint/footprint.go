@@ -95,7 +95,8 @@ func Read() Snapshot {
 //   - "T is waited for in a ReadOnReady of its own": see experimental.ReadyReader. It has
 //     no buffer meanwhile.
 //   - "T has a Read of its own, and the bytes of its socket are not counted: it is not TCP, or
-//     not on Linux". Without a count nobody knows whether the wrapper holds some of them.
+//     not on Linux". Without a count nobody knows whether the wrapper holds some of them. One that
+//     only counts can implement experimental.ReadCounter.
 //   - "T has not returned the same number of bytes as its socket received: it holds some, or
 //     changes the stream, or is busy": it buffers more than it returns, or drops a header,
 //     decompresses or decrypts. A busy one says so for a moment.

@@ -132,7 +132,8 @@ func TestEmbedding(t *testing.T) {
 			way  func(shape) way
 			want bool
 		}{{"Read", inward, tt.read}, {"Write", outward, tt.write}} {
-			end, better := descend(tt.conn, d.way)
+			p := descend(tt.conn, d.way)
+			end, better := p.end, p.better
 			if got := end == net.Conn(tcp); got != d.want || better {
 				t.Errorf("%s: %s is that of %T, %t", name, d.name, end, better)
 			}

@@ -24,11 +24,11 @@ var takers = []string{"github.com/pires/go-proxyproto", "github.com/armon/go-pro
 
 // isTaker reports whether conn, or what it leaves its Read to, is one.
 func isTaker(conn net.Conn) bool {
-	in, better := descend(conn, inward)
-	if in == nil || better {
+	in := descend(conn, inward)
+	if in.end == nil || in.better {
 		return false
 	}
-	t := reflect.TypeOf(in)
+	t := reflect.TypeOf(in.end)
 	if t.Kind() != reflect.Pointer {
 		return false
 	}

@@ -210,8 +210,11 @@ func opError(op string, conn net.Conn, err error) error {
 }
 
 func isRawSocket(w Writer) bool {
-	_, is := w.(*rawSocket)
-	return is
+	switch w.(type) {
+	case *rawSocket, *countedSocket:
+		return true
+	}
+	return false
 }
 
 // AwaitInput waits until a socket has input, is at its end or in error, and reads nothing.

@@ -41,7 +41,8 @@ const minSize = 128
 //   - pooled, and the connection implements Reader: through that;
 //   - pooled, and it is exactly a *net.TCPConn or *net.UnixConn: on the
 //     descriptor, where the system allows it;
-//   - pooled, and it embeds one of these and leaves Read to it: likewise;
+//   - pooled, and it embeds one of these and leaves Read to it, or says that it does, and maybe
+//     counts: likewise;
 //   - pooled, and the Writer is one that reads, too: through that; see wrapped;
 //   - everything else: a fixed buffer over conn.Read.
 //
@@ -86,22 +87,25 @@ func HoldsNone(conn net.Conn, opts Options) bool {
 // is given the Writer. For a wrapper whose Read or Write is its own the two are one for
 // good: there must not be a second.
 func NewWriter(conn net.Conn) (Writer, bool) {
-	out, better := descend(conn, outward)
+	out := descend(conn, outward)
 	var w Writer
 	switch {
-	case better:
-		w = out.(Writer)
-	case out != nil && IsSocket(out):
-		if raw, ok := newRawWriter(out); ok {
+	case out.better:
+		w = out.end.(Writer)
+	case out.end != nil && IsSocket(out.end):
+		if raw, ok := newRawWriter(out.end); ok {
 			w = raw
 		}
 	}
-	if w != nil && isSame(out, conn) {
+	if w != nil && isSame(out.end, conn) {
 		return w, true
 	}
-	in, better := descend(conn, inward)
-	if in != nil && (better || IsSocket(in)) {
-		return joined(conn, w, in, out)
+	in := descend(conn, inward)
+	if in.end != nil && (in.better || IsSocket(in.end)) {
+		return joined(w, in, out)
+	}
+	if w != nil {
+		w = counted(w, nil, out.counts)
 	}
 	if r := newWrapped(conn, w); r != nil {
 		return r, true
@@ -116,15 +120,15 @@ func NewWriter(conn net.Conn) (Writer, bool) {
 // same.
 func isSame(a, b net.Conn) bool { return reflect.ValueOf(a).Comparable() && a == b }
 
-// joined is the Writer of a conn that is read as in is, if it is one.
-func joined(conn net.Conn, w Writer, in, out net.Conn) (Writer, bool) {
+// joined is the Writer, w or one that counts, of what is read as in is, if it is one.
+func joined(w Writer, in, out path) (Writer, bool) {
 	if w == nil {
 		return nil, false
 	}
-	if _, reads := w.(Reader); reads && !isSame(in, out) {
-		return onlyWriter{w}, true
+	if _, reads := w.(Reader); reads && !isSame(in.end, out.end) {
+		return onlyWriter{counted(w, nil, out.counts)}, true
 	}
-	return w, true
+	return counted(w, in.counts, out.counts), true
 }
 
 // onlyWriter hides that it can also read: for a wrapper whose reads are its own.
@@ -168,7 +172,7 @@ func MayWait(w any) bool {
 // wrapper that leaves reading and writing to one that it embeds.
 func OverSocket(conn net.Conn) bool {
 	for _, direction := range []func(shape) way{inward, outward} {
-		if end, better := descend(conn, direction); better || end == nil || !IsSocket(end) {
+		if p := descend(conn, direction); p.better || p.end == nil || !IsSocket(p.end) {
 			return false
 		}
 	}
@@ -179,12 +183,16 @@ func readerFor(conn net.Conn, w Writer) Reader {
 	if r, ok := w.(Reader); ok {
 		return r
 	}
-	end, better := descend(conn, inward)
+	in := descend(conn, inward)
 	switch {
-	case better:
-		return end.(Reader)
-	case end != nil && IsSocket(end):
-		return newRawReader(end)
+	case in.better:
+		return in.end.(Reader)
+	case in.end == nil || !IsSocket(in.end):
+		return nil
 	}
-	return nil
+	r := newRawReader(in.end)
+	if len(in.counts) > 0 && r != nil {
+		return counted(r.(Writer), in.counts, nil).(Reader)
+	}
+	return r
 }

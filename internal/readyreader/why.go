@@ -21,7 +21,7 @@ func WhyNot(conn net.Conn, opts Options) string {
 	if _, ok := Socket(conn, opts); ok {
 		return ""
 	}
-	if _, better := descend(conn, inward); better {
+	if descend(conn, inward).better {
 		return fmt.Sprintf("%T is waited for in a ReadOnReady of its own", conn)
 	}
 	if below(conn) == nil {

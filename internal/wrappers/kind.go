@@ -59,6 +59,7 @@ func Kinds() []Kind {
 		{Name: "reads ahead", Server: newAhead, WhyNot: "read by another goroutine", WhyNotUnix: uncounted},
 		{Name: "tunnel", Server: newTunnel, WhyNot: "is no socket", WhyNotUnix: "is no socket"},
 		{Name: "opts in", Server: func(c net.Conn) net.Conn { return &optsIn{plain{c}} }},
+		{Name: "counts, and says so", Server: func(c net.Conn) net.Conn { return &tellsCounts{meter{Conn: c}} }, Shared: true},
 		{
 			Name: "reads when ready", Server: func(c net.Conn) net.Conn { return &waits{plain{c}} },
 			WhyNot: inReadOnReady, WhyNotTLS: "is no socket", WhyNotUnix: inReadOnReady,

@@ -219,6 +219,14 @@ type optsIn struct{ plain }
 func (o *optsIn) ReadsOf() net.Conn  { return o.c }
 func (o *optsIn) WritesOf() net.Conn { return o.c }
 
+// tellsCounts is a meter that need not be called: see package experimental.
+type tellsCounts struct{ meter }
+
+func (m *tellsCounts) ReadsOf() net.Conn  { return m.Conn }
+func (m *tellsCounts) WritesOf() net.Conn { return m.Conn }
+func (m *tellsCounts) CountRead(n int)    { m.in.Add(int64(n)) }
+func (m *tellsCounts) CountWritten(n int) { m.out.Add(int64(n)) }
+
 // waits implements ReadyReader of package experimental.
 type waits struct{ plain }
 

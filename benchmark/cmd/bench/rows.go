@@ -128,7 +128,7 @@ func extras() []row {
 		r.delay = 50 * time.Millisecond
 		all = append(all, r.asked())
 	}
-	for _, kind := range []string{ops.Embeds, ops.Meters, ops.OwnTLS} {
+	for _, kind := range []string{ops.Embeds, ops.Meters, ops.Counts, ops.OwnTLS} {
 		for _, callers := range []int{64, 1} {
 			all = append(all, wrapped(kind, unary(128, callers, 1, ops.TCP, ops.Insecure)))
 		}

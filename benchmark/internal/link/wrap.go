@@ -32,6 +32,14 @@ func (m *meter) Write(p []byte) (int, error) {
 	return n, err
 }
 
+// counter is a meter that need not be called: see experimental.ReadCounter.
+type counter struct{ meter }
+
+func (c *counter) ReadsOf() net.Conn  { return c.Conn }
+func (c *counter) WritesOf() net.Conn { return c.Conn }
+func (c *counter) CountRead(n int)    { c.in.Add(int64(n)) }
+func (c *counter) CountWritten(n int) { c.out.Add(int64(n)) }
+
 // wrapper returns what puts something around a connection of either side.
 func wrapper(link ops.Link, secure func(net.Conn) net.Conn) func(net.Conn) net.Conn {
 	switch link.Wrap {
@@ -39,6 +47,8 @@ func wrapper(link ops.Link, secure func(net.Conn) net.Conn) func(net.Conn) net.C
 		return func(c net.Conn) net.Conn { return embeds{c} }
 	case ops.Meters:
 		return func(c net.Conn) net.Conn { return &meter{Conn: c} }
+	case ops.Counts:
+		return func(c net.Conn) net.Conn { return &counter{meter{Conn: c}} }
 	case ops.OwnTLS:
 		return secure
 	}

@@ -73,6 +73,7 @@ const (
 	Exact  = ""
 	Embeds = "embed"
 	Meters = "metered"
+	Counts = "counted" // a meter that says so
 	OwnTLS = "tlsconn" // TLS of the program's own
 )
 
