@@ -47,7 +47,7 @@ func (f *foreignReceiver) Take(p []byte, _ int) (grew int, err error) {
 
 // Space implements h2.Receiver.
 func (f *foreignReceiver) Space(n, _ int) []byte {
-	if f.body == nil {
+	if f.body == nil && n > 0 {
 		f.body = make([]byte, 0, maxQuoted)
 	}
 	if f.full() {
@@ -58,11 +58,14 @@ func (f *foreignReceiver) Space(n, _ int) []byte {
 
 // Filled implements h2.Receiver.
 func (f *foreignReceiver) Filled(n int) (grew int, err error) {
+	if len(f.body) == 0 && n > 0 {
+		grew = cap(f.body)
+	}
 	if !f.full() {
 		f.body = f.body[:len(f.body)+n]
 	}
 	if !f.full() {
-		return 0, nil
+		return grew, nil
 	}
 	f.end(f.status(), lostMaybeSeen)
 	return 0, frame.Error{Code: frame.Cancel, Reason: "not a gRPC response"}
