@@ -134,7 +134,7 @@ func TestAttackNothingLeaksToClients(t *testing.T) {
 			return fmt.Errorf("%s and %q for %s", m.Data.ReadOnlyData(), you, token)
 		}
 		if err := take(st); err != io.EOF { // there is one message
-			return fmt.Errorf("the end is %v", err)
+			return fmt.Errorf("the end is %w", err)
 		}
 		return nil
 	}
