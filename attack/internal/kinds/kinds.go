@@ -21,8 +21,8 @@ type Kind struct {
 	// Own is how many bytes the victim's own program holds, because it sends messages that
 	// the attacker does not take.
 	Own int64
-	// Spate is how many bytes of messages the victim's program has for a moment. How many of
-	// them are there when the collector comes is chance, on both sides: the peak is compared
+	// Spate is how many bytes the victim's program has for a moment, of messages as a rule. How many
+	// of them are there when the collector comes is chance, on both sides: the peak is compared
 	// beyond them only.
 	Spate int64
 	// Time is how long the attack takes at most, 2 s if it is 0.
