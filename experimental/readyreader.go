@@ -18,8 +18,8 @@ import (
 //     waits on the embedded socket (or on that which NetConn returns) for the wrapper's
 //     sake, as long as they return exactly the bytes that the socket received, set no
 //     deadlines and have no goroutine that reads;
-//   - one that only counts is asked for nothing of this if it is a [ReadCounter] and a
-//     [WriteCounter], on every system, and is as fast as a socket;
+//   - so are those that only count, on every system, if they are a [ReadCounter] and a
+//     [WriteCounter] and what is below is a socket; they are as fast as that;
 //   - package experimental/footprint tells which connections don't park, and why.
 //
 // A wrapper that embeds a ReadyReader and declares Read is not read through the embedded
@@ -55,14 +55,19 @@ type Writing interface {
 	WritesOf() net.Conn
 }
 
-// ReadCounter is a [Reading] that counts: one whose Read calls that of the other connection and
-// notes how many bytes it returned. What servers and channels read without it they tell to
-// CountRead. Where the connection can't be read in its place, Read is called, and CountRead is
-// not; so each byte is counted once, by one of the two.
+// ReadCounter is a [Reading] that counts: one with a Read of its own, which calls that of the other
+// connection and notes how many bytes it returned. Where that connection is a socket, or leaves
+// its reads to one, the socket is read in its place, and what was read is told to CountRead.
+// Read is called all the same for some of the bytes, as in handshakes and for long messages, and
+// has to count them itself. So each byte is counted once, by one of the two.
+//
+// CountRead has to be a method of the type that ReadsOf is a method of. It counts for that type
+// alone: a counter below is told itself.
 type ReadCounter interface {
 	Reading
-	// CountRead follows each read of n > 0 bytes. It is called by one goroutine at a time, as
-	// Read is, possibly while CountWritten is called by another, and must not block.
+	// CountRead follows a read of n > 0 bytes. It is called by one goroutine at a time, as
+	// Read is, possibly while CountWritten is called by another. It must not block, and not call
+	// the connection.
 	CountRead(n int)
 }
 
@@ -71,7 +76,8 @@ type ReadCounter interface {
 // it does not.
 type WriteCounter interface {
 	Writing
-	// CountWritten follows each write of n > 0 bytes, which may be a part of what was to be
-	// written. It is called by one goroutine at a time, and must not block.
+	// CountWritten follows a write of n > 0 bytes, which may be a part of what was to be
+	// written. It is called by one goroutine at a time. It must not block, and not call the
+	// connection.
 	CountWritten(n int)
 }

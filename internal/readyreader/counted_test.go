@@ -33,6 +33,44 @@ type (
 func (recounts) CountRead(int)    {}
 func (recounts) CountWritten(int) {}
 
+// Around a Tally, which has to be told, and would not be.
+type (
+	namer interface {
+		net.Conn
+		ReadsOf() net.Conn
+		WritesOf() net.Conn
+	}
+	asNamer   struct{ namer } // does not have the other methods
+	hidesThem struct {
+		*Tally
+		CountRead, CountWritten int
+	}
+	another   struct{}
+	ambiguous struct {
+		*Tally
+		another
+	}
+	misled struct{ *Tally } // has others
+)
+
+func (another) CountRead(int)    {}
+func (another) CountWritten(int) {}
+func (misled) CountRead(int64)   {}
+func (misled) CountWritten() int { return 0 }
+
+// byValue counts, but its value can't be told.
+type byValue struct {
+	net.Conn
+	n *int
+}
+
+func (b byValue) Read(p []byte) (int, error)  { return b.Conn.Read(p) }
+func (b byValue) Write(p []byte) (int, error) { return b.Conn.Write(p) }
+func (b byValue) ReadsOf() net.Conn           { return b.Conn }
+func (b byValue) WritesOf() net.Conn          { return b.Conn }
+func (b *byValue) CountRead(n int)            { *b.n += n }
+func (b *byValue) CountWritten(n int)         { *b.n += n }
+
 func (t *tallyReads) Read(p []byte) (int, error)   { return t.Tally.Read(p) }
 func (t *tallyWrites) Write(p []byte) (int, error) { return t.Tally.Write(p) }
 func (n *names) ReadsOf() net.Conn                 { return n.Tally }
@@ -142,6 +180,13 @@ func TestCountedWhere(t *testing.T) {
 		"two":                            {&Tally{Conn: on}, 2, 2},
 		"below one that says no more":    {&names{on}, 1, 1},
 		"below one that counts no reads": {recounts{on}, 1, 1},
+		"as one that names another":      {asNamer{on}, -1, -1},
+		"that, by its address":           {&embeds{&asNamer{on}}, -1, -1},
+		"hidden by fields":               {hidesThem{Tally: on}, 1, 1},
+		"ambiguous":                      {ambiguous{Tally: on}, 1, 1},
+		"with other arguments":           {misled{on}, 1, 1},
+		"by value":                       {byValue{sock, nil}, -1, -1},
+		"by its address":                 {&byValue{sock, new(int)}, 1, 1},
 		"Read is another's":              {&tallyReads{on}, -1, 1},
 		"Write is another's":             {&tallyWrites{on}, 1, -1},
 		"over Read of its own":           {&Tally{Conn: &reads{sock}}, -1, 1},

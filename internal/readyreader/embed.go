@@ -36,8 +36,11 @@ type shape struct{ in, out way }
 // way is one direction of a wrapper's: where it has Read from, or Write; where it has the
 // better way from, which is ReadOnReady or TryWrite, unsure if from nowhere; where the method
 // that names another connection, ReadsOf or WritesOf; and where the one that counts what is done
-// to that, CountRead or CountWritten.
-type way struct{ plain, better, other, count method }
+// to that, CountRead or CountWritten. counts says that there is such a one, if only of a pointer.
+type way struct {
+	plain, better, other, count method
+	counts                      bool
+}
 
 func better(w way) method { return w.better }
 func other(w way) method  { return w.other }
@@ -54,21 +57,28 @@ func shapeOf(t reflect.Type) shape {
 	// The names are constants so that the linker need not keep every method of every
 	// type, for fear of this.
 	s := shape{
-		in: way{
-			origin(t, func(t reflect.Type) (reflect.Method, bool) { return t.MethodByName("Read") }),
-			origin(t, func(t reflect.Type) (reflect.Method, bool) { return t.MethodByName("ReadOnReady") }),
-			origin(t, func(t reflect.Type) (reflect.Method, bool) { return t.MethodByName("ReadsOf") }),
-			origin(t, func(t reflect.Type) (reflect.Method, bool) { return t.MethodByName("CountRead") }),
-		},
-		out: way{
-			origin(t, func(t reflect.Type) (reflect.Method, bool) { return t.MethodByName("Write") }),
-			origin(t, func(t reflect.Type) (reflect.Method, bool) { return t.MethodByName("TryWrite") }),
-			origin(t, func(t reflect.Type) (reflect.Method, bool) { return t.MethodByName("WritesOf") }),
-			origin(t, func(t reflect.Type) (reflect.Method, bool) { return t.MethodByName("CountWritten") }),
-		},
+		in: wayOf(t,
+			func(t reflect.Type) (reflect.Method, bool) { return t.MethodByName("Read") },
+			func(t reflect.Type) (reflect.Method, bool) { return t.MethodByName("ReadOnReady") },
+			func(t reflect.Type) (reflect.Method, bool) { return t.MethodByName("ReadsOf") },
+			func(t reflect.Type) (reflect.Method, bool) { return t.MethodByName("CountRead") },
+		),
+		out: wayOf(t,
+			func(t reflect.Type) (reflect.Method, bool) { return t.MethodByName("Write") },
+			func(t reflect.Type) (reflect.Method, bool) { return t.MethodByName("TryWrite") },
+			func(t reflect.Type) (reflect.Method, bool) { return t.MethodByName("WritesOf") },
+			func(t reflect.Type) (reflect.Method, bool) { return t.MethodByName("CountWritten") },
+		),
 	}
 	shapes.Store(t, s)
 	return s
+}
+
+func wayOf(t reflect.Type, plain, better, other, count lookup) way {
+	return way{
+		origin(t, plain), origin(t, better), origin(t, other), origin(t, count),
+		provides(t, count),
+	}
 }
 
 // lookup finds a method, always the same one, in a type's method set.
@@ -212,7 +222,7 @@ func passBy(conn net.Conn, direction func(shape) way, evenCounting bool) (p path
 }
 
 // namedBy is the connection that conn, which is v, says its reads or its writes are those
-// of, and what it counts them with; nil if it says nothing, or if what counts may be another's.
+// of, and what it counts them with; nil if it says nothing, or if it is not sure what counts.
 // The methods are those of package experimental.
 func namedBy(conn net.Conn, v reflect.Value, direction func(shape) way) (named net.Conn, tell func(int)) {
 	if conn == nil || !offers(v, direction, other) {
@@ -233,17 +243,18 @@ func namedBy(conn net.Conn, v reflect.Value, direction func(shape) way) (named n
 			tell = c.CountWritten
 		}
 	}
-	if tell != nil && !countsItself(v, direction) {
+	if !agrees(v, direction, tell != nil) {
 		return nil, nil
 	}
 	return named, tell
 }
 
-// countsItself reports whether what names another connection in v, see offers, is what counts, too.
-func countsItself(v reflect.Value, direction func(shape) way) bool {
+// agrees reports whether what names another connection in v, see offers, is what counts, if v tells,
+// and counts nothing else. Else something would not be counted.
+func agrees(v reflect.Value, direction func(shape) way, tells bool) bool {
 	for range maxDepth {
 		switch w := direction(shapeOf(v.Type())); {
-		case w.count != w.other:
+		case tells && w.count != w.other, !tells && w.counts:
 			return false
 		case w.other == declared:
 			return true
