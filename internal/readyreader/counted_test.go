@@ -45,16 +45,16 @@ type (
 		*Tally
 		CountRead, CountWritten int
 	}
-	another   struct{}
+	Another   struct{}
 	ambiguous struct {
 		*Tally
-		another
+		Another
 	}
 	misled struct{ *Tally } // has others
 )
 
-func (another) CountRead(int)    {}
-func (another) CountWritten(int) {}
+func (Another) CountRead(int)    {}
+func (Another) CountWritten(int) {}
 func (misled) CountRead(int64)   {}
 func (misled) CountWritten() int { return 0 }
 
