@@ -6,9 +6,6 @@ package readyreader
 
 import "google.golang.org/grpc/mem"
 
-// mayCount says that wrappers which count can be passed by.
-const mayCount = true
-
 // countedSocket is a rawSocket whose reads and writes wrappers count.
 type countedSocket struct {
 	*rawSocket
@@ -22,6 +19,14 @@ func counted(w Writer, in, out counters) Writer {
 		return w
 	}
 	return &countedSocket{raw, in, out}
+}
+
+func isRawSocket(w Writer) bool {
+	switch w.(type) {
+	case *rawSocket, *countedSocket:
+		return true
+	}
+	return false
 }
 
 // ReadOnReady implements Reader.

@@ -160,17 +160,6 @@ type path struct {
 	counts counters // of the wrappers on the way
 }
 
-// counters are told how many bytes were read, or written.
-type counters []func(n int)
-
-func (cs counters) add(n int) {
-	if n > 0 {
-		for _, count := range cs {
-			count(n)
-		}
-	}
-}
-
 // descend goes the way down from conn. Who counts is passed by on the way to a socket only.
 func descend(conn net.Conn, direction func(shape) way) path {
 	p, counts := passBy(conn, direction, mayCount)

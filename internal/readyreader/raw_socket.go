@@ -13,6 +13,9 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
+// mayCount says that wrappers which count can be passed by.
+const mayCount = true
+
 // rawSocket reads and writes a plain socket's descriptor when it is ready.
 //
 // What one call needs is in a rawOp from a pool, and so costs an idle socket
@@ -207,14 +210,6 @@ func opError(op string, conn net.Conn, err error) error {
 		Op: op, Net: conn.LocalAddr().Network(),
 		Source: conn.LocalAddr(), Addr: conn.RemoteAddr(), Err: err,
 	}
-}
-
-func isRawSocket(w Writer) bool {
-	switch w.(type) {
-	case *rawSocket, *countedSocket:
-		return true
-	}
-	return false
 }
 
 // AwaitInput waits until a socket has input, is at its end or in error, and reads nothing.
