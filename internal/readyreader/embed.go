@@ -162,27 +162,23 @@ type path struct {
 
 // descend goes the way down from conn. Who counts is passed by on the way to a socket only.
 func descend(conn net.Conn, direction func(shape) way) path {
-	p, counts := passBy(conn, direction, mayCount)
-	if len(counts) == 0 {
-		return p
+	p := passBy(conn, direction, mayCount)
+	if len(p.counts) > 0 && (p.end == nil || p.better || !IsSocket(p.end)) {
+		return passBy(conn, direction, false)
 	}
-	if p.end == nil || p.better || !IsSocket(p.end) {
-		p, _ = passBy(conn, direction, false)
-		return p
-	}
-	p.counts = counts
 	return p
 }
 
 // passBy is descend, past those who count, or not.
-func passBy(conn net.Conn, direction func(shape) way, evenCounting bool) (p path, counts counters) {
+func passBy(conn net.Conn, direction func(shape) way, evenCounting bool) path {
+	var counts counters
 	v := reflect.ValueOf(conn)
 	for range maxDepth {
 		if conn != nil && IsSocket(conn) {
-			return path{end: conn}, counts
+			return path{conn, false, counts}
 		}
 		if conn != nil && offers(v, direction, better) {
-			return path{end: conn, better: true}, counts
+			return path{conn, true, counts}
 		}
 		if named, count := namedBy(conn, v, direction); named != nil && (count == nil || evenCounting) {
 			if count != nil {
@@ -192,13 +188,13 @@ func passBy(conn net.Conn, direction func(shape) way, evenCounting bool) (p path
 			continue
 		}
 		if !wraps(v) {
-			return path{end: conn}, counts
+			return path{conn, false, counts}
 		}
 		switch field := direction(shapeOf(v.Type())).plain; field {
 		case unsure:
-			return path{}, counts
+			return path{nil, false, counts}
 		case declared:
-			return path{end: conn}, counts
+			return path{conn, false, counts}
 		default:
 			v = embedded(v, int(field))
 		}
@@ -207,7 +203,7 @@ func passBy(conn net.Conn, direction func(shape) way, evenCounting bool) (p path
 			conn, _ = v.Interface().(net.Conn)
 		}
 	}
-	return path{}, counts
+	return path{nil, false, counts}
 }
 
 // namedBy is the connection that conn, which is v, says its reads or its writes are those
