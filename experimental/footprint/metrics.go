@@ -37,6 +37,9 @@ var gauges = []gauge{
 	newGauge("grpc.mem.bytes_kept", "By",
 		"What the buffer pool keeps for reuse.",
 		func(s *Snapshot) int64 { return s.BytesKept }),
+	newGauge("grpc.mem.ballast", "By",
+		"Memory that nobody touches, which keeps the collector from running all the time.",
+		func(s *Snapshot) int64 { return s.Ballast }),
 }
 
 func newGauge(name, unit, description string, value func(*Snapshot) int64) gauge {
@@ -57,6 +60,7 @@ func newGauge(name, unit, description string, value func(*Snapshot) int64) gauge
 //	grpc.mem.buffers_lent              Snapshot.BuffersLent
 //	grpc.mem.bytes_lent                Snapshot.BytesLent
 //	grpc.mem.bytes_kept                Snapshot.BytesKept
+//	grpc.mem.ballast                   Snapshot.Ballast
 func Metrics() *stats.Metrics {
 	names := make([]stats.Metric, len(gauges))
 	for i, g := range gauges {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/internal/ballast"
 	"google.golang.org/grpc/internal/envconfig"
 	"google.golang.org/grpc/internal/same"
 	"google.golang.org/grpc/internal/transport/h2"
@@ -113,6 +114,7 @@ func (t *Tuning) fill(c *h2.Config) {
 		c.MaxHeld = int64(envconfig.MaxBytesHeld)
 	}
 	c.Kinds = kinds
+	ballast.Start(envconfig.BusyHeap)
 }
 
 // Prepare settles the defaults. It is called once, before the first

@@ -22,8 +22,8 @@ func watch() {
 	}
 }
 
-// sample measures what the process holds. It collects twice: what pools keep needs more
-// than one collection to let go.
+// sample measures what the process holds, but for memory that nobody touches. It collects three
+// times: what pools keep needs more than one collection to let go.
 func sample() orders.Sample {
 	s := orders.Sample{CPU: cpu.Used(), Goroutines: runtime.NumGoroutine(), MaxGo: int(maxGo.Load())}
 	s.MaxGo = max(s.MaxGo, s.Goroutines)
@@ -32,6 +32,6 @@ func sample() orders.Sample {
 	}
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(live)
-	s.Heap = int64(live[0].Value.Uint64())
+	s.Heap = int64(live[0].Value.Uint64()) - ballast()
 	return s
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"google.golang.org/grpc/internal/ballast"
 	"google.golang.org/grpc/internal/clock"
 	"google.golang.org/grpc/internal/park"
 	"google.golang.org/grpc/internal/readyreader"
@@ -57,6 +58,7 @@ func (r *reader) resume() {
 		a.batch = true
 		a.now = time.Now()
 		a.entry.Touch()
+		ballast.Busy()
 		if !r.pulse.heard.Load() { // spares others the cache line
 			r.pulse.heard.Store(true)
 		}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ballast
+
+import (
+	"math"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+const goal = 16 << 20
+
+// fake is a keeper whose collections the test makes up.
+type fake struct {
+	*keeper
+	state
+	own uint64 // of what lives
+}
+
+func newFake() *fake {
+	f := &fake{state: state{percent: 100, limit: math.MaxInt64, collections: 1}, own: 1 << 20}
+	f.keeper = &keeper{goal: goal, settle: settle, read: func() state { return f.state }}
+	return f
+}
+
+// collect has n collections come, each after a while, of a process that is busy, or is not.
+func (f *fake) collect(n int, every time.Duration, busy bool) {
+	for range n {
+		time.Sleep(every)
+		synctest.Wait()
+		f.collections++
+		f.live = f.own + f.hold.bytes()
+		if busy {
+			f.note()
+		}
+		f.collected()
+	}
+}
+
+func TestKeeper(t *testing.T) {
+	const often, seldom = while / many / 2, while / many * 2
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		f.collect(10*many, often, false)
+		f.collect(10*many, seldom, true)
+		f.collect(2*many-1, often, true)
+		if f.bytes.Load() != 0 {
+			t.Fatal("ballast too soon")
+		}
+		f.collect(1, often, true)
+		if got := f.bytes.Load(); got != 7<<20 {
+			t.Fatalf("%d bytes of ballast, want 7 MiB", got)
+		}
+		f.collect(40, settle/5+1, true)
+		if got := f.bytes.Load(); got != 7<<20 {
+			t.Errorf("%d bytes of ballast later, want 7 MiB", got)
+		}
+		f.own += 3 << 20
+		f.collect(10, settle/5+1, true)
+		if got := f.bytes.Load(); got != 4<<20 {
+			t.Errorf("%d bytes of ballast in a heap that has grown, want 4 MiB", got)
+		}
+		f.own += 4 << 20
+		f.collect(10, settle/5+1, true)
+		if f.bytes.Load() != 0 || f.looks != nil {
+			t.Error("there is ballast in a large heap")
+		}
+		f.own = 1 << 20
+		f.collect(3*many, often, true)
+		if f.bytes.Load() == 0 {
+			t.Error("no ballast the second time")
+		}
+		f.collect(int(2*settle/often)+2, often, false)
+		if f.bytes.Load() != 0 || f.looks != nil {
+			t.Error("there is ballast while no messages come")
+		}
+	})
+}
+
+// waste allocates until enough is said.
+func waste(enough func() bool) {
+	for !enough() {
+		for range 1000 {
+			sink.Store(new([1 << 10]byte))
+		}
+	}
+}
+
+var sink atomic.Pointer[[1 << 10]byte]
+
+// TestProcess has real collections, of a heap that has hardly anything but garbage.
+func TestProcess(t *testing.T) {
+	k := &keeper{read: readState, settle: time.Second}
+	k.start(64 << 20)
+	waste(func() bool { k.note(); return k.bytes.Load() > 0 })
+	if s := readState(); k.bytes.Load() > 32<<20 {
+		t.Errorf("%d bytes of ballast, of %+v", k.bytes.Load(), s)
+	}
+	// With that a collection comes for each 30 MiB or so.
+	const step = 64 << 20 >> 10
+	before := readState().collections
+	for range 10 * step {
+		k.note()
+		sink.Store(new([1 << 10]byte))
+	}
+	if n := readState().collections - before; n > 40 {
+		t.Errorf("%d collections for 640 MiB", n)
+	}
+	for k.bytes.Load() > 0 { // the timer takes it away
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func BenchmarkBusy(b *testing.B) {
+	for b.Loop() {
+		Busy()
+	}
+}
