@@ -13,11 +13,11 @@ import (
 // Invoke performs a unary RPC and returns when it is over: sends args, and decodes the
 // response into reply. Generated code calls it. All errors are of package status.
 func (cc *ClientConn) Invoke(ctx context.Context, method string, args, reply any, opts ...CallOption) error {
-	opts = cc.withDefaults(opts)
 	if cc.opts.invoker != nil {
-		return cc.opts.invoker(ctx, method, args, reply, cc, opts...)
+		return cc.opts.invoker(ctx, method, args, reply, cc, cc.withDefaults(opts)...)
 	}
-	return invoke(ctx, method, args, reply, cc, opts...)
+	u := unaryCalls.Get().(*unaryCall)
+	return u.invoke(ctx, cc, method, args, reply, u.withDefaults(cc, opts))
 }
 
 // Invoke performs a unary RPC.
@@ -49,13 +49,29 @@ type unaryCall struct {
 	request transport.Call // clientCall.call points to it
 	attempt attempt
 	out     outMessage
+	all     []CallOption // room for the channel's options with those of the call
 }
 
 var unaryCalls = sync.Pool{New: func() any { return new(unaryCall) }}
 
 // invoke is the RPC behind the interceptors.
 func invoke(ctx context.Context, method string, req, reply any, cc *ClientConn, opts ...CallOption) error {
-	u := unaryCalls.Get().(*unaryCall)
+	return unaryCalls.Get().(*unaryCall).invoke(ctx, cc, method, req, reply, opts)
+}
+
+// withDefaults puts the channel's options in front, in memory of u where there are others: no
+// interceptor of the program's is to see them, which could keep them.
+func (u *unaryCall) withDefaults(cc *ClientConn, opts []CallOption) []CallOption {
+	defaults := cc.opts.callOptions
+	if len(defaults) == 0 || len(opts) == 0 {
+		return cc.withDefaults(opts)
+	}
+	u.all = append(append(u.all[:0], defaults...), opts...)
+	return u.all
+}
+
+// invoke is the RPC, and the last use of u.
+func (u *unaryCall) invoke(ctx context.Context, cc *ClientConn, method string, req, reply any, opts []CallOption) error {
 	u.call = &u.request
 	choice, err := u.enter(ctx, cc, method, opts)
 	if err == nil && choice.Interceptor != nil {
@@ -69,10 +85,11 @@ func invoke(ctx context.Context, method string, req, reply any, cc *ClientConn, 
 		last, err = u.run(req, reply)
 	}
 	u.finish(last, err)
-	auth, picked := u.request.Auth, u.request.Picked
+	auth, picked, all := u.request.Auth, u.request.Picked, u.all
 	clear(auth)
 	clear(picked)
-	*u = unaryCall{}
+	clear(all)
+	*u = unaryCall{all: all[:0]}
 	u.request.Auth, u.request.Picked = auth[:0], picked[:0]
 	unaryCalls.Put(u)
 	return err

@@ -39,6 +39,8 @@ var ofOneConnection = []string{
 	"google.golang.org/grpc/internal/transport.(*clientReceiver).",
 	"google.golang.org/grpc/internal/transport.(*callContext).",
 	"google.golang.org/grpc/internal/transport.(*reply).",
+	"google.golang.org/grpc/internal/transport.(*body).",
+	"google.golang.org/grpc/internal/transport.(*waker).",
 	"google.golang.org/grpc/internal/transport.(*ServerStream).",
 	"google.golang.org/grpc/internal/transport.(*serverReceiver).",
 	"google.golang.org/grpc.(*streamList).",

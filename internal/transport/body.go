@@ -123,29 +123,41 @@ func (b *body) close() {
 	}
 }
 
-// read reads the connection, if nobody else does, until whoever has armed the waker is woken. It
-// reports whether that is so: if not, there is the channel to wait on. mu is not held.
-func (b *body) read(mu *sync.Mutex, s *h2.Stream) (woken bool) {
+// await waits for r, and for nothing else, with mu, the stream's lock, held before and after.
+func (b *body) await(r wakeReason, mu *sync.Mutex, s *h2.Stream) {
+	b.wake.sleep(r, mu)
+	if expect, freed := b.expect(), b.rest(); r == wakeMessage || expect > 0 || freed > 0 {
+		mu.Unlock()
+		s.Expect(expect, freed)
+		if r == wakeMessage {
+			b.read(mu, s)
+		}
+		mu.Lock()
+	}
+	b.wake.awaken()
+}
+
+// read reads the connection, if nobody else does, until the one who sleeps would be woken, or
+// something comes in between. mu is not held.
+func (b *body) read(mu *sync.Mutex, s *h2.Stream) {
 	t := s.Turn()
 	if t == nil {
-		return false
+		return
 	}
 	mu.Lock()
-	bell := b.wake.who
+	sleeper := b.wake.who
 	if b.wake.reason == wakeNone {
 		mu.Unlock()
 		t.Leave(nil)
-		return false // the channel says so, too
+		return
 	}
 	b.wake.who = t
 	mu.Unlock()
 	err := t.Read()
 	mu.Lock()
-	b.wake.who = bell
-	woken = b.wake.reason == wakeNone
+	b.wake.who = sleeper
 	mu.Unlock()
 	t.Leave(err)
-	return woken
 }
 
 // change is by how many bytes the memory of what has arrived and was not taken has grown, or

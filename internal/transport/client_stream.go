@@ -139,13 +139,18 @@ func (s *ClientStream) Header() metadata.MD {
 // await waits, with mu held before and after, until what is wanted may have
 // come. If the context ends first the stream is cancelled.
 func (s *ClientStream) await(what wakeReason) {
+	if s.done() == nil {
+		s.body.await(what, &s.mu, &s.h2)
+		if s.over || what != wakeMessage {
+			s.wake.retire()
+		}
+		return
+	}
 	ch := s.wake.arm(what)
 	expect, freed := s.expect(), s.rest()
 	s.mu.Unlock()
 	s.h2.Expect(expect, freed)
-	if what != wakeMessage || s.done() != nil || !s.read(&s.mu, &s.h2) {
-		s.waitFor(ch)
-	}
+	s.waitFor(ch)
 	s.mu.Lock()
 	s.wake.disarm()
 }

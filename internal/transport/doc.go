@@ -35,8 +35,8 @@
 // Each stream has a lock, mu, for what the reader hands to the RPC: messages,
 // headers, the end. It is not held while h2's lock is taken, and what h2 calls with
 // its lock held (AppendFields, and the Wake of who waits for room) does not take it: so
-// there is no order between the two. A server's call has the same lock for its context. A call
-// behind net/http has, after mu, gate
+// there is no order between the two. Who waits for the reader, and for no context beside, sleeps
+// on mu. A server's call has the same lock for its context. A call behind net/http has, after mu, gate
 // (for interrupt) and the lock of handedResponse, which is the innermost. The lock of the
 // process's list of unparkable connections is taken before h2's.
 //

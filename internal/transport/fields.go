@@ -47,21 +47,31 @@ func (k *keptBlock) copy() keptBlock { return keptBlock{k.text, k.held.Copy()} }
 // fields are those that applications see, once held is set.
 func (k *keptBlock) fields() fields { return fields{k.text, k.held.Pages()} }
 
-// keepFields copies what an application may see of b, the block of a reply or of a request.
-// The error names a "-bin" field that can't be decoded, or that has more joined values than
-// are split.
-func keepFields(b *h2.HeaderBlock, reply bool) (f fields, err error) {
-	size := 0
+// keepFields copies what an application may see of b, the block of a reply, as the text of its
+// fields. The error is that of appendFields.
+func keepFields(b *h2.HeaderBlock) (string, error) {
+	size := fieldsSize(b, true)
+	if size == 0 {
+		return "", nil
+	}
+	text, err := appendFields(make([]byte, 0, size), b, true)
+	return unsafeString(text), err
+}
+
+// fieldsSize is how many bytes appendFields appends.
+func fieldsSize(b *h2.HeaderBlock, reply bool) (size int) {
 	for i := range b.Len() {
 		if isVisible(b.Kind(i), reply) {
 			size += fieldSize(b, i)
 		}
 	}
-	f.pages = b.Pages()
-	if size == 0 {
-		return f, nil
-	}
-	text := make([]byte, 0, size)
+	return size
+}
+
+// appendFields appends to text, which is empty, what an application may see of b, the block of a
+// reply or of a request. The error names a "-bin" field that can't be decoded, or that has more
+// joined values than are split, for which nothing is appended.
+func appendFields(text []byte, b *h2.HeaderBlock, reply bool) (_ []byte, err error) {
 	var joined joined
 	for i := range b.Len() {
 		kind := b.Kind(i)
@@ -74,10 +84,9 @@ func keepFields(b *h2.HeaderBlock, reply bool) (f fields, err error) {
 		}
 	}
 	if joined.tooMany() {
-		return fields{}, err
+		return nil, err
 	}
-	f.text = unsafeString(text)
-	return f, err
+	return text, err
 }
 
 // fieldSize is how many bytes appendField appends.
@@ -117,11 +126,9 @@ func appendString[T grpcwire.Text](text []byte, s T) []byte {
 	return append(binary.AppendUvarint(text, uint64(len(s))), s...)
 }
 
-// with is f and one field more.
-func (f fields) with(name, value string) fields {
-	text := append([]byte(f.text), 0)
-	f.text = unsafeString(appendString(appendString(text, name), value))
-	return f
+// appendLiteral appends a field that refers to nothing.
+func appendLiteral(text []byte, name string, value []byte) []byte {
+	return appendString(appendString(append(text, 0), name), value)
 }
 
 // next takes the first field off f. If all of the field is an entry in a page, ref is the

@@ -38,6 +38,7 @@ type HandlerStream struct {
 	gate    sync.Mutex                     // held while interrupt uses the response; after mu
 	writing bool                           // a Write is under way; guarded by gate
 	gone    bool                           // the response must not be used; guarded by gate
+	timeout grpcwire.Timeout               // of the request
 
 	reply // its mu guards what follows there, and the response
 }
@@ -56,7 +57,7 @@ func NewHandlerStream(w http.ResponseWriter, r *http.Request, cfg *ServerConfig)
 	}
 	s.setPeer()
 	ctx := r.Context()
-	if t := s.req.timeout; t.IsSet() {
+	if t := s.timeout; t.IsSet() {
 		s.ctx.Context, s.cancel = context.WithTimeout(ctx, t.Duration())
 	} else {
 		s.ctx.Context, s.cancel = context.WithCancel(ctx)
@@ -120,7 +121,7 @@ func (s *HandlerStream) parse() (code int, reason string) {
 		if err != nil {
 			return http.StatusBadRequest, "malformed grpc-timeout: " + err.Error()
 		}
-		s.req.timeout = t
+		s.timeout = t
 	}
 	s.req.method = unknownMethod(r.URL.Path)
 	s.odd.encoding = r.Header.Get(grpcwire.HeaderEncoding)

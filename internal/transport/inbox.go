@@ -3,6 +3,7 @@
 package transport
 
 import (
+	"sync"
 	"unsafe"
 
 	"google.golang.org/grpc/internal/handover"
@@ -157,14 +158,23 @@ const (
 
 // waker wakes the one who receives on a stream: a goroutine that waits, or the owner of a
 // stream that was handed over. It is used with the stream's lock held, though not during the
-// wait itself. The channel is the stream's own from its first wait on: one from a pool could
-// belong to a synctest bubble that the stream is not in.
+// wait itself.
 type waker struct {
-	who    handover.Waker // the last one that waited; a bell if it was a goroutine
+	who    handover.Waker // who waits: a sleeper or a bell for a goroutine
 	reason wakeReason
 }
 
-// bell wakes a goroutine.
+// sleeper is a goroutine that waits for nothing else. No sync.Cond belongs to a synctest bubble, and
+// no program has it: so it comes from a pool.
+type sleeper struct{ sync.Cond }
+
+// Wake implements handover.Waker.
+func (s *sleeper) Wake() { s.Signal() }
+
+var sleepers = sync.Pool{New: func() any { return new(sleeper) }}
+
+// bell wakes a goroutine that waits for a context, too. The channel is the stream's own from its
+// first wait on: one from a pool could belong to a bubble that the stream is not in.
 type bell chan struct{}
 
 // Wake implements handover.Waker.
@@ -177,10 +187,36 @@ func (w *waker) answered(before wakeReason) bool {
 		return false
 	}
 	switch w.who.(type) {
-	case bell, *h2.Turn:
+	case *sleeper, bell, *h2.Turn:
 		return true
 	}
 	return false
+}
+
+// sleep is arm for a goroutine that waits for nothing but r, with mu, the stream's lock. awaken
+// follows.
+func (w *waker) sleep(r wakeReason, mu *sync.Mutex) {
+	if _, ok := w.who.(*sleeper); !ok {
+		s := sleepers.Get().(*sleeper)
+		s.L = mu
+		w.who = s
+	}
+	w.reason = r
+}
+
+// awaken waits until the one who sleeps is woken, which may have happened.
+func (w *waker) awaken() {
+	s := w.who.(*sleeper)
+	for w.reason != wakeNone {
+		s.Wait()
+	}
+}
+
+// retire follows awaken where nobody is likely to wait again.
+func (w *waker) retire() {
+	s := w.who.(*sleeper)
+	w.who, s.L = nil, nil
+	sleepers.Put(s)
 }
 
 // arm returns the channel to wait on for r.

@@ -15,12 +15,12 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// request is a field block with which a client opens a stream, parsed. It is
-// immutable, so that calls with the same block share it.
+// request is a field block with which a client opens a stream, parsed, but for its timeout, which
+// is the block's Note. It is immutable, so that calls share it whose blocks are the same, or
+// differ in their timeouts alone.
 type request struct {
-	method  Method // of the :path
-	timeout grpcwire.Timeout
-	size    uint32
+	method Method // of the :path
+	size   uint32
 	keptBlock
 	*oddities
 }
@@ -46,13 +46,15 @@ type oddRequest struct {
 type requestParser struct {
 	request
 	odd         oddities
-	known       func(path []byte) Method // as that of ServerConfig
+	known       func(path []byte) Method // as that of ServerConfig, as is
+	laxPath     bool
 	httpMethod  []byte
 	host        []byte
 	authority   []byte
 	scheme      []byte
 	contentType []byte
 	regular     bool // a regular field was seen
+	timeout     grpcwire.Timeout
 	badTimeout  error
 	badFields   error
 }
@@ -67,7 +69,7 @@ func parseRequest(b *h2.HeaderBlock, cfg *ServerConfig) (*request, error) {
 		}
 		return r, nil
 	}
-	p := requestParser{request: request{size: uint32(b.Size())}, odd: usual, known: cfg.Known}
+	p := requestParser{request: request{size: uint32(b.Size())}, odd: usual, known: cfg.Known, laxPath: cfg.LaxPath}
 	for i := range b.Len() {
 		if err := p.field(b, i); err != nil {
 			return nil, err
@@ -79,21 +81,57 @@ func parseRequest(b *h2.HeaderBlock, cfg *ServerConfig) (*request, error) {
 	if p.httpMethod == nil || p.method == nil || p.scheme == nil {
 		return nil, malformed("a mandatory pseudo-header is missing")
 	}
-	var seen fields
-	seen, p.badFields = keepFields(b, false)
-	if p.authority == nil && p.host != nil {
-		seen = seen.with(grpcwire.HeaderAuthority, string(p.host))
+	var r *request
+	if size := fieldsSize(b, false); size <= shortText {
+		r = p.short(b)
+	} else {
+		r = p.keep(b, unsafeString(p.fields(make([]byte, 0, size), b)))
 	}
-	p.text = seen.text
-	p.odd.refusal = p.refuse(cfg.LaxPath)
-	r := p.keep()
-	r.held = h2.NewShared(r.memory(), b.Pages())
 	b.SetMemo(r, &r.held)
+	b.SetNote(uint32(p.timeout))
 	return r, nil
 }
 
-// keep returns the request without the parser, in one allocation.
-func (p *requestParser) keep() *request {
+// shortText is how long the text of most blocks is that differ from others in their timeouts alone:
+// it refers to the tables for all else, in a byte or two for each field.
+const shortText = 64
+
+// short is the request of a block whose fields are short. Where it differs from that of another in
+// its timeout alone they share it: a client whose calls have deadlines sends such blocks.
+func (p *requestParser) short(b *h2.HeaderBlock) *request {
+	var scratch [shortText]byte
+	text := p.fields(scratch[:0], b)
+	if r, ok := b.Alike(func(memo any) bool {
+		r, ok := memo.(*request)
+		return ok && r.size == p.size && r.text == string(text) && r.held.Pages() == b.Pages() &&
+			r.method == p.method && *r.oddities == p.odd
+	}).(*request); ok {
+		return r
+	}
+	return p.keep(b, string(text))
+}
+
+// fields appends to text, which is empty, what the application may see of b, and settles whether
+// it is refused.
+func (p *requestParser) fields(text []byte, b *h2.HeaderBlock) []byte {
+	text, p.badFields = appendFields(text, b, false)
+	if p.authority == nil && p.host != nil {
+		text = appendLiteral(text, grpcwire.HeaderAuthority, p.host)
+	}
+	p.odd.refusal = p.refuse()
+	return text
+}
+
+// keep is the request of b without the parser.
+func (p *requestParser) keep(b *h2.HeaderBlock, text string) *request {
+	p.text = text
+	r := p.kept()
+	r.held = h2.NewShared(r.memory(), b.Pages())
+	return r
+}
+
+// kept returns the request without the parser, in one allocation.
+func (p *requestParser) kept() *request {
 	if p.odd == usual {
 		r := p.request
 		r.oddities = &usual
@@ -106,9 +144,9 @@ func (p *requestParser) keep() *request {
 
 // copy is r for another connection.
 func (r *request) copy() *request {
-	p := requestParser{request: request{method: r.method, timeout: r.timeout, size: r.size}, odd: *r.oddities}
+	p := requestParser{request: request{method: r.method, size: r.size}, odd: *r.oddities}
 	p.keptBlock = r.keptBlock.copy()
-	return p.keep()
+	return p.kept()
 }
 
 // memory is how many bytes of memory r takes, without its pages.
@@ -201,7 +239,7 @@ func once(dst *[]byte, v []byte, fault string) error {
 
 // refuse says why a well-formed request is not for a handler; nil if it is. Where the
 // published module refuses it too, the status and its text are the same.
-func (p *requestParser) refuse(laxPath bool) *refusal {
+func (p *requestParser) refuse() *refusal {
 	subtype, ok := grpcwire.ParseContentType(p.contentType)
 	if !ok {
 		r := p.unlikeGRPC(http.StatusUnsupportedMediaType, status.Newf(codes.InvalidArgument,
@@ -232,7 +270,7 @@ func (p *requestParser) refuse(laxPath bool) *refusal {
 		return refused(http.StatusBadRequest, status.New(codes.Internal, text))
 	}
 	path := p.method.Path()
-	if _, _, ok := grpcwire.SplitPath(path); !ok && (!laxPath || path[0] == '/') {
+	if _, _, ok := grpcwire.SplitPath(path); !ok && (!p.laxPath || path[0] == '/') {
 		return refused(http.StatusOK, status.Newf(codes.Unimplemented, "malformed method name: %q", path))
 	}
 	return nil
@@ -254,7 +292,7 @@ func (p *requestParser) tooLarge(b *h2.HeaderBlock) *request {
 		p.odd.refusal = p.unlikeGRPC(http.StatusRequestHeaderFieldsTooLarge, st)
 		p.odd.refusal.foreign = true
 	}
-	r := p.keep()
+	r := p.kept()
 	r.held = h2.NewShared(r.memory(), nil)
 	b.SetMemo(r, &r.held)
 	return r

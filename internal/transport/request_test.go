@@ -244,7 +244,7 @@ func TestRequestIsCopied(t *testing.T) {
 	for name, odd := range map[string]*oddities{"usual": &usual, "odd": {subtype: "json", encoding: "gzip", length: 5}} {
 		t.Run(name, func(t *testing.T) {
 			r := &request{method: unknownMethod("/a.B/C"), size: 100, oddities: odd}
-			r.text = fields{}.with("name", "value").text
+			r.text = string(appendLiteral(nil, "name", []byte("value")))
 			r.held = h2.NewShared(r.memory(), nil)
 			c := r.copy()
 			if c == r || c.method != r.method || c.size != r.size || *c.oddities != *odd || (c.oddities == odd) != (odd == &usual) {

@@ -99,11 +99,11 @@ func parseResponse(b *h2.HeaderBlock, end bool) *response {
 	} else if !r.hasStatus && st.Message != "" {
 		r.status = st.Status(http.StatusOK)
 	}
-	seen, err := keepFields(b, true)
+	text, err := keepFields(b)
 	if err != nil {
 		r.unreadable = unreadable(err)
 	}
-	r.text = seen.text
+	r.text = text
 	r.held = h2.NewShared(r.memory(), b.Pages())
 	if premature { // what ends a stream may be the same
 		b.SetMemo(nil, &r.held)

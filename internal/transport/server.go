@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/grpc/internal/clock"
 	"google.golang.org/grpc/internal/tlsconn"
+	"google.golang.org/grpc/internal/transport/grpcwire"
 	"google.golang.org/grpc/internal/transport/h2"
 	"google.golang.org/grpc/internal/transport/h2/frame"
 	"google.golang.org/grpc/peer"
@@ -83,7 +84,11 @@ func (h *serverHandler) Accept(b *h2.HeaderBlock, end bool) (*h2.Stream, error) 
 		h.conn.Drain(frame.NoError, "this connection serves gRPC alone")
 		return nil, frame.Error{Code: frame.RefusedStream, Reason: "no request of gRPC: another connection serves it"}
 	}
-	return &newServerStream((*Server)(h), req, end).h2, nil
+	s := newServerStream((*Server)(h), req, end)
+	if t := grpcwire.Timeout(b.Note()); t.IsSet() && req.refusal == nil {
+		s.asContext().setDeadline(t.Duration())
+	}
+	return &s.h2, nil
 }
 
 // Opened implements h2.Handler. A call is started when its message is complete
@@ -160,9 +165,6 @@ func newServerStream(c *Server, req *request, end bool) *ServerStream {
 		s.handler.Context = s.asContext()
 	}
 	c.traffic().streamBegan()
-	if req.timeout.IsSet() && req.refusal == nil {
-		s.asContext().setDeadline(req.timeout.Duration())
-	}
 	return s
 }
 

@@ -85,17 +85,9 @@ func (s *ServerStream) Recv() (grpcwire.Message, error) {
 // after it, not during the wait.
 func (s *ServerStream) await() {
 	s.asContext().startTimer()
-	ch := s.wake.arm(wakeMessage)
-	expect, freed := s.expect(), s.rest()
-	s.mu.Unlock()
-	s.h2.Expect(expect, freed)
-	if !s.read(&s.mu, &s.h2) {
-		<-ch
-	}
-	s.mu.Lock()
-	s.wake.disarm()
+	s.body.await(wakeMessage, &s.mu, &s.h2)
 	if s.ended {
-		s.wake.who = nil // nobody waits again
+		s.wake.retire()
 	}
 }
 

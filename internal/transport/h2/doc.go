@@ -211,7 +211,7 @@
 //     that layer, which counts it in the total of the process itself; the reader asks for
 //     it when it is about to wait (readyreader.Holder).
 //   - What is made of a field block (SetMemo), and the pages of HPACK table entries
-//     that it refers to (hpack.Page), may be held by many streams and a memo. It is
+//     that it refers to (hpack.Page), may be held by many streams and memos. It is
 //     charged once, with the first holder, and refunded with the last.
 //     Memos, up to a few KB, stay in what a connection gives back when it parks, for the next
 //     one that gets it, which is charged with a copy of its own.

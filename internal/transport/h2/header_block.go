@@ -10,10 +10,12 @@ const maxKeptList = 8 << 10
 
 // HeaderBlock is one decoded field block, valid during the call that brings it.
 type HeaderBlock struct {
-	list hpack.List
-	slot *memoSlot // where a memo of it goes; nil: nowhere
-	memo any
-	held *Shared // what the memo takes, or what was made of the block
+	list  hpack.List
+	memos *memos    // of other blocks; nil: none that can be like it
+	slot  *memoSlot // where a memo of it goes; nil: nowhere
+	memo  any
+	held  *Shared // what the memo takes, or what was made of the block
+	note  uint32
 }
 
 // Memo is what an earlier call left with SetMemo for a block that was the same
@@ -35,6 +37,28 @@ func (b *HeaderBlock) SetMemo(v any, held *Shared) {
 		b.slot.memo, b.slot.shared = v, held
 	}
 }
+
+// Alike returns the memo of another block that same knows, which SetMemo may be given for this one
+// too, with the Shared that it has; nil if there is none. Blocks that differ in little so share
+// what is made of them.
+func (b *HeaderBlock) Alike(same func(memo any) bool) any {
+	if b.memos == nil {
+		return nil
+	}
+	return b.memos.alike(b.slot.gen, same)
+}
+
+// SetNote leaves a number for who gets the memo, beside what it has in common with other blocks.
+func (b *HeaderBlock) SetNote(n uint32) {
+	b.note = n
+	if b.slot != nil {
+		b.slot.note = n
+	}
+}
+
+// Note is the number that SetNote was given, for this block or for the one whose memo it has; 0
+// without.
+func (b *HeaderBlock) Note() uint32 { return b.note }
 
 // Len is the number of fields.
 func (b *HeaderBlock) Len() int { return b.list.Len() }
@@ -64,6 +88,9 @@ func (b *HeaderBlock) Size() int { return b.list.Size() }
 // TooLarge reports that the list went over our SETTINGS_MAX_HEADER_LIST_SIZE;
 // fields are then missing.
 func (b *HeaderBlock) TooLarge() bool { return b.list.TooLarge() }
+
+// forget takes leave of the last block, but for its list.
+func (b *HeaderBlock) forget() { b.memos, b.slot, b.memo, b.held, b.note = nil, nil, nil, nil, 0 }
 
 // gained is what the memo takes that SetMemo kept of b; nil if it kept none.
 func (b *HeaderBlock) gained() *Shared {

@@ -119,7 +119,7 @@ func (in *input) release(side Side, pool mem.BufferPool) {
 	a.dec.Rest()
 	a.headers.list.Reset(0)
 	a.headers.trim()
-	a.headers.slot, a.headers.memo, a.headers.held = nil, nil, nil
+	a.headers.forget()
 	a.ledger = ledger{}
 	a.broke = false
 	a.frags.drop(pool) // a connection may end in the middle of a field block
@@ -159,18 +159,20 @@ func (a *active) decode(block []byte, maxList uint32) error {
 	gen := a.dec.Generation()
 	if s := a.memos.find(block, gen); s != nil {
 		b.list.Reset(0)
-		b.slot, b.memo, b.held = nil, s.memo, s.shared
+		b.forget()
+		b.memo, b.held, b.note = s.memo, s.shared, s.note
 		if b.Foreign() {
 			b.slot = s
 		}
 		return nil
 	}
-	b.slot, b.memo, b.held = nil, nil, nil
+	b.forget()
 	b.list.Reset(maxList)
 	if err := a.dec.Decode(block, &b.list); err != nil {
 		return undecodable(err)
 	}
 	if a.dec.Generation() == gen && len(block) <= memoMaxSize && !b.list.TooLarge() {
+		b.memos = &a.memos
 		b.slot, a.ledger.lost = a.memos.claim(block, gen)
 	}
 	return nil
@@ -184,7 +186,7 @@ func (a *active) decodeFragments(maxList uint32, pool mem.BufferPool) error {
 		return a.decode(f.join(pool), maxList)
 	}
 	b := &a.headers
-	b.slot, b.memo, b.held = nil, nil, nil
+	b.forget()
 	b.list.Reset(maxList)
 	d := partDecoder{dec: &a.dec, list: &b.list, pool: pool, left: f.size}
 	defer d.close()

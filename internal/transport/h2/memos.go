@@ -27,6 +27,7 @@ type memoSlot struct {
 	gen    uint64 // of the HPACK table the block was read with
 	memo   any
 	shared *Shared // what memo takes; nil: it was made for another connection
+	note   uint32
 }
 
 func (m *memos) find(block []byte, gen uint64) *memoSlot {
@@ -46,8 +47,19 @@ func (m *memos) claim(block []byte, gen uint64) (s *memoSlot, lost *Shared) {
 	s.block = append(s.block[:0], block...)
 	s.gen = gen
 	lost = s.shared
-	s.memo, s.shared = nil, nil
+	s.memo, s.shared, s.note = nil, nil, 0
 	return s, lost
+}
+
+// alike returns a memo that same knows, of a block that was read with the table of gen; nil if
+// there is none. Those for other connections are left out.
+func (m *memos) alike(gen uint64, same func(memo any) bool) any {
+	for i := range m.slot {
+		if s := &m.slot[i]; s.shared != nil && s.gen == gen && s.memo != nil && same(s.memo) {
+			return s.memo
+		}
+	}
+	return nil
 }
 
 // part leaves them to another connection, but for those that keep much alive.
@@ -70,6 +82,6 @@ func (m *memos) serve(cfg *Config) {
 	m.of = cfg
 	for i := range m.slot {
 		s := &m.slot[i]
-		s.block, s.memo, s.shared, s.gen = s.block[:0], nil, nil, 0
+		*s = memoSlot{block: s.block[:0]}
 	}
 }

@@ -38,6 +38,34 @@ func TestMemosServeOthers(t *testing.T) {
 	}
 }
 
+// A memo of another block is found by what it is, with the same table, on the same connection.
+func TestMemosThatAreAlike(t *testing.T) {
+	var m memos
+	held := NewShared(10, nil)
+	leave := func(block string, gen uint64, memo any) {
+		s, _ := m.claim([]byte(block), gen)
+		s.memo, s.shared, s.note = memo, &held, 3
+	}
+	find := func(gen uint64, memo any) any { return m.alike(gen, func(v any) bool { return v == memo }) }
+	leave("one", 7, "a")
+	leave("two", 8, "b")
+	if find(7, "a") != "a" || find(8, "b") != "b" {
+		t.Error("not found")
+	}
+	if v := find(8, "a"); v != nil {
+		t.Errorf("found %v with another table", v)
+	}
+	m.part()
+	if v := find(7, "a"); v != nil {
+		t.Errorf("found %v, which is another connection's", v)
+	}
+	for range memoSlots {
+		if s, _ := m.claim([]byte("new"), 7); s.note != 0 {
+			t.Error("a new slot has the note of the one before")
+		}
+	}
+}
+
 // What a copy takes is charged to the connection that has it, and nothing of what the original's
 // connection counts is touched.
 func TestCopyOfSharedIsChargedWhole(t *testing.T) {

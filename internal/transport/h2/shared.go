@@ -4,7 +4,7 @@ package h2
 
 import "google.golang.org/grpc/internal/transport/h2/hpack"
 
-// Shared is memory that is charged once, however many streams, and perhaps a memo,
+// Shared is memory that is charged once, however many streams, and perhaps memos,
 // hold it. It belongs to one connection. Guarded by Conn.mu, but for size and
 // pages, which do not change.
 type Shared struct {
