@@ -12,8 +12,8 @@
 // what it would take for the next collection to begin at 16 MiB: by blocks that nobody writes to
 // or reads, for which the system therefore has no pages. They count as memory that lives, and
 // they show in the heap's profile and figures (see experimental/footprint); what they let a
-// process hold is garbage, up to the 16 MiB. When collections have become seldom the blocks go,
-// and a last collection takes that garbage with them.
+// process hold is garbage, up to the 16 MiB. When collections would be seldom without them, or no
+// messages come, the blocks go, and a last collection takes that garbage with them.
 //
 // There is no ballast in a process with a heap of its own that is large enough, with GOGC=off,
 // or with a memory limit (GOMEMLIMIT) below sixteen times of what the heap is to be.
@@ -34,7 +34,7 @@ import (
 // process is the keeper of the process's heap.
 var process = keeper{read: readState, settle: settle}
 
-// settle is how long it takes to see that collections have become seldom.
+// settle is how long it takes to see that collections would be seldom.
 const settle = 2 * time.Second
 
 var start sync.Once
@@ -67,7 +67,8 @@ type keeper struct {
 	rhythm
 	hold   hold
 	marked uint64      // what hold had at the last collection
-	seen   int         // collections of a busy process since the last look
+	was    uint64      // state.allocated at the last look,
+	seen   bool        // and a collection of a busy process since then
 	looks  *time.Timer // while there is ballast
 }
 
@@ -101,9 +102,7 @@ func (k *keeper) collected() {
 	k.marked = k.hold.bytes()
 	switch busy := k.busy.Swap(false); {
 	case k.looks != nil:
-		if busy {
-			k.seen++
-		}
+		k.seen = k.seen || busy
 	case !busy:
 		k.rhythm = rhythm{}
 	case k.often(time.Duration(clock.Now())):
@@ -119,8 +118,11 @@ func (k *keeper) collected() {
 
 // weigh has the hold as full as it is to be. mu is held.
 func (k *keeper) weigh(s state) {
+	before := k.hold.bytes()
 	k.hold.fill(s.missing(k.goal, k.marked))
-	k.bytes.Store(int64(k.hold.bytes()))
+	after := k.hold.bytes()
+	k.was = s.allocated + after - min(before, after)
+	k.bytes.Store(int64(after))
 }
 
 // look sees whether the ballast is still needed.
@@ -131,19 +133,22 @@ func (k *keeper) look() {
 }
 
 // unload reports whether the ballast is gone as it is no longer needed, and not because the heap
-// has grown: then a collection takes a millisecond or two.
+// has grown: then a collection takes a millisecond or two, with a goal that is not far larger than
+// the default.
 func (k *keeper) unload() (quiet bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.weigh(k.read())
-	if k.hold.bytes() > 0 && k.seen >= few {
-		k.seen = 0
+	s, busy := k.read(), k.busy.Load() || k.seen
+	needed := busy && s.allocated-k.was >= few*s.step(k.marked)
+	k.seen = false
+	k.weigh(s)
+	if k.hold.bytes() > 0 && needed {
 		k.looks.Reset(k.settle)
 		return false
 	}
 	quiet = k.hold.bytes() > 0
 	k.hold.fill(0)
 	k.bytes.Store(0)
-	k.rhythm, k.seen, k.looks = rhythm{}, 0, nil
+	k.rhythm, k.looks = rhythm{}, nil
 	return quiet
 }

@@ -3,7 +3,9 @@
 package ballast
 
 import (
+	"fmt"
 	"math"
+	"runtime/debug"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -16,7 +18,8 @@ const goal = 16 << 20
 type fake struct {
 	*keeper
 	state
-	own uint64 // of what lives
+	own  uint64 // of what lives
+	held uint64 // of ballast, at the last collection
 }
 
 func newFake() *fake {
@@ -30,13 +33,22 @@ func (f *fake) collect(n int, every time.Duration, busy bool) {
 	for range n {
 		time.Sleep(every)
 		synctest.Wait()
-		f.collections++
-		f.live = f.own + f.hold.bytes()
 		if busy {
 			f.note()
 		}
-		f.collected()
+		f.allocated += max(leastHeap, 2*f.live) - f.live
+		f.collection()
 	}
+}
+
+// collection is one that the heap has grown enough for.
+func (f *fake) collection() {
+	f.collections++
+	held := f.hold.bytes()
+	f.allocated += held - min(f.held, held)
+	f.held = held
+	f.live = f.own + held
+	f.collected()
 }
 
 func TestKeeper(t *testing.T) {
@@ -79,6 +91,51 @@ func TestKeeper(t *testing.T) {
 	})
 }
 
+// allocate has a busy process allocate so many bytes a second for a while, and be collected when it
+// has to be.
+func (f *fake) allocate(rate uint64, during time.Duration) {
+	for end := time.Now().Add(during); time.Now().Before(end); {
+		n := max(leastHeap*f.percent/100, f.live+f.live*f.percent/100) - f.live
+		for t := time.Duration(n) * time.Second / time.Duration(rate); t > 0; t -= time.Second {
+			f.note()
+			time.Sleep(min(t, time.Second))
+			synctest.Wait()
+			f.mu.Lock()
+			f.allocated += uint64(min(t, time.Second)) * rate / uint64(time.Second)
+			f.mu.Unlock()
+		}
+		f.collection()
+	}
+}
+
+// How often collections come with ballast depends on the goal and on GOGC: it stays where they would
+// come often without, and goes where they would not.
+func TestBallastStays(t *testing.T) {
+	for _, c := range []struct{ goal, percent, rate uint64 }{
+		{16 << 20, 100, 40 << 20}, {1 << 30, 100, 40 << 20}, {16 << 20, 10, 5 << 18}, {1 << 30, 10, 2 << 20}, {64 << 20, 400, 200 << 20},
+	} {
+		t.Run(fmt.Sprintf("%d MiB, GOGC=%d", c.goal>>20, c.percent), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFake()
+				f.goal, f.percent = c.goal, c.percent
+				f.live = f.own
+				f.allocate(c.rate, 3*while)
+				for range 10 {
+					if f.allocate(c.rate, 10*time.Second); f.bytes.Load() == 0 {
+						t.Fatal("no ballast while it is busy")
+					}
+				}
+				if f.allocate(c.rate/8, 3*settle); f.bytes.Load() != 0 {
+					t.Error("there is ballast where collections would be seldom")
+				}
+				if f.looks != nil {
+					t.Error("the timer goes on")
+				}
+			})
+		})
+	}
+}
+
 // waste allocates until enough is said.
 func waste(enough func() bool) {
 	for !enough() {
@@ -92,6 +149,8 @@ var sink atomic.Pointer[[1 << 10]byte]
 
 // TestProcess has real collections, of a heap that has hardly anything but garbage.
 func TestProcess(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(100))
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(math.MaxInt64))
 	k := &keeper{read: readState, settle: time.Second}
 	k.start(64 << 20)
 	waste(func() bool { k.note(); return k.bytes.Load() > 0 })

@@ -8,8 +8,9 @@ const (
 	// many collections of a busy process, twice in a row, within a while each are often.
 	many  = 10
 	while = time.Second
-	// few are they if there are less between two looks. Ballast spares three in four.
-	few = 2
+	// few are they if there would be less between two looks, without ballast. How many there are
+	// with it depends on the goal and on GOGC.
+	few = 8
 )
 
 // rhythm is how collections come while there is no ballast.

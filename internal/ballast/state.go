@@ -10,12 +10,16 @@ import (
 // limitShare is how many times the goal a memory limit has to be for there to be ballast.
 const limitShare = 16
 
+// leastHeap is the heap at which the collector begins at the earliest, with GOGC as it is by default.
+const leastHeap = 4 << 20
+
 // state is what the runtime says of its collector.
 type state struct {
 	live        uint64 // bytes that the last collection found to live
 	percent     uint64 // GOGC; off: math.MaxUint64
 	limit       uint64 // GOMEMLIMIT in bytes; none: math.MaxInt64
 	collections uint64 // that nobody asked for
+	allocated   uint64 // bytes, since the process began
 }
 
 func readState() state {
@@ -24,6 +28,7 @@ func readState() state {
 		{Name: "/gc/gogc:percent"},
 		{Name: "/gc/gomemlimit:bytes"},
 		{Name: "/gc/cycles/automatic:gc-cycles"},
+		{Name: "/gc/heap/allocs:bytes"},
 	}
 	metrics.Read(samples[:])
 	var values [len(samples)]uint64
@@ -33,7 +38,7 @@ func readState() state {
 		}
 		values[i] = s.Value.Uint64()
 	}
-	return state{live: values[0], percent: values[1], limit: values[2], collections: values[3]}
+	return state{live: values[0], percent: values[1], limit: values[2], collections: values[3], allocated: values[4]}
 }
 
 // missing is how many bytes have to live, beside what does, for the collector to begin at a heap
@@ -44,4 +49,11 @@ func (s state) missing(goal, ballast uint64) uint64 {
 	}
 	enough := goal * 100 / (100 + s.percent)
 	return enough - min(s.live-min(ballast, s.live), enough)
+}
+
+// step is how many bytes are allocated from one collection to the next where there is no ballast. So
+// many of what lives are.
+func (s state) step(ballast uint64) uint64 {
+	own := s.live - min(ballast, s.live)
+	return max(leastHeap*s.percent/100, own+own*s.percent/100) - own
 }

@@ -36,13 +36,29 @@ func TestMissing(t *testing.T) {
 	}
 }
 
+func TestStep(t *testing.T) {
+	const mib = 1 << 20
+	for _, c := range []struct{ live, percent, ballast, want uint64 }{
+		{mib, 100, 0, 3 * mib},
+		{8 * mib, 100, 7 * mib, 3 * mib},
+		{14 * mib, 100, 7 * mib, 7 * mib},
+		{8 * mib, 50, 7 * mib, mib},
+		{8 * mib, 25, 7 * mib, mib / 4},
+		{8 * mib, 0, 7 * mib, 0},
+	} {
+		if got := (state{live: c.live, percent: c.percent}).step(c.ballast); got != c.want {
+			t.Errorf("%d bytes between collections, want %d, of %+v", got, c.want, c)
+		}
+	}
+}
+
 func TestReadState(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(150))
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(1 << 40))
 	before := readState()
 	runtime.GC()
 	s := readState()
-	if s.percent != 150 || s.limit != 1<<40 || s.live == 0 {
+	if s.percent != 150 || s.limit != 1<<40 || s.live == 0 || s.allocated == 0 {
 		t.Errorf("read %+v", s)
 	}
 	waste(func() bool { return readState().collections > before.collections })
