@@ -125,27 +125,26 @@ func (b *body) close() {
 
 // await waits for r, and for nothing else, with mu, the stream's lock, held before and after.
 func (b *body) await(r wakeReason, mu *sync.Mutex, s *h2.Stream) {
-	b.wake.sleep(r, mu)
+	sleeper := b.wake.sleep(r, mu)
 	if expect, freed := b.expect(), b.rest(); r == wakeMessage || expect > 0 || freed > 0 {
 		mu.Unlock()
 		s.Expect(expect, freed)
 		if r == wakeMessage {
-			b.read(mu, s)
+			b.read(mu, s, sleeper)
 		}
 		mu.Lock()
 	}
-	b.wake.awaken()
+	b.wake.awaken(sleeper)
 }
 
-// read reads the connection, if nobody else does, until the one who sleeps would be woken, or
-// something comes in between. mu is not held.
-func (b *body) read(mu *sync.Mutex, s *h2.Stream) {
+// read reads the connection, if nobody else does, until the sleeper would be woken, or something
+// comes in between. mu is not held.
+func (b *body) read(mu *sync.Mutex, s *h2.Stream, sleeper *sleeper) {
 	t := s.Turn()
 	if t == nil {
 		return
 	}
 	mu.Lock()
-	sleeper := b.wake.who
 	if b.wake.reason == wakeNone {
 		mu.Unlock()
 		t.Leave(nil)

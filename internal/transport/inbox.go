@@ -165,11 +165,15 @@ type waker struct {
 }
 
 // sleeper is a goroutine that waits for nothing else. No sync.Cond belongs to a synctest bubble, and
-// no program has it: so it comes from a pool.
-type sleeper struct{ sync.Cond }
+// no program has it: so it comes from a pool. It goes back when nobody has it: a program that is wrong
+// has several goroutines receive on one stream, and other streams must not suffer from that.
+type sleeper struct {
+	sync.Cond     // its L is the stream's lock, which guards what follows
+	n         int // between sleep and awaken
+}
 
 // Wake implements handover.Waker.
-func (s *sleeper) Wake() { s.Signal() }
+func (s *sleeper) Wake() { s.Broadcast() }
 
 var sleepers = sync.Pool{New: func() any { return new(sleeper) }}
 
@@ -195,28 +199,32 @@ func (w *waker) answered(before wakeReason) bool {
 
 // sleep is arm for a goroutine that waits for nothing but r, with mu, the stream's lock. awaken
 // follows.
-func (w *waker) sleep(r wakeReason, mu *sync.Mutex) {
-	if _, ok := w.who.(*sleeper); !ok {
-		s := sleepers.Get().(*sleeper)
+func (w *waker) sleep(r wakeReason, mu *sync.Mutex) *sleeper {
+	s, ok := w.who.(*sleeper)
+	if !ok {
+		s = sleepers.Get().(*sleeper)
 		s.L = mu
 		w.who = s
 	}
+	s.n++
 	w.reason = r
+	return s
 }
 
-// awaken waits until the one who sleeps is woken, which may have happened.
-func (w *waker) awaken() {
-	s := w.who.(*sleeper)
+// awaken waits until s, which sleep returned, is woken, which may have happened.
+func (w *waker) awaken(s *sleeper) {
 	for w.reason != wakeNone {
 		s.Wait()
 	}
+	s.n--
 }
 
 // retire follows awaken where nobody is likely to wait again.
 func (w *waker) retire() {
-	s := w.who.(*sleeper)
-	w.who, s.L = nil, nil
-	sleepers.Put(s)
+	if s, ok := w.who.(*sleeper); ok && s.n == 0 {
+		w.who, s.L = nil, nil
+		sleepers.Put(s)
+	}
 }
 
 // arm returns the channel to wait on for r.
