@@ -9,14 +9,15 @@
 // and collects less: what is spared here would be paid there.
 //
 // So while collections come often, and messages come with them, the heap is weighed down to
-// what it would take for the next collection to begin at 16 MiB: by blocks that nobody writes to
+// what it would take for the next collection to begin at 16 MiB, or, where that much is allocated
+// in a tenth of a second, at up to 32 MiB: by blocks that nobody writes to
 // or reads, for which the system therefore has no pages. They count as memory that lives, and
 // they show in the heap's profile and figures (see experimental/footprint); what they let a
-// process hold is garbage, up to the 16 MiB. When collections would be seldom without them, or no
+// process hold is garbage, up to that heap. When collections would be seldom without them, or no
 // messages come, the blocks go, and a last collection takes that garbage with them.
 //
 // There is no ballast in a process with a heap of its own that is large enough, with GOGC=off,
-// or with a memory limit (GOMEMLIMIT) below sixteen times of what the heap is to be.
+// or with a memory limit (GOMEMLIMIT) below sixteen times what the heap is to be.
 //
 // Of collections a process hears by an object that each of them finds dead. Nothing else
 // happens here while there is no ballast; while there is, a timer looks every two seconds.
@@ -37,13 +38,20 @@ var process = keeper{read: readState, settle: settle}
 // settle is how long it takes to see that collections would be seldom.
 const settle = 2 * time.Second
 
+// usualGoal is the heap, in bytes, at which a collection is to begin where little is allocated, and
+// beats how often a second what is allocated may fill the heap where it is much.
+const (
+	usualGoal = 16 << 20
+	beats     = 10
+)
+
 var start sync.Once
 
-// Start has the next collection begin at a heap of goal bytes, at the least, while messages
-// come; with 0 nothing is done. The first call counts.
-func Start(goal uint64) {
-	if goal > 0 {
-		start.Do(func() { process.start(goal) })
+// Start has collections begin at a larger heap, of at most so many bytes, while messages come; with
+// 0 nothing is done. The first call counts.
+func Start(most uint64) {
+	if most > 0 {
+		start.Do(func() { process.start(most) })
 	}
 }
 
@@ -55,7 +63,7 @@ func Bytes() int64 { return process.bytes.Load() }
 
 // keeper is who looks after the ballast.
 type keeper struct {
-	goal   uint64        // never changed once started, as what follows
+	most   uint64        // of the goal; never changed once started, as what follows
 	read   func() state  // what the runtime says
 	settle time.Duration // between two looks
 
@@ -76,8 +84,8 @@ type keeper struct {
 // without any together, which then die together.
 type bell struct{ _ *bell }
 
-func (k *keeper) start(goal uint64) {
-	k.goal = goal
+func (k *keeper) start(most uint64) {
+	k.most = most
 	k.listen()
 }
 
@@ -100,26 +108,27 @@ func (k *keeper) collected() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.marked = k.hold.bytes()
-	switch busy := k.busy.Swap(false); {
+	switch now, busy := time.Duration(clock.Now()), k.busy.Swap(false); {
 	case k.looks != nil:
 		k.seen = k.seen || busy
 	case !busy:
 		k.rhythm = rhythm{}
-	case k.often(time.Duration(clock.Now())):
+	case k.often(now):
 		s := k.read()
-		if !k.automatic(s.collections) {
+		rate, ok := k.again(now, s)
+		if !ok {
 			return
 		}
-		if k.weigh(s); k.hold.bytes() > 0 {
+		if k.weigh(s, rate); k.hold.bytes() > 0 {
 			k.looks = time.AfterFunc(k.settle, k.look)
 		}
 	}
 }
 
-// weigh has the hold as full as it is to be. mu is held.
-func (k *keeper) weigh(s state) {
-	before := k.hold.bytes()
-	k.hold.fill(s.missing(k.goal, k.marked))
+// weigh has the hold as full as it is to be where so many bytes a second are allocated. mu is held.
+func (k *keeper) weigh(s state, rate uint64) {
+	before, goal := k.hold.bytes(), min(max(rate/beats, usualGoal), k.most)
+	k.hold.fill(s.missing(goal, k.marked))
 	after := k.hold.bytes()
 	k.was = s.allocated + after - min(before, after)
 	k.bytes.Store(int64(after))
@@ -139,9 +148,10 @@ func (k *keeper) unload() (quiet bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	s, busy := k.read(), k.busy.Load() || k.seen
-	needed := busy && s.allocated-k.was >= few*s.step(k.marked)
+	n := s.allocated - k.was
+	needed := busy && n >= few*s.step(k.marked)
 	k.seen = false
-	k.weigh(s)
+	k.weigh(s, perSecond(n, k.settle))
 	if k.hold.bytes() > 0 && needed {
 		k.looks.Reset(k.settle)
 		return false

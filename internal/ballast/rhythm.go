@@ -15,9 +15,10 @@ const (
 
 // rhythm is how collections come while there is no ballast.
 type rhythm struct {
-	since time.Duration // when the first of n was
-	n     int
-	known uint64 // how many there had been when they last were often; 0: they were not
+	since  time.Duration // when the first of n was
+	n      int
+	before state // when they last were often; zero: they were not
+	at     time.Duration
 }
 
 // often notes a collection of a busy process, and reports whether they come often.
@@ -32,14 +33,22 @@ func (r *rhythm) often(now time.Duration) bool {
 	if now-r.since < while {
 		return true
 	}
-	r.known = 0
+	r.before = state{}
 	return false
 }
 
-// automatic reports whether they were often twice, and were not asked for by the program. There
-// have been so many that were not.
-func (r *rhythm) automatic(collections uint64) bool {
-	before := r.known
-	r.known = collections
-	return before > 0 && collections-before >= many/2
+// again follows often. It reports whether they were often twice, and were not asked for by the
+// program, and how much is allocated meanwhile, in bytes a second.
+func (r *rhythm) again(now time.Duration, s state) (rate uint64, ok bool) {
+	before, at := r.before, r.at
+	r.before, r.at = s, now
+	if before.collections == 0 || s.collections-before.collections < many/2 {
+		return 0, false
+	}
+	return perSecond(s.allocated-before.allocated, now-at), true
+}
+
+// perSecond is how many bytes a second n are, in a time.
+func perSecond(n uint64, in time.Duration) uint64 {
+	return uint64(float64(n) / max(in, time.Millisecond).Seconds())
 }

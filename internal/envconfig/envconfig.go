@@ -24,10 +24,11 @@ var (
 	// GRPC_GO_EXPERIMENTAL_MAX_BYTES_HELD, at least 1 MiB, 256 MiB by default.
 	MaxBytesHeld = number(os.Getenv("GRPC_GO_EXPERIMENTAL_MAX_BYTES_HELD"), bounds{def: 256 << 20, min: 1 << 20, max: 1 << 62})
 
-	// BusyHeap is the least heap, in bytes, at which the collector of a process begins that
-	// carries messages and collects often; Go's own is 4 MiB. Package internal/ballast says how.
-	// GRPC_GO_EXPERIMENTAL_BUSY_HEAP, up to 1 GiB, 16 MiB by default; 0 leaves the collector alone.
-	BusyHeap = number(os.Getenv("GRPC_GO_EXPERIMENTAL_BUSY_HEAP"), bounds{def: 16 << 20, max: 1 << 30})
+	// BusyHeap is the heap, in bytes, up to which the collector of a process waits that carries
+	// messages and collects often: to 16 MiB, and further where that much is allocated in a tenth
+	// of a second. Go's own is 4 MiB. Package internal/ballast says how.
+	// GRPC_GO_EXPERIMENTAL_BUSY_HEAP, up to 1 GiB, 32 MiB by default; 0 leaves the collector alone.
+	BusyHeap = number(os.Getenv("GRPC_GO_EXPERIMENTAL_BUSY_HEAP"), bounds{def: 32 << 20, max: 1 << 30})
 
 	// SmallDefaultHeaderList makes the header list that a peer may send 8 KiB large, and not
 	// 16 MiB, where no option says anything.
