@@ -8,13 +8,13 @@
 // third of its time on that. Another one, whose connections pin their buffers, has a larger heap
 // and collects less: what is spared here would be paid there.
 //
-// So while collections come often, and messages come with them, the heap is weighed down to
-// what it would take for the next collection to begin at 16 MiB, or, where that much is allocated
-// in a tenth of a second, at up to 32 MiB: by blocks that nobody writes to
-// or reads, for which the system therefore has no pages. They count as memory that lives, and
-// they show in the heap's profile and figures (see experimental/footprint); what they let a
-// process hold is garbage, up to that heap. When collections would be seldom without them, or no
-// messages come, the blocks go, and a last collection takes that garbage with them.
+// So while collections come often, and messages come with them, the heap is weighed down so that
+// the next collection begins at 16 MiB or, where that much is allocated in a tenth of a second, at
+// up to 32 MiB. The weights are blocks that nobody writes to or reads, for which the system
+// therefore needs no pages. They count as memory that lives, and they show in the heap's profile
+// and figures (see experimental/footprint); what they let a process hold is garbage, up to that
+// heap. When collections would be seldom without them, or no messages come, the blocks go, and a
+// last collection takes that garbage with them.
 //
 // There is no ballast in a process with a heap of its own that is large enough, with GOGC=off,
 // or with a memory limit (GOMEMLIMIT) below sixteen times what the heap is to be.

@@ -139,8 +139,11 @@ func TestBallastStays(t *testing.T) {
 // The more is allocated the larger is the heap, up to a bound.
 func TestGoal(t *testing.T) {
 	for _, c := range []struct{ most, rate, want uint64 }{
-		{32 << 20, 60 << 20, 16 << 20}, {32 << 20, 240 << 20, 24 << 20}, {32 << 20, 1 << 30, 32 << 20},
-		{256 << 20, 1 << 30, 102 << 20}, {8 << 20, 1 << 30, 8 << 20},
+		{32 << 20, 60 << 20, 16 << 20},
+		{32 << 20, 240 << 20, 24 << 20},
+		{32 << 20, 1 << 30, 32 << 20},
+		{256 << 20, 1 << 30, 102 << 20},
+		{8 << 20, 1 << 30, 8 << 20},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFake()

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transport
+
+import (
+	"sync"
+
+	"google.golang.org/grpc/internal/handover"
+	"google.golang.org/grpc/internal/transport/h2"
+)
+
+// wakeReason is what the one who receives waits for.
+type wakeReason uint8
+
+const (
+	wakeNone wakeReason = iota
+	wakeMessage
+	wakeReply // the end, or, once a batch has ended without it, a message
+	wakeEnd
+)
+
+// waker wakes the one who receives on a stream: a goroutine that waits, or the owner of a
+// stream that was handed over. It is used with the stream's lock held, though not during the
+// wait itself.
+type waker struct {
+	who    handover.Waker // who waits: a sleeper or a bell for a goroutine
+	reason wakeReason
+}
+
+// sleeper is a goroutine that waits for nothing else. No sync.Cond belongs to a synctest bubble, and
+// no program has it: so it comes from a pool. It goes back when nobody has it: a program that is wrong
+// has several goroutines receive on one stream, and other streams must not suffer from that.
+type sleeper struct {
+	sync.Cond     // its L is the stream's lock, which guards what follows
+	n         int // between sleep and awaken
+}
+
+// Wake implements handover.Waker.
+func (s *sleeper) Wake() { s.Broadcast() }
+
+var sleepers = sync.Pool{New: func() any { return new(sleeper) }}
+
+// bell wakes a goroutine that waits for a context, too. The channel is the stream's own from its
+// first wait on: one from a pool could belong to a bubble that the stream is not in.
+type bell chan struct{}
+
+// Wake implements handover.Waker.
+func (b bell) Wake() { b <- struct{}{} }
+
+// answered reports whether a goroutine that waited for a message was woken, where before is what
+// was waited for earlier.
+func (w *waker) answered(before wakeReason) bool {
+	if before != wakeMessage || w.reason != wakeNone {
+		return false
+	}
+	switch w.who.(type) {
+	case *sleeper, bell, *h2.Turn:
+		return true
+	}
+	return false
+}
+
+// sleep is arm for a goroutine that waits for nothing but r, with mu, the stream's lock. awaken
+// follows.
+func (w *waker) sleep(r wakeReason, mu *sync.Mutex) *sleeper {
+	s, ok := w.who.(*sleeper)
+	if !ok {
+		s = sleepers.Get().(*sleeper)
+		s.L = mu
+		w.who = s
+	}
+	s.n++
+	w.reason = r
+	return s
+}
+
+// awaken waits until s, which sleep returned, is woken, which may have happened.
+func (w *waker) awaken(s *sleeper) {
+	for w.reason != wakeNone {
+		s.Wait()
+	}
+	s.n--
+}
+
+// retire follows awaken where nobody is likely to wait again.
+func (w *waker) retire() {
+	if s, ok := w.who.(*sleeper); ok && s.n == 0 {
+		w.who, s.L = nil, nil
+		sleepers.Put(s)
+	}
+}
+
+// arm returns the channel to wait on for r.
+func (w *waker) arm(r wakeReason) <-chan struct{} {
+	b, ok := w.who.(bell)
+	if !ok {
+		b = make(bell, 1)
+		w.who = b
+	}
+	w.reason = r
+	return b
+}
+
+// disarm follows each arm, when the wait is over for whatever reason.
+func (w *waker) disarm() {
+	w.reason = wakeNone
+	select {
+	case <-w.who.(bell): // a signal came beside another reason to wake
+	default:
+	}
+}
+
+// call is arm for who has no goroutine: who is woken for r, once.
+func (w *waker) call(who handover.Waker, r wakeReason) { w.who, w.reason = who, r }
+
+// reply wakes whoever waits for a reply, if there is one.
+func (w *waker) reply(messages int) {
+	if w.reason == wakeReply && messages > 0 {
+		w.reason = wakeNone
+		w.who.Wake()
+	}
+}
+
+// signal wakes whoever waits for what happened. messages is how many are queued. The end
+// ends every wait, and a second message also a wait for the end.
+func (w *waker) signal(what wakeReason, messages int) {
+	if w.reason == wakeNone {
+		return
+	}
+	if what == wakeEnd || what == w.reason || messages > 1 {
+		w.reason = wakeNone
+		w.who.Wake()
+	}
+}
