@@ -54,7 +54,7 @@ func arrival(receiver, typ string) []step {
 		{6, transportDir + "grpcwire/assembler.go", "Assembler.Take"},
 		{6, transportDir + "body.go", "body.arrived"},
 		{7, transportDir + "inbox.go", "inbox.push"},
-		{7, transportDir + "inbox.go", "waker.signal"},
+		{7, transportDir + "waker.go", "waker.signal"},
 		{3, "internal/readyreader/pooled.go", "pooled.Discard"},
 	}
 }
