@@ -7,6 +7,7 @@ package readyreader
 import (
 	"io"
 	"net"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -38,6 +39,7 @@ func earnCredit(t testing.TB, w *wrapped, peer net.Conn) {
 	t.Helper()
 	setPace(w, patient())
 	w.isAlone()
+	w.lone = 0
 	for range 100 * creditAfter {
 		receiveLate(t, w, peer, "round")
 		if isGiven(w) {
@@ -129,6 +131,100 @@ func (c *turncoat) Read(p []byte) (int, error) {
 	c.held = make([]byte, 4)
 	_, err = io.ReadFull(c.Conn, c.held)
 	return n, err
+}
+
+// earnTrust is earnCredit until nothing is asked after a wake-up.
+func earnTrust(t testing.TB, w *wrapped, peer net.Conn) {
+	t.Helper()
+	earnCredit(t, w, peer)
+	for range loneWaits + 1 {
+		receiveLate(t, w, peer, "round")
+	}
+	if w.lone != loneWaits || !w.clean {
+		t.Fatalf("after %d waits: %+v", loneWaits, w.course)
+	}
+}
+
+// What a wrapper keeps where nothing is asked is found by an audit.
+func TestAuditFindsWhatNobodyAsked(t *testing.T) {
+	t.Parallel()
+	var wrapper *doubtful
+	w, peer := wrap(t, func(c net.Conn) net.Conn { wrapper = &doubtful{Conn: c}; return wrapper })
+	earnTrust(t, w, peer)
+	before := w.returned.Load()
+	wrapper.keeps = true
+	sent := make(chan error, 1)
+	go func() {
+		awaitWait(w)
+		_, err := io.WriteString(peer, "round")
+		sent <- err
+		for looks := time.NewTicker(50 * time.Microsecond); w.returned.Load() == before; {
+			<-looks.C
+		}
+		awaitWait(w)
+		w.mu.Lock()
+		w.waits = 0
+		w.mu.Unlock()
+		w.audit()
+	}()
+	if got := receive(t, w, 5); string(got) != "round" {
+		t.Errorf("%q", got)
+	}
+	if err := <-sent; err != nil {
+		t.Error(err)
+	}
+	w.mu.Lock()
+	spent := w.spent
+	w.mu.Unlock()
+	if !spent {
+		t.Error("it was not found out")
+	}
+	w.Withdraw()
+}
+
+// A wake-up for nothing, where nothing is asked after one, has the Read wait for what comes next.
+func TestVainWakeUp(t *testing.T) {
+	t.Parallel()
+	w, peer := wrap(t, newBrittle)
+	earnTrust(t, w, peer)
+	if _, _, err := w.beginWait(); err != nil {
+		t.Fatal(err)
+	}
+	err := w.rc.Control(func(fd uintptr) {
+		if w.isDue(fd) || !w.isDue(fd) {
+			t.Error("it does not wait at first, or looks after a wake-up")
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	inside := make(chan struct{})
+	go func() {
+		for looks := time.NewTicker(50 * time.Microsecond); ; <-looks.C {
+			w.mu.Lock()
+			is := w.inside
+			w.mu.Unlock()
+			if is {
+				break
+			}
+		}
+		var flag atomic.Bool
+		w.Interrupt(&flag) // which leaves the Read alone
+		close(inside)
+		io.WriteString(peer, "round")
+	}()
+	var b [10]byte
+	if n, err := w.through(b[:]); n != 5 || err != nil {
+		t.Errorf("%d bytes, %v", n, err)
+	}
+	<-inside
+	if _, err := w.wait(); !isTimeout(err) {
+		t.Errorf("the interruption is lost: %v", err)
+	}
+	setPace(w, &brisk)
+	if !settle(t, w, peer) {
+		t.Error("may not park: " + w.WhyNot())
+	}
 }
 
 // What a wrapper has begun to keep while it had credit is read without another byte.

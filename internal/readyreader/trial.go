@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"google.golang.org/grpc/internal/clock"
 )
 
@@ -33,7 +35,7 @@ const (
 
 	// inPlace is how often bytes have to lie where they are on a busy connection, and of
 	// longInPlace of these times one for longLooks pauses.
-	inPlace, longInPlace, longLooks = 48, 16, 10
+	inPlace, longInPlace, longLooks = 48, 24, 10
 
 	// lockLooks and overdueLooks are how often something is looked for before it counts as
 	// never.
@@ -60,13 +62,38 @@ func (w *wrapped) watchInput() (quiet bool) {
 	pause, begin := firstPause, clock.Now()
 	for looks := 0; looks < quietLooks || clock.Now()-begin < int64(w.pace.quiet); looks++ {
 		pause = min(2*pause, lastPause)
-		time.Sleep(pause)
+		doze(pause)
 		if !w.isSettled() {
 			w.findInPlace()
 			return false
 		}
 	}
 	return true
+}
+
+// A sleep of Go's takes a millisecond at least while nothing else is to be done, and so would each
+// of the first calls of a connection. So the system is asked for short ones, which takes a thread
+// each, as long as there are few.
+const (
+	shortDoze = 200 * time.Microsecond
+	maxDozers = 2
+)
+
+var dozers atomic.Int32
+
+// doze sleeps between two looks.
+func doze(d time.Duration) {
+	if d > shortDoze {
+		time.Sleep(d)
+		return
+	}
+	defer dozers.Add(-1)
+	if dozers.Add(1) > maxDozers {
+		time.Sleep(d)
+		return
+	}
+	ts := unix.NsecToTimespec(int64(d))
+	_ = unix.Nanosleep(&ts, nil) // a signal may end it
 }
 
 // findInPlace looks where the bytes are that came while the reader did not read. The

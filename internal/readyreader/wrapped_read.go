@@ -238,13 +238,21 @@ func (w *wrapped) wait() (blind bool, err error) {
 func (w *wrapped) isDue(fd uintptr) bool {
 	w.locked.Store(true)
 	switch {
+	case w.woken && w.isLone():
+		w.had = whatever
+		return true
 	case w.woken:
 		var known bool
 		w.had, known = unread(fd)
-		return !known || w.had > 0 || hasCome(fd)
+		if known && w.had == 0 && !hasCome(fd) {
+			w.lone = 0
+			return false
+		}
+		return true
 	case w.brief && w.clean:
 		w.woken = !hasCome(fd)
 		if !w.woken {
+			w.lone = 0
 			w.had, _ = unread(fd)
 		}
 		return !w.woken
@@ -254,9 +262,12 @@ func (w *wrapped) isDue(fd uintptr) bool {
 	c.glance(fd)
 	w.had, w.woken = c.unread, w.even(sum, c)
 	switch {
-	case !w.woken && w.had == 0:
-		w.evens = 0
-	case w.woken && w.earns(w.pace.tick):
+	case !w.woken:
+		w.lone = 0
+		if w.had == 0 {
+			w.evens = 0
+		}
+	case w.earns(w.pace.tick):
 		w.extend()
 	}
 	return !w.woken

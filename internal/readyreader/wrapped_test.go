@@ -416,6 +416,7 @@ func FuzzWrapped(f *testing.F) {
 			if credited {
 				w.extend()
 				w.clean = true
+				w.lone = uint8(seed) // from loneWaits on nothing is asked after a wake-up
 			}
 			buf, n, err := w.ReadOnReady(1+int(seed%50), pool)
 			switch {
