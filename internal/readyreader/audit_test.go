@@ -52,16 +52,31 @@ func earnCredit(t testing.TB, w *wrapped, peer net.Conn) {
 // receiveLate receives what the peer sends once the reader waits for it.
 func receiveLate(t testing.TB, w *wrapped, peer net.Conn, s string) {
 	t.Helper()
+	sent := sendLate(w, peer, s)
+	receive(t, w, len(s))
+	if err := <-sent; err != nil {
+		t.Fatal(err)
+	}
+}
+
+// sendLate has the peer send once the reader waits for it.
+func sendLate(w *wrapped, peer net.Conn, s string) <-chan error {
 	sent := make(chan error, 1)
 	go func() {
 		awaitWait(w)
 		_, err := io.WriteString(peer, s)
 		sent <- err
 	}()
-	receive(t, w, len(s))
-	if err := <-sent; err != nil {
-		t.Fatal(err)
-	}
+	return sent
+}
+
+// auditIdle audits w, once the reader waits, as if it had not waited often.
+func auditIdle(w *wrapped) {
+	awaitWait(w)
+	w.mu.Lock()
+	w.waits = 0
+	w.mu.Unlock()
+	w.audit()
 }
 
 // awaitWait returns once the reader has looked at the socket, in its wait.
@@ -151,27 +166,20 @@ func TestAuditFindsWhatNobodyAsked(t *testing.T) {
 	var wrapper *doubtful
 	w, peer := wrap(t, func(c net.Conn) net.Conn { wrapper = &doubtful{Conn: c}; return wrapper })
 	earnTrust(t, w, peer)
-	before := w.returned.Load()
 	wrapper.keeps = true
-	sent := make(chan error, 1)
-	go func() {
-		awaitWait(w)
-		_, err := io.WriteString(peer, "round")
-		sent <- err
-		for looks := time.NewTicker(50 * time.Microsecond); w.returned.Load() == before; {
-			<-looks.C
-		}
-		awaitWait(w)
-		w.mu.Lock()
-		w.waits = 0
-		w.mu.Unlock()
-		w.audit()
-	}()
-	if got := receive(t, w, 5); string(got) != "round" {
+	sent := sendLate(w, peer, "round")
+	if got := receive(t, w, 2); string(got) != "ro" {
 		t.Errorf("%q", got)
 	}
 	if err := <-sent; err != nil {
 		t.Error(err)
+	}
+	if !w.clean {
+		t.Error("it is noticed")
+	}
+	go auditIdle(w)
+	if got := receive(t, w, 3); string(got) != "und" {
+		t.Errorf("%q", got)
 	}
 	w.mu.Lock()
 	spent := w.spent
@@ -182,10 +190,24 @@ func TestAuditFindsWhatNobodyAsked(t *testing.T) {
 	w.Withdraw()
 }
 
+// watched is told when it is read.
+type watched struct {
+	net.Conn
+	onRead func()
+}
+
+func (c *watched) Read(p []byte) (int, error) {
+	if c.onRead != nil {
+		c.onRead()
+	}
+	return c.Conn.Read(p)
+}
+
 // A wake-up for nothing, where nothing is asked after one, has the Read wait for what comes next.
 func TestVainWakeUp(t *testing.T) {
 	t.Parallel()
-	w, peer := wrap(t, newBrittle)
+	wrapper := new(watched)
+	w, peer := wrap(t, func(c net.Conn) net.Conn { wrapper.Conn = c; return wrapper })
 	earnTrust(t, w, peer)
 	if _, _, err := w.beginWait(); err != nil {
 		t.Fatal(err)
@@ -198,26 +220,23 @@ func TestVainWakeUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	inside := make(chan struct{})
-	go func() {
-		for looks := time.NewTicker(50 * time.Microsecond); ; <-looks.C {
-			w.mu.Lock()
-			is := w.inside
-			w.mu.Unlock()
-			if is {
-				break
-			}
-		}
-		var flag atomic.Bool
+	var flag atomic.Bool
+	sent := make(chan error, 1)
+	wrapper.onRead = func() {
 		w.Interrupt(&flag) // which leaves the Read alone
-		close(inside)
-		io.WriteString(peer, "round")
-	}()
+		go func() {
+			_, err := io.WriteString(peer, "round")
+			sent <- err
+		}()
+	}
 	var b [10]byte
 	if n, err := w.through(b[:]); n != 5 || err != nil {
 		t.Errorf("%d bytes, %v", n, err)
 	}
-	<-inside
+	wrapper.onRead = nil
+	if err := <-sent; err != nil {
+		t.Error(err)
+	}
 	if _, err := w.wait(); !isTimeout(err) {
 		t.Errorf("the interruption is lost: %v", err)
 	}
@@ -239,13 +258,7 @@ func TestAuditFindsWhatIsHeld(t *testing.T) {
 	if !w.clean {
 		t.Fatal("it is noticed")
 	}
-	go func() {
-		awaitWait(w)
-		w.mu.Lock()
-		w.waits = 0
-		w.mu.Unlock()
-		w.audit()
-	}()
+	go auditIdle(w)
 	if got := receive(t, w, 4); string(got) != "held" {
 		t.Errorf("%q", got)
 	}

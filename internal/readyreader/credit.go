@@ -28,10 +28,11 @@ import (
 //
 // Where input comes alone, once for each wait, as the answers do that a single caller gets, the
 // question costs him more than it does others, and tells less. A wake-up is for what was read
-// already only if more came while the reader was about to read: one in 10,000 to 100,000 where there
+// already only if more came while the reader was about to read: one in 5,000 to 100,000 where there
 // are four callers or more, and none was seen in 600,000 where there is one. So it is not asked after
 // many waits in a row that all began before there was input, and only the timer watches. If such
-// a wake-up is in vain after all, the Read waits, with the buffer that it has, until there is more.
+// a wake-up is in vain after all, the Read waits, with the buffer that it has, until there is more; and
+// where the wrapper is being tested the next one may, too, as that Read has ended the test.
 
 const (
 	creditAfter = 32 // waits in a row that begin with an even account earn credit

@@ -20,7 +20,7 @@ import (
 // again, and does not take its lock for long: somebody else would wait for that. It is
 // known when the connection was quiet for a while and its lock is free then. On a busy
 // connection it is known when bytes that arrived while the reader did not read lay where
-// they were, again and again, and a few times for so long that whoever waits for them
+// they were, again and again, and twice for so long that whoever waits for them
 // had taken them. From then on the reader waits on the socket, which costs a busy
 // connection next to nothing, under a deadline that is renewed as long as it is busy. When
 // the deadline is met, because the connection fell silent, nothing remains to be found out.
