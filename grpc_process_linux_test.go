@@ -175,16 +175,6 @@ func TestUnwatched(t *testing.T) {
 	waitUntil(t, "a connection is parked", func() bool { return park.ReadStats().Parked > 0 })
 }
 
-func waitUntil(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	for late := time.Now().Add(20 * time.Second); !is(); {
-		if time.Now().After(late) {
-			t.Fatalf("not in time: %s", what)
-		}
-		<-time.After(time.Millisecond)
-	}
-}
-
 // Near its memory limit a process with idle connections goes on working, and stays there.
 func TestMemoryLimit(t *testing.T) {
 	if !testutils.InChild(t, "GOMEMLIMIT=64MiB") {

@@ -301,3 +301,14 @@ func within[T any](t testing.TB, ch <-chan T, what string) T {
 		panic("unreachable")
 	}
 }
+
+// waitUntil looks until is holds.
+func waitUntil(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for late := time.Now().Add(20 * time.Second); !is(); {
+		if time.Now().After(late) {
+			t.Fatalf("not in time: %s", what)
+		}
+		<-time.After(time.Millisecond)
+	}
+}

@@ -188,7 +188,8 @@ func (d *Decoder) indexed(r *reader, l *List) error {
 	if i > staticLen {
 		in := d.lend(i - staticLen - 1)
 		f.ref, f.off, f.flawed = in.whole, in.at, in.flawed
-		l.reach(in.whole) // no page before that of its name
+		l.reach(in.whole)
+		l.reach(in.name) // it can be in a later page than the rest of the entry
 	}
 	l.fields = append(l.fields, f)
 	return d.checkRun()

@@ -215,6 +215,24 @@ func TestReferencesStayGood(t *testing.T) {
 	}
 }
 
+// TestNameInLaterPage: an entry goes to an older page than its name, which came with a value that
+// got a page of its own.
+func TestNameInLaterPage(t *testing.T) {
+	var e Encoder
+	var d Decoder
+	for _, f := range []field{
+		{name: "a", value: "x"},
+		{name: "b", value: "y"},
+		{name: "token", value: strings.Repeat("t", 300)},
+		{name: "token", value: "short"},
+	} {
+		for range 3 { // inserted, then referred to
+			block := e.AppendField(e.Begin(nil), f.name, f.value, Incremental)
+			wantFields(t, mustDecode(t, &d, block), []field{f})
+		}
+	}
+}
+
 // TestFlaws: what a value is found to be does not depend on how it came.
 func TestFlaws(t *testing.T) {
 	looked := 0
