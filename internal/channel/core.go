@@ -180,6 +180,8 @@ type resolverWrapper struct {
 	mu       sync.Mutex
 	resolver resolver.Resolver // nil before Build returned
 	wanted   bool              // ResolveNow was called before that
+	pace     resolvePace
+	delayed  *time.Timer // until the next request; nil while none waits
 	closed   bool
 }
 

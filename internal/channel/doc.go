@@ -47,7 +47,8 @@
 //	core                     the types that name each other: Channel, Subchannel, Link, Owner
 //	config, selector,        what the channel is made of
 //	picker, state, idle,
-//	producer, options
+//	producer, options,       and how often a resolver is asked
+//	resolver_pace
 //	service_config, target,  words and rules
 //	proxy, status, log
 //

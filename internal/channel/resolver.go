@@ -3,6 +3,8 @@
 package channel
 
 import (
+	"time"
+
 	"google.golang.org/grpc/internal/resolver/static"
 	"google.golang.org/grpc/resolver"
 )
@@ -43,24 +45,45 @@ func (r *resolverWrapper) close() {
 		closing = nil
 	}
 	r.closed = true
+	if r.delayed != nil {
+		r.delayed.Stop()
+	}
 	r.mu.Unlock()
 	if closing != nil {
 		closing.Close()
 	}
 }
 
+// resolveNow has the resolver asked to look again, now or when its pace allows it.
 func (r *resolverWrapper) resolveNow() {
 	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.wanted = r.resolver == nil
+	if _, never := r.resolver.(static.Resolver); r.resolver == nil || never || r.closed {
+		return
+	}
+	switch wait, due := r.pace.request(time.Now()); {
+	case !due:
+	case wait == 0:
+		r.calls.Go(r.ask)
+	default:
+		r.delayed = time.AfterFunc(wait, func() { r.calls.Do(r.ask) })
+	}
+}
+
+// ask asks the resolver to look again. One call after the other runs.
+func (r *resolverWrapper) ask() {
+	r.mu.Lock()
+	r.pace.made()
+	r.delayed = nil
 	to := r.resolver
-	r.wanted = to == nil
 	if r.closed {
 		to = nil
 	}
 	r.mu.Unlock()
-	if _, never := to.(static.Resolver); to == nil || never {
-		return
+	if to != nil {
+		to.ResolveNow(resolver.ResolveNowOptions{})
 	}
-	r.calls.Go(func() { to.ResolveNow(resolver.ResolveNowOptions{}) })
 }
 
 // resolveNow asks the resolver, if there is one, to look again.

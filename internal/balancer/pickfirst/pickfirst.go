@@ -39,10 +39,14 @@ type pickFirst struct {
 	stage     stage
 	health    bool
 	firstPass bool
-	state     int32              // a connectivity.State
-	addrs     []resolver.Address // replaced as a whole, never changed
-	subs      []*sub             // those that exist, in the order they were made
-	selected  *sub               // the one that is ready
+	// tried says that an attempt to connect has failed since the resolver was asked to resolve
+	// again. Without one it is not asked: its answer begins a pass, and a pass in which all
+	// subchannels still pause would ask for the next answer at once.
+	tried    bool
+	state    int32              // a connectivity.State
+	addrs    []resolver.Address // replaced as a whole, never changed
+	subs     []*sub             // those that exist, in the order they were made
+	selected *sub               // the one that is ready
 
 	// The first pass.
 	next     int32 // index into addrs of the next to be tried
@@ -231,7 +235,7 @@ func (b *pickFirst) endPass() {
 	}
 	b.firstPass = false
 	b.fail(b.lastErr)
-	b.cc.ResolveNow(resolver.ResolveNowOptions{})
+	b.resolveAgain()
 	for _, s := range b.subs {
 		if s.state == connectivity.Idle {
 			s.Connect()
@@ -328,8 +332,17 @@ func (b *pickFirst) subChanged(s *sub, now balancer.SubConnState) {
 	}
 }
 
+// resolveAgain asks the resolver for new addresses after attempts to connect have failed.
+func (b *pickFirst) resolveAgain() {
+	if b.tried {
+		b.tried = false
+		b.cc.ResolveNow(resolver.ResolveNowOptions{})
+	}
+}
+
 // subFailed goes on after an attempt failed.
 func (b *pickFirst) subFailed(s *sub) {
+	b.tried = true
 	if b.firstPass {
 		s.failed = true
 		// The one that was begun last does not make the next wait any more.
@@ -343,7 +356,7 @@ func (b *pickFirst) subFailed(s *sub) {
 	b.failures++
 	if int(b.failures)%len(b.addrs) == 0 {
 		b.fail(b.lastErr)
-		b.cc.ResolveNow(resolver.ResolveNowOptions{})
+		b.resolveAgain()
 	}
 }
 

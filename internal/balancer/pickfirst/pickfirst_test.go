@@ -200,6 +200,31 @@ func TestAllFail(t *testing.T) {
 	})
 }
 
+// A resolver that answers ResolveNow at once, with the addresses it has, must not be asked again
+// for that: the subchannels still pause.
+func TestAnswerDuringBackoff(t *testing.T) {
+	run(t, func(f *fixture) {
+		f.resolve("a:1", "b:1")
+		for _, a := range []string{"a:1", "b:1"} {
+			f.report(a, connecting)
+			f.report(a, failure)
+		}
+		for range 3 {
+			f.resolve("b:1", "a:1")
+			f.fails("refused")
+		}
+		if n := f.cc.Resolves(); n != 1 {
+			f.Errorf("asked to resolve %d times, want once: nothing was tried since", n)
+		}
+		f.resolve("a:1", "c:1") // one of them is new, and fails
+		f.report("c:1", connecting)
+		f.report("c:1", failure)
+		if n := f.cc.Resolves(); n != 2 {
+			f.Errorf("asked to resolve %d times, want 2", n)
+		}
+	})
+}
+
 func TestLostConnection(t *testing.T) {
 	run(t, func(f *fixture) {
 		f.resolve("a:1", "b:1")
