@@ -72,17 +72,63 @@ func (p *tunnelProxy) serve(down net.Conn) {
 	<-done
 }
 
-func TestProxy(t *testing.T) {
-	s := serve(t, newEcho())
-	p := newTunnelProxy(t, s.addr)
+// requests returns what the proxy was asked.
+func (p *tunnelProxy) requests() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.asked
+}
+
+// environment has a proxy stand before everything but what exempt says.
+func (p *tunnelProxy) environment(exempt func(host string) bool) DialOption {
 	u := &url.URL{Scheme: "http", Host: p.lis.Addr().String()}
-	var about []string
-	env := dialOption(func(o *dialOptions) {
+	return dialOption(func(o *dialOptions) {
 		o.proxyFor = func(target *url.URL) (*url.URL, error) {
-			about = append(about, target.Host)
+			if exempt(target.Host) {
+				return nil, nil
+			}
 			return u, nil
 		}
 	})
+}
+
+// A resolver finds addresses: NO_PROXY holds for each of them (gRFC A1, use case 2).
+func TestA1NoProxyByAddress(t *testing.T) {
+	s := serve(t, newEcho())
+	p := newTunnelProxy(t, s.addr)
+	const far = "10.255.255.9:77"
+	_, port, _ := net.SplitHostPort(s.addr)
+	local, farOne := manualTarget(s.addr), manualTarget(far)
+	for _, tt := range []struct {
+		name   string
+		target string
+		exempt string // the host before which no proxy stands
+		opts   []DialOption
+		want   int // requests to the proxy
+	}{
+		{"address exempt", "test:///name", s.addr, []DialOption{WithResolvers(local)}, 0},
+		{"address not exempt", "test:///name", s.addr, []DialOption{WithResolvers(farOne)}, 1},
+		{"target exempt", "test:///name", "name", []DialOption{WithResolvers(local)}, 0},
+		{"resolved here", "localhost:" + port, s.addr, []DialOption{WithLocalDNSResolution()}, 0},
+		{"resolved by the proxy", "localhost:" + port, s.addr, nil, 1},
+	} {
+		before := len(p.requests())
+		exempt := p.environment(func(host string) bool { return host == tt.exempt || host == "[::1]:"+port })
+		cc := newTestClient(t, tt.target, append(tt.opts, exempt)...)
+		if err := call(testContext(t), cc, "hello"); err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+		cc.Close()
+		if n := len(p.requests()) - before; n != tt.want {
+			t.Errorf("%s: the proxy was asked %d times, want %d", tt.name, n, tt.want)
+		}
+	}
+}
+
+func TestProxy(t *testing.T) {
+	s := serve(t, newEcho())
+	p := newTunnelProxy(t, s.addr)
+	env := p.environment(func(string) bool { return false })
 	manual := manualTarget(s.addr)
 	for _, tt := range []struct {
 		target string
@@ -95,18 +141,16 @@ func TestProxy(t *testing.T) {
 		{"test:///name", []DialOption{WithResolvers(manual)}, "CONNECT " + s.addr},
 		{s.addr, []DialOption{WithNoProxy()}, ""},
 	} {
-		p.asked, about = nil, nil
+		p.asked = nil
 		cc := newTestClient(t, tt.target, append(tt.opts, env)...)
 		if err := call(testContext(t), cc, "hello"); err != nil {
 			t.Errorf("%s: %v", tt.target, err)
 		}
 		cc.Close()
 		got := ""
-		p.mu.Lock()
-		if len(p.asked) > 0 {
-			got = p.asked[0]
+		if asked := p.requests(); len(asked) > 0 {
+			got = asked[0]
 		}
-		p.mu.Unlock()
 		if got != tt.want {
 			t.Errorf("%s: the proxy was asked %q, want %q", tt.target, got, tt.want)
 		}

@@ -3,6 +3,7 @@
 package channel
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"net/url"
@@ -23,9 +24,9 @@ type ProxyParams struct {
 	For func(*url.URL) (*url.URL, error)
 }
 
-// SettleProxy decides whether connections go through a proxy. HTTPS_PROXY and NO_PROXY
-// decide for the target as it is, before it is resolved. It returns who dials then; nil
-// stands for nobody in between.
+// SettleProxy decides whether connections may go through a proxy. HTTPS_PROXY and NO_PROXY
+// decide for the target as it is, before it is resolved, and, where it is resolved here, for
+// each address (gRFC A1). It returns who dials then; nil stands for nobody in between.
 func (t *Target) SettleProxy(p ProxyParams) (transport.DialFunc, error) {
 	if p.For == nil {
 		p.For = httpproxy.FromEnvironment().ProxyFunc()
@@ -39,14 +40,27 @@ func (t *Target) SettleProxy(p ProxyParams) (transport.DialFunc, error) {
 	if proxy == nil {
 		return nil, nil
 	}
-	if parsed.URL.Scheme == scheme.DNS && !p.LocalDNS {
-		// The proxy resolves the name: it may be one that only it can resolve.
-		if p.DefaultPort {
-			endpoint = withPort(endpoint)
-		}
-		t.builder = unresolved{endpoint}
+	if parsed.URL.Scheme != scheme.DNS || p.LocalDNS {
+		return p.dial, nil
 	}
+	// The proxy resolves the name: it may be one that only it can resolve.
+	if p.DefaultPort {
+		endpoint = withPort(endpoint)
+	}
+	t.builder = unresolved{endpoint}
 	return transport.ProxyDialer(proxy, p.UserAgent), nil
+}
+
+// dial connects to an address that a resolver found, through a proxy if one stands before it.
+func (p *ProxyParams) dial(ctx context.Context, addr string) (net.Conn, error) {
+	proxy, err := p.For(&url.URL{Scheme: "https", Host: addr})
+	if err != nil {
+		return nil, fmt.Errorf("grpc: the proxy for address %q: %w", addr, err)
+	}
+	if proxy == nil {
+		return transport.DialDirect(ctx, addr)
+	}
+	return transport.ProxyDialer(proxy, p.UserAgent)(ctx, addr)
 }
 
 // withPort adds the usual port to a host without one.

@@ -27,7 +27,7 @@ const maxProxyReply = 16 << 10
 func ProxyDialer(proxy *url.URL, userAgent string) DialFunc {
 	return func(ctx context.Context, addr string) (net.Conn, error) {
 		if strings.HasPrefix(addr, "unix:") || strings.HasPrefix(addr, "unix-abstract:") {
-			return dial(ctx, resolver.Address{Addr: addr}, nil)
+			return DialDirect(ctx, addr)
 		}
 		nc, err := systemDialer.DialContext(ctx, "tcp", proxyAddress(proxy))
 		if err != nil {
@@ -39,6 +39,11 @@ func ProxyDialer(proxy *url.URL, userAgent string) DialFunc {
 		}
 		return nc, nil
 	}
+}
+
+// DialDirect dials an address without a proxy. An address with a scheme is a unix socket's.
+func DialDirect(ctx context.Context, addr string) (net.Conn, error) {
+	return dial(ctx, resolver.Address{Addr: addr}, nil)
 }
 
 // proxyAddress is where the proxy listens: the usual port of its scheme if it names none.
