@@ -12,17 +12,15 @@ import (
 	"google.golang.org/grpc/balancer/base"
 	"google.golang.org/grpc/balancer/grpclb/state"
 	"google.golang.org/grpc/balancer/pickfirst"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/internal/balancer/gracefulswitch"
 	"google.golang.org/grpc/internal/balancer/serial"
 	"google.golang.org/grpc/internal/credsmode"
 	"google.golang.org/grpc/resolver"
-	"google.golang.org/grpc/status"
 )
 
-var errNoFallback = status.Error(codes.Unavailable, "grpclb: the load balancer can't be reached, and the resolver found no server")
+var errNoFallback = errors.New("grpclb: the load balancer can't be reached, and the resolver found no server")
 
 // lb is the balancer. The channel calls it one call at a time; the stream to the load balancer
 // and the fallback timer have goroutines of their own.
@@ -348,7 +346,7 @@ func (b *lb) ResolverError(err error) {
 	nothing := b.remote == nil && b.backends == nil
 	b.mu.Unlock()
 	if nothing {
-		b.fail(status.Errorf(codes.Unavailable, "name resolver error: %v", err))
+		b.fail(errors.New("name resolver error: " + err.Error()))
 		return
 	}
 	b.child.ResolverError(err)

@@ -5,11 +5,11 @@ package grpclb
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"net"
 	"net/netip"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -334,7 +334,45 @@ func TestDropsAndStats(t *testing.T) {
 	// Nothing at all.
 	st.list(t)
 	for {
-		if _, err := c.call(t); errors.Is(err, errNoServers) || status.Convert(err).Message() == status.Convert(errNoServers).Message() {
+		if _, err := c.call(t); status.Convert(err).Message() == errNoServers.Error() {
+			break
+		}
+	}
+}
+
+// TestWaitForReady: RPCs that wait for ready wait while there is no server, and only drops end
+// them.
+func TestWaitForReady(t *testing.T) {
+	lb, a, gone := newBalancerServer(t), newBackend(t), newBalancerServer(t)
+	gone.srv.Stop()
+	waits := func(c *client, want error) {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		_, err := c.Check(ctx, &healthpb.HealthCheckRequest{}, grpc.WaitForReady(true))
+		if s := status.Convert(err); s.Code() != codes.DeadlineExceeded || !strings.Contains(s.Message(), want.Error()) {
+			t.Errorf("%v, want it to wait because of %q", err, want)
+		}
+	}
+	c := newClient(t, "{}", found([]string{gone.addr}))
+	if _, err := c.call(t); status.Convert(err).Message() != errNoFallback.Error() {
+		t.Errorf("%v", err)
+	}
+	waits(c, errNoFallback)
+	c.found.UpdateState(found([]string{lb.addr}))
+	st := lb.stream(t)
+	st.list(t)
+	for {
+		if _, err := c.call(t); status.Convert(err).Message() == errNoServers.Error() {
+			break
+		}
+	}
+	waits(c, errNoServers)
+	st.list(t, a.server("t"))
+	c.reaches(t, a.addr)
+	st.list(t, &lbpb.Server{Drop: true, LoadBalanceToken: "all"})
+	for {
+		if _, err := c.call(t, grpc.WaitForReady(true)); status.Convert(err).Message() == status.Convert(errDropped).Message() {
 			break
 		}
 	}

@@ -3,6 +3,7 @@
 package grpclb
 
 import (
+	"errors"
 	"math/rand/v2"
 	"sync/atomic"
 
@@ -16,9 +17,11 @@ import (
 // tokenKey is where RPCs carry the token of their server.
 const tokenKey = "lb-token"
 
+// errDropped is a status: a dropped RPC ends even if it waits for ready. The other errors are
+// not, so such RPCs wait for the next list.
 var (
 	errDropped   = status.Error(codes.Unavailable, "request dropped by grpclb")
-	errNoServers = status.Error(codes.Unavailable, "grpclb: the load balancer named no server")
+	errNoServers = errors.New("grpclb: the load balancer named no server")
 )
 
 // listPicker drops RPCs as the list says, leaves the others to the child policy's picker, and

@@ -23,6 +23,10 @@ import (
 // next one does not follow without a pause.
 const quickEnd = time.Second
 
+// minReportInterval is the shortest pause between two reports, however often the load balancer
+// wants them.
+const minReportInterval = 100 * time.Millisecond
+
 // remote keeps a stream to the load balancer.
 type remote struct {
 	// Immutable.
@@ -154,7 +158,7 @@ func (r *remote) stream(ctx context.Context) (answered bool, err error) {
 	r.heard.answered(r)
 	if every := initial.GetClientStatsReportInterval(); every.AsDuration() > 0 {
 		r.stats.take() // what was before is not this stream's
-		reports.Go(func() { r.report(ctx, stream, every.AsDuration()) })
+		reports.Go(func() { r.report(ctx, stream, max(every.AsDuration(), minReportInterval)) })
 	}
 	return true, r.receive(stream)
 }

@@ -19,6 +19,9 @@ import (
 const (
 	// maxAge is how long an answer is good for at most, and if nothing is said.
 	maxAge = 5 * time.Minute
+	// minAge is how long one is good for at least. The RPC that waits for an answer has to find it
+	// good, or it would ask again without a pause.
+	minAge = 100 * time.Millisecond
 	// lookupTimeout holds where the configuration says nothing.
 	lookupTimeout = 10 * time.Second
 	// maxCacheSize bounds what the configuration may ask for.
@@ -79,7 +82,7 @@ func parseLookup(in *lookuppb.RouteLookupConfig) (*lbConfig, error) {
 		return nil, fmt.Errorf("rls: stale_age is set, but max_age is not in route lookup config %v", in)
 	}
 	if d := in.GetMaxAge().AsDuration(); d > 0 {
-		out.maxAge = min(d, maxAge)
+		out.maxAge = min(max(d, minAge), maxAge)
 	}
 	if d := in.GetStaleAge().AsDuration(); d < out.maxAge {
 		out.staleAge = d

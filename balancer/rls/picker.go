@@ -7,10 +7,8 @@ import (
 	"time"
 
 	"google.golang.org/grpc/balancer"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/metadata"
-	"google.golang.org/grpc/status"
 )
 
 // headerKey is where RPCs carry what the service said beside the targets.
@@ -59,9 +57,15 @@ func (b *lb) choose(key cacheKey, keys map[string]string) choice {
 	case b.defaultTarget != nil:
 		return choice{child: b.defaultTarget.state.Picker, target: b.defaultTarget.target, dflt: true}
 	case e == nil: // the failure had no room
-		return choice{err: status.Error(codes.Unavailable, "most recent error from RLS server: "+errThrottled.Error())}
+		return choice{err: serviceError(errThrottled)}
 	}
-	return choice{err: status.Errorf(codes.Unavailable, "most recent error from RLS server: %v", e.err)}
+	return choice{err: serviceError(e.err)}
+}
+
+// serviceError is what RPCs fail with after a lookup has failed. It is not a status, whatever
+// err is, so those that wait for ready wait for the next lookup.
+func serviceError(err error) error {
+	return errors.New("most recent error from RLS server: " + err.Error())
 }
 
 // choose takes the first target that has not failed, or else the last one.

@@ -17,7 +17,7 @@
 //	    }],
 //	    "lookupService": "dns:///lookup.example.com",
 //	    "lookupServiceTimeout": "10s",
-//	    "maxAge": "300s",        // how long an answer is good for; 5 minutes at most
+//	    "maxAge": "300s",        // how long an answer is good for; 5 minutes at most, 0.1 s at least
 //	    "staleAge": "240s",      // when it is asked for anew, while it is still in use
 //	    "cacheSizeBytes": 1048576,
 //	    "defaultTarget": "..."   // for RPCs that the service has no answer for
@@ -39,18 +39,17 @@ package rls
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/balancer/base"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/internal/backoff"
 	lookuppb "google.golang.org/grpc/internal/proto/grpc_lookup_v1"
 	"google.golang.org/grpc/resolver"
 	"google.golang.org/grpc/serviceconfig"
-	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protojson"
 )
 
@@ -167,7 +166,7 @@ func (b *lb) ResolverError(err error) {
 	if b.config == nil {
 		b.cc.UpdateState(balancer.State{
 			ConnectivityState: connectivity.TransientFailure,
-			Picker:            base.NewErrPicker(status.Errorf(codes.Unavailable, "name resolver error: %v", err)),
+			Picker:            base.NewErrPicker(errors.New("name resolver error: " + err.Error())),
 		})
 	}
 	tell := b.running()

@@ -187,12 +187,17 @@ func newClient(t *testing.T, l *lookups, more string) *client {
 }
 
 // call makes an RPC with a key and returns who served it.
-func (c *client) call(t *testing.T, key string) (string, error) {
+func (c *client) call(t *testing.T, key string, opts ...grpc.CallOption) (string, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(metadata.AppendToOutgoingContext(t.Context(), "k", key), 30*time.Second)
+	return c.callWithin(t, 30*time.Second, key, opts...)
+}
+
+func (c *client) callWithin(t *testing.T, timeout time.Duration, key string, opts ...grpc.CallOption) (string, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(metadata.AppendToOutgoingContext(t.Context(), "k", key), timeout)
 	defer cancel()
 	var p peer.Peer
-	if _, err := healthpb.NewHealthClient(c.cc).Check(ctx, &healthpb.HealthCheckRequest{}, grpc.Peer(&p)); err != nil {
+	if _, err := healthpb.NewHealthClient(c.cc).Check(ctx, &healthpb.HealthCheckRequest{}, append(opts, grpc.Peer(&p))...); err != nil {
 		return "", err
 	}
 	return p.Addr.String(), nil
@@ -305,6 +310,52 @@ func TestFailures(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestWaitForReady: RPCs that wait for ready outlive failures of the service.
+func TestWaitForReady(t *testing.T) {
+	a := newBackend(t)
+	l := newLookups(t, failure(codes.Internal))
+	c := newClient(t, l, "")
+	_, err := c.callWithin(t, 50*time.Millisecond, "x", grpc.WaitForReady(true))
+	if s := status.Convert(err); s.Code() != codes.DeadlineExceeded {
+		t.Errorf("%v, want it to wait", err)
+	}
+	l.set(targets("", a.addr))
+	if addr, err := c.call(t, "x", grpc.WaitForReady(true)); err != nil || addr != a.addr {
+		t.Errorf("%s, %v; want %s", addr, err, a.addr)
+	}
+}
+
+// TestShortAge: an answer that is good for no time at all serves those who waited for it.
+func TestShortAge(t *testing.T) {
+	a := newBackend(t)
+	l := newLookups(t, nil)
+	l.set(func(ctx context.Context, keys map[string]string) (*lookuppb.RouteLookupResponse, error) {
+		if l.count() > 20 {
+			return nil, status.Error(codes.Internal, "asked too often")
+		}
+		return targets("", a.addr)(ctx, keys)
+	})
+	c := newClient(t, l, `, "maxAge": "0.000000001s"`)
+	c.expect(t, "x", a.addr)
+}
+
+// TestConnectsAtOnce: the channel to the service does not wait for the first lookup.
+func TestConnectsAtOnce(t *testing.T) {
+	lis, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lis.Close()
+	_ = lis.(*net.TCPListener).SetDeadline(time.Now().Add(30 * time.Second))
+	c := newClient(t, &lookups{addr: lis.Addr().String()}, "")
+	c.cc.Connect()
+	nc, err := lis.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	nc.Close()
 }
 
 // TestServiceGoneAndBack: without the service there is the default target; when it is back,

@@ -19,6 +19,7 @@ func startService(b *lb, config *lbConfig) *service {
 		close(s.done)
 		return s
 	}
+	s.cc.Connect() // the first RPC is not to wait for that, too
 	go s.watch(b)
 	return s
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // Options returns how such a channel connects: as the balancer's own channel does, by its dialer
-// and under its name. bundle, if it is not nil, has its credentials; else they are those of the
+// and under its name. In channelz it is a child of that. bundle, if it is not nil, has its credentials; else they are those of the
 // balancer's channel, and there are none where that has none.
 func Options(build balancer.BuildOptions, bundle credentials.Bundle) []grpc.DialOption {
 	var opts []grpc.DialOption
@@ -26,6 +26,9 @@ func Options(build balancer.BuildOptions, bundle credentials.Bundle) []grpc.Dial
 	}
 	if build.Dialer != nil {
 		opts = append(opts, grpc.WithContextDialer(build.Dialer))
+	}
+	if build.ChannelzParent != nil {
+		opts = append(opts, grpc.WithChannelzParentID(build.ChannelzParent))
 	}
 	if build.CustomUserAgent != "" {
 		opts = append(opts, grpc.WithUserAgent(build.CustomUserAgent))
