@@ -36,7 +36,7 @@ func (c *locked) kill(err error) (was stage) {
 	c.ending().cause = err
 	c.account.show(true)
 	for s := range c.streams.byID.all() {
-		c.streams.stop(s)
+		c.streams.stop(s, c.out.cfg.Pool)
 	}
 	c.streams.wakeAll()
 	c.heart.stop()

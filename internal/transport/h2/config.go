@@ -77,6 +77,10 @@ func (c *Config) maxHeld() int64 {
 	return c.MaxHeld
 }
 
+// maxQueued is how many bytes of DATA may wait on all streams of a connection before a stream takes
+// one message at a time. Their memory is at most about two and a half times as much (send_queue.go).
+func (c *Config) maxQueued() int64 { return c.maxHeld() / 4 }
+
 func (c *Config) maxHeaderList() uint32 {
 	if c.MaxHeaderList == 0 && !c.NoHeaderList {
 		return defaultMaxHeaderList

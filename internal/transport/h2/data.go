@@ -205,7 +205,7 @@ func (r *reader) endRemote(s *stream) endKind {
 		return endedBoth
 	case c.streams.side.stopsAtEnd():
 		s.on(sendReset) // nothing is sent from here on; giveUp says so
-		c.streams.stop(s)
+		c.streams.stop(s, c.out.cfg.Pool)
 		return endedEarly
 	}
 	return endedHalf

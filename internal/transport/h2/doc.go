@@ -223,8 +223,11 @@
 // message arrives, at most about twice as much as is there. All of it is reserved at once
 // only within what the peer has sent before, less what is held already (account.ahead).
 //
-// What waits to be sent is not in the account: it is bounded elsewhere (limits.go), or
-// the application's.
+// What waits to be sent is not in the account: it is bounded at what it costs. Frames that the peer
+// caused have bounds of their own (limits.go). Of messages a stream queues sendBuffer bytes and a
+// message, and the streams of a connection together Config.maxQueued and a message each
+// (streams.isFull); small ones share buffers, so that the memory is at most about two and a half
+// times as much (send_queue.go).
 //
 // # How a connection ends
 //

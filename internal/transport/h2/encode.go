@@ -37,7 +37,7 @@ func (c *locked) encode(s *stream, f *Frames) error {
 		}
 	}
 	if s.pending != nil {
-		s.pending.push(f)
+		c.streams.push(s, f, c.out.cfg.Pool)
 		return nil
 	}
 	if f.HasData {
@@ -53,6 +53,9 @@ func (c *locked) encode(s *stream, f *Frames) error {
 	}
 	return nil
 }
+
+// full reports whether a sender should wait before it queues more on s.
+func (c *locked) full(s *stream) bool { return c.streams.isFull(s, c.out.cfg.maxQueued()) }
 
 // encodeHeaders makes the fields of f a HEADERS frame of s.
 func (c *locked) encodeHeaders(s *stream, f FieldSource, end bool) error {
@@ -94,7 +97,7 @@ func (c *locked) sendsAtOnce(s *stream, size int) bool {
 func (c *locked) encodeData(s *stream, f *Frames) bool {
 	size := f.size()
 	if !c.sendsAtOnce(s, size) {
-		s.pending = newSendQueue(f)
+		c.streams.push(s, f, c.out.cfg.Pool)
 		c.streams.schedule(s)
 		return false
 	}
@@ -171,7 +174,8 @@ func (c *locked) fill() {
 		end := last && q.end && q.trailers == nil
 		c.out.buf.held.b = frame.AppendDataHeader(c.out.room(0), s.id, n, end)
 		q.moveTo(&c.out.buf, n, uncopied, c.out.cfg.Pool)
-		if !s.full() {
+		c.streams.queued -= uint32(n)
+		if !c.full(s) {
 			q.signalSpace()
 		}
 		if last {

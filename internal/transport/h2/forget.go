@@ -36,7 +36,7 @@ func (c *locked) abandon(s *stream, ev streamEvent) {
 // forget takes s, which is over on both sides, out of the table, and settles what it
 // leaves behind.
 func (c *locked) forget(s *stream) {
-	c.streams.stop(s)
+	c.streams.stop(s, c.out.cfg.Pool)
 	if !c.streams.remove(s) {
 		return
 	}

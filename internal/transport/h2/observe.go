@@ -52,7 +52,7 @@ func (c *Conn) Stats() Stats {
 	}
 	s.Streams, s.Held = l.streams.open(), int(l.account.held)
 	s.SendWindow, s.RecvWindow = l.windows.Send().Window(), l.windows.Recv()
-	s.Queued = l.out.buf.memory() + l.streams.queued()
+	s.Queued = l.out.buf.memory() + int(l.streams.queued)
 	return s
 }
 

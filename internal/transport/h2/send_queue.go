@@ -4,80 +4,138 @@ package h2
 
 import "google.golang.org/grpc/mem"
 
+// copiedBelow is up to how many bytes a piece of a message is copied when it has to wait. What it
+// lies in costs some hundred bytes beside its own: many small messages, for a peer that does not
+// read, would hold far more memory than sendBuffer says.
+const copiedBelow = 1 << 10
+
+// The size of a buffer that small messages share, in bytes.
+const (
+	minShared = 256
+	maxShared = 4 << 10
+)
+
+func (p *dataPart) data() []byte {
+	if p.shared != nil {
+		return *p.shared
+	}
+	return p.ref.ReadOnlyData()
+}
+
+func (p *dataPart) free(pool mem.BufferPool) {
+	if p.shared != nil {
+		pool.Put(p.shared)
+	} else {
+		p.ref.Free()
+	}
+	*p = dataPart{}
+}
+
 // firstFrames is a sendQueue with room for the message that it begins with, which most have no
-// other behind, so that it takes one allocation.
+// other behind, so that a large one takes one allocation.
 type firstFrames struct {
 	sendQueue
-	room   [2]mem.Buffer
+	room   [2]dataPart
 	buf    mem.SliceBuffer // of prefix
 	prefix [len(Frames{}.Prefix)]byte
 }
 
 // newSendQueue returns a queue of f, which has data.
-func newSendQueue(f *Frames) *sendQueue {
-	q := &firstFrames{prefix: f.Prefix}
+func newSendQueue(f *Frames, pool mem.BufferPool) *sendQueue {
+	q := new(firstFrames)
+	q.parts = q.room[:0]
+	if f.Data.Len() < copiedBelow {
+		q.push(f, pool)
+		return &q.sendQueue
+	}
+	q.prefix = f.Prefix
 	q.buf = q.prefix[:]
-	q.bufs = append(q.room[:0], &q.buf)
+	q.parts = append(q.parts, dataPart{ref: &q.buf})
 	q.size = len(q.prefix)
-	q.add(f)
+	q.add(f, pool)
 	return &q.sendQueue
 }
 
-func (q *sendQueue) push(f *Frames) {
+func (q *sendQueue) push(f *Frames, pool mem.BufferPool) {
 	if f.HasData {
-		q.bufs = append(q.bufs, mem.SliceBuffer(append([]byte(nil), f.Prefix[:]...)))
-		q.size += len(f.Prefix)
+		q.copy(f.Prefix[:], pool)
 	}
-	q.add(f)
+	q.add(f, pool)
 }
 
 // add is push without the prefix.
-func (q *sendQueue) add(f *Frames) {
+func (q *sendQueue) add(f *Frames, pool mem.BufferPool) {
 	for b := range f.Data.All() {
-		if b.Len() == 0 {
-			b.Free() // advance frees a buffer with its last byte, and this one has none
+		if b.Len() >= copiedBelow {
+			q.parts = append(q.parts, dataPart{ref: b})
+			q.size += b.Len()
 			continue
 		}
-		q.bufs = append(q.bufs, b)
-		q.size += b.Len()
+		q.copy(b.ReadOnlyData(), pool)
+		b.Free()
 	}
 	q.trailers = f.Trailers
 	q.end = f.ends()
+}
+
+// copy appends b to the last part, if small messages share that, and the rest to a new one, which
+// is twice as large, within the bounds: so small messages take at most about twice their size.
+func (q *sendQueue) copy(b []byte, pool mem.BufferPool) {
+	size := minShared
+	if n := len(q.parts); n > 0 && q.parts[n-1].shared != nil {
+		last := q.parts[n-1].shared
+		b, size = q.fill(last, b), min(2*cap(*last), maxShared)
+	}
+	for len(b) > 0 {
+		shared := pool.Get(max(size, len(b)))
+		*shared = (*shared)[:0]
+		q.parts = append(q.parts, dataPart{shared: shared})
+		b = q.fill(shared, b)
+	}
+}
+
+// fill copies of b to shared what fits there, and returns the rest.
+func (q *sendQueue) fill(shared *[]byte, b []byte) []byte {
+	n := min(len(b), cap(*shared)-len(*shared))
+	*shared = append(*shared, b[:n]...)
+	q.size += n
+	return b[n:]
 }
 
 // moveTo moves the next n bytes of the queue to o. Of these what is in one piece of at least
 // uncopied bytes is not copied.
 func (q *sendQueue) moveTo(o *outbuf, n, uncopied int, pool mem.BufferPool) {
 	for n > 0 {
-		buf := q.bufs[0]
-		data := buf.ReadOnlyData()[q.off:]
+		p := &q.parts[0]
+		data := p.data()[q.off:]
 		data = data[:min(len(data), n)]
-		if len(data) >= uncopied {
-			buf.Ref()
-			o.lend(data, buf)
+		if p.shared == nil && len(data) >= uncopied {
+			p.ref.Ref()
+			o.lend(data, p.ref)
 		} else {
 			o.copy(data, pool)
 		}
 		n -= len(data)
-		q.advance(len(data))
+		q.advance(len(data), pool)
 	}
 }
 
-// advance drops n bytes of the first buffer.
-func (q *sendQueue) advance(n int) {
+// advance drops n bytes of the first part.
+func (q *sendQueue) advance(n int, pool mem.BufferPool) {
 	q.size -= n
-	if q.off += n; q.off < q.bufs[0].Len() {
+	if q.off += n; q.off < len(q.parts[0].data()) {
 		return
 	}
-	q.bufs[0].Free()
-	q.bufs[0] = nil
-	q.bufs = q.bufs[1:]
+	q.parts[0].free(pool)
+	q.parts = q.parts[1:]
 	q.off = 0
 }
 
 // drop ends the queue before its time.
-func (q *sendQueue) drop() {
-	q.bufs.Free()
+func (q *sendQueue) drop(pool mem.BufferPool) {
+	for i := range q.parts {
+		q.parts[i].free(pool)
+	}
 	q.signalSpace()
 	*q = sendQueue{}
 }

@@ -57,7 +57,7 @@ func (s *Stream) Queue(f Frames) error {
 // returns a channel that is closed when there is some, or when the stream is over.
 func (s *Stream) Offer(f *Frames) (room <-chan struct{}, err error) {
 	c := s.conn.lock()
-	if s.full() {
+	if c.full(&s.stream) {
 		room = s.pending.gate()
 	} else {
 		err = c.queue(&s.stream, f)
@@ -85,7 +85,7 @@ func (c *locked) unlockQueued(s *stream) {
 func (s *Stream) CallRoom(w interface{ Wake() }, lazy bool) bool {
 	c := s.conn.lock()
 	defer c.unlock()
-	if s.full() {
+	if c.full(&s.stream) {
 		s.pending.call(w)
 		return false
 	}
@@ -97,7 +97,7 @@ func (s *Stream) CallRoom(w interface{ Wake() }, lazy bool) bool {
 // is, takes nothing, and does as CallRoom.
 func (s *Stream) OfferTo(f *Frames, w interface{ Wake() }) (taken bool, err error) {
 	c := s.conn.lock()
-	if s.full() {
+	if c.full(&s.stream) {
 		s.pending.call(w)
 		c.unlock()
 		return false, nil

@@ -30,8 +30,8 @@ type stream struct {
 
 // sendQueue is DATA, and what follows it, that could not be sent at once.
 type sendQueue struct {
-	bufs     mem.BufferSlice
-	off      int // how much of bufs[0] is sent
+	parts    []dataPart
+	off      int // how much of parts[0] is sent
 	size     int // bytes left in all
 	trailers FieldSource
 	end      bool
@@ -39,6 +39,12 @@ type sendQueue struct {
 
 	// The scheduler's ring: streams whose turn follows, and comes before.
 	next, prev *stream
+}
+
+// dataPart is a run of bytes of a sendQueue.
+type dataPart struct {
+	shared *[]byte    // small messages, one after the other, in a buffer of the pool; nil: ref has the bytes
+	ref    mem.Buffer // a piece of a message, which is the queue's
 }
 
 // on changes the state as ev does, and reports whether RFC 9113 section 5.1 allows it; if
@@ -65,12 +71,6 @@ const (
 	// nothing any sooner.
 	shutBuffer = 64 << 10
 )
-
-// full reports whether a sender should wait before it queues more. Something is pending then.
-func (s *stream) full() bool {
-	q := s.pending
-	return q != nil && (q.size >= sendBuffer || q.size >= shutBuffer && s.out.Window() == 0)
-}
 
 // gate returns a gate that signalSpace closes.
 func (q *sendQueue) gate() gate {

@@ -20,6 +20,7 @@ type streamTable struct {
 	maxLocal  uint32  // how many we may have open: the peer's setting
 	granted   uint32  // places promised to waiters that have not taken them yet
 	side      Side    // ours; immutable, and so read without Conn.mu too
+	queued    uint32  // bytes of DATA that wait on all streams, modulo 2^32; it stands here to fill a gap
 
 	waiting *slotWaiter // calls of ours that wait for a place: the last of a ring
 }

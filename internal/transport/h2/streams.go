@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"google.golang.org/grpc/internal/transport/h2/flow"
+	"google.golang.org/grpc/mem"
 )
 
 // streams is what a connection knows of its streams: which there are, whose turn it is to
@@ -32,12 +33,35 @@ func (t *streams) schedule(s *stream) {
 }
 
 // stop follows the end of our side of s: nothing more is sent, and what waits is freed.
-func (t *streams) stop(s *stream) {
+func (t *streams) stop(s *stream, pool mem.BufferPool) {
 	t.turns.remove(s)
 	if s.pending != nil {
-		s.pending.drop()
+		t.queued -= uint32(s.pending.size)
+		s.pending.drop(pool)
 		s.pending = nil
 	}
+}
+
+// push queues f behind what waits on s.
+func (t *streams) push(s *stream, f *Frames, pool mem.BufferPool) {
+	before := 0
+	if s.pending == nil {
+		s.pending = newSendQueue(f, pool)
+	} else {
+		before = s.pending.size
+		s.pending.push(f, pool)
+	}
+	t.queued += uint32(s.pending.size - before)
+}
+
+// isFull reports whether who sends on s should wait before more is queued: there is as much as may
+// be on s, or bound bytes on all streams and something on this one. Something is pending then.
+func (t *streams) isFull(s *stream, bound int64) bool {
+	q := s.pending
+	if q == nil || q.size == 0 {
+		return false
+	}
+	return q.size >= sendBuffer || q.size >= shutBuffer && s.out.Window() == 0 || int64(t.queued) >= bound
 }
 
 // lose is the end of all streams with their connection. It returns them.
@@ -64,16 +88,6 @@ func (t *streams) receiveWindows() iter.Seq[*flow.Inflow] {
 			}
 		}
 	}
-}
-
-// queued is how many bytes of DATA wait on all streams.
-func (t *streams) queued() (n int) {
-	for s := range t.byID.all() {
-		if s.pending != nil {
-			n += s.pending.size
-		}
-	}
-	return n
 }
 
 // handlers counts those that still run though their stream is gone.
