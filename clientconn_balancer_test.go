@@ -342,15 +342,18 @@ func TestCredsBundleOfSubConn(t *testing.T) {
 }
 
 // noted is a producer that tells when it begins and ends.
-type noted struct{ events chan string }
-
-func (n noted) Build(any) (balancer.Producer, func()) {
-	n.events <- "built"
-	return n, func() { n.events <- "closed" }
+type noted struct {
+	name   string
+	events chan string
 }
 
-// TestProducerEndsFirst loses the connection of a subchannel: what lived on it is told before
-// the policy is.
+func (n noted) Build(any) (balancer.Producer, func()) {
+	n.events <- "built " + n.name
+	return n, func() { n.events <- "closed " + n.name }
+}
+
+// TestProducerEndsFirst has a subchannel connect, and lose its connection: at each change what
+// lives on it ends before the policy is told.
 func TestProducerEndsFirst(t *testing.T) {
 	s := newRestartable(t)
 	events := make(chan string, 100)
@@ -358,26 +361,28 @@ func TestProducerEndsFirst(t *testing.T) {
 		var sc balancer.SubConn
 		//lint:ignore SA1019 there is no other way to make one
 		sc, err := p.NewSubConn(state.ResolverState.Addresses, balancer.NewSubConnOptions{StateListener: func(st balancer.SubConnState) {
-			events <- st.ConnectivityState.String()
-			if st.ConnectivityState == connectivity.Ready {
-				sc.GetOrBuildProducer(noted{events})
-			}
+			name := st.ConnectivityState.String()
+			events <- name
+			sc.GetOrBuildProducer(noted{name, events})
 		}})
+		sc.GetOrBuildProducer(noted{"first", events})
 		sc.Connect()
 		return err
 	})
+	expect := func(wanted ...string) {
+		t.Helper()
+		for _, want := range wanted {
+			if got := <-events; got != want {
+				t.Fatalf("%s, want %s", got, want)
+			}
+		}
+	}
 	cc.Connect()
-	for _, want := range []string{"CONNECTING", "READY", "built"} {
-		if got := <-events; got != want {
-			t.Fatalf("%s, want %s", got, want)
-		}
-	}
+	expect("built first", "closed first", "CONNECTING", "built CONNECTING", "closed CONNECTING", "READY", "built READY")
 	s.srv.Stop()
-	for _, want := range []string{"closed", "IDLE"} {
-		if got := <-events; got != want {
-			t.Errorf("%s, want %s", got, want)
-		}
-	}
+	expect("closed READY", "IDLE", "built IDLE")
+	cc.Close()
+	expect("closed IDLE")
 }
 
 // TestUpdateAddresses gives a subchannel that is connected other addresses.

@@ -24,7 +24,8 @@ type SubConn interface {
 	Connect()
 	// GetOrBuildProducer returns the producer that builder makes for this SubConn,
 	// building it on the first call, and a function that gives it back. When all have
-	// given it back, or the SubConn is shut down, the producer is closed.
+	// given it back, or the SubConn's state changes, the producer is closed; the listener
+	// hears of the state after that.
 	GetOrBuildProducer(ProducerBuilder) (p Producer, closeFunc func())
 	// Shutdown gives the SubConn up: its connection drains, RPCs on it go on, and no
 	// state is reported after Shutdown's own.

@@ -95,9 +95,10 @@ func (b *balancerWrapper) isClosed() bool {
 	return b.closed
 }
 
-// tell reports a subchannel's state to who made it, in its turn.
+// tell reports a subchannel's state to who made it, in its turn. Its producers end before that.
 func (b *balancerWrapper) tell(sub *Subchannel, s balancer.SubConnState) {
 	b.calls.Go(func() {
+		sub.producers.close()
 		if b.isClosed() || sub.silent {
 			return
 		}

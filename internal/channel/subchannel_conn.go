@@ -49,9 +49,6 @@ func (sub *Subchannel) UpdateAddresses(addrs []resolver.Address) {
 	sub.abandonLocked()
 	if again {
 		sub.retries = 0
-		if sub.state == connectivity.Ready {
-			sub.owner.calls.Go(sub.producers.close)
-		}
 		sub.state = connectivity.Idle // in between; it is not reported
 		sub.beginLocked()
 	}

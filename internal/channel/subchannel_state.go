@@ -16,9 +16,6 @@ func (sub *Subchannel) setStateLocked(s connectivity.State, err error) {
 	if sub.state == s {
 		return
 	}
-	if sub.state == connectivity.Ready {
-		sub.owner.calls.Go(sub.producers.close) // before anybody hears of it
-	}
 	sub.state = s
 	if s == connectivity.Ready {
 		sub.ready.Store(sub.current)
