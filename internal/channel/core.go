@@ -3,6 +3,7 @@
 package channel
 
 import (
+	"container/list"
 	"context"
 	"sync"
 	"sync/atomic"
@@ -128,15 +129,18 @@ type Subchannel struct {
 // Connections that have been made are not closed for a lower limit. The lock of the
 // subchannel guards all of it.
 type scale struct {
-	limit      int     // how many connections there may be
-	more       []*Link // without the subchannel's current one, which is the oldest; in order
-	queue      []*place
-	pausing    bool   // back-off while the subchannel is Ready
-	dialLocked func() // begins to make another; immutable
+	limit      int       // how many connections there may be
+	more       []*Link   // without the subchannel's current one, which is the oldest; in order
+	queue      list.List // of *place, in order
+	pausing    bool      // back-off while the subchannel is Ready
+	dialLocked func()    // begins to make another; immutable
 }
 
 // place is an RPC that waits for a connection. It is given nil if the last one is lost.
-type place struct{ given chan *Link }
+type place struct {
+	given chan *Link
+	at    *list.Element // in the queue; nil: no more
+}
 
 // healthState is the watch of the health of a subchannel's server (gRFC A17). The lock of
 // the subchannel guards it.

@@ -17,14 +17,13 @@ func (sub *Subchannel) reserve(ctx context.Context, s *scale) (l *Link, waited b
 		sub.mu.Unlock()
 		return nil, false, nil
 	}
-	if len(s.queue) == 0 {
+	if s.queue.Len() == 0 {
 		if l := sub.takeLocked(s); l != nil {
 			sub.mu.Unlock()
 			return l, false, nil
 		}
 	}
-	p := &place{given: make(chan *Link, 1)}
-	s.queue = append(s.queue, p)
+	p := s.enqueue()
 	sub.growLocked(s)
 	sub.mu.Unlock()
 	select {
@@ -34,9 +33,10 @@ func (sub *Subchannel) reserve(ctx context.Context, s *scale) (l *Link, waited b
 	}
 	sub.mu.Lock()
 	defer sub.mu.Unlock()
-	if i := slices.Index(s.queue, p); i >= 0 {
-		s.queue = slices.Delete(s.queue, i, i+1)
-	} else if l := <-p.given; l != nil { // meanwhile
+	if s.withdraw(p) {
+		return nil, true, ctx.Err()
+	}
+	if l := <-p.given; l != nil { // meanwhile
 		l.rpcs--
 		sub.dispatchLocked()
 	}
@@ -70,15 +70,38 @@ func (sub *Subchannel) dispatchLocked() {
 	if s == nil || sub.current == nil {
 		return
 	}
-	for len(s.queue) > 0 {
+	for s.queue.Len() > 0 {
 		l := sub.takeLocked(s)
 		if l == nil {
 			sub.growLocked(s)
 			return
 		}
-		s.queue[0].given <- l
-		s.queue = slices.Delete(s.queue, 0, 1)
+		s.giveFirst(l)
 	}
+}
+
+// enqueue adds an RPC to those that wait.
+func (s *scale) enqueue() *place {
+	p := &place{given: make(chan *Link, 1)}
+	p.at = s.queue.PushBack(p)
+	return p
+}
+
+// withdraw takes back a wait that was given up. It returns false if p was given something.
+func (s *scale) withdraw(p *place) bool {
+	if p.at == nil {
+		return false
+	}
+	s.queue.Remove(p.at)
+	p.at = nil
+	return true
+}
+
+// giveFirst gives l to the first RPC that waits, which there is.
+func (s *scale) giveFirst(l *Link) {
+	p := s.queue.Remove(s.queue.Front()).(*place)
+	p.at = nil
+	p.given <- l
 }
 
 // growLocked begins to make another connection, for RPCs that wait, unless there are as many
@@ -146,10 +169,9 @@ func (sub *Subchannel) disbandLocked() []*Link {
 	if s == nil {
 		return nil
 	}
-	for _, p := range s.queue {
-		p.given <- nil
+	for s.queue.Len() > 0 {
+		s.giveFirst(nil)
 	}
-	s.queue = nil
 	more := s.more
 	s.more = nil
 	return more

@@ -41,8 +41,8 @@ func (r *idRange) grow(id uint32) {
 
 // slotWaiter is woken when a stream of ours may be opened.
 type slotWaiter struct {
-	ready chan struct{}
-	next  *slotWaiter // the one that came after; of the last, the first
+	ready      chan struct{}
+	next, prev *slotWaiter // the ones that came after and before; after the last comes the first. nil: out of the ring
 }
 
 func newStreamTable(side Side) streamTable {
@@ -120,9 +120,10 @@ func (t *streamTable) setMaxLocal(n uint32) {
 
 func (t *streamTable) wait() *slotWaiter {
 	w := &slotWaiter{ready: make(chan struct{}, 1)}
-	w.next = w
-	if t.waiting != nil {
-		w.next, t.waiting.next = t.waiting.next, w
+	w.next, w.prev = w, w
+	if last := t.waiting; last != nil {
+		w.next, w.prev = last.next, last
+		w.next.prev, last.next = w, w
 	}
 	t.waiting = w
 	return w
@@ -137,21 +138,21 @@ func (t *streamTable) grant() {
 
 func (t *streamTable) wakeNext() {
 	w := t.waiting.next
-	t.unlink(t.waiting)
+	t.unlink(w)
 	t.granted++
 	w.ready <- struct{}{}
 }
 
-// unlink takes the waiter after prev out of the ring.
-func (t *streamTable) unlink(prev *slotWaiter) {
-	w := prev.next
-	prev.next, w.next = w.next, nil
+// unlink takes w out of the ring.
+func (t *streamTable) unlink(w *slotWaiter) {
 	switch {
-	case w == prev: // it was alone
+	case w.next == w: // it is alone
 		t.waiting = nil
 	case w == t.waiting:
-		t.waiting = prev
+		t.waiting = w.prev
 	}
+	w.prev.next, w.next.prev = w.next, w.prev
+	w.next, w.prev = nil, nil
 }
 
 // claim is called by a waiter that was woken. It reports whether the place is
@@ -165,11 +166,7 @@ func (t *streamTable) claim() bool {
 // goes to the next.
 func (t *streamTable) abandon(w *slotWaiter) {
 	if w.next != nil {
-		prev := w.next
-		for prev.next != w {
-			prev = prev.next
-		}
-		t.unlink(prev)
+		t.unlink(w)
 		return
 	}
 	t.granted-- // it is out of the ring: it was woken
