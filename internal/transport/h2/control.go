@@ -5,6 +5,7 @@ package h2
 import (
 	"time"
 
+	"google.golang.org/grpc/internal/clock"
 	"google.golang.org/grpc/internal/transport/h2/frame"
 )
 
@@ -87,7 +88,7 @@ func (r *reader) onPingAck(data [8]byte) {
 	defer c.unlock()
 	switch data {
 	case bdpPing:
-		if n, grown := c.windows.Answered(time.Now()); grown {
+		if n, grown := c.windows.Answered(time.Duration(clock.Now())); grown {
 			c.growWindows(n)
 		}
 	case drainPing:

@@ -3,6 +3,9 @@
 package h2
 
 import (
+	"time"
+
+	"google.golang.org/grpc/internal/clock"
 	"google.golang.org/grpc/internal/transport/h2/frame"
 )
 
@@ -69,7 +72,7 @@ func (r *reader) receive(h frame.Header) (*stream, error) {
 	if err := r.count(c, h.Length); err != nil {
 		return nil, err
 	}
-	if t := &c.streams; !c.out.cfg.StaticWindow && c.windows.Sample(h.Length, t.open(), uint64(t.nextLocal)+uint64(t.lastPeer), r.in.act.now) {
+	if t := &c.streams; !c.out.cfg.StaticWindow && c.windows.Sample(h.Length, t.open(), uint64(t.nextLocal)+uint64(t.lastPeer), time.Duration(clock.At(r.in.act.now))) {
 		c.out.ping(bdpPing)
 	}
 	s := c.streams.get(h.StreamID)

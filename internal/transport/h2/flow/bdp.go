@@ -2,22 +2,35 @@
 
 package flow
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 const (
 	// InitialBDPWindow is the window an estimator starts from unless told.
 	InitialBDPWindow = 64 << 10
-	// MaxBDPWindow is the largest window an estimator asks for.
+	// MaxBDPWindow is the largest window an estimator asks for. It is about what a socket's receive
+	// buffer can grow to: where the product is larger, TCP's own window is the limit.
 	MaxBDPWindow = 16 << 20
 
-	// Samples that change nothing are spaced out, by twice the time after each, up to
-	// minBDPPause << (maxVain-1). That is shorter than the round trips that make windows matter
-	// most. Where what comes in a round trip is far below a window, they are also spaced by
-	// twice the bytes, up to 1 << (maxVainBytes-1) windows.
+	// shortLead and farLead are how many products of bandwidth and round trip a window has. On a
+	// far path TCP doubles what it sends in each round trip, up to what the path carries. A sample
+	// is a round trip old when it ends, and the peer hears of it half a round trip later. So a
+	// window that is to lead TCP has room for two doublings; it is also large enough for what goes
+	// on arriving in the kernel while a lost packet is sent again.
+	shortLead = 2
+	farLead   = 4
+
+	// Samples of a short path that change nothing are spaced out, by twice the time after each, up
+	// to minBDPPause << (maxVain-1). Where what comes in a round trip is far below a window, they are
+	// also spaced by twice the bytes, up to 1 << (maxVainBytes-1) windows. Those of a far path are
+	// spaced by round trips, up to 1 << maxVainTrips of them.
 	minBDPPause  = time.Millisecond
 	maxVain      = 7
 	maxVainBytes = 4
-	// farTrip is the round trip of a path on which so many windows take too long.
+	maxVainTrips = 2
+	// farTrip is the round trip from which a path is far.
 	farTrip = 10 * time.Millisecond
 	// bdpMemory is how long the best rate and the shortest round trip count: a
 	// path may change under a connection.
@@ -40,36 +53,59 @@ const (
 	leastTick = time.Microsecond
 )
 
-// BDP finds the window that keeps a path full: twice its bandwidth-delay product.
+// BDP finds the window that keeps a path full: a few times its bandwidth-delay product.
 //
 // A PING now and then measures the round trip. What arrives between one PING and
 // its answer, or between one PING and the next, gives a rate. Both are looked at: the
-// answer may overtake the data, where the peer sends a whole window as one frame, and
+// answer may overtake the data, where the peer sends a whole window as one burst, and
 // the next PING may be long in coming. The best rate and the shortest round trip seen
 // lately make the product. Where the window is what limits the peer, the rate is one
-// window for each round trip, and the window doubles. Where the path is full, a larger
+// window for each round trip, and the window grows by the lead. Where the path is full, a larger
 // window only makes round trips longer, and long ones do not count.
+//
+// How much of a window the peer can use is also a matter of messages: the window of one that has
+// not arrived whole is not given back, as nobody can take it. So less than a window
+// may come in a round trip though the window is the limit; the lead of a far path makes up for
+// that.
 //
 // A window only grows. An estimator at MaxBDPWindow sends no more pings, and the
 // zero value none at all.
+//
+// Times are durations since a moment that stays the same, by a clock that does not jump. They are
+// kept in few bits: an estimator of a far path lasts as long as the connection.
 type BDP struct {
 	window uint32
-	vain   uint8  // samples in a row that changed nothing, up to maxVain
-	since  uint64 // bytes since the last sample ended
-	sample uint64 // bytes since the ping went out, up to its answer
-	span   uint64 // bytes since the ping went out
+	since  uint32 // bytes since the last sample ended
+	span   uint32 // bytes since the PING went out
 
+	best    float32 // bytes a second
+	short   micros  // the shortest round trip; 0: none yet
+	sentAt  micros  // when the last PING went out, if any did
+	bestAt  ticks
+	shortAt ticks
+
+	shared ticks  // when streams last shared the connection
+	opened uint16 // what Streams was told last
+
+	vain    uint8 // samples in a row that changed nothing, up to maxVain
 	pinging bool
-	sentAt  time.Time
-
-	best    float64 // bytes a second
-	bestAt  time.Time
-	short   time.Duration // the shortest round trip
-	shortAt time.Time
-
-	opened uint64    // what Streams was told last
-	shared time.Time // when streams last shared the connection
+	sampled bool // a PING went out
 }
+
+// micros are microseconds. They wrap after 71 minutes: a difference is meant modulo that.
+type micros uint32
+
+func inMicros(d time.Duration) micros           { return micros(d / time.Microsecond) }
+func (m micros) duration() time.Duration        { return time.Duration(m) * time.Microsecond }
+func (m micros) until(now micros) time.Duration { return max((now - m).duration(), leastTick) }
+
+// ticks are units of 16 ms. They wrap after 17 minutes.
+type ticks uint16
+
+const tick = 16 * time.Millisecond
+
+func inTicks(d time.Duration) ticks           { return ticks(d / tick) }
+func (t ticks) until(now ticks) time.Duration { return time.Duration(now-t) * tick }
 
 // NewBDP returns an estimator for a window of initial bytes; 0 stands for
 // InitialBDPWindow.
@@ -83,101 +119,103 @@ func NewBDP(initial uint32) BDP {
 // Window returns the window last asked for.
 func (b *BDP) Window() uint32 { return b.window }
 
-// Sampling reports whether a PING is on its way.
-func (b *BDP) Sampling() bool { return b.pinging }
+// Lasts reports whether the estimator is still of use after a silence: a PING is on its way, or the
+// path is far, so that each window may come as one burst with silence until the next.
+func (b *BDP) Lasts() bool { return b.pinging || b.isFar() }
+
+func (b *BDP) isFar() bool { return b.short.duration() > farTrip }
 
 // Received counts n bytes of DATA. If it returns true a sample starts, and the
 // caller sends a PING with the data it will know the answer by. There is at most
-// one at a time, and none before half a window, or more, has arrived since the last.
-func (b *BDP) Received(n uint32, now time.Time) (ping bool) {
+// one at a time, and none before a quarter of a window, or more, has arrived since the last.
+func (b *BDP) Received(n uint32, now time.Duration) (ping bool) {
 	if b.window == 0 || b.window >= MaxBDPWindow {
 		return false
 	}
-	b.span += uint64(n)
+	b.span = addUpTo(b.span, n)
 	if b.pinging {
-		b.sample += uint64(n)
 		return false
 	}
-	b.since += uint64(n)
+	b.since = addUpTo(b.since, n)
 	if !b.due(now) {
 		return false
 	}
-	if !b.sentAt.IsZero() {
-		b.noteRate(b.span, now)
+	if b.sampled {
+		b.noteRate(now)
 	}
-	b.pinging, b.sentAt, b.sample, b.span = true, now, 0, 0
+	b.pinging, b.sampled, b.sentAt, b.span = true, true, inMicros(now), 0
 	return true
 }
 
+func addUpTo(a, n uint32) uint32 { return a + min(n, math.MaxUint32-a) }
+
 // due reports whether enough bytes and time have passed since the last sample.
-func (b *BDP) due(now time.Time) bool {
-	half := uint64(b.window / 2)
-	if b.since < half {
-		return false
+func (b *BDP) due(now time.Duration) bool {
+	past := b.sentAt.until(inMicros(now))
+	if b.isFar() {
+		return b.since >= b.window/farLead && (b.vain == 0 || past >= b.short.duration()<<min(b.vain-1, maxVainTrips))
 	}
-	past := now.Sub(b.sentAt)
+	half := uint64(b.window / 2)
+	since := uint64(b.since)
 	switch {
+	case since < half:
+		return false
 	case b.vain == 0:
 		return true
 	case past < minBDPPause<<(b.vain-1):
 		return false
 	}
-	trip := float64(b.since) * float64(b.short) / float64(past) // bytes in a round trip
-	return trip >= float64(half/2) || b.since >= half<<min(b.vain, maxVainBytes)
-}
-
-// Rest returns what a later estimator of the same path is to know of this one, which has no use any
-// more: how many samples in a row were in vain, where there is soon another if they are not.
-func (b *BDP) Rest() (vain uint8) {
-	if b.short > farTrip {
-		return 0
-	}
-	return b.vain
+	trip := float64(since) * float64(b.short.duration()) / float64(past) // bytes in a round trip
+	return trip >= float64(half/2) || since >= half<<min(b.vain, maxVainBytes)
 }
 
 // Acked takes the answer to the PING. If grown is true the stream and connection
 // windows are to become window bytes. An answer to no question is ignored.
-func (b *BDP) Acked(now time.Time) (window uint32, grown bool) {
+func (b *BDP) Acked(now time.Duration) (window uint32, grown bool) {
 	if !b.pinging {
 		return b.window, false
 	}
 	b.pinging, b.since = false, 0
-	want := b.product(now) * 2
+	product := b.product(now)
+	want := min(product*shortLead, 2*float64(b.window))
+	if b.isFar() {
+		want = product * farLead
+	}
 	if want < float64(b.window)*worthwhile {
 		b.vain = min(b.vain+1, maxVain)
 		return b.window, false
 	}
 	b.vain = 0
-	b.window = uint32(min(want, float64(2*b.window), MaxBDPWindow))
+	b.window = uint32(min(want, MaxBDPWindow))
 	return b.window, true
 }
 
 // Streams says how many streams are open, and a number that changes when one is opened.
-func (b *BDP) Streams(open int, opened uint64, now time.Time) {
-	if open > 1 || opened != b.opened {
-		b.opened, b.shared = opened, now
+func (b *BDP) Streams(open int, opened uint64, now time.Duration) {
+	if open > 1 || uint16(opened) != b.opened {
+		b.opened, b.shared = uint16(opened), inTicks(now)
 	}
 }
 
 // product is the bandwidth-delay product in bytes, after the sample that ends
 // now.
-func (b *BDP) product(now time.Time) float64 {
-	b.noteRate(b.sample, now)
-	rtt := max(now.Sub(b.sentAt), leastTick)
-	if b.short == 0 || rtt <= b.short || now.Sub(b.shortAt) > bdpMemory {
-		b.short, b.shortAt = rtt, now
+func (b *BDP) product(now time.Duration) float64 {
+	b.noteRate(now)
+	trip, at := inMicros(b.sentAt.until(inMicros(now))), inTicks(now)
+	if b.short == 0 || trip <= b.short || b.shortAt.until(at) > bdpMemory {
+		b.short, b.shortAt = trip, at
 	}
 	least := leastTrip
-	if now.Sub(b.shared) > aloneAfter {
+	if b.shared.until(at) > aloneAfter {
 		least = aloneTrip
 	}
-	return b.best * max(b.short, least).Seconds()
+	return float64(b.best) * max(b.short.duration(), least).Seconds()
 }
 
-// noteRate remembers the rate at which n bytes came since the PING.
-func (b *BDP) noteRate(n uint64, now time.Time) {
-	rate := float64(n) / max(now.Sub(b.sentAt), leastTick).Seconds()
-	if rate >= b.best || now.Sub(b.bestAt) > bdpMemory {
-		b.best, b.bestAt = rate, now
+// noteRate remembers the rate at which bytes came since the PING.
+func (b *BDP) noteRate(now time.Duration) {
+	rate := float32(float64(b.span) / b.sentAt.until(inMicros(now)).Seconds())
+	if at := inTicks(now); rate >= b.best || b.bestAt.until(at) > bdpMemory {
+		b.best, b.bestAt = rate, at
 	}
 }

@@ -5,6 +5,7 @@ package flow
 import (
 	"testing"
 	"time"
+	"unsafe"
 )
 
 // path is a sender that never runs out of data, a bottleneck with a queue, and a
@@ -38,7 +39,7 @@ func (p *path) run(t *testing.T, from, to int) {
 	t.Helper()
 	conn := NewOutflow(MaxWindow)
 	for ms := from; ms < to; ms++ {
-		now := time.Unix(0, 0).Add(time.Duration(ms) * time.Millisecond)
+		now := time.Duration(ms) * time.Millisecond
 		p.sender(t, ms, &conn)
 		through := uint32(min(p.queue, uint64(p.rate)))
 		p.queue -= uint64(through)
@@ -65,7 +66,7 @@ func (p *path) sender(t *testing.T, ms int, conn *Outflow) {
 	}
 }
 
-func (p *path) receiver(t *testing.T, ms int, now time.Time) {
+func (p *path) receiver(t *testing.T, ms int, now time.Duration) {
 	t.Helper()
 	var increment uint32
 	if n := p.arrivals[ms]; n > 0 {
@@ -136,8 +137,8 @@ func TestWindowsFollowTheApplication(t *testing.T) {
 	p := newPath(100_000, 50)
 	p.offered = 300 // 30 KB a round trip, less than half of the first window
 	p.run(t, 0, 5000)
-	if w := p.bdp.Window(); w != InitialBDPWindow {
-		t.Errorf("window %d, though the application never filled the first", w)
+	if w := p.bdp.Window(); w > 4*30_000 {
+		t.Errorf("window %d, though 30,000 bytes come in a round trip", w)
 	}
 	p.offered = 0
 	p.run(t, 5000, 10_000)
@@ -149,8 +150,8 @@ func TestWindowsFollowTheApplication(t *testing.T) {
 }
 
 func TestBDPPings(t *testing.T) {
-	start := time.Unix(1000, 0)
-	at := func(d time.Duration) time.Time { return start.Add(d) }
+	start := 1000 * time.Second
+	at := func(d time.Duration) time.Duration { return start + d }
 	half := uint32(InitialBDPWindow / 2)
 
 	t.Run("never for little", func(t *testing.T) {
@@ -183,7 +184,7 @@ func TestBDPPings(t *testing.T) {
 		b := NewBDP(0)
 		b.Received(half, start)
 		b.Received(2*half, start)
-		if w, grown := b.Acked(at(-time.Second)); !grown || w != 2*InitialBDPWindow {
+		if w, grown := b.Acked(start); !grown || w != 2*InitialBDPWindow {
 			t.Errorf("got %d, %t", w, grown)
 		}
 	})
@@ -210,17 +211,17 @@ func TestBDPPings(t *testing.T) {
 // often, also across rests.
 func TestBDPInVain(t *testing.T) {
 	w := NewWindows(InitialBDPWindow)
-	now := time.Unix(1000, 0)
+	now := 1000 * time.Second
 	pings := func(lots int, rest bool) (n int) {
 		for range lots {
 			for range 10 {
 				if w.Sample(InitialBDPWindow/10, 10, 1, now) {
-					now = now.Add(time.Microsecond)
-					w.Answered(now.Add(100 * time.Microsecond))
+					now += time.Microsecond
+					w.Answered(now + 100*time.Microsecond)
 					n++
 				}
 			}
-			now = now.Add(100 * time.Millisecond)
+			now += 100 * time.Millisecond
 			if rest {
 				w.Rest()
 			}
@@ -230,7 +231,7 @@ func TestBDPInVain(t *testing.T) {
 	if n := pings(100, false); n > 30 {
 		t.Errorf("%d pings for 100 windows", n)
 	}
-	if n := pings(100, true); n > 0 {
+	if n := pings(100, true); n > 100/8+1 {
 		t.Errorf("%d pings for 100 windows with rests between", n)
 	}
 	if n := pings(100, false); n < 5 {
@@ -238,23 +239,30 @@ func TestBDPInVain(t *testing.T) {
 	}
 }
 
-// TestBDPInVainWhereWindowsMatter: samples in vain hold nothing up where about a window comes in each
-// round trip.
+// TestBDPInVainWhereWindowsMatter: samples in vain hold little up on a far path, and silences nothing.
 func TestBDPInVainWhereWindowsMatter(t *testing.T) {
 	const trip = 100 * time.Millisecond
 	b := NewBDP(0)
-	now := time.Unix(1000, 0)
-	for i := range 20 {
-		if !b.Received(b.Window()/2, now) {
-			t.Fatalf("no ping in round trip %d", i)
+	now := 1000 * time.Second
+	pings := 0
+	const lot, trips = InitialBDPWindow / 2, 40
+	for range trips {
+		if b.Received(lot, now) {
+			pings++
+			now += trip
+			b.Acked(now) // nothing came meanwhile
+			continue
 		}
-		now = now.Add(trip)
-		if _, grown := b.Acked(now); grown { // nothing came meanwhile
-			t.Fatal("it has grown")
-		}
+		now += trip
 	}
-	if n := b.Rest(); n > 0 {
-		t.Errorf("the next estimator thinks that %d were in vain", n)
+	if w := b.Window(); w > 4*lot {
+		t.Errorf("a window of %d bytes, where %d come in a round trip", w, lot)
+	}
+	if pings < trips/(1<<maxVainTrips+1) || pings > trips/2 {
+		t.Errorf("%d pings in %d round trips", pings, trips)
+	}
+	if !b.Lasts() {
+		t.Error("a silence would end it")
 	}
 }
 
@@ -262,13 +270,13 @@ func TestBDPInVainWhereWindowsMatter(t *testing.T) {
 // long one, until the window is larger.
 func TestBDPForgetsAnOldPath(t *testing.T) {
 	b := NewBDP(0)
-	now := time.Unix(1000, 0)
+	now := 1000 * time.Second
 	sample := func(rtt time.Duration) bool {
 		for !b.Received(b.Window()/2, now) {
-			now = now.Add(rtt / 2)
+			now += rtt / 2
 		}
 		b.Received(b.Window(), now)
-		now = now.Add(rtt)
+		now += rtt
 		_, grown := b.Acked(now)
 		return grown
 	}
@@ -278,7 +286,7 @@ func TestBDPForgetsAnOldPath(t *testing.T) {
 	for range 3 {
 		sample(200 * time.Millisecond) // what the short path left behind
 	}
-	for end := now.Add(12 * time.Second); now.Before(end); {
+	for end := now + 12*time.Second; now < end; {
 		if sample(200 * time.Millisecond) {
 			return
 		}
@@ -288,7 +296,7 @@ func TestBDPForgetsAnOldPath(t *testing.T) {
 
 func TestBDPDoesNotAllocate(t *testing.T) {
 	b := NewBDP(0)
-	now := time.Unix(1000, 0)
+	now := 1000 * time.Second
 	if got := testing.AllocsPerRun(100, func() {
 		if b.Received(1<<20, now) {
 			b.Acked(now)
@@ -301,13 +309,13 @@ func TestBDPDoesNotAllocate(t *testing.T) {
 // A stream that has the connection to itself gets a window for large messages, and one
 // that shares it does not.
 func TestBDPAlone(t *testing.T) {
-	now := time.Now()
+	now := 1000 * time.Second
 	grow := func(b *BDP, open int, opened func() uint64) uint32 {
 		for range 200 {
-			now = now.Add(time.Millisecond)
+			now += time.Millisecond
 			b.Streams(open, opened(), now)
 			if b.Received(1<<20, now) {
-				now = now.Add(50 * time.Microsecond)
+				now += 50 * time.Microsecond
 				b.Acked(now)
 			}
 		}
@@ -326,5 +334,12 @@ func TestBDPAlone(t *testing.T) {
 		if w > alone.Window()/2 {
 			t.Errorf("%s: a window of %d bytes, alone %d", name, w, alone.Window())
 		}
+	}
+}
+
+// What is learnt of a far path is kept as long as the connection: it has to be small.
+func TestBDPSize(t *testing.T) {
+	if n := unsafe.Sizeof(BDP{}); n > 40 {
+		t.Errorf("%d bytes", n)
 	}
 }

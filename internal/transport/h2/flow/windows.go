@@ -20,7 +20,7 @@ type Windows struct {
 	unacked   int16  // SETTINGS of ours that are not acknowledged
 	company   Company
 
-	vain  uint8  // of the last bdp, see BDP.Rest
+	vain  uint8  // of the last bdp: how many of its samples in a row changed nothing
 	early uint32 // bytes of DATA while there is no bdp
 	bdp   *BDP   // nil until there is enough DATA for a sample
 }
@@ -120,14 +120,14 @@ func (w *Windows) SettingsAcked() (delta int64, ok bool) {
 // Sample counts n bytes of DATA for the estimate of the path. If it returns true the
 // caller sends a PING, and calls Answered when the answer arrives. open and opened are for
 // [BDP.Streams].
-func (w *Windows) Sample(n uint32, open int, opened uint64, now time.Time) (ping bool) {
+func (w *Windows) Sample(n uint32, open int, opened uint64, now time.Duration) (ping bool) {
 	if w.bdp == nil {
-		if w.early+n < w.announced/2 { // it would only count, which is all that most connections need
+		if w.early+n < w.announced/2<<min(w.vain, maxVainBytes) { // it would only count, which is all that most connections need
 			w.early += n
 			return false
 		}
 		b := NewBDP(w.announced)
-		b.vain, b.since = w.vain, uint64(w.early)
+		b.vain, b.since = w.vain, w.early
 		w.bdp, w.early = &b, 0
 	}
 	w.bdp.Streams(open, opened, now)
@@ -136,7 +136,7 @@ func (w *Windows) Sample(n uint32, open int, opened uint64, now time.Time) (ping
 
 // Answered ends a sample, and returns the window that the path can carry, if that is
 // larger than before.
-func (w *Windows) Answered(now time.Time) (window uint32, grown bool) {
+func (w *Windows) Answered(now time.Duration) (window uint32, grown bool) {
 	if w.bdp == nil {
 		return 0, false
 	}
@@ -166,12 +166,11 @@ func (w *Windows) Grow(n uint32, streams iter.Seq[*Inflow]) (increment uint32, g
 	return w.Widen(n), true
 }
 
-// Rest drops the estimate of the path, for a connection that is about to be parked; while a
-// PING of it is on its way it stays.
+// Rest drops the estimate of a short path, for a connection that is about to be parked. That of a
+// far path stays: its silences are a part of each round trip.
 func (w *Windows) Rest() {
-	w.early = 0
-	if w.bdp != nil && !w.bdp.Sampling() {
-		w.vain = w.bdp.Rest()
+	if w.bdp != nil && !w.bdp.Lasts() {
+		w.vain = w.bdp.vain
 		w.bdp = nil
 	}
 }

@@ -80,7 +80,7 @@ func TestWindowsGrow(t *testing.T) {
 
 func TestWindowsSample(t *testing.T) {
 	w := NewWindows(DefaultWindow)
-	now := time.Now()
+	now := 1000 * time.Second
 	if n, grown := w.Answered(now); n != 0 || grown {
 		t.Error("an answer to nothing")
 	}
@@ -92,7 +92,7 @@ func TestWindowsSample(t *testing.T) {
 	}
 	w.Rest()
 	w.Sample(DefaultWindow, 1, 1, now)
-	if n, grown := w.Answered(now.Add(time.Millisecond)); !grown || n <= DefaultWindow {
+	if n, grown := w.Answered(now + time.Millisecond); !grown || n <= DefaultWindow {
 		t.Errorf("%d, %v", n, grown)
 	}
 	w.Rest()
@@ -101,20 +101,51 @@ func TestWindowsSample(t *testing.T) {
 	}
 }
 
-// What is too little for a sample makes no estimate, and counts for one that follows it.
+// What is too little for a sample makes no estimate, and counts for one that follows it, also after
+// a rest.
 func TestWindowsSampleLittle(t *testing.T) {
-	w := NewWindows(DefaultWindow)
-	now := time.Now()
 	const quarter = DefaultWindow/4 + 1
-	if n := testing.AllocsPerRun(100, func() {
-		if w.Sample(quarter, 1, 1, now) {
+	now := 1000 * time.Second
+	all := make([]Windows, 102)
+	for i := range all {
+		all[i] = NewWindows(DefaultWindow)
+	}
+	i := 0
+	if n := testing.AllocsPerRun(len(all)-2, func() {
+		if all[i].Sample(quarter, 1, 1, now) {
 			t.Error("a sample of a quarter of a window")
 		}
-		w.Rest()
+		i++
 	}); n > 0 {
-		t.Errorf("%v allocations where little comes between one rest and the next", n)
+		t.Errorf("%v allocations for a quarter of a window", n)
 	}
-	if w.Sample(quarter, 1, 1, now) || !w.Sample(quarter, 1, 1, now) {
+	all[0].Rest()
+	if !all[0].Sample(quarter, 1, 1, now) {
 		t.Error("no sample of half a window, in two pieces")
+	}
+}
+
+// On a far path each window comes as one burst, with a rest after it: all the same the windows grow.
+func TestWindowsGrowAcrossRests(t *testing.T) {
+	const trip = 300 * time.Millisecond
+	w := NewWindows(DefaultWindow)
+	now := 1000 * time.Second
+	for range 12 {
+		n := w.Announced()
+		w.Rest()
+		ping := w.Sample(n/2, 1, 1, now)
+		ping = w.Sample(n/2, 1, 1, now) || ping
+		w.Rest()
+		now += trip
+		if !ping {
+			continue
+		}
+		if n, grown := w.Answered(now); grown {
+			w.Grow(n, func(func(*Inflow) bool) {})
+			w.SettingsAcked()
+		}
+	}
+	if n := w.Announced(); n < 4<<20 {
+		t.Errorf("a window of %d bytes after 12 round trips", n)
 	}
 }
