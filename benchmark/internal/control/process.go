@@ -25,6 +25,8 @@ type Spec struct {
 	Env  []string // added to this program's environment
 	// Cloud lets the worker take the machine for one of Google's.
 	Cloud bool
+	// Start starts the program's command, if it is not the command's own method that does.
+	Start func(*exec.Cmd) error
 }
 
 // Process is a worker that runs. Its methods are for one goroutine at a time.
@@ -57,7 +59,10 @@ func Start(ctx context.Context, spec Spec) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := cmd.Start(); err != nil {
+	if spec.Start == nil {
+		spec.Start = (*exec.Cmd).Start
+	}
+	if err := spec.Start(cmd); err != nil {
 		return nil, fmt.Errorf("starting %s: %w", spec.Name, err)
 	}
 	p.in, p.enc, p.lines = in, json.NewEncoder(in), json.NewDecoder(bufio.NewReader(out))

@@ -123,7 +123,7 @@ func serveGRPC(lis []net.Listener, args ops.Serve, creds credentials.TransportCr
 	}
 }
 
-// listen listens on 127.0.0.1 and, when more addresses are wanted, on those behind it, at
+// listen listens on the host that was ordered, or on 127.0.0.1 and, when more addresses are wanted, on those behind it, at
 // the same port; or on a socket in a folder of its own.
 func listen(args ops.Serve) ([]net.Listener, error) {
 	if args.Network == ops.Unix {
@@ -132,6 +132,10 @@ func listen(args ops.Serve) ([]net.Listener, error) {
 			return nil, err
 		}
 		l, err := net.Listen("unix", filepath.Join(dir, "socket"))
+		return []net.Listener{l}, err
+	}
+	if args.Host != "" {
+		l, err := net.Listen("tcp", net.JoinHostPort(args.Host, "0"))
 		return []net.Listener{l}, err
 	}
 	first, err := net.Listen("tcp", "127.0.0.1:0")

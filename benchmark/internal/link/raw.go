@@ -11,8 +11,9 @@ import (
 )
 
 // RawHeader is what a client of the raw protocol begins with: how many bytes a message
-// has, and whether the server answers each message with another (RawPingPong) or only
-// sends (RawStream).
+// has, and whether the server answers each message with another (RawPingPong), only sends
+// (RawStream), only reads (RawSink), or answers a request of RawRequest bytes with a message
+// (RawReply).
 type RawHeader struct {
 	Size uint32
 	Mode uint32
@@ -25,7 +26,12 @@ const headerSize = 8
 const (
 	RawPingPong = iota
 	RawStream
+	RawSink
+	RawReply
 )
+
+// RawRequest is how many bytes a request of RawReply has.
+const RawRequest = 128
 
 // Bytes is the header on the wire.
 func (h RawHeader) Bytes() []byte {
@@ -63,21 +69,22 @@ func rawConn(conn net.Conn, b *service.Bench) {
 		return
 	}
 	buf := make([]byte, size)
-	if binary.BigEndian.Uint32(head[4:]) == RawStream {
-		for {
+	request := buf
+	mode := binary.BigEndian.Uint32(head[4:])
+	if mode == RawReply {
+		request = make([]byte, RawRequest)
+	}
+	for {
+		if mode != RawStream {
+			if _, err := io.ReadFull(conn, request); err != nil {
+				return
+			}
+		}
+		if mode != RawSink {
 			if _, err := conn.Write(buf); err != nil {
 				return
 			}
-			b.CountOne()
-		}
-	}
-	for {
-		if _, err := io.ReadFull(conn, buf); err != nil {
-			return
 		}
 		b.CountOne()
-		if _, err := conn.Write(buf); err != nil {
-			return
-		}
 	}
 }

@@ -83,6 +83,8 @@ type Serve struct {
 	// Addresses is how many loopback addresses to listen on: one address as destination
 	// carries about 28,000 connections.
 	Addresses int
+	// Host is the address to listen on in their place, unless it is empty.
+	Host string
 	// Delay, when it is not 0, is how long bytes take to the server, and back. TCP only.
 	Delay time.Duration
 	// Handshaker is the address of the handshaker service, under ALTS.
@@ -111,6 +113,8 @@ type Open struct {
 	// and responses are.
 	Calls       int
 	MessageSize int
+	// Connect waits until a connection stands, also without a call.
+	Connect bool
 	// Watch leaves a stream open on each connection, or as many as Streams says, if that is
 	// not 0.
 	Watch   bool

@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc/benchmark/internal/link"
 	"google.golang.org/grpc/benchmark/internal/load"
 	"google.golang.org/grpc/benchmark/internal/ops"
+	"google.golang.org/grpc/connectivity"
 )
 
 // opening is how many connections are made at the same time: few enough for the queue of
@@ -143,6 +144,11 @@ func (c *channels) openOne(ctx context.Context, args ops.Open, i int) error {
 		return err
 	}
 	c.conns[i] = cc
+	if args.Connect {
+		if err := connect(ctx, cc); err != nil {
+			return err
+		}
+	}
 	client := benchpb.NewBenchClient(cc)
 	for range args.Calls {
 		if err := calls.Echo(ctx, client, args.MessageSize); err != nil {
@@ -160,6 +166,20 @@ func (c *channels) openOne(ctx context.Context, args ops.Open, i int) error {
 		}
 	}
 	return nil
+}
+
+// connect waits until a channel is ready.
+func connect(ctx context.Context, cc *grpc.ClientConn) error {
+	cc.Connect()
+	for {
+		state := cc.GetState()
+		switch {
+		case state == connectivity.Ready:
+			return nil
+		case state == connectivity.TransientFailure || !cc.WaitForStateChange(ctx, state):
+			return fmt.Errorf("a channel is in %v", state)
+		}
+	}
 }
 
 // watch leaves a stream open.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc/benchmark/internal/control"
+	"google.golang.org/grpc/benchmark/internal/flow"
 	"google.golang.org/grpc/benchmark/internal/link"
 	"google.golang.org/grpc/benchmark/internal/load"
 	"google.golang.org/grpc/benchmark/internal/ops"
@@ -44,6 +45,8 @@ func Run(ctx context.Context, in io.Reader, out io.Writer) error {
 		ops.OpLoad:     control.Handle(w.load),
 		ops.OpWindow:   control.Handle(w.window),
 		ops.OpSoak:     control.Handle(w.soak),
+		ops.OpFlow:     control.Handle(w.flow),
+		ops.OpTrack:    control.Handle(w.track),
 		ops.OpProfile:  control.Handle(w.profiles.begin),
 		ops.OpFinish:   control.Handle(w.profiles.finish),
 	}.Run(ctx, in, out)
@@ -114,6 +117,17 @@ func (w *Worker) window(ctx context.Context, args ops.Window, _ control.Progress
 	}
 	defer func() { w.running = nil }()
 	return w.running.Window(ctx, args.Duration)
+}
+
+func (w *Worker) flow(ctx context.Context, args ops.Flow, _ control.Progress) (ops.Flowed, error) {
+	if w.channels == nil {
+		return ops.Flowed{}, errNotConnected
+	}
+	return flow.Run(ctx, w.channels.targets(), args)
+}
+
+func (w *Worker) track(ctx context.Context, args ops.Track, _ control.Progress) (ops.Tracked, error) {
+	return ops.Tracked{Points: flow.Track(ctx, args.For, w.bench.Served)}, nil
 }
 
 func (w *Worker) soak(ctx context.Context, args ops.Soak, _ control.Progress) (ops.Soaked, error) {

@@ -5,6 +5,7 @@ package workers
 import (
 	"context"
 	"errors"
+	"os/exec"
 
 	"google.golang.org/grpc/benchmark/internal/certs"
 	"google.golang.org/grpc/benchmark/internal/control"
@@ -19,9 +20,18 @@ type Pair struct {
 	served         ops.Served
 }
 
+// Starts start the processes of a pair somewhere else than where this one is. The zero value
+// starts them here.
+type Starts struct{ Server, Client func(*exec.Cmd) error }
+
 // StartPair starts both, the server as ordered, with a certificate or the handshaker service
 // if they need one.
 func StartPair(ctx context.Context, client Impl, order ops.Serve) (*Pair, error) {
+	return StartPairAt(ctx, client, order, Starts{})
+}
+
+// StartPairAt is StartPair for processes that have a place of their own.
+func StartPairAt(ctx context.Context, client Impl, order ops.Serve, at Starts) (*Pair, error) {
 	server := client
 	if client.Server != nil {
 		server = *client.Server
@@ -40,11 +50,11 @@ func StartPair(ctx context.Context, client Impl, order ops.Serve) (*Pair, error)
 			return nil, err
 		}
 	}
-	p.Server, err = control.Start(ctx, control.Spec{Name: "server of " + server.Name, Path: server.Path, Env: server.Env, Cloud: alts})
+	p.Server, err = control.Start(ctx, control.Spec{Name: "server of " + server.Name, Path: server.Path, Env: server.Env, Cloud: alts, Start: at.Server})
 	if err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
-	p.Client, err = control.Start(ctx, control.Spec{Name: "client of " + client.Name, Path: client.Path, Env: client.Env, Cloud: alts})
+	p.Client, err = control.Start(ctx, control.Spec{Name: "client of " + client.Name, Path: client.Path, Env: client.Env, Cloud: alts, Start: at.Client})
 	if err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
