@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/internal/channel"
 	"google.golang.org/grpc/internal/envconfig"
 	"google.golang.org/grpc/internal/telemetry"
+	"google.golang.org/grpc/internal/transport"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/resolver"
@@ -346,8 +347,12 @@ func WithIdleTimeout(d time.Duration) DialOption {
 	return dialOption(func(o *dialOptions) { o.IdleTimeout = d })
 }
 
-// WithKeepaliveParams sets when connections are probed. Time is at least 10 seconds.
+// WithKeepaliveParams sets when connections are probed. Time is at least 10 seconds, also if it
+// is not set. On systems with such an option (Linux, macOS, FreeBSD, Windows), Timeout also bounds
+// how long what was sent over a TCP connection may stay unacknowledged, any data and not only the
+// probes, before the connection is closed (gRFC A18).
 func WithKeepaliveParams(kp keepalive.ClientParameters) DialOption {
+	kp.Time = max(kp.Time, transport.MinClientPingInterval)
 	return dialOption(func(o *dialOptions) { o.Transport.Keepalive = kp })
 }
 

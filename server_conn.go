@@ -123,6 +123,7 @@ func (s *Server) handshake(h *handshake) {
 		_ = nc.Close()
 		return
 	}
+	s.host.SetSocketOptions(raw)
 	ctx := s.beginConn(context.Background(), p)
 	if router != nil {
 		ctx = rpcconfig.NewConnContext(ctx, router)

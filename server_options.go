@@ -158,7 +158,11 @@ func MaxConcurrentStreams(n uint32) ServerOption {
 }
 
 // KeepaliveParams sets when connections are checked for being alive, and closed
-// for being old or idle. A Time of less than a second counts as a second.
+// for being old or idle. A Time of less than a second counts as a second. On systems with such an
+// option (Linux, macOS, FreeBSD, Windows), Timeout also bounds how long what was sent over a TCP
+// connection may stay unacknowledged before the connection is closed (gRFC A18): a client that
+// vanished is then noticed that long after the next reply. It is 20 s also without this option;
+// an endless Time leaves the system's setting.
 func KeepaliveParams(kp keepalive.ServerParameters) ServerOption {
 	return serverOption(func(o *serverOptions) { o.transport.Keepalive = kp })
 }

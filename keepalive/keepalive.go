@@ -10,10 +10,11 @@ import "time"
 // EnforcementPolicy: a server closes connections that ping too often.
 type ClientParameters struct {
 	// Time is how long nothing is received before the client sends a ping. Values
-	// under 10 s are taken as 10 s. Zero: no pings.
+	// under 10 s, and zero, are taken as 10 s. A client that is given no parameters sends none.
 	Time time.Duration
 	// Timeout is how long the client waits for a sign of life after its ping
-	// before it closes the connection. Zero: 20 s.
+	// before it closes the connection, and, where the system can be told (gRFC A18),
+	// how long anything that was sent may stay unacknowledged. Zero: 20 s.
 	Timeout time.Duration
 	// PermitWithoutStream allows pings while no RPC is active.
 	PermitWithoutStream bool
@@ -38,7 +39,8 @@ type ServerParameters struct {
 	// under 1 s are taken as 1 s. Default: 2 hours.
 	Time time.Duration
 	// Timeout is how long the server waits for a sign of life after its ping
-	// before it closes the connection. Default: 20 s.
+	// before it closes the connection, and, where the system can be told (gRFC A18),
+	// how long anything that was sent may stay unacknowledged. Default: 20 s.
 	Timeout time.Duration
 }
 

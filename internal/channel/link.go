@@ -5,7 +5,6 @@ package channel
 import (
 	"context"
 	"math"
-	"time"
 
 	"google.golang.org/grpc/internal/channelz"
 	"google.golang.org/grpc/internal/transport"
@@ -89,7 +88,7 @@ func (l *Link) isUnfit() bool {
 func (ch *Channel) pingLess() {
 	old := ch.transport.Load()
 	next := *old
-	next.Keepalive.Time = max(next.Keepalive.Time, 10*time.Second) * 2
+	next.Keepalive.Time = max(next.Keepalive.Time, transport.MinClientPingInterval) * 2
 	next.Prepare()
 	if old.Keepalive.Time > 0 && ch.transport.CompareAndSwap(old, &next) {
 		logger.Warningf("%s: the server received too many pings; they now come every %v", ch.Name, next.Keepalive.Time)

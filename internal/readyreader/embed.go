@@ -322,9 +322,9 @@ func onlyConn(conn net.Conn) net.Conn {
 	return only
 }
 
-// below is the socket under a wrapper that reads itself, nil if there is none to be
-// found.
-func below(conn net.Conn) net.Conn {
+// SocketBelow returns the TCP or unix socket that carries conn: conn itself, or what is below
+// any wrappers, even those with a Read or Write of their own. It returns nil if it finds none.
+func SocketBelow(conn net.Conn) net.Conn {
 	for range maxDepth {
 		if conn == nil {
 			return nil

@@ -24,7 +24,7 @@ func WhyNot(conn net.Conn, opts Options) string {
 	if descend(conn, inward).better {
 		return fmt.Sprintf("%T is waited for in a ReadOnReady of its own", conn)
 	}
-	if below(conn) == nil {
+	if SocketBelow(conn) == nil {
 		return fmt.Sprintf("%T is no socket, and does not show one below it", conn)
 	}
 	return fmt.Sprintf("%T has a Read of its own, and the bytes of its socket are not counted: it is not TCP, or not on Linux", conn)

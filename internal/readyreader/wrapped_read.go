@@ -18,7 +18,7 @@ const emptyReads = 100
 
 // newWrapped returns nil if what is below conn can't be waited for.
 func newWrapped(conn net.Conn, out Writer) *wrapped {
-	sock := below(conn)
+	sock := SocketBelow(conn)
 	if sock == nil {
 		sock = conn // it may still show its descriptor
 	}

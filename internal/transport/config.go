@@ -21,13 +21,15 @@ import (
 )
 
 const (
+	// MinClientPingInterval is what smaller keepalive times of clients count as (gRFC A8).
+	MinClientPingInterval = 10 * time.Second
+
 	infinity = time.Duration(math.MaxInt64)
 
 	minWindow             = 64 << 10  // smaller windows asked for are ignored
 	maxFrame              = 256 << 10 // that the peer may send, see h2.Config.MaxFrame
 	smallHeaderList       = 8 << 10
 	defaultReadBuffer     = 32 << 10
-	minClientPingInterval = 10 * time.Second
 	minServerPingInterval = time.Second
 )
 
@@ -123,7 +125,7 @@ func (c *ClientConfig) Prepare() {
 	c.fill(&c.h2)
 	if k := c.Keepalive; k.Time > 0 && k.Time != infinity {
 		c.h2.Keepalive = h2.Keepalive{
-			Interval:       max(k.Time, minClientPingInterval),
+			Interval:       max(k.Time, MinClientPingInterval),
 			Timeout:        orDefault(k.Timeout, 20*time.Second),
 			WithoutStreams: k.PermitWithoutStream,
 		}

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/internal/connectproxy"
 	"google.golang.org/grpc/internal/ctxkey"
+	"google.golang.org/grpc/internal/sockopt"
 	"google.golang.org/grpc/internal/transport/h2"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/resolver"
@@ -57,6 +58,7 @@ func Connect(ctx context.Context, addr resolver.Address, authority string, p Con
 	if err != nil {
 		return nil, &ConnectError{Step: stepDial, Err: err, Permanent: !temporary(err)}
 	}
+	sockopt.SetUserTimeout(nc, cfg.h2.Keepalive.Timeout)
 	c := &Client{cfg: cfg, events: p.Events, authority: authority}
 	if p.Watch {
 		c.events = &watchedClient{ClientEvents: p.Events}

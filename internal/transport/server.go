@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"google.golang.org/grpc/internal/clock"
+	"google.golang.org/grpc/internal/sockopt"
 	"google.golang.org/grpc/internal/tlsconn"
 	"google.golang.org/grpc/internal/transport/grpcwire"
 	"google.golang.org/grpc/internal/transport/h2"
@@ -25,6 +26,12 @@ func NewServer(ctx context.Context, nc net.Conn, p *peer.Peer, host *ServerHost)
 	s.conn = h2.New(tlsconn.Adopt(nc), h2.Server, &host.h2, (*serverHandler)(s))
 	opened(s.conn)
 	return s
+}
+
+// SetSocketOptions sets those of the socket that carries raw, which is as it was accepted. It
+// follows the handshake, which may find that the connection is somebody else's.
+func (c *ServerConfig) SetSocketOptions(raw net.Conn) {
+	sockopt.SetUserTimeout(raw, c.h2.Keepalive.Timeout)
 }
 
 // Start begins to read. Before it no method of the handler is called.

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package sockopt sets options of the TCP sockets that carry connections.
+package sockopt
+
+import (
+	"net"
+	"syscall"
+	"time"
+
+	"google.golang.org/grpc/internal/readyreader"
+)
+
+// SetUserTimeout bounds how long data that was sent over conn may stay unacknowledged before
+// the system closes the connection (gRFC A18). It looks through layers of TLS and wrappers for
+// the TCP socket. Where there is none, or the system has no such option, it does nothing: what
+// the option brings is that the end of a lost connection is noticed sooner.
+//
+//	system            option                 unit
+//	Linux             TCP_USER_TIMEOUT       1 ms
+//	macOS             TCP_RXT_CONNDROPTIME   1 s
+//	FreeBSD 14        TCP_MAXUNACKTIME       1 s
+//	Windows           TCP_MAXRT              1 s
+//	Solaris, illumos  TCP_ABORT_THRESHOLD    1 ms
+//
+// The others (NetBSD, OpenBSD, DragonFly BSD, AIX) have none. Seconds are rounded up. Less than
+// one millisecond leaves the system's default.
+func SetUserTimeout(conn net.Conn, d time.Duration) {
+	if !hasUserTimeout || d < time.Millisecond {
+		return
+	}
+	s := socketOf(conn)
+	if s == nil {
+		return
+	}
+	rc, err := s.SyscallConn()
+	if err != nil {
+		return // it is closed
+	}
+	_ = rc.Control(func(fd uintptr) { // likewise
+		_ = setUserTimeout(fd, d) // an older system has no such option
+	})
+}
+
+// socketOf returns what gives access to the TCP socket below conn, nil if nothing does.
+func socketOf(conn net.Conn) syscall.Conn {
+	switch s := readyreader.SocketBelow(conn).(type) {
+	case *net.TCPConn:
+		return s
+	case nil:
+		s2, _ := conn.(syscall.Conn) // a wrapper that keeps its socket to itself
+		return s2
+	}
+	return nil
+}

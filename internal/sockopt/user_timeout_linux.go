@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sockopt
+
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const hasUserTimeout = true
+
+func setUserTimeout(fd uintptr, d time.Duration) error {
+	return unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, inMilliseconds(d))
+}
