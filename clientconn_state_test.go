@@ -291,7 +291,7 @@ func TestDialFailsForGood(t *testing.T) {
 		text string
 		took time.Duration
 	}{
-		{"for good", fatalError{}, true, "no trust", 0},
+		{"for good", fatalError{}, true, "transport: error while dialing: no trust", 0},
 		{"for good, in another error", fmt.Errorf("dial: %w", fatalError{}), true, "no trust", 0},
 		{"refused", &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}, true, "refused", 0},
 		{"for now", errors.New("busy"), true, "deadline", time.Minute},

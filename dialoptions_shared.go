@@ -71,6 +71,7 @@ func (o *dialOptions) settleTransport() {
 	if o.Dialer != nil {
 		c.Dial = o.Dialer
 	}
+	c.FailOnNonTemp = o.failOnNonTemp
 	c.Prepare()
 }
 

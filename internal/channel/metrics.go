@@ -3,9 +3,8 @@
 package channel
 
 import (
+	"context"
 	"errors"
-	"io"
-	"net"
 	"os"
 	"syscall"
 
@@ -53,19 +52,20 @@ const (
 	unknown  = "unknown"
 )
 
-// reasonOf is the value for a connection that ended with err.
+// reasonOf is the value for a connection that ended with err. Only what the system says is a
+// socket error: what the program's own connections return has no number.
 func reasonOf(err error) string {
-	var below net.Error
+	var number syscall.Errno
 	switch {
 	case errors.Is(err, syscall.ECONNRESET):
 		return "connection reset"
-	case errors.Is(err, syscall.ETIMEDOUT), errors.Is(err, os.ErrDeadlineExceeded):
+	case errors.Is(err, syscall.ETIMEDOUT), errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
 		return "connection timed out"
 	case errors.Is(err, syscall.ECONNABORTED):
 		return "connection aborted"
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return unknown
-	case errors.As(err, &below):
+	case errors.Is(err, context.Canceled):
+		return shutDown
+	case errors.As(err, &number):
 		return "socket error"
 	}
 	return unknown

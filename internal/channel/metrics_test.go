@@ -3,6 +3,7 @@
 package channel
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -16,10 +17,11 @@ func TestReasonOf(t *testing.T) {
 	op := func(err error) error { return fmt.Errorf("error reading: %w", &net.OpError{Op: "read", Err: err}) }
 	for want, errs := range map[string][]error{
 		"connection reset":     {op(syscall.ECONNRESET)},
-		"connection timed out": {op(syscall.ETIMEDOUT), op(os.ErrDeadlineExceeded)},
+		"connection timed out": {op(syscall.ETIMEDOUT), op(os.ErrDeadlineExceeded), context.DeadlineExceeded},
 		"connection aborted":   {op(syscall.ECONNABORTED)},
-		"socket error":         {op(syscall.EPIPE)},
-		"unknown":              {io.EOF, errors.New("x"), nil},
+		"subchannel shutdown":  {context.Canceled},
+		"socket error":         {op(syscall.EPIPE), op(os.NewSyscallError("read", syscall.EHOSTUNREACH))},
+		"unknown":              {io.EOF, errors.New("x"), op(net.ErrClosed), &net.DNSError{}, nil},
 	} {
 		for _, err := range errs {
 			if got := reasonOf(err); got != want {

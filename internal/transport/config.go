@@ -63,6 +63,9 @@ type ClientConfig struct {
 	Keepalive keepalive.ClientParameters
 	// Dial opens a connection to an address; nil dials by the address's network.
 	Dial DialFunc
+	// FailOnNonTemp is for the text of dial errors alone: with that option, the published
+	// module's begins in lower case.
+	FailOnNonTemp bool
 
 	h2 h2.Config
 }

@@ -40,6 +40,7 @@ func (e *ConnectError) Unwrap() error { return e.Err }
 // the published module.
 const (
 	stepDial      = "transport: Error while dialing"
+	stepDialOnce  = "transport: error while dialing" // with FailOnNonTempDialError
 	stepHandshake = "transport: authentication handshake failed"
 	stepPreface   = "error reading server preface"
 	stepSecure    = "transport: cannot send secure credentials on an insecure connection"
@@ -56,7 +57,11 @@ func Connect(ctx context.Context, addr resolver.Address, authority string, p Con
 	}
 	nc, err := dialProxied(ctx, addr, cfg)
 	if err != nil {
-		return nil, &ConnectError{Step: stepDial, Err: err, Permanent: !temporary(err)}
+		step := stepDial
+		if cfg.FailOnNonTemp {
+			step = stepDialOnce
+		}
+		return nil, &ConnectError{Step: step, Err: err, Permanent: !temporary(err)}
 	}
 	sockopt.SetUserTimeout(nc, cfg.h2.Keepalive.Timeout)
 	c := &Client{cfg: cfg, events: p.Events, authority: authority}

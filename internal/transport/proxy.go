@@ -9,6 +9,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -20,6 +21,12 @@ import (
 
 // maxProxyReply bounds the head of a proxy's answer, in bytes.
 const maxProxyReply = 16 << 10
+
+// How much of a refusal's body is part of the error, in bytes, and how long to wait for it.
+const (
+	maxProxyReason      = 1 << 10
+	proxyReasonPatience = time.Second
+)
 
 // ProxyDialer returns a DialFunc that asks an HTTP proxy for a tunnel to each address
 // (CONNECT, RFC 9110 section 9.3.6). A user and password in the proxy's URL are sent as
@@ -86,16 +93,29 @@ func tunnel(ctx context.Context, nc net.Conn, request []byte) error {
 	}
 	resp, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(head)), &http.Request{Method: http.MethodConnect})
 	if err != nil {
-		return fmt.Errorf("its answer to CONNECT: %w", err)
+		return fmt.Errorf("reading server HTTP response: %w", err)
 	}
 	resp.Body.Close()
 	if resp.StatusCode/100 != 2 {
-		return fmt.Errorf("refused to CONNECT: %s", resp.Status)
+		return refusedTunnel(nc, head)
 	}
 	if !stop() {
 		return context.Cause(ctx)
 	}
 	return nil
+}
+
+// refusedTunnel is the error of a proxy that does not connect: what it says of its reason, without its
+// other fields.
+func refusedTunnel(nc net.Conn, head []byte) error {
+	_ = nc.SetReadDeadline(time.Now().Add(proxyReasonPatience))
+	resp, err := http.ReadResponse(bufio.NewReader(io.MultiReader(bytes.NewReader(head), nc)), nil)
+	if err != nil {
+		return fmt.Errorf("reading server HTTP response: %w", err)
+	}
+	defer resp.Body.Close()
+	reason, _ := io.ReadAll(io.LimitReader(resp.Body, maxProxyReason)) // as far as it comes
+	return fmt.Errorf("failed to do connect handshake, response: %q", fmt.Sprintf("%s %s\r\n\r\n%s", resp.Proto, resp.Status, reason))
 }
 
 // readHead reads up to the empty line that ends the head of the answer, and not a byte
@@ -113,7 +133,7 @@ func readHead(nc net.Conn) ([]byte, error) {
 		n, err := nc.Read(b[:])
 		head = append(head, b[:n]...)
 		if err != nil {
-			return nil, fmt.Errorf("reading its answer: %w", err)
+			return nil, fmt.Errorf("reading server HTTP response: %w", err)
 		}
 	}
 	return head, nil

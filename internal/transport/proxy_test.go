@@ -104,7 +104,11 @@ func TestProxyRequest(t *testing.T) {
 func TestProxyErrors(t *testing.T) {
 	for _, tt := range []struct{ reply, want string }{
 		{"HTTP/1.1 407 Proxy Authentication Required\r\n\r\n", "407"},
-		{"nonsense\r\n\r\n", "CONNECT"},
+		{"HTTP/1.1 403 No\r\nContent-Length: 12\r\nX-A: b\r\n\r\nnot for you\nmore", `response: "HTTP/1.1 403 No\r\n\r\nnot for you\n"`},
+		{"HTTP/1.1 403 No\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nwhy\r\n0\r\n\r\n", `\r\n\r\nwhy"`},
+		{"HTTP/1.1 403 No\r\n\r\nit stays open", `it stays open"`},
+		{"HTTP/1.1 403 No\r\n\r\n" + strings.Repeat("x", 2*maxProxyReason), `\n` + strings.Repeat("x", maxProxyReason) + `"`},
+		{"nonsense\r\n\r\n", "HTTP response"},
 		{"HTTP/1.1 200 OK\r\n" + strings.Repeat("X: y\r\n", maxProxyReply), "too long"},
 	} {
 		_, err := newFakeProxy(t, tt.reply, 0).dial(context.Background(), nil)
