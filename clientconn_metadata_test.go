@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -74,4 +75,51 @@ func callMirror(t *testing.T, cc *ClientConn, sent metadata.MD) {
 			}
 		}
 	}
+}
+
+// TestMetadataKeepsNoBlock: values that a program keeps of calls with much metadata keep nothing
+// of the rest, when both ends are closed.
+func TestMetadataKeepsNoBlock(t *testing.T) {
+	const calls, pad = 50, 400 << 10
+	var kept []string
+	before := heapInUse()
+	func() {
+		s := serve(t, &echo{unary: func(ctx context.Context, in *text) (*text, error) {
+			got, _ := metadata.FromIncomingContext(ctx)
+			for k, vs := range got {
+				if strings.HasPrefix(k, "m-session") {
+					kept = append(kept, k, vs[0], metadata.ValueFromIncomingContext(ctx, k)[0])
+				}
+			}
+			return mirror(ctx, in)
+		}})
+		cc := newTestClient(t, s.addr)
+		for i := range calls {
+			var header, trailer metadata.MD
+			ctx := metadata.AppendToOutgoingContext(testContext(t), fmt.Sprint("m-session", i), fmt.Sprintf("session-%06d", i),
+				"m-session-bin", fmt.Sprint("binary", i), "m-pad", strings.Repeat("p", pad))
+			if err := call(ctx, cc, "x", Header(&header), Trailer(&trailer)); err != nil {
+				t.Fatal(err)
+			}
+			for _, md := range []metadata.MD{header, trailer} {
+				kept = append(kept, md[fmt.Sprint("m-session", i)][0], md["m-session-bin"][0])
+			}
+		}
+		cc.Close()
+		s.Stop()
+	}()
+	if grew := heapInUse() - before; grew > calls*pad/8 {
+		t.Errorf("%d short values keep %d bytes", len(kept), grew)
+	}
+	runtime.KeepAlive(kept)
+}
+
+// heapInUse is what the heap has that is not garbage.
+func heapInUse() int64 {
+	var m runtime.MemStats
+	for range 4 {
+		runtime.GC()
+	}
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }

@@ -17,9 +17,12 @@ var _ h2.Receiver = (*clientReceiver)(nil)
 // OnHeaders implements h2.Receiver.
 func (r *clientReceiver) OnHeaders(b *h2.HeaderBlock, end bool) error {
 	s := (*ClientStream)(r)
-	resp := parseResponse(b, end)
-	if resp.fault != "" {
-		return resp.malformed()
+	resp, err := parseResponse(b, end)
+	if err == nil {
+		err = resp.malformed()
+	}
+	if err != nil {
+		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -42,9 +45,9 @@ func (r *clientReceiver) OnHeaders(b *h2.HeaderBlock, end bool) error {
 	case s.headers == nil && !resp.isGRPC && !end:
 		s.h2.Redirect(&foreignReceiver{stream: s, verdict: resp.verdict(nil)})
 		return nil
-	case s.headers == nil && !end && resp.unreadable != nil:
-		s.endLocked(nil, resp.unreadable, lostMaybeSeen)
-		return frame.Error{Code: frame.ProtocolError, Reason: resp.unreadable.Message()}
+	case s.headers == nil && !end && resp.unreadable() != nil:
+		s.endLocked(nil, resp.unreadable(), lostMaybeSeen)
+		return frame.Error{Code: frame.ProtocolError, Reason: resp.unreadable().Message()}
 	case s.headers == nil && !end:
 		s.headers = resp
 		s.length = contentLength(resp.length)

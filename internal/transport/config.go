@@ -119,6 +119,7 @@ func (t *Tuning) fill(c *h2.Config) {
 		c.MaxHeld = int64(envconfig.MaxBytesHeld)
 	}
 	c.Kinds = kinds
+	c.Panics = panicLog{}
 	ballast.Start(envconfig.BusyHeap)
 }
 

@@ -5,6 +5,7 @@ package transport
 import (
 	"encoding/binary"
 	"math/bits"
+	"strings"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/internal/transport/grpcwire"
@@ -26,17 +27,23 @@ func padded(v []byte) bool {
 // fields is the part of a field block that applications see, about as small as it was on
 // the wire: else a peer could make us hold many times what it sent. It is immutable.
 //
-// Each field begins with a number: its hpack reference, twice, plus 1 if that is to the
-// whole field. A literal name, and then a literal value, follow, each behind its length.
-// Values of "-bin" fields are encoded, but can be decoded.
+// Each field begins with a number: where its name is, twice, plus 1 if its value is there too.
+// 0 is nowhere: the name follows. 1 to hpack.StaticLen is an index of the static table, and from
+// inRefs on one of refs. A value that is nowhere else follows. Names and values that follow
+// do so behind their lengths. Values of "-bin" fields are encoded, but can be decoded.
+//
+// What an application gets is never a part of text, unless that is mostly the same: a value that it
+// keeps would keep the whole block.
 type fields struct {
-	text  string
-	pages *hpack.Page // what it refers to
+	text string
+	refs []*hpack.Field // without repetition
 }
+
+const inRefs = hpack.StaticLen + 1
 
 // keptBlock is what is kept of a field block for the streams that have it.
 type keptBlock struct {
-	text string    // of the fields, which refers to pages of held
+	text string    // of the fields, whose refs held has
 	held h2.Shared // by the streams
 }
 
@@ -45,55 +52,69 @@ type keptBlock struct {
 func (k *keptBlock) copy() keptBlock { return keptBlock{k.text, k.held.Copy()} }
 
 // fields are those that applications see, once held is set.
-func (k *keptBlock) fields() fields { return fields{k.text, k.held.Pages()} }
+func (k *keptBlock) fields() fields { return fields{k.text, k.held.Refs()} }
 
-// keepFields copies what an application may see of b, the block of a reply, as the text of its
-// fields. The error is that of appendFields.
-func keepFields(b *h2.HeaderBlock) (string, error) {
-	size := fieldsSize(b, true)
-	if size == 0 {
-		return "", nil
-	}
-	text, err := appendFields(make([]byte, 0, size), b, true)
-	return unsafeString(text), err
+// fieldsBuffer is fields that are being written.
+type fieldsBuffer struct {
+	text []byte
+	refs []*hpack.Field
 }
 
-// fieldsSize is how many bytes appendFields appends.
-func fieldsSize(b *h2.HeaderBlock, reply bool) (size int) {
+// newFieldsBuffer has the room for what an application may see of b, the block of a reply or of a
+// request, if that refers to few fields.
+func newFieldsBuffer(b *h2.HeaderBlock, reply bool) (f fieldsBuffer) {
+	size, refs := 0, 0
 	for i := range b.Len() {
-		if isVisible(b.Kind(i), reply) {
-			size += fieldSize(b, i)
+		if !isVisible(b.Kind(i), reply) {
+			continue
+		}
+		size += fieldSize(b, i)
+		if ref, _ := b.Field(i); ref != nil {
+			refs++
 		}
 	}
-	return size
+	if size > 0 {
+		f.text = make([]byte, 0, size)
+	}
+	if refs > 0 {
+		f.refs = make([]*hpack.Field, 0, min(refs, fewRefs))
+	}
+	return f
 }
 
-// appendFields appends to text, which is empty, what an application may see of b, the block of a
-// reply or of a request. The error names a "-bin" field that can't be decoded, or that has more
-// joined values than are split, for which nothing is appended.
-func appendFields(text []byte, b *h2.HeaderBlock, reply bool) (_ []byte, err error) {
+// fewRefs is as many fields as most blocks refer to. Others may refer to one any number of times.
+const fewRefs = 8
+
+// addBlock appends what an application may see of b, the block of a reply or of a request. The
+// error names a "-bin" field that can't be decoded, or that has more joined values than are split,
+// for which f is empty then.
+func (f *fieldsBuffer) addBlock(b *h2.HeaderBlock, reply bool) (err error) {
 	var joined joined
 	for i := range b.Len() {
 		kind := b.Kind(i)
 		if !isVisible(kind, reply) {
 			continue
 		}
-		text = appendField(text, b, i)
+		f.add(b, i)
 		if err == nil && isBinary(kind) {
 			err = joined.add(b, i)
 		}
 	}
 	if joined.tooMany() {
-		return nil, err
+		*f = fieldsBuffer{}
 	}
-	return text, err
+	return err
 }
 
-// fieldSize is how many bytes appendField appends.
+// fieldSize is how many bytes of text add appends, about.
 func fieldSize(b *h2.HeaderBlock, i int) int {
-	ref, whole := b.Ref(i)
-	n := numberSize(uint64(ref) << 1)
-	if ref == 0 {
+	static, whole := b.Static(i)
+	ref, _ := b.Field(i)
+	n := 1
+	switch {
+	case ref != nil:
+		n = 2
+	case static == 0:
 		n += stringSize(b.Name(i))
 	}
 	if !whole {
@@ -106,52 +127,83 @@ func numberSize(n uint64) int { return (bits.Len64(n|1) + 6) / 7 }
 
 func stringSize(s []byte) int { return numberSize(uint64(len(s))) + len(s) }
 
-func appendField(text []byte, b *h2.HeaderBlock, i int) []byte {
-	ref, whole := b.Ref(i)
-	head := uint64(ref) << 1
+// add appends field i of b.
+func (f *fieldsBuffer) add(b *h2.HeaderBlock, i int) {
+	where, whole := b.Static(i)
+	if ref, _ := b.Field(i); ref != nil {
+		where = inRefs + f.place(ref)
+	}
+	head := uint64(where) << 1
 	if whole {
 		head |= 1
 	}
-	text = binary.AppendUvarint(text, head)
-	if ref == 0 {
-		text = appendString(text, b.Name(i))
+	f.text = binary.AppendUvarint(f.text, head)
+	if where == 0 {
+		f.text = appendString(f.text, b.Name(i))
 	}
 	if !whole {
-		text = appendString(text, b.Value(i))
+		f.text = appendString(f.text, b.Value(i))
 	}
-	return text
+}
+
+// place is where ref is in f.refs, to which it is added if need be.
+func (f *fieldsBuffer) place(ref *hpack.Field) int {
+	at := int(ref.Place)
+	if at >= len(f.refs) || f.refs[at] != ref {
+		at = len(f.refs)
+		ref.Place = uint32(at)
+		f.refs = append(f.refs, ref)
+	}
+	return at
+}
+
+// string is the text, in memory that it fills.
+func (f *fieldsBuffer) string() string {
+	if cap(f.text)-len(f.text) > 16+len(f.text)/8 {
+		return string(f.text)
+	}
+	return unsafeString(f.text)
+}
+
+// addLiteral appends a field that refers to nothing.
+func (f *fieldsBuffer) addLiteral(name string, value []byte) {
+	f.text = appendString(appendString(append(f.text, 0), name), value)
 }
 
 func appendString[T grpcwire.Text](text []byte, s T) []byte {
 	return append(binary.AppendUvarint(text, uint64(len(s))), s...)
 }
 
-// appendLiteral appends a field that refers to nothing.
-func appendLiteral(text []byte, name string, value []byte) []byte {
-	return appendString(appendString(append(text, 0), name), value)
+// keptField is one field of fields.
+type keptField struct {
+	name, value string
+	whole       *hpack.Field // that both are of; nil: none
+	// Whether these are parts of the text: own makes strings of them that may be kept.
+	nameInText, valueInText bool
 }
 
-// next takes the first field off f. If all of the field is an entry in a page, ref is the
-// reference to that, else 0.
-func (f *fields) next() (name, value string, ref uint32, ok bool) {
+// next takes the first field off f.
+func (f *fields) next() (k keptField, ok bool) {
 	if f.text == "" {
-		return "", "", 0, false
+		return k, false
 	}
 	head := f.number()
-	ref = uint32(head >> 1)
-	if ref == 0 {
-		name = f.string()
-	} else {
-		name = unsafeString(hpack.Name(ref, f.pages))
+	var ref *hpack.Field
+	switch where := head >> 1; {
+	case where == 0:
+		k.name, k.nameInText = f.string(), true
+	case where >= inRefs:
+		ref = f.refs[where-inRefs]
+		k.name, k.value = ref.Name(), ref.Value()
+	default:
+		k.name, k.value = hpack.Static(int(where))
 	}
 	if head&1 == 0 {
-		return name, f.string(), 0, true
+		k.value, k.valueInText = f.string(), true
+	} else {
+		k.whole = ref
 	}
-	value = unsafeString(hpack.Value(ref, f.pages))
-	if ref <= hpack.StaticLen {
-		ref = 0
-	}
-	return name, value, ref, true
+	return k, true
 }
 
 func (f *fields) number() (n uint64) {
@@ -174,25 +226,46 @@ func (f *fields) string() string {
 
 // value is the value of field i as a string: what a table has is not copied.
 func value(b *h2.HeaderBlock, i int) string {
-	if _, whole := b.Ref(i); whole {
-		return unsafeString(b.Value(i))
+	if f, whole := b.Field(i); f != nil && whole {
+		return f.Value()
+	}
+	if static, whole := b.Static(i); static != 0 && whole {
+		_, v := hpack.Static(static)
+		return v
 	}
 	return string(b.Value(i))
+}
+
+// own is s, which next returned, as a string that an application may keep: it keeps at most twice
+// as much memory as s takes.
+func (f fields) own(s string, inText bool) string {
+	if !inText || 2*len(s) >= len(f.text) {
+		return s
+	}
+	return strings.Clone(s)
+}
+
+// appendValues appends the values of k.
+func (f fields) appendValues(vs []string, k *keptField, d *decoded) []string {
+	if grpcwire.IsBinary(k.name) {
+		return d.append(vs, k.value, k.whole)
+	}
+	return append(vs, f.own(k.value, k.valueInText))
 }
 
 // md returns the fields as a map that belongs to the caller.
 func (f fields) md() metadata.MD {
 	md := make(metadata.MD, 8)
 	var d decoded
-	for name, value, ref, ok := f.next(); ok; name, value, ref, ok = f.next() {
-		vs := md[name]
-		if grpcwire.IsBinary(name) {
-			vs = d.append(vs, value, ref)
-		} else {
-			vs = append(vs, value)
-		}
-		if len(vs) > 0 {
-			md[name] = vs
+	rest := f
+	for k, ok := rest.next(); ok; k, ok = rest.next() {
+		before, known := md[k.name]
+		vs := f.appendValues(before, &k, &d)
+		switch {
+		case known:
+			md[k.name] = vs
+		case len(vs) > 0:
+			md[f.own(k.name, k.nameInText)] = vs
 		}
 	}
 	return md
@@ -202,14 +275,10 @@ func (f fields) md() metadata.MD {
 func (f fields) values(name string) []string {
 	var vs []string
 	var d decoded
-	binary := grpcwire.IsBinary(name)
-	for n, value, ref, ok := f.next(); ok; n, value, ref, ok = f.next() {
-		switch {
-		case n != name:
-		case binary:
-			vs = d.append(vs, value, ref)
-		default:
-			vs = append(vs, value)
+	rest := f
+	for k, ok := rest.next(); ok; k, ok = rest.next() {
+		if k.name == name {
+			vs = f.appendValues(vs, &k, &d)
 		}
 	}
 	return vs

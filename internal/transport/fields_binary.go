@@ -26,14 +26,14 @@ const valueCost = 8
 // joined counts, in a block, the values that the peer did not pay for.
 type joined struct {
 	unpaid int
-	known  map[uint32]int // by reference: how many values the entries have that were seen
+	known  map[*hpack.Field]int // how many values those have that were seen
 }
 
 // add checks field i of b, a "-bin" one, and counts its values. Those of an entry are paid for
 // where the block first refers to it.
 func (j *joined) add(b *h2.HeaderBlock, i int) error {
-	ref, whole := b.Ref(i)
-	if n := j.known[ref]; whole && n > 0 {
+	f, whole := b.Field(i)
+	if n := j.known[f]; whole && n > 0 {
 		j.unpaid += n - 1
 	} else {
 		v := b.Value(i)
@@ -41,11 +41,11 @@ func (j *joined) add(b *h2.HeaderBlock, i int) error {
 		if err != nil && b.Kind(i) != kindStatusDetails { // without details a status stands all the same
 			return &badBinary{name: string(b.Name(i)), err: err}
 		}
-		if whole && ref > hpack.StaticLen {
+		if whole && f != nil {
 			if j.known == nil {
-				j.known = make(map[uint32]int)
+				j.known = make(map[*hpack.Field]int)
 			}
-			j.known[ref] = n
+			j.known[f] = n
 		}
 		j.split(n, len(v))
 	}
@@ -84,16 +84,16 @@ func countValues(v []byte) (n int, err error) {
 	return n, err
 }
 
-// decoded is the values of the "-bin" fields that stand in pages, by reference, once decoded.
-type decoded map[uint32][]string
+// decoded is the values of the "-bin" fields that blocks refer to, once decoded.
+type decoded map[*hpack.Field][]string
 
-// append appends the values of a "-bin" field. Where ref is not 0 they share what they were
-// decoded to.
-func (d *decoded) append(vs []string, value string, ref uint32) []string {
-	if ref == 0 {
+// append appends the values of a "-bin" field. Where they are those of f, which is not nil, they
+// share what they were decoded to.
+func (d *decoded) append(vs []string, value string, f *hpack.Field) []string {
+	if f == nil {
 		return appendDecoded(vs, value)
 	}
-	if before := (*d)[ref]; len(before) > 0 {
+	if before := (*d)[f]; len(before) > 0 {
 		return append(vs, before...)
 	}
 	if *d == nil {
@@ -101,7 +101,7 @@ func (d *decoded) append(vs []string, value string, ref uint32) []string {
 	}
 	start := len(vs)
 	vs = appendDecoded(vs, value)
-	(*d)[ref] = vs[start:]
+	(*d)[f] = vs[start:]
 	return vs
 }
 

@@ -26,10 +26,14 @@ var _ h2.Receiver = (*foreignReceiver)(nil)
 
 // OnHeaders implements h2.Receiver.
 func (f *foreignReceiver) OnHeaders(b *h2.HeaderBlock, end bool) error {
-	resp := parseResponse(b, end)
+	resp, err := parseResponse(b, end)
+	if err == nil {
+		err = resp.malformed()
+	}
+	if err != nil {
+		return err
+	}
 	switch {
-	case resp.fault != "":
-		return resp.malformed()
 	case !end && !resp.informational():
 		return malformed("field block in the middle of a body")
 	case !end:

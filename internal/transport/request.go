@@ -6,12 +6,14 @@ import (
 	"bytes"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"unsafe"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/internal/transport/grpcwire"
 	"google.golang.org/grpc/internal/transport/h2"
+	"google.golang.org/grpc/internal/transport/h2/hpack"
 	"google.golang.org/grpc/status"
 )
 
@@ -61,7 +63,8 @@ type requestParser struct {
 
 // parseRequest reads b. An error means that the request is malformed in the
 // sense of RFC 9113 section 8.1.1, which resets the stream.
-func parseRequest(b *h2.HeaderBlock, cfg *ServerConfig) (*request, error) {
+func parseRequest(b *h2.HeaderBlock, cfg *ServerConfig) (_ *request, err error) {
+	defer h2.Contain(&err, panicLog{})
 	if r, ok := b.Memo().(*request); ok {
 		if b.Foreign() {
 			r = r.copy()
@@ -82,51 +85,68 @@ func parseRequest(b *h2.HeaderBlock, cfg *ServerConfig) (*request, error) {
 		return nil, malformed("a mandatory pseudo-header is missing")
 	}
 	var r *request
-	if size := fieldsSize(b, false); size <= shortText {
+	if p.isShort(b) {
 		r = p.short(b)
 	} else {
-		r = p.keep(b, unsafeString(p.fields(make([]byte, 0, size), b)))
+		f := newFieldsBuffer(b, false)
+		p.fields(&f, b)
+		r = p.keep(f.string(), f.refs)
 	}
 	b.SetMemo(r, &r.held)
 	b.SetNote(uint32(p.timeout))
 	return r, nil
 }
 
-// shortText is how long the text of most blocks is that differ from others in their timeouts alone:
-// it refers to the tables for all else, in a byte or two for each field.
-const shortText = 64
+// How long the text is, and how many the references are, of most blocks that differ from others in
+// their timeouts alone: they refer to the tables for all else, in a byte for each field.
+const (
+	shortText = 64
+	shortRefs = 16
+)
+
+func (p *requestParser) isShort(b *h2.HeaderBlock) bool {
+	size, refs := 0, 0
+	for i := range b.Len() {
+		if isVisible(b.Kind(i), false) {
+			size += fieldSize(b, i)
+			refs++
+		}
+	}
+	return size <= shortText && refs <= shortRefs
+}
 
 // short is the request of a block whose fields are short. Where it differs from that of another in
 // its timeout alone they share it: a client whose calls have deadlines sends such blocks.
 func (p *requestParser) short(b *h2.HeaderBlock) *request {
-	var scratch [shortText]byte
-	text := p.fields(scratch[:0], b)
+	var text [shortText]byte
+	var refs [shortRefs]*hpack.Field
+	f := fieldsBuffer{text[:0], refs[:0]}
+	p.fields(&f, b)
 	if r, ok := b.Alike(func(memo any) bool {
 		r, ok := memo.(*request)
-		return ok && r.size == p.size && r.text == string(text) && r.held.Pages() == b.Pages() &&
+		return ok && r.size == p.size && r.text == string(f.text) && slices.Equal(r.held.Refs(), f.refs) &&
 			r.method == p.method && *r.oddities == p.odd
 	}).(*request); ok {
 		return r
 	}
-	return p.keep(b, string(text))
+	return p.keep(string(f.text), slices.Clone(f.refs))
 }
 
-// fields appends to text, which is empty, what the application may see of b, and settles whether
+// fields writes what the application may see of b to f, which is empty, and settles whether
 // it is refused.
-func (p *requestParser) fields(text []byte, b *h2.HeaderBlock) []byte {
-	text, p.badFields = appendFields(text, b, false)
+func (p *requestParser) fields(f *fieldsBuffer, b *h2.HeaderBlock) {
+	p.badFields = f.addBlock(b, false)
 	if p.authority == nil && p.host != nil {
-		text = appendLiteral(text, grpcwire.HeaderAuthority, p.host)
+		f.addLiteral(grpcwire.HeaderAuthority, p.host)
 	}
 	p.odd.refusal = p.refuse()
-	return text
 }
 
-// keep is the request of b without the parser.
-func (p *requestParser) keep(b *h2.HeaderBlock, text string) *request {
+// keep is the request without the parser, and with what an application may see of its block.
+func (p *requestParser) keep(text string, refs []*hpack.Field) *request {
 	p.text = text
 	r := p.kept()
-	r.held = h2.NewShared(r.memory(), b.Pages())
+	r.held = h2.NewShared(r.memory(), refs)
 	return r
 }
 
@@ -149,7 +169,7 @@ func (r *request) copy() *request {
 	return p.kept()
 }
 
-// memory is how many bytes of memory r takes, without its pages.
+// memory is how many bytes of memory r takes, without its refs.
 func (r *request) memory() int {
 	n := int(unsafe.Sizeof(oddRequest{})) + len(r.method.Path()) + len(r.subtype) + len(r.encoding) + len(r.text)
 	if r.refusal != nil {
@@ -214,13 +234,13 @@ const maxAcceptEncoding = 1 << 10
 func (r *request) acceptEncoding() string {
 	all := ""
 	f := r.fields()
-	for name, v, _, ok := f.next(); ok; name, v, _, ok = f.next() {
+	for k, ok := f.next(); ok; k, ok = f.next() {
 		switch {
-		case name != grpcwire.HeaderAcceptEncoding:
+		case k.name != grpcwire.HeaderAcceptEncoding:
 		case all == "":
-			all = v
-		case len(all)+len(v) < maxAcceptEncoding:
-			all += "," + v
+			all = k.value
+		case len(all)+len(k.value) < maxAcceptEncoding:
+			all += "," + k.value
 		}
 	}
 	return all

@@ -244,7 +244,9 @@ func TestRequestIsCopied(t *testing.T) {
 	for name, odd := range map[string]*oddities{"usual": &usual, "odd": {subtype: "json", encoding: "gzip", length: 5}} {
 		t.Run(name, func(t *testing.T) {
 			r := &request{method: unknownMethod("/a.B/C"), size: 100, oddities: odd}
-			r.text = string(appendLiteral(nil, "name", []byte("value")))
+			var f fieldsBuffer
+			f.addLiteral("name", []byte("value"))
+			r.text = string(f.text)
 			r.held = h2.NewShared(r.memory(), nil)
 			c := r.copy()
 			if c == r || c.method != r.method || c.size != r.size || *c.oddities != *odd || (c.oddities == odd) != (odd == &usual) {

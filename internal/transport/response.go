@@ -33,19 +33,26 @@ type reading struct {
 	encoding    string
 	status      *status.Status // nil: OK; without hasStatus what grpc-message alone says
 	length      int64          // content-length, -1 without
-	fault       string         // what makes the block malformed, or ""
-	unreadable  *status.Status // what is wrong with its metadata; nil: nothing
+	flaw        *flaw          // nil: nothing is wrong with it
+}
+
+// flaw is what is wrong with a block.
+type flaw struct {
+	malformed  string         // what makes it malformed; "": it is not
+	unreadable *status.Status // what is wrong with its metadata, if it is not malformed
 }
 
 // parseResponse reads b. A block of gRPC's that does not end the stream has no status, whatever it
-// says: what is decoded of one may be a thousand times what the peer has spent for it.
-func parseResponse(b *h2.HeaderBlock, end bool) *response {
+// says: what is decoded of one may be a thousand times what the peer has spent for it. The error is
+// a fault of this module's: it resets the stream.
+func parseResponse(b *h2.HeaderBlock, end bool) (_ *response, err error) {
+	defer h2.Contain(&err, panicLog{})
 	if r, ok := b.Memo().(*response); ok {
 		if b.Foreign() {
 			r = r.copy()
 			b.SetMemo(r, &r.held)
 		}
-		return r
+		return r, nil
 	}
 	r := &response{reading: reading{size: uint32(b.Size()), length: -1}}
 	var st grpcwire.StatusFields
@@ -54,16 +61,14 @@ func parseResponse(b *h2.HeaderBlock, end bool) *response {
 		v := b.Value(i)
 		kind := b.Kind(i)
 		if isPseudo(kind) && (regular || kind != kindStatus) {
-			r.fault = "pseudo-header " + string(b.Name(i)) + " is out of place"
-			return r
+			return r.malformedBy("pseudo-header " + string(b.Name(i)) + " is out of place"), nil
 		}
 		regular = regular || !isPseudo(kind)
 		switch kind {
 		case kindStatus:
 			n, err := strconv.Atoi(string(v))
 			if err != nil || len(v) != 3 || r.httpStatus != 0 {
-				r.fault = "malformed :status " + strconv.Quote(string(v))
-				return r
+				return r.malformedBy("malformed :status " + strconv.Quote(string(v))), nil
 			}
 			r.httpStatus = int16(n)
 		case kindContentType:
@@ -74,17 +79,14 @@ func parseResponse(b *h2.HeaderBlock, end bool) *response {
 		case kindGRPCStatus, kindGRPCMessage, kindStatusDetails:
 			st.Add(unsafeString(b.Name(i)), value(b, i))
 		case kindMalformed, kindConnection:
-			r.fault = "malformed header field " + strconv.Quote(string(b.Name(i)))
-			return r
+			return r.malformedBy("malformed header field " + strconv.Quote(string(b.Name(i)))), nil
 		case kindContentLength:
 			if parseLength(&r.length, v) != nil {
-				r.fault = "malformed content-length"
-				return r
+				return r.malformedBy("malformed content-length"), nil
 			}
 		}
 		if b.Flawed(i) || padded(v) && !isFree(kind) {
-			r.fault = "malformed value of header field " + string(b.Name(i))
-			return r
+			return r.malformedBy("malformed value of header field " + string(b.Name(i))), nil
 		}
 	}
 	premature := !end && r.isGRPC && st != (grpcwire.StatusFields{})
@@ -99,28 +101,46 @@ func parseResponse(b *h2.HeaderBlock, end bool) *response {
 	} else if !r.hasStatus && st.Message != "" {
 		r.status = st.Status(http.StatusOK)
 	}
-	text, err := keepFields(b)
-	if err != nil {
-		r.unreadable = unreadable(err)
+	f := newFieldsBuffer(b, true)
+	if err := f.addBlock(b, true); err != nil {
+		r.flaw = &flaw{unreadable: notReadable(err)}
 	}
-	r.text = text
-	r.held = h2.NewShared(r.memory(), b.Pages())
+	r.text = f.string()
+	r.held = h2.NewShared(r.memory(), f.refs)
 	if premature { // what ends a stream may be the same
 		b.SetMemo(nil, &r.held)
 	} else {
 		b.SetMemo(r, &r.held)
 	}
+	return r, nil
+}
+
+// memory is how many bytes of memory r takes, without its refs.
+func (r *response) memory() int {
+	n := int(unsafe.Sizeof(*r)) + len(r.contentType) + len(r.encoding) + len(r.text) + istatus.Memory(r.status)
+	if r.flaw != nil {
+		n += int(unsafe.Sizeof(*r.flaw)) + len(r.flaw.malformed) + istatus.Memory(r.flaw.unreadable)
+	}
+	return n
+}
+
+// malformedBy is r, which is malformed for that reason.
+func (r *response) malformedBy(reason string) *response {
+	r.flaw = &flaw{malformed: reason}
 	return r
 }
 
-// memory is how many bytes of memory r takes, without its pages.
-func (r *response) memory() int {
-	return int(unsafe.Sizeof(*r)) + len(r.contentType) + len(r.encoding) + len(r.text) +
-		istatus.Memory(r.status) + istatus.Memory(r.unreadable)
+// unreadable is the status of a call whose response has fields that cannot be kept; nil if it has
+// none.
+func (r *response) unreadable() *status.Status {
+	if r.flaw == nil {
+		return nil
+	}
+	return r.flaw.unreadable
 }
 
-// unreadable is the status of a call whose response has fields that cannot be kept.
-func unreadable(err error) *status.Status {
+// notReadable makes it of what is wrong with the fields.
+func notReadable(err error) *status.Status {
 	if bad, ok := errors.AsType[*badBinary](err); ok {
 		return status.Newf(codes.Internal, "transport: malformed %s: %v", bad.name, bad.err)
 	}
@@ -134,10 +154,14 @@ func (r *response) copy() *response { return &response{r.reading, r.keptBlock.co
 // skipped.
 func (r *response) informational() bool { return r.httpStatus >= 100 && r.httpStatus < 200 }
 
+// malformed is the error that a malformed block is; nil if it is not one.
 func (r *response) malformed() error {
+	if r.flaw == nil || r.flaw.malformed == "" {
+		return nil
+	}
 	// "Malformed requests or responses that are detected MUST be treated as a
 	// stream error of type PROTOCOL_ERROR", RFC 9113 section 8.1.1.
-	return frame.Error{Code: frame.ProtocolError, Reason: r.fault}
+	return frame.Error{Code: frame.ProtocolError, Reason: r.flaw.malformed}
 }
 
 // verdict is the status of the call that r ends, nil for OK. headers is the block before r,
@@ -148,8 +172,8 @@ func (r *response) verdict(headers *response) *status.Status {
 	}
 	switch {
 	case !headers.isGRPC: // whoever answered is not a gRPC server
-	case r.hasStatus && r.unreadable != nil:
-		return r.unreadable
+	case r.hasStatus && r.unreadable() != nil:
+		return r.unreadable()
 	case r.hasStatus:
 		return r.status
 	}

@@ -72,11 +72,10 @@ func (a *account) hold(s *Shared) {
 		return
 	}
 	a.charge(int(s.size &^ isCopy))
-	for p := s.countedPages(); p != nil; p = p.Prev() {
-		if p.Holders++; p.Holders > 1 {
-			return // who holds it holds those before it
+	for _, f := range s.counted() {
+		if f.Holders++; f.Holders == 1 {
+			a.charge(f.Size())
 		}
-		a.charge(p.Size())
 	}
 }
 
@@ -88,11 +87,10 @@ func (a *account) drop(s *Shared) {
 		return
 	}
 	a.refund(int(s.size &^ isCopy))
-	for p := s.countedPages(); p != nil; p = p.Prev() {
-		if p.Holders--; p.Holders > 0 {
-			return
+	for _, f := range s.counted() {
+		if f.Holders--; f.Holders == 0 {
+			a.refund(f.Size())
 		}
-		a.refund(p.Size())
 	}
 }
 

@@ -60,6 +60,9 @@ type Config struct {
 	// PrefaceTimeout bounds how long the peer's preface and first SETTINGS may
 	// take; 0 is without bound.
 	PrefaceTimeout time.Duration
+	// Panics is told of panics that end a connection, in place of the process: see Contain. Nil
+	// lets them end the process.
+	Panics PanicLog
 	// TrackIdle keeps the time since which no stream is open: see Conn.Idle.
 	TrackIdle bool
 	Keepalive Keepalive

@@ -108,6 +108,21 @@
 // therefore call any method of the connection and its streams, and hold locks of their
 // own while they do.
 //
+// # Panics
+//
+// A panic of this package's ends the process, as any does, because nobody knows what it left
+// behind: Conn.mu locked, a window that was moved and not told, a stream that is in one table and
+// not in another; whoever comes next would wait for ever, or read another call's bytes. One step
+// is different, and the largest part of what a peer's bytes drive: reading a field block, by
+// package hpack and by the role, which parses what the fields say. It computes a value from the
+// block, holds no lock, and writes to the decoder, its list and that value alone, none of which
+// another connection sees. So it is contained (Contain): a panic of the decoder ends the
+// connection with INTERNAL_ERROR, as its table is lost, and its memory is not used again; one of
+// the role's parser resets the stream. Both are logged with their stack.
+//
+// What this saves from is a fault of ours that a peer can find, as one was found: not a state that
+// may be wrong, but a process with thousands of other connections.
+//
 // # Words
 //
 //   - A batch is what the reader does between two waits. A parcel is what is given to the
@@ -210,8 +225,8 @@
 //   - The part of a TLS or ALTS record that has arrived, while the rest has not, is held by
 //     that layer, which counts it in the total of the process itself; the reader asks for
 //     it when it is about to wait (readyreader.Holder).
-//   - What is made of a field block (SetMemo), and the pages of HPACK table entries
-//     that it refers to (hpack.Page), may be held by many streams and memos. It is
+//   - What is made of a field block (SetMemo), and the fields of HPACK's table
+//     that it refers to (hpack.Field), may be held by many streams and memos. Each is
 //     charged once, with the first holder, and refunded with the last.
 //     Memos, up to a few KB, stay in what a connection gives back when it parks, for the next
 //     one that gets it, which is charged with a copy of its own.

@@ -69,12 +69,12 @@ func (b *HeaderBlock) Name(i int) []byte { return b.list.Name(i) }
 // Value returns the value of field i.
 func (b *HeaderBlock) Value(i int) []byte { return b.list.Value(i) }
 
-// Ref is what field i refers to: see hpack.List.Ref.
-func (b *HeaderBlock) Ref(i int) (ref uint32, whole bool) { return b.list.Ref(i) }
+// Field is what field i refers to in the dynamic table: see hpack.List.Field. Whoever keeps it says
+// so with SetMemo.
+func (b *HeaderBlock) Field(i int) (f *hpack.Field, whole bool) { return b.list.Field(i) }
 
-// Pages is the memory that references of the block's fields lie in: see hpack.List.Pages.
-// Whoever keeps it says so with SetMemo.
-func (b *HeaderBlock) Pages() *hpack.Page { return b.list.Pages() }
+// Static is what field i refers to in the static table: see hpack.List.Static.
+func (b *HeaderBlock) Static(i int) (index int, whole bool) { return b.list.Static(i) }
 
 // Flawed reports whether Config.Kinds find a flaw in the value of field i.
 func (b *HeaderBlock) Flawed(i int) bool { return b.list.Flawed(i) }

@@ -15,7 +15,7 @@ func (r *reader) onHeaders(h frame.Header, p []byte) error {
 	}
 	a := r.in.act
 	if f.EndHeaders {
-		if err := a.decode(f.Fragment, r.out.cfg.maxHeaderList()); err != nil {
+		if err := a.decode(f.Fragment, r.out.cfg); err != nil {
 			return err
 		}
 		return r.onBlock(block{id: h.StreamID, end: f.EndStream, void: err})
@@ -37,7 +37,7 @@ func (r *reader) onContinuation(h frame.Header, p []byte) error {
 		a.frags.drop(r.out.cfg.Pool)
 		a.ledger.note(&a.frags.pile)
 	}()
-	if err := a.decodeFragments(r.out.cfg.maxHeaderList(), r.out.cfg.Pool); err != nil {
+	if err := a.decodeFragments(r.out.cfg); err != nil {
 		return err
 	}
 	return r.onBlock(block{id: a.frags.id, end: a.frags.end, void: a.frags.void})

@@ -20,7 +20,7 @@ import (
 type input struct {
 	act     *active      // what only a connection with input needs
 	reading hpack.Frozen // while act is nil: the decoder's state,
-	lasting lasting      // and what else must last; pages that streams hold are in the streamSet
+	lasting lasting      // and what else must last; fields that streams hold are in the streamSet
 
 	gotPreface bool // the peer's first SETTINGS arrived
 	parks      bool // the connection can be parked: act's rd is a Pollable
@@ -47,6 +47,8 @@ type active struct {
 	credit  int       // bytes that may be reserved for the DATA frame at hand before they arrive
 	now     time.Time // when the batch began
 
+	decoding bool // a field block is being decoded, or a panic ended that
+
 	woken  bool // the reader has just started, and not read yet
 	batch  bool // frames were read since the last BatchEnd
 	caused bool // something was queued for the peer's sake
@@ -67,8 +69,9 @@ const littleRead = 4 << 10
 // not thaw it, and its memos are good.
 var actives [2]sync.Pool
 
-// activate gets ready to read nc, as side. kept is what freeze returned.
-func (in *input) activate(nc *wire, side Side, cfg *Config, kept *hpack.Kept) {
+// activate gets ready to read nc, as side. kept is what the decoder's Keep returned when it was
+// frozen.
+func (in *input) activate(nc *wire, side Side, cfg *Config, kept hpack.Kept) {
 	a, _ := actives[side].Get().(*active)
 	if a == nil {
 		a = new(active)
@@ -93,15 +96,10 @@ func (in *input) activate(nc *wire, side Side, cfg *Config, kept *hpack.Kept) {
 	in.act = a
 }
 
-// freeze keeps of act what must last, but for the pages of the decoder. Those it returns if held
-// says that streams hold some.
-func (in *input) freeze(held bool) (kept *hpack.Kept) {
+// freeze keeps of act what must last.
+func (in *input) freeze() {
 	in.reading = in.act.dec.Freeze()
-	if held {
-		kept = in.act.dec.Keep()
-	}
 	in.lasting = in.act.lasting
-	return kept
 }
 
 // release gives act back, without what grew large.
@@ -129,7 +127,9 @@ func (in *input) release(side Side, pool mem.BufferPool) {
 	a.lending.rest()
 	a.wake = nil // a channel may belong to a synctest bubble
 	a.memos.part()
-	actives[side].Put(a)
+	if !a.decoding {
+		actives[side].Put(a)
+	}
 }
 
 func readOptions(nc *wire, cfg *Config) readyreader.Options {
@@ -154,7 +154,7 @@ func (a *active) useless() error {
 }
 
 // decode reads a whole field block into headers.
-func (a *active) decode(block []byte, maxList uint32) error {
+func (a *active) decode(block []byte, cfg *Config) error {
 	b := &a.headers
 	gen := a.dec.Generation()
 	if s := a.memos.find(block, gen); s != nil {
@@ -166,10 +166,8 @@ func (a *active) decode(block []byte, maxList uint32) error {
 		}
 		return nil
 	}
-	b.forget()
-	b.list.Reset(maxList)
-	if err := a.dec.Decode(block, &b.list); err != nil {
-		return undecodable(err)
+	if err := a.decodeParts(cfg, func() error { return a.dec.Decode(block, &b.list) }); err != nil {
+		return err
 	}
 	if a.dec.Generation() == gen && len(block) <= memoMaxSize && !b.list.TooLarge() {
 		b.memos = &a.memos
@@ -180,24 +178,38 @@ func (a *active) decode(block []byte, maxList uint32) error {
 
 // decodeFragments is decode for a block that came in several frames. Where it lies in
 // several buffers each is given back as soon as it is decoded, and the list grows only once.
-func (a *active) decodeFragments(maxList uint32, pool mem.BufferPool) error {
+func (a *active) decodeFragments(cfg *Config) error {
 	f := &a.frags
 	if len(f.parts) <= 1 {
-		return a.decode(f.join(pool), maxList)
+		return a.decode(f.join(cfg.Pool), cfg)
 	}
-	b := &a.headers
-	b.forget()
-	b.list.Reset(maxList)
-	d := partDecoder{dec: &a.dec, list: &b.list, pool: pool, left: f.size}
+	d := partDecoder{dec: &a.dec, list: &a.headers.list, pool: cfg.Pool, left: f.size}
 	defer d.close()
-	for f.size > 0 {
-		part := f.shift()
-		err := d.add(*part)
-		pool.Put(part)
-		if err != nil {
-			return undecodable(err)
+	return a.decodeParts(cfg, func() error {
+		for f.size > 0 {
+			part := f.shift()
+			err := d.add(*part)
+			cfg.Pool.Put(part)
+			if err != nil {
+				return err
+			}
+			d.reserve()
 		}
-		d.reserve()
+		return nil
+	})
+}
+
+// decodeParts has the decoder read a block into headers, by calls of decode. After a panic the
+// decoder is of no further use, and the connection ends.
+func (a *active) decodeParts(cfg *Config, decode func() error) (err error) {
+	a.headers.forget()
+	a.headers.list.Reset(cfg.maxHeaderList())
+	a.decoding = true
+	defer Contain(&err, cfg.Panics)
+	err = decode()
+	a.decoding = false
+	if err != nil {
+		return undecodable(err)
 	}
 	return nil
 }

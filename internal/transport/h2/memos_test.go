@@ -15,7 +15,7 @@ func TestMemosServeOthers(t *testing.T) {
 	var m memos
 	one, two := new(Config), new(Config)
 	large := NewShared(memoMaxHeld+1, nil)
-	small := NewShared(10, pagesOf(t))
+	small := NewShared(10, refsOf(t))
 	remember := func(block string, memo any, held *Shared) {
 		s, _ := m.claim([]byte(block), 7)
 		s.memo, s.shared = memo, held
@@ -69,17 +69,17 @@ func TestMemosThatAreAlike(t *testing.T) {
 // What a copy takes is charged to the connection that has it, and nothing of what the original's
 // connection counts is touched.
 func TestCopyOfSharedIsChargedWhole(t *testing.T) {
-	pages := pagesOf(t)
-	original := NewShared(100, pages)
+	refs := refsOf(t)
+	original := NewShared(100, refs)
 	var one, two account
 	one.hold(&original)
-	held, holders := one.held, pages.Holders
+	held, holders := one.held, refs[0].Holders
 	c := original.Copy()
 	again := c.Copy()
 	two.hold(&c)
 	two.hold(&again)
-	if two.held != 2*held || pages.Holders != holders || c.Pages() != pages {
-		t.Errorf("two copies are charged with %d, the original with %d; %d hold its pages", two.held, held, pages.Holders)
+	if two.held != 2*held || refs[0].Holders != holders || c.Refs()[0] != refs[0] {
+		t.Errorf("two copies are charged with %d, the original with %d; %d hold its field", two.held, held, refs[0].Holders)
 	}
 	two.drop(&again)
 	two.drop(&c)
@@ -89,8 +89,8 @@ func TestCopyOfSharedIsChargedWhole(t *testing.T) {
 	}
 }
 
-// pagesOf is what a decoder has of an entry that was referred to.
-func pagesOf(t *testing.T) *hpack.Page {
+// refsOf is a reference to a field of a decoder's table.
+func refsOf(t *testing.T) []*hpack.Field {
 	e, d := hpack.NewEncoder(hpack.MaxEncoderTable), new(hpack.Decoder)
 	var l hpack.List
 	for range 2 {
@@ -99,10 +99,11 @@ func pagesOf(t *testing.T) *hpack.Page {
 			t.Fatal(err)
 		}
 	}
-	if l.Pages() == nil {
-		t.Fatal("no pages")
+	f, whole := l.Field(0)
+	if f == nil || !whole {
+		t.Fatal("no field")
 	}
-	return l.Pages()
+	return []*hpack.Field{f}
 }
 
 // foreignRole counts the blocks of which another connection left the memo.

@@ -9,7 +9,6 @@ import (
 	"google.golang.org/grpc/internal/park"
 	"google.golang.org/grpc/internal/readyreader"
 	"google.golang.org/grpc/internal/transport/h2/frame"
-	"google.golang.org/grpc/internal/transport/h2/hpack"
 	"google.golang.org/grpc/internal/warm"
 )
 
@@ -238,9 +237,9 @@ func (r *reader) activate() {
 func (r *reader) slim() {
 	r.forgetMemos()
 	c := r.lock()
-	held := isHeld(r.in.act.dec.Pages())
+	kept := r.in.act.dec.Keep()
 	c.unlock()
-	kept := r.in.freeze(held)
+	r.in.freeze()
 	r.in.release(r.streams.side, r.out.cfg.Pool)
 	r.wire.releaseIdle()
 	records := r.retained()
@@ -253,16 +252,6 @@ func (r *reader) slim() {
 	c.windows.Rest()
 	c.streams.byID.keep(kept)
 	c.streams.trim()
-}
-
-// isHeld reports whether a stream holds p or a page before it.
-func isHeld(p *hpack.Page) bool {
-	for ; p != nil; p = p.Prev() {
-		if p.Holders > 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // forgetMemos takes the memos off the account: the reader is about to park.

@@ -13,26 +13,25 @@ import (
 type streamSet struct {
 	one  *stream      // nil: none, or it is gone
 	rest *someStreams // nil: none
-	kept *hpack.Kept  // while the connection is parked: the pages that streams hold; mostly nil
+	kept *hpack.Kept  // while the connection is parked: the fields that streams hold; mostly nil
 }
 
-// keep takes what the reader needs of the pages that streams hold. Those of a set that is empty
+// keep takes what the reader needs of the fields that streams hold. Those of a set that is empty
 // by now nobody holds, but handlers that outlive their streams: for these, of which there are never
 // many, the same octets may be written again.
-func (t *streamSet) keep(pages *hpack.Kept) {
-	if t.len() > 0 {
-		t.kept = pages
+func (t *streamSet) keep(kept hpack.Kept) {
+	if t.len() > 0 && len(kept) > 0 {
+		t.kept = &kept
 	}
 }
 
 // takeKept returns what keep took, if the set still has it.
-func (t *streamSet) takeKept() *hpack.Kept {
-	if t == nil {
-		return nil
+func (t *streamSet) takeKept() (kept hpack.Kept) {
+	if t != nil && t.kept != nil {
+		kept = *t.kept
+		t.kept = nil
 	}
-	pages := t.kept
-	t.kept = nil
-	return pages
+	return kept
 }
 
 func (t *streamSet) len() int {

@@ -2,14 +2,11 @@
 
 package hpack
 
-import "unique"
-
 // Decoder restores the fields of one connection's header blocks. The zero value is
 // ready for use and allows the peer a dynamic table of 4096 octets.
 type Decoder struct {
 	t       table
 	kinds   *Kinds
-	pages   run
 	allowed uint32 // the most that a size update may ask for
 	owed    uint32 // with owes: what the next block's first size update may not exceed
 	owes    bool
@@ -69,9 +66,6 @@ func (d *Decoder) Decode(block []byte, l *List) error {
 // what is left in front of the next part, and calls again when that has need octets or more.
 func (d *Decoder) DecodePart(p []byte, l *List, more bool) (n, need int, err error) {
 	d.setup()
-	if !d.inside {
-		d.turnRun()
-	}
 	r := reader{b: p}
 	for !d.inside && (r.off < len(p) || !more) {
 		at := r.off
@@ -85,23 +79,14 @@ func (d *Decoder) DecodePart(p []byte, l *List, more bool) (n, need int, err err
 		at, length := r.off, len(l.buf)
 		if err := d.field(&r, l); err != nil {
 			l.buf = l.buf[:length]
-			d.bind(l)
 			return d.cutOff(&r, at, more, err)
 		}
 	}
-	d.bind(l)
 	d.passed += len(p)
 	if !more {
 		d.passed, d.updated, d.inside = 0, false, false
 	}
 	return len(p), 0, nil
-}
-
-// bind gives l the pages that its fields refer to.
-func (d *Decoder) bind(l *List) {
-	if l.pages > 0 {
-		l.last = d.pages.last.page(l.pages - 1)
-	}
 }
 
 // cutOff follows an error in the representation that begins at octet at. It is not an error if
@@ -184,22 +169,14 @@ func (d *Decoder) indexed(r *reader, l *List) error {
 	if !l.count(int(e.nameLen), int(e.valueLen)) {
 		return nil
 	}
-	f := listField{ref: i, whole: true, nameLen: e.nameLen, valueLen: e.valueLen, kind: uint8(e.tag)}
-	if i > staticLen {
-		in := d.lend(i - staticLen - 1)
-		f.ref, f.off, f.flawed = in.whole, in.at, in.flawed
-		l.reach(in.whole)
-		l.reach(in.name) // it can be in a later page than the rest of the entry
+	f := listField{whole: true, nameLen: e.nameLen, valueLen: e.valueLen, kind: uint8(e.tag)}
+	if i <= staticLen {
+		f.static = uint8(i)
+	} else {
+		f.field = d.intern(i - staticLen - 1)
+		f.flawed = f.field.flawed
 	}
 	l.fields = append(l.fields, f)
-	return d.checkRun()
-}
-
-// checkRun reports that a block refers to more entries than references can tell apart.
-func (d *Decoder) checkRun() error {
-	if p := d.pages.last; p != nil && p.no >= maxPages {
-		return errTooManyPages
-	}
 	return nil
 }
 
@@ -229,13 +206,12 @@ func (d *Decoder) literal(r *reader, l *List, ix Indexing) error {
 		d.insert(l, &f)
 	}
 	if stored {
-		l.reach(f.ref)
 		f.flawed = d.kinds.isFlawed(l.value(&f))
 		l.fields = append(l.fields, f)
 	} else {
 		l.buf = l.buf[:start]
 	}
-	return d.checkRun()
+	return nil
 }
 
 // name reads the name of a literal field into f: a reference to the one at index i, or one
@@ -247,7 +223,7 @@ func (d *Decoder) name(r *reader, l *List, i uint32, f *listField, most uint64) 
 			return err
 		}
 		f.nameLen, f.kind = e.nameLen, uint8(e.tag)
-		f.ref = d.lendName(i)
+		d.referToName(f, i)
 		return nil
 	}
 	n, err := l.literal(r, most)
@@ -256,6 +232,47 @@ func (d *Decoder) name(r *reader, l *List, i uint32, f *listField, most uint64) 
 	}
 	f.nameLen, f.kind = uint32(n), d.kinds.of(l.buf[f.off:])
 	return nil
+}
+
+// referToName gives f the name at index i of both tables, which is there.
+func (d *Decoder) referToName(f *listField, i uint32) {
+	var name *Field
+	if i <= staticLen {
+		name = &staticNames[i]
+	} else {
+		name = d.internName(i - staticLen - 1)
+	}
+	if f.static = name.static; f.static == 0 {
+		f.field = name
+	}
+}
+
+// intern returns the Field of the entry that was inserted age entries before the newest one.
+func (d *Decoder) intern(age uint32) *Field {
+	in := d.t.internedOf(age)
+	if in.field != nil {
+		return in.field
+	}
+	name, value := d.t.octets(age)
+	f := &Field{value: string(value), flawed: d.kinds.isFlawed(value)}
+	if in.name != nil {
+		f.name = in.name.name
+	} else {
+		f.name = string(name)
+		in.name = f
+	}
+	in.field = f
+	return f
+}
+
+// internName returns a Field that has the entry's name.
+func (d *Decoder) internName(age uint32) *Field {
+	in := d.t.internedOf(age)
+	if in.name == nil {
+		name, _ := d.t.octets(age)
+		in.name = &Field{name: string(name)}
+	}
+	return in.name
 }
 
 // lookup finds an entry in the one address space of both tables (RFC 7541 section
@@ -291,105 +308,14 @@ func (d *Decoder) insert(l *List, f *listField) {
 		return
 	}
 	place := d.t.push(int(f.nameLen), int(f.valueLen), uint32(f.kind))
-	var name []byte
-	if f.ref == 0 {
-		name = l.buf[f.off:][:f.nameLen]
-	} else {
-		name = Name(f.ref, d.pages.last)
-		d.t.lentOf(0).name = f.ref
+	switch {
+	case f.field != nil:
+		d.t.internedOf(0).name = f.field
+	case f.static != 0:
+		d.t.internedOf(0).name = &staticNames[f.static]
 	}
-	copy(place[copy(place, name):], l.value(f))
+	copy(place[copy(place, l.name(f)):], l.value(f))
 }
-
-// lend makes sure that the entry is in a page, and returns where.
-func (d *Decoder) lend(age uint32) *lent {
-	e := d.t.lentOf(age)
-	if e.whole == 0 {
-		d.write(e, age)
-	}
-	return e
-}
-
-// write puts the entry, which is in no page yet, in one.
-func (d *Decoder) write(e *lent, age uint32) {
-	if d.beginRun(); e.whole != 0 {
-		return
-	}
-	name, value := d.t.octets(age)
-	e.whole, e.at = d.pages.add(e.name, name, value)
-	if e.name == 0 {
-		e.name = e.whole
-	}
-	e.flawed = d.kinds.isFlawed(value)
-}
-
-// lendName gives a reference to the name of the entry at index i of both tables.
-func (d *Decoder) lendName(i uint32) uint32 {
-	if i <= staticLen {
-		return i
-	}
-	age := i - staticLen - 1
-	e := d.t.lentOf(age)
-	if e.name == 0 {
-		d.beginRun()
-	}
-	if e.name == 0 {
-		name, _ := d.t.octets(age)
-		e.name, _ = d.pages.add(0, name, nil)
-	}
-	return e.name
-}
-
-// beginRun makes the first page of a run, if there is none, with all entries of the table but
-// those that get a page of their own, and those for which there is no room.
-func (d *Decoder) beginRun() {
-	if d.pages.last != nil {
-		return
-	}
-	var scratch [512]byte
-	b := scratch[:0]
-	for age := range d.t.n {
-		e := d.t.at(age)
-		size := int(e.nameLen) + int(e.valueLen) + shortHead
-		if size <= largeEntry && len(b)+size <= largePage {
-			b = d.appendLent(b, age)
-		}
-	}
-	if len(b) == 0 {
-		return
-	}
-	octets := unique.Make(string(b))
-	p := &Page{octets: octets.Value(), shared: octets, used: uint32(len(b))}
-	d.pages.join(p)
-	d.pages.open = p
-}
-
-// appendLent appends an entry to what is to be the first page.
-func (d *Decoder) appendLent(b []byte, age uint32) []byte {
-	l := d.t.lentOf(age)
-	name, value := d.t.octets(age)
-	l.whole = pageRef(0, uint32(len(b)))
-	if l.name == 0 {
-		b = appendEntry(b, headOf(0, name), name, len(value))
-		l.name = l.whole
-	} else { // it is one of the static table's
-		b = appendEntry(b, headOf(l.name, nil), nil, len(value))
-	}
-	l.at, l.flawed = uint32(len(b)), d.kinds.isFlawed(value)
-	return append(b, value...)
-}
-
-// turnRun begins another run where the last one has grown to several times the table: as long
-// as the decoder holds a run, none of its pages can be given back.
-func (d *Decoder) turnRun() {
-	if d.pages.last != nil && d.pages.size > 4*(uint64(d.t.max)+1<<10) {
-		d.pages = run{}
-		clear(d.t.lent)
-	}
-}
-
-// Pages is the youngest page of the decoder's run; nil if there is none.
-func (d *Decoder) Pages() *Page { return d.pages.last }
 
 // literal appends a string literal (RFC 7541 section 5.2) to the buffer and gives
 // its length. One longer than most is checked and measured, but not stored.

@@ -8,10 +8,12 @@
 // neither direction allocates. The state of a connection that is not used for a while can
 // be frozen: written to a string, so that the memory can serve another connection.
 //
-// A [List] does not copy what its block refers to in the dynamic table: that lies in pages
-// (see [Page]), which are written once and shared by all blocks that refer to it. Whoever
-// keeps any number of blocks, as references and literals, so holds at most four times as
-// much memory as the blocks had octets, whatever they refer to and however often.
+// A [List] does not copy what its block refers to in the dynamic table: it refers to a [Field],
+// of which each entry of the table has one, for as long as anybody has a use for it. A peer pays
+// for an entry's octets once, and may refer to it in one octet any number of times; so a reference
+// costs a pointer, and the field's octets are there once. Nobody finds a Field by a number that
+// came from a peer but the decoder itself, which checks it against the table (RFC 7541
+// section 2.3.3).
 //
 // Nothing here is safe for concurrent use. An Encoder belongs to whoever writes
 // header blocks in wire order, a Decoder to whoever reads them.

@@ -32,5 +32,4 @@ var (
 	errUpdateMissing   = errors.New("no dynamic table size update after the maximum was reduced")
 	errHuffmanPadding  = errors.New("padding of a Huffman string is other than up to 7 one bits")
 	errHuffmanEOS      = errors.New("string contains the Huffman code of EOS")
-	errTooManyPages    = errors.New("block refers to too many entries")
 )

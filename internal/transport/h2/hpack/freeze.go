@@ -44,7 +44,8 @@ func (e *Encoder) thaw(f Frozen) {
 	}
 }
 
-// Freeze returns the state of d, for [Decoder.Thaw], without its Kinds and its pages. Call it
+// Freeze returns the state of d, for [Decoder.Thaw], without its Kinds and the Fields that
+// blocks referred to. Call it
 // between blocks.
 func (d *Decoder) Freeze() Frozen {
 	d.setup()
@@ -96,6 +97,36 @@ func (d *Decoder) thaw(f Frozen, k *Kinds) {
 	d.SetKinds(k)
 }
 
+// Kept is a decoder's Fields that somebody holds, while the decoder is frozen, by the age of their
+// entries.
+type Kept []interned
+
+// Keep returns the Fields with Holders, to be kept beside what Freeze returns: else a peer could
+// have the same octets written again after each Thaw. It is nil if there are none.
+func (d *Decoder) Keep() Kept {
+	if d.t.known == nil {
+		return nil
+	}
+	var kept Kept
+	for age := range d.t.n {
+		in := *d.t.internedOf(age)
+		if in.field.isHeld() || in.name.isHeld() {
+			kept = append(kept, make(Kept, int(age)+1-len(kept))...)
+			kept[age] = in
+		}
+	}
+	return kept
+}
+
+func (f *Field) isHeld() bool { return f != nil && f.Holders > 0 }
+
+// Restore gives back what Keep returned, after Thaw.
+func (d *Decoder) Restore(kept Kept) {
+	for age, in := range kept {
+		*d.t.internedOf(uint32(age)) = in
+	}
+}
+
 // Reset makes d a new Decoder with k as its kinds, in the memory it has.
 func (d *Decoder) Reset(k *Kinds) {
 	*d = Decoder{t: d.t.emptied()}
@@ -105,8 +136,8 @@ func (d *Decoder) Reset(k *Kinds) {
 // Rest lets go of what belongs to a connection, and of a block that was not decoded to its end:
 // Thaw, or Reset, follows.
 func (d *Decoder) Rest() {
-	d.inside, d.updated, d.passed, d.pages = false, false, 0, run{}
-	clear(d.t.lent)
+	d.inside, d.updated, d.passed = false, false, 0
+	clear(d.t.known)
 }
 
 // Cap is how much memory e holds, in octets: for a pool that keeps no large ones.

@@ -139,31 +139,28 @@ func FuzzFreeze(f *testing.F) {
 			return
 		}
 		plain.SetAllowedMaxTableSize(uint32(allowed))
-		frozen, kept := plain.Freeze(), plain.Keep()
+		frozen := plain.Freeze()
 		var want List
 		want.Reset(1 << 20)
 		wantErr := plain.Decode(second, &want)
 		fields := fieldsOf(&want)
-		for _, pages := range []*Kept{nil, kept} { // the last one to use the pages, from here on
-			var cold Decoder
-			if same { // it has the state already
-				mustDecode(t, &cold, first)
-				cold.SetAllowedMaxTableSize(uint32(allowed))
-				if cold.Freeze() != frozen {
-					t.Fatal("equal states differ")
-				}
+		var cold Decoder
+		if same { // it has the state already
+			mustDecode(t, &cold, first)
+			cold.SetAllowedMaxTableSize(uint32(allowed))
+			if cold.Freeze() != frozen {
+				t.Fatal("equal states differ")
 			}
-			cold.Thaw(frozen, nil)
-			cold.Restore(pages)
-			var got List
-			got.Reset(1 << 20)
-			gotErr := cold.Decode(second, &got)
-			if fmt.Sprint(gotErr) != fmt.Sprint(wantErr) {
-				t.Fatalf("%v, without freezing %v", gotErr, wantErr)
-			}
-			if gotErr == nil {
-				wantFields(t, fieldsOf(&got), fields)
-			}
+		}
+		cold.Thaw(frozen, nil)
+		var got List
+		got.Reset(1 << 20)
+		gotErr := cold.Decode(second, &got)
+		if fmt.Sprint(gotErr) != fmt.Sprint(wantErr) {
+			t.Fatalf("%v, without freezing %v", gotErr, wantErr)
+		}
+		if gotErr == nil {
+			wantFields(t, fieldsOf(&got), fields)
 		}
 	})
 }
@@ -173,6 +170,7 @@ func TestThawedInPlace(t *testing.T) {
 	e, d := NewEncoder(MaxEncoderTable), new(Decoder)
 	block := e.AppendField(nil, "a", "b", Incremental)
 	mustDecode(t, d, block)
+	mustDecode(t, d, []byte{0x80 | 62})
 	e.AppendField(nil, "a", "b", Incremental) // found whole, and so known from here on
 	frozenE, frozenD := e.Freeze(), d.Freeze()
 	genE, genD := e.Generation(), d.Generation()
@@ -182,8 +180,8 @@ func TestThawedInPlace(t *testing.T) {
 	if _, ok := e.AppendKnown(nil, "a", "b"); !ok || e.Generation() != genE {
 		t.Errorf("the encoder knows its field: %v, generation %d, was %d", ok, e.Generation(), genE)
 	}
-	if d.pages != (run{}) || d.Generation() != genD {
-		t.Errorf("the decoder has another's pages: %v, generation %d, was %d", d.pages != (run{}), d.Generation(), genD)
+	if *d.t.internedOf(0) != (interned{}) || d.Generation() != genD {
+		t.Errorf("the decoder has another's Field: %v, generation %d, was %d", d.t.internedOf(0), d.Generation(), genD)
 	}
 	e.SetMaxTableSize(100)
 	d.SetAllowedMaxTableSize(100)
@@ -194,6 +192,42 @@ func TestThawedInPlace(t *testing.T) {
 	d.Thaw(frozenD, nil)
 	if e.Freeze() != frozenE || d.Freeze() != frozenD {
 		t.Error("not thawed")
+	}
+}
+
+// What streams hold of a table is found again when it is thawed, and only that.
+func TestKeptFields(t *testing.T) {
+	var d Decoder
+	var l List
+	block := appendString(appendString([]byte{0x40}, "held"), "1")
+	block = appendString(appendString(append(block, 0x40), "free"), "2")
+	block = appendString(append(block, 0x0f, 62-15), "x") // its name alone
+	block = append(block, 0x80|62, 0x80|63)               // free, held
+	block = appendString(appendString(append(block, 0x40), "young"), "3")
+	l.Reset(1 << 10)
+	if err := d.Decode(block, &l); err != nil {
+		t.Fatal(err)
+	}
+	free, _ := l.Field(3)
+	held, _ := l.Field(4)
+	held.Holders = 1
+	frozen, kept := d.Freeze(), d.Keep()
+	d.Rest()
+	d.Thaw(frozen, nil)
+	d.Restore(kept)
+	l.Reset(1 << 10)
+	if err := d.Decode([]byte{0x80 | 63, 0x80 | 64}, &l); err != nil {
+		t.Fatal(err)
+	}
+	if f, _ := l.Field(0); f == free {
+		t.Error("what nobody holds was kept")
+	}
+	if f, _ := l.Field(1); f != held {
+		t.Error("what a stream holds is written again")
+	}
+	held.Holders = 0
+	if kept := d.Keep(); kept != nil {
+		t.Errorf("%v is kept though nobody holds anything", kept)
 	}
 }
 

@@ -51,7 +51,7 @@ func (t *table) thaw(r *frozenReader) string {
 		places *= 2
 	}
 	if t.n > 0 && len(t.ring) < places {
-		t.ring, t.lent = make([]entry, places), nil
+		t.ring, t.known = make([]entry, places), nil
 	}
 	off := uint32(0)
 	for i := range t.n {
@@ -68,19 +68,16 @@ func (t *table) thaw(r *frozenReader) string {
 // other table ever had, so that nothing remembered of another is taken for its own: t is used
 // for many connections, one after the other, and takes a block of generations at a time.
 func (t *table) emptied() table {
-	clear(t.lent) // it is another connection's
-	if len(t.lent) != len(t.ring) {
-		t.lent = nil
-	}
+	clear(t.known) // it is another connection's
 	gen := t.gen>>32 + 1
 	if gen < block || gen%block == 0 {
 		gen = blocks.Add(1) * block
 	}
-	return table{arena: t.arena[:0], ring: t.ring, lent: t.lent, gen: gen << 32}
+	return table{arena: t.arena[:0], ring: t.ring, known: t.known, gen: gen << 32}
 }
 
 func (t *table) cap() int {
-	return cap(t.arena) + len(t.ring)*entrySize + len(t.lent)*lentSize
+	return cap(t.arena) + len(t.ring)*entrySize + len(t.known)*internedSize
 }
 
 // entrySize is unsafe.Sizeof(entry{}), held by a test.

@@ -8,37 +8,40 @@ import (
 )
 
 // List holds the fields of one decoded block: literals in its own memory, what stands in
-// a table by reference. Nothing in it aliases the block. Call [List.Reset] before each
-// use.
+// a table by reference. Nothing in it aliases the block or the table, so that what happens to
+// these later, even within the block, changes nothing. Call [List.Reset] before each use.
 //
 // Slices that it returns stay as they are until the next Reset or Release.
 type List struct {
 	buf    []byte
 	fields []listField
-	last   *Page  // the youngest that fields refer to; nil: none, or the block is not over
-	pages  uint32 // how many it is the last of
 	size   uint64
 	limit  uint32
 }
 
-// listField is a field. What is literal of it stands in buf from off on, without a gap. If
-// it is whole in a page, its value stands there at off.
+// listField is a field. It refers to field or to the static table, for its name and, if whole,
+// for its value; what is literal of it stands in buf from off on, without a gap.
 type listField struct {
+	field     *Field // nil: not one of the dynamic table
 	off       uint32
 	nameLen   uint32
 	valueLen  uint32
-	ref       uint32 // to the name, and to all of it if whole; 0: both are literal
+	static    uint8 // index in the static table; 0: not one of that
 	kind      uint8
 	whole     bool
 	sensitive bool
 	flawed    bool
 }
 
+// isNamed reports whether f has its name by reference.
+func (f *listField) isNamed() bool { return f.field != nil || f.static != 0 }
+
 // Reset empties the list, keeps its memory, and sets how large the next block may
 // be, in octets as SETTINGS_MAX_HEADER_LIST_SIZE counts (RFC 9113 section 6.5.2):
 // name, value and 32 for each field. Zero allows no field; math.MaxUint32 is as good
 // as no limit.
 func (l *List) Reset(maxBytes uint32) {
+	clear(l.fields)
 	*l = List{buf: l.buf[:0], fields: l.fields[:0], limit: maxBytes}
 }
 
@@ -60,42 +63,37 @@ func (l *List) Name(i int) []byte { return l.name(&l.fields[i]) }
 // Value is the value of field i.
 func (l *List) Value(i int) []byte { return l.value(&l.fields[i]) }
 
-// Ref is the reference that field i is made of, for [Name] and [Value]: to a field with
-// its name, and, if whole, with its value. It is 0 if both are literal.
-func (l *List) Ref(i int) (ref uint32, whole bool) {
-	f := &l.fields[i]
-	return f.ref, f.whole
-}
+// Field is what field i refers to in the dynamic table, for its name and, if whole, for its
+// value; nil if it refers to nothing there.
+func (l *List) Field(i int) (f *Field, whole bool) { return l.fields[i].field, l.fields[i].whole }
 
-// Pages is the last of the pages that references point to; the others are held by it. It is
-// nil if they point to the static table alone.
-func (l *List) Pages() *Page { return l.last }
+// Static is the index of what field i refers to in the static table, for its name and, if whole,
+// for its value; 0 if it refers to nothing there.
+func (l *List) Static(i int) (index int, whole bool) {
+	return int(l.fields[i].static), l.fields[i].whole
+}
 
 // Flawed reports whether the decoder's [Kinds] find a flaw in the value of field i. Nothing
 // is wrong with those of the static table.
 func (l *List) Flawed(i int) bool { return l.fields[i].flawed }
 
-// reach notes that a field refers to what ref points to.
-func (l *List) reach(ref uint32) {
-	if ref > staticLen {
-		l.pages = max(l.pages, pageNo(ref)+1)
-	}
-}
-
 func (l *List) name(f *listField) []byte {
-	if f.ref != 0 {
-		return Name(f.ref, l.last)
+	switch {
+	case f.field != nil:
+		return octetsOf(f.field.name)
+	case f.static != 0:
+		return octetsOf(staticFields[f.static][0])
 	}
 	return l.buf[f.off:][:f.nameLen:f.nameLen]
 }
 
 func (l *List) value(f *listField) []byte {
 	switch {
-	case f.whole && f.ref <= staticLen:
-		return Value(f.ref, nil)
+	case f.whole && f.field != nil:
+		return octetsOf(f.field.value)
 	case f.whole:
-		return l.last.page(pageNo(f.ref)).bytes()[f.off:][:f.valueLen:f.valueLen]
-	case f.ref != 0:
+		return octetsOf(staticFields[f.static][1])
+	case f.isNamed():
 		return l.buf[f.off:][:f.valueLen:f.valueLen]
 	}
 	return l.buf[f.off+f.nameLen:][:f.valueLen:f.valueLen]
@@ -119,7 +117,7 @@ func (l *List) Size() int { return int(min(l.size, math.MaxInt)) }
 func (l *List) TooLarge() bool { return l.size > uint64(l.limit) }
 
 // listFieldSize is unsafe.Sizeof(listField{}), held by a test.
-const listFieldSize = 20
+const listFieldSize = 32
 
 // count adds a field to the size and reports whether it is to be stored.
 func (l *List) count(nameLen, valueLen int) bool {

@@ -32,7 +32,7 @@ func (e entry) size() uint32 { return e.nameLen + e.valueLen + entryOverhead }
 type table struct {
 	arena []byte
 	ring  []entry
-	lent  []lent // nil, or of the places of the ring: what pages have of the entries
+	known []interned // decoder: nil, or of the places of the ring: the entries as strings
 	gen   uint64
 	head  uint32
 	n     uint32
@@ -70,8 +70,8 @@ func (t *table) push(nameLen, valueLen int, tag uint32) []byte {
 func (t *table) evict(to uint32) {
 	for t.size > to {
 		t.size -= t.ring[t.head].size()
-		if t.lent != nil {
-			t.lent[t.head] = lent{}
+		if t.known != nil {
+			t.known[t.head] = interned{}
 		}
 		t.head = (t.head + 1) & uint32(len(t.ring)-1)
 		t.n--
@@ -140,24 +140,24 @@ func (t *table) move(dst []byte) {
 // resizeRing moves the entries to a ring of n places, a power of two or zero.
 func (t *table) resizeRing(n int) {
 	ring := make([]entry, n)
-	var known []lent
-	if t.lent != nil {
-		known = make([]lent, n)
+	var known []interned
+	if t.known != nil {
+		known = make([]interned, n)
 	}
 	for age := range t.n {
 		ring[t.n-1-age] = *t.at(age)
 		if known != nil {
-			known[t.n-1-age] = t.lent[t.slot(age)]
+			known[t.n-1-age] = t.known[t.slot(age)]
 		}
 	}
-	t.ring, t.lent, t.head = ring, known, 0
+	t.ring, t.known, t.head = ring, known, 0
 }
 
 // trim gives back the memory that live entries do not need. References to entries
 // stay good, so t.gen does too.
 func (t *table) trim() {
 	if t.n == 0 {
-		t.arena, t.ring, t.lent, t.head = nil, nil, nil, 0
+		t.arena, t.ring, t.known, t.head = nil, nil, nil, 0
 		return
 	}
 	if live := len(t.arena) - t.start(); cap(t.arena)-live >= arenaStep {
@@ -172,23 +172,12 @@ func (t *table) trim() {
 	}
 }
 
-// lent is what a decoder's table knows of an entry in pages.
-type lent struct {
-	name   uint32 // a reference to its name; 0: none yet
-	whole  uint32 // and to all of it
-	at     uint32 // where its value is in the page of whole
-	flawed bool   // what Kinds says of the value, with whole
-}
-
-// lentSize is unsafe.Sizeof(lent{}), held by a test.
-const lentSize = 16
-
-// lentOf is what is known of the entry that was inserted age entries before the newest one.
-func (t *table) lentOf(age uint32) *lent {
-	if t.lent == nil {
-		t.lent = make([]lent, len(t.ring))
+// internedOf is what is known of the entry that was inserted age entries before the newest one.
+func (t *table) internedOf(age uint32) *interned {
+	if t.known == nil {
+		t.known = make([]interned, len(t.ring))
 	}
-	return &t.lent[t.slot(age)]
+	return &t.known[t.slot(age)]
 }
 
 // octets is the name and the value of that entry.
