@@ -182,7 +182,7 @@ type secureConn interface {
 // gets the kind of TLS connection that holds no buffers while it is idle.
 func newTLSConn(rawConn net.Conn, config *tls.Config, s side) secureConn {
 	if envconfig.HTTPFramerReadBufferPooling {
-		opts := tlsconn.Options{Server: s == serverSide, Release: envconfig.TLSIdleRelease}
+		opts := tlsconn.Options{Server: s == serverSide, Release: envconfig.TLSIdleRelease, Rest: envconfig.TLSIdleCiphers}
 		if opts.Release {
 			stoodAside.tell(logger, tlsconn.StoodAside())
 		}

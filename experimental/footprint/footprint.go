@@ -58,10 +58,9 @@ type Snapshot struct {
 	// may have freed some of it.
 	BytesKept int64
 	// Ballast is memory, in bytes, that counts as used on the heap, and in its profile, but that
-	// nobody touches, so that the system has no pages for it. There is some, of up to 16 MiB,
-	// while a process with a small heap carries messages and collects often: the collector
-	// then begins at 16 to 32 MiB (GRPC_GO_EXPERIMENTAL_BUSY_HEAP; half of it lives, with GOGC as
-	// it is by default). It goes a few seconds later.
+	// nobody touches, so that the system has no pages for it. There is none unless
+	// GRPC_GO_EXPERIMENTAL_BUSY_HEAP is set: then there is some while a process with a small heap
+	// carries messages and collects often.
 	Ballast int64
 }
 

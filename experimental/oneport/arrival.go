@@ -48,7 +48,7 @@ func (a *arrival) shake() error {
 	looks := tlsconn.CanGiveBack() && releases()
 	a.secure = tls.Server(a.raw, config)
 	if looks {
-		if c, ok := tlsconn.New(a.raw, config, tlsconn.Options{Server: true, Release: true}); ok {
+		if c, ok := tlsconn.New(a.raw, config, tlsconn.Options{Server: true, Release: true, Rest: rests()}); ok {
 			a.secure = c
 		}
 	}

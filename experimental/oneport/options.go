@@ -68,3 +68,6 @@ func (o Options) config() (*tls.Config, error) {
 
 // releases says whether connections of TLS may be without buffers while they are idle.
 func releases() bool { return envconfig.HTTPFramerReadBufferPooling && envconfig.TLSIdleRelease }
+
+// rests reports whether ciphers may be taken from connections that are idle.
+func rests() bool { return envconfig.TLSIdleCiphers }

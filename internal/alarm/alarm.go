@@ -5,7 +5,7 @@ package alarm
 import (
 	"time"
 
-	"google.golang.org/grpc/internal/warm"
+	"google.golang.org/grpc/internal/clock"
 )
 
 // Ringer is what happens when an [Alarm] rings, on a goroutine of its own.
@@ -23,7 +23,7 @@ type Alarm struct {
 // Set has r, which is the same each time, rung after a while, in place of what was set
 // before.
 func (a *Alarm) Set(after time.Duration, r Ringer) {
-	if warm.InBubble() {
+	if clock.InBubble() {
 		a.Stop()
 		a.timer = time.AfterFunc(after, r.Ring)
 		return

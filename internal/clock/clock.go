@@ -12,6 +12,14 @@ var begin = time.Now().Add(-time.Second) // so that 0 is never a time
 // the bubble's own.
 func Now() int64 { return int64(time.Since(begin)) }
 
+// InBubble reports whether the caller runs in a bubble of testing/synctest. What a whole process
+// shares, goroutines and channels, must not be made or used there. Times in a bubble have no
+// monotonic clock reading, as time.Now otherwise always gives, whatever the date is set to.
+func InBubble() bool {
+	now := time.Now()
+	return now == now.Round(0)
+}
+
 // At is what the clock shows at t, and 0 for the zero time.
 func At(t time.Time) int64 {
 	if t.IsZero() {

@@ -26,7 +26,13 @@ func TestClock(t *testing.T) {
 }
 
 func TestBubble(t *testing.T) {
+	if InBubble() {
+		t.Error("a bubble without one")
+	}
 	synctest.Test(t, func(t *testing.T) {
+		if !InBubble() {
+			t.Error("no bubble")
+		}
 		begin := Now()
 		time.Sleep(time.Hour)
 		if d := time.Duration(Now() - begin); d != time.Hour {

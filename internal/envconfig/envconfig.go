@@ -27,8 +27,8 @@ var (
 	// BusyHeap is the heap, in bytes, up to which the collector of a process waits that carries
 	// messages and collects often: to 16 MiB, and further where that much is allocated in a tenth
 	// of a second. Go's own is 4 MiB. Package internal/ballast says how.
-	// GRPC_GO_EXPERIMENTAL_BUSY_HEAP, up to 1 GiB, 32 MiB by default; 0 leaves the collector alone.
-	BusyHeap = number(os.Getenv("GRPC_GO_EXPERIMENTAL_BUSY_HEAP"), bounds{def: 32 << 20, max: 1 << 30})
+	// GRPC_GO_EXPERIMENTAL_BUSY_HEAP, up to 1 GiB; 0, the default, leaves the collector alone.
+	BusyHeap = number(os.Getenv("GRPC_GO_EXPERIMENTAL_BUSY_HEAP"), bounds{max: 1 << 30})
 
 	// SmallDefaultHeaderList makes the header list that a peer may send 8 KiB large, and not
 	// 16 MiB, where no option says anything.
@@ -47,12 +47,23 @@ var (
 	// ALPN fails. GRPC_ENFORCE_ALPN_ENABLED, true unless "false".
 	EnforceALPN = boolean(os.Getenv("GRPC_ENFORCE_ALPN_ENABLED"), true)
 
+	// RawSyscalls says whether system calls that never wait may be made without telling Go's
+	// scheduler of them, while connections are busy, on Linux. Package internal/pulse says why.
+	// GRPC_GO_EXPERIMENTAL_RAW_SYSCALLS, true unless "false".
+	RawSyscalls = boolean(os.Getenv("GRPC_GO_EXPERIMENTAL_RAW_SYSCALLS"), true)
+
 	// TLSIdleRelease says whether a TLS connection may take the buffers of crypto/tls
 	// away while they are empty, which saves up to 32 KiB for each idle connection. It
 	// has no effect without HTTPFramerReadBufferPooling, nor in a build with the tag
 	// grpcnotlsrelease.
 	// GRPC_GO_EXPERIMENTAL_TLS_IDLE_RELEASE, true unless "false".
 	TLSIdleRelease = boolean(os.Getenv("GRPC_GO_EXPERIMENTAL_TLS_IDLE_RELEASE"), true)
+
+	// TLSIdleCiphers says whether the ciphers of idle TLS 1.3 connections, in crypto/tls, may be
+	// replaced by ones that keep the key alone, which saves 0.8 KB in each direction. It
+	// has no effect without TLSIdleRelease.
+	// GRPC_GO_EXPERIMENTAL_TLS_IDLE_CIPHERS, false unless "true".
+	TLSIdleCiphers = boolean(os.Getenv("GRPC_GO_EXPERIMENTAL_TLS_IDLE_CIPHERS"), false)
 
 	// XDSSPIFFE says whether the configuration of certificate provider file_watcher may
 	// name a SPIFFE bundle map (gRFC A87).

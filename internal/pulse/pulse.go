@@ -12,6 +12,10 @@
 // then: whatever begins to compute after system calls that nobody was told of is found within
 // ten milliseconds, as it would be ten milliseconds after others.
 //
+// That is what is assumed of the scheduler, and all: sysmon sleeps no longer than until the next
+// timer. A test holds it for the Go version at hand (pulse_sysmon_linux_test.go); Forbid is for
+// who doesn't want to rely on it.
+//
 // Events that come thick are those of connections that wait without a goroutine, and reads and
 // writes of much at once. When they no longer do the goroutine ends.
 package pulse
@@ -44,9 +48,19 @@ var process = pace{thick: thick}
 // epoch is where the clock begins.
 var epoch = time.Now()
 
+// forbidden is set where the scheduler is to be told of everything.
+var forbidden atomic.Bool
+
+// Forbid has On report false from here on, and Event do nothing.
+func Forbid() { forbidden.Store(true) }
+
 // Event notes that something has happened for which the process woke, or of which sysmon would take
 // note many times.
-func Event() { process.event() }
+func Event() {
+	if !forbidden.Load() {
+		process.event()
+	}
+}
 
 // On reports whether the scheduler need not be told of a system call that does not wait.
 func On() bool { return process.on.Load() }

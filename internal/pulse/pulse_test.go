@@ -8,6 +8,18 @@ import (
 	"time"
 )
 
+// TestForbidden: the scheduler is told of all calls, and there is no goroutine.
+func TestForbidden(t *testing.T) {
+	defer forbidden.Store(false)
+	Forbid()
+	for range 10 * thick {
+		Event()
+	}
+	if On() || process.begins.Load() {
+		t.Error("on")
+	}
+}
+
 func TestPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &pace{thick: 4}

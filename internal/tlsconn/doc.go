@@ -33,8 +33,8 @@
 // are kept until nothing has come for half a minute or more (vigil.go). The keys follow from the traffic secrets that
 // crypto/tls keeps for KeyUpdates; that they are those in use is proved by the IV,
 // which follows in the same way and has to be the one in place. Nonces and all else stay
-// crypto/tls's. It is off where releasing is, where its own trial fails, for other ciphers, and
-// in FIPS 140-3 mode.
+// crypto/tls's. It is off without [Options].Rest, where releasing is, where its own trial fails,
+// for other ciphers, and in FIPS 140-3 mode.
 //
 // # Locks
 //

@@ -13,9 +13,12 @@ import (
 type Options struct {
 	// Server is the accepting side.
 	Server bool
-	// Release asks to take crypto/tls's buffers away while they are empty, and what its
-	// ciphers make of their keys while the connection is left alone, if that is possible here.
+	// Release asks to take crypto/tls's buffers away while they are empty, if that is possible
+	// here.
 	Release bool
+	// Rest asks, with Release, to take away what the ciphers of crypto/tls make of their keys while
+	// the connection is left alone, if that is possible here.
+	Rest bool
 }
 
 // New puts TLS over raw and reports whether it can: raw has to be a TCP or unix
@@ -38,7 +41,7 @@ func New(raw net.Conn, config *tls.Config, opts Options) (*Conn, bool) {
 		return nil, false
 	}
 	c := &Conn{raw: raw, sock: sock, sockW: w, release: opts.Release && releasable()}
-	c.rests = c.release && restable()
+	c.rests = c.release && opts.Rest && restable()
 	c.start(config, opts.Server)
 	return c, true
 }

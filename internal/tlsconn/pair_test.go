@@ -171,7 +171,7 @@ func newConn(t testing.TB, raw net.Conn, config *tls.Config, server, release boo
 		c.start(config, server)
 		return c
 	}
-	c, ok := New(raw, config, Options{Server: server, Release: release})
+	c, ok := New(raw, config, Options{Server: server, Release: release, Rest: release})
 	if !ok {
 		t.Skip("sockets can't be read without waiting here")
 	}

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/internal/ballast"
 	"google.golang.org/grpc/internal/envconfig"
+	"google.golang.org/grpc/internal/pulse"
 	"google.golang.org/grpc/internal/same"
 	"google.golang.org/grpc/internal/transport/h2"
 	"google.golang.org/grpc/keepalive"
@@ -121,6 +122,9 @@ func (t *Tuning) fill(c *h2.Config) {
 	c.Kinds = kinds
 	c.Panics = panicLog{}
 	ballast.Start(envconfig.BusyHeap)
+	if !envconfig.RawSyscalls {
+		pulse.Forbid()
+	}
 }
 
 // Prepare settles the defaults. It is called once, before the first

@@ -6,6 +6,7 @@ import (
 	"context"
 	"math/bits"
 	"runtime"
+	"runtime/debug"
 	"runtime/pprof"
 	"slices"
 	"sync"
@@ -198,11 +199,12 @@ const linger = 50 * time.Millisecond
 type worker shard
 
 func (w *worker) loop(t Task) {
-	unlabel() // a new goroutine has those of the one that started it
+	unlabel() // a new goroutine has the labels of the one that started it
 	for home := (*shard)(w); t != nil; {
 		t.Run()
 		t = nil // an idle goroutine must not keep the last task alive
 		unlabel()
+		debug.SetPanicOnFault(false)
 		c := home.pool.park(home)
 		if c == nil {
 			return

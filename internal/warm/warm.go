@@ -12,8 +12,9 @@
 // who finds a shard in use takes another.
 //
 // A task finds a goroutine as good as new but for its stack: profiler labels
-// that an earlier task set, or whoever called Go, are gone. What can't be taken
-// back is runtime.LockOSThread, as nobody but the task knows how often it was
+// that an earlier task set, or whoever called Go, are gone, and so is what it said with
+// debug.SetPanicOnFault. A goroutine carries nothing else of a program's, but for one thing that
+// can't be taken back: runtime.LockOSThread, as nobody but the task knows how often it was
 // called. A task must not end with the thread locked: the goroutine does not end
 // then, as one of its own would, and the thread, with what was changed about it,
 // goes to the next task. A task that wants the thread to end has to do its work
@@ -22,22 +23,18 @@ package warm
 
 import (
 	"runtime"
-	"time"
+
+	"google.golang.org/grpc/internal/clock"
 )
 
 // Go runs t on a warm goroutine, or on a new one where all are busy. It never
 // blocks and never runs t on the caller's goroutine.
 func Go(t Task) {
-	if InBubble() {
+	if clock.InBubble() {
 		go t.Run()
 		return
 	}
 	shared.run(t)
 }
-
-// InBubble reports whether the caller runs in a bubble of testing/synctest. What
-// a whole process shares, goroutines and channels, must not be made or used
-// there. Bubbles are told by their clock, which begins with the year 2000.
-func InBubble() bool { return time.Now().Unix() < 1<<30 } // 2004
 
 var shared = newPool(runtime.GOMAXPROCS(0))

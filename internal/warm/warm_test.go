@@ -4,6 +4,7 @@ package warm
 
 import (
 	"context"
+	"runtime/debug"
 	"runtime/pprof"
 	"strings"
 	"sync"
@@ -98,6 +99,26 @@ func TestLabelsDoNotPass(t *testing.T) {
 					t.Errorf("%s the goroutine has labels:\n%s", when, group)
 				}
 			}
+		}
+		time.Sleep(3 * linger)
+	})
+}
+
+// Nor is a fault of its memory a panic because it was one for the task before.
+func TestPanicOnFaultDoesNotPass(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPool(1)
+		found := 0
+		for range 10 {
+			p.run(task(func() {
+				if debug.SetPanicOnFault(true) {
+					found++
+				}
+			}))
+			synctest.Wait()
+		}
+		if found > 0 {
+			t.Errorf("%d of 10 tasks found it set", found)
 		}
 		time.Sleep(3 * linger)
 	})

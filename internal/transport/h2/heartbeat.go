@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc/internal/alarm"
-	"google.golang.org/grpc/internal/warm"
+	"google.golang.org/grpc/internal/clock"
 )
 
 // heartbeat is when keepalive checks next. For a check that is minutes away it uses package
@@ -24,7 +24,7 @@ type heartbeat struct {
 }
 
 // isFar reports whether a check after d is one for an alarm.
-func isFar(d time.Duration) bool { return d >= time.Minute && !warm.InBubble() }
+func isFar(d time.Duration) bool { return d >= time.Minute && !clock.InBubble() }
 
 // arm makes the next check, which is o's Ring, come after d.
 func (h *heartbeat) arm(d time.Duration, o alarm.Owner) {

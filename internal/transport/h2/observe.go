@@ -9,7 +9,6 @@ import (
 	"google.golang.org/grpc/internal/clock"
 	"google.golang.org/grpc/internal/park"
 	"google.golang.org/grpc/internal/readyreader"
-	"google.golang.org/grpc/internal/warm"
 )
 
 // Stats is how a connection stands at a moment.
@@ -62,7 +61,7 @@ func (c *Conn) WhyNot() string {
 	switch {
 	case !park.Supported():
 		return "there is no poller for sockets on this system"
-	case warm.InBubble():
+	case clock.InBubble():
 		return "it is in a bubble of testing/synctest"
 	}
 	return readyreader.WhyNot(c.wire.nc, readOptions(&c.wire, c.out.cfg))

@@ -34,7 +34,7 @@ func (c *Conn) Start() {
 }
 
 func (c *Conn) initParking() {
-	if _, ok := readyreader.Socket(c.wire.nc, readOptions(&c.wire, c.out.cfg)); ok && park.Supported() && !warm.InBubble() {
+	if _, ok := readyreader.Socket(c.wire.nc, readOptions(&c.wire, c.out.cfg)); ok && park.Supported() && !clock.InBubble() {
 		c.in.parks = true
 		c.handle.Init((*parkedConn)(c))
 		return
