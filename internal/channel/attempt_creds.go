@@ -14,18 +14,22 @@ import (
 
 // Identity is what an RPC says of itself and of its server, where that was set for this RPC.
 type Identity struct {
-	Authority string // "": the picker's, or the connection's
+	Authority string // "": the picker's, or the connection's; the picker's and this are checked
 	// Beside the channel's: the program's and an rpcconfig.Interceptor's; nil: none.
 	Creds, Added credentials.PerRPCCredentials
 }
 
-// Address settles the request's :authority, and adds its credentials. It follows Pick or Use.
+// Address settles the request's :authority, and adds its credentials. It follows Pick or Use. The
+// server has to prove that it may act under a name that is not the connection's, whoever brings
+// it: a program, or a picker, as that of a cluster whose control plane rewrites it (A81).
 func (a *Attempt) Address(ctx context.Context, call *transport.Call, id *Identity) error {
 	if name := id.Authority; name != "" {
+		call.Authority = name
+	}
+	if name := call.Authority; name != "" {
 		if err := mayStandFor(a.Link.client.AuthInfo(), name); err != nil {
 			return err
 		}
-		call.Authority = name
 	}
 	if len(a.Link.sub.ch.opts.PerRPC) == 0 && id.Creds == nil && id.Added == nil && a.Link.sub.bundled() == nil {
 		return nil
@@ -44,7 +48,7 @@ func (a *Attempt) Authority(call *transport.Call) string {
 func mayStandFor(info credentials.AuthInfo, authority string) error {
 	v, ok := info.(credentials.AuthorityValidator)
 	if !ok {
-		return status.Errorf(codes.Unavailable, "grpc: CallAuthority: what the handshake learned (%T) can't tell whether the server may act as %q", info, authority)
+		return status.Errorf(codes.Unavailable, "grpc: the RPC's authority: what the handshake learned (%T) can't tell whether the server may act as %q", info, authority)
 	}
 	if err := v.ValidateAuthority(authority); err != nil {
 		return status.Errorf(codes.Unavailable, "failed to validate authority %q : %v", authority, err)

@@ -18,8 +18,11 @@ type HeaderMatch struct {
 	Range   *Range
 	Present *bool
 	// Invert turns the comparison round, and so it makes no difference to a header that
-	// is not there: only Present matches that (A41).
+	// is not there: only Present matches that (A41), and what MissingAsEmpty says.
 	Invert bool
+	// MissingAsEmpty compares a header that is not there as if its value were empty. It is not for
+	// Present.
+	MissingAsEmpty bool
 	// Encoded compares binary headers as they are on the wire, in base64 (A41), and not
 	// as a handler sees them.
 	Encoded bool
@@ -41,7 +44,7 @@ func (h *HeaderMatch) Match(r *Request) bool {
 	if h.Present != nil {
 		return (there == *h.Present) != h.Invert
 	}
-	return there && h.matchValue(h.join(values)) != h.Invert
+	return (there || h.MissingAsEmpty) && h.matchValue(h.join(values)) != h.Invert
 }
 
 func (h *HeaderMatch) matchValue(value string) bool {

@@ -58,6 +58,10 @@ func parseRange(m *corepb.CidrRange) (netip.Prefix, error) {
 	if !in.IsValid() {
 		return netip.Prefix{}, fmt.Errorf("%s has no %d bits", addr, m.GetPrefixLen().GetValue())
 	}
+	// Peers' addresses are compared as IPv4 where they can be, and no IPv6 prefix has these.
+	if addr.Is4In6() && in.Bits() >= 96 {
+		in = netip.PrefixFrom(addr.Unmap(), in.Bits()-96)
+	}
 	return in, nil
 }
 
@@ -71,7 +75,7 @@ func parseHeader(m *routepb.HeaderMatcher) (rbac.Matcher, error) {
 
 func headerMatch(m *routepb.HeaderMatcher) (rbac.HeaderMatch, error) {
 	name := strings.ToLower(m.GetName())
-	h := rbac.HeaderMatch{Name: name, Invert: m.GetInvertMatch(), Encoded: true}
+	h := rbac.HeaderMatch{Name: name, Invert: m.GetInvertMatch(), MissingAsEmpty: m.GetTreatMissingHeaderAsEmpty(), Encoded: true}
 	if name == "" {
 		return h, errors.New("the name is empty")
 	}
@@ -89,6 +93,9 @@ func headerMatch(m *routepb.HeaderMatcher) (rbac.HeaderMatch, error) {
 		h.Present = &present
 	case *routepb.HeaderMatcher_RangeMatch:
 		h.Range = &rbac.Range{Start: s.RangeMatch.GetStart(), End: s.RangeMatch.GetEnd()}
+		if h.Range.Start > h.Range.End {
+			err = fmt.Errorf("range_match from %d to %d", h.Range.Start, h.Range.End)
+		}
 	case *routepb.HeaderMatcher_StringMatch:
 		text, err = parseString(s.StringMatch)
 	case *routepb.HeaderMatcher_ExactMatch:
@@ -104,8 +111,20 @@ func headerMatch(m *routepb.HeaderMatcher) (rbac.HeaderMatch, error) {
 	default:
 		err = fmt.Errorf("%T is not supported", s)
 	}
+	if err == nil && h.Present != nil && h.MissingAsEmpty {
+		err = errors.New("treat_missing_header_as_empty contradicts present_match")
+	}
 	h.Value = &text
 	return h, err
+}
+
+// parsePorts makes a matcher for ports from one up to, and without, another.
+func parsePorts(from, to int64) (rbac.Matcher, error) {
+	const ports = 1 << 16
+	if from < 0 || from >= to || to > ports {
+		return nil, fmt.Errorf("there is no port from %d up to, and without, %d", from, to)
+	}
+	return rbac.DestinationPort(int(from), int(to)), nil
 }
 
 func within(field string, err error) error {

@@ -115,9 +115,11 @@ func parsePermission(m *rbacpb.Permission) (rbac.Matcher, error) {
 		in, err := parseRange(r.DestinationIp)
 		return rbac.Destination(in), within("destination_ip: ", err)
 	case *rbacpb.Permission_DestinationPort:
-		return rbac.DestinationPort(int(r.DestinationPort), int(r.DestinationPort)+1), nil
+		ports, err := parsePorts(int64(r.DestinationPort), int64(r.DestinationPort)+1)
+		return ports, within("destination_port: ", err)
 	case *rbacpb.Permission_DestinationPortRange:
-		return rbac.DestinationPort(int(r.DestinationPortRange.GetStart()), int(r.DestinationPortRange.GetEnd())), nil
+		ports, err := parsePorts(int64(r.DestinationPortRange.GetStart()), int64(r.DestinationPortRange.GetEnd()))
+		return ports, within("destination_port_range: ", err)
 	case *rbacpb.Permission_Metadata:
 		return never(r.Metadata.GetInvert()), nil //nolint:staticcheck // deprecated, and in use by control planes
 	case *rbacpb.Permission_SourcedMetadata:

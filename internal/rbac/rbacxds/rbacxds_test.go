@@ -78,6 +78,10 @@ func TestPermissionsAndPrincipals(t *testing.T) {
 		{`{"header":{"name":"n","presentMatch":false}}`, false},
 		{`{"header":{"name":"n"}}`, true},
 		{`{"header":{"name":"absent"}}`, false},
+		{`{"header":{"name":"absent","stringMatch":{"exact":"6"},"invertMatch":true,"treatMissingHeaderAsEmpty":true}}`, true},
+		{`{"header":{"name":"absent","stringMatch":{"exact":""},"treatMissingHeaderAsEmpty":true}}`, true},
+		{`{"header":{"name":"n","stringMatch":{"exact":""},"treatMissingHeaderAsEmpty":true}}`, false},
+		{`{"header":{"name":"absent","rangeMatch":{"start":"0","end":"6"},"treatMissingHeaderAsEmpty":true}}`, false},
 		{`{"header":{"name":"two","prefixMatch":"a,"}}`, true},
 		{`{"header":{"name":"two","suffixMatch":"a"}}`, false},
 		{`{"header":{"name":"two","containsMatch":","}}`, true},
@@ -119,6 +123,9 @@ func TestPermissionsAndPrincipals(t *testing.T) {
 		{`principal {"directRemoteIp":{"addressPrefix":"10.0.0.1","prefixLen":32}}`, true},
 		{`principal {"remoteIp":{"addressPrefix":"10.0.0.2","prefixLen":32}}`, false},
 		{`principal {"remoteIp":{"addressPrefix":"10.0.0.2"}}`, true}, // no bits at all
+		{`principal {"remoteIp":{"addressPrefix":"::ffff:10.0.0.0","prefixLen":104}}`, true},
+		{`principal {"remoteIp":{"addressPrefix":"::ffff:11.0.0.0","prefixLen":104}}`, false},
+		{`principal {"remoteIp":{"addressPrefix":"::ffff:0.0.0.0","prefixLen":95}}`, false}, // IPv6
 	} {
 		policies := map[string]string{
 			"permission": `{"permissions":[RULE],"principals":[{"any":true}]}`,

@@ -19,7 +19,6 @@ import (
 	"google.golang.org/grpc/attributes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/tls/certprovider"
-	"google.golang.org/grpc/internal/xds/match"
 	"google.golang.org/grpc/internal/xds/resource"
 	"google.golang.org/grpc/resolver"
 )
@@ -78,7 +77,7 @@ func sameTLS(a, b *resource.ClientTLS) bool {
 		return a == b
 	}
 	return a.Identity == b.Identity && a.Roots == b.Roots && a.SNI == b.SNI && a.AutoHostSNI == b.AutoHostSNI &&
-		a.AutoSANValidation == b.AutoSANValidation && slices.EqualFunc(a.SANs, b.SANs, match.String.Equal)
+		a.AutoSANValidation == b.AutoSANValidation && a.MaxDepth == b.MaxDepth && slices.EqualFunc(a.SANs, b.SANs, resource.SAN.Equal)
 }
 
 // Secured reports whether connections are secured by what the cluster says, and not by the
@@ -129,7 +128,7 @@ func serverName(t *resource.ClientTLS, hostname string) string {
 // want the name of the server.
 func clientConfig(t *resource.ClientTLS) func(identity, roots *certprovider.KeyMaterial) (*tls.Config, error) {
 	return func(identity, roots *certprovider.KeyMaterial) (*tls.Config, error) {
-		v := &verifier{roots: rootsOf(roots), sans: t.SANs, autoSAN: t.AutoSANValidation}
+		v := &verifier{roots: rootsOf(roots), depth: t.MaxDepth, sans: t.SANs, autoSAN: t.AutoSANValidation}
 		c := &tls.Config{InsecureSkipVerify: true, VerifyConnection: v.server} //nolint:gosec // VerifyConnection does
 		if identity != nil {
 			c.Certificates = identity.Certs

@@ -48,7 +48,8 @@ func TestA29Handshake(t *testing.T) {
 		"nothing": newInstance(&certprovider.KeyMaterial{}),
 		"broken":  newInstance(nil),
 	})
-	exact := []match.String{match.Exact("a.example.com")}
+	sans := func(name string) []resource.SAN { return []resource.SAN{{Name: match.Exact(name)}} }
+	exact := sans("a.example.com")
 	for _, tt := range []struct {
 		name     string
 		client   resource.ClientTLS
@@ -62,7 +63,7 @@ func TestA29Handshake(t *testing.T) {
 		{name: "one provider", client: resource.ClientTLS{Identity: cert("both"), Roots: cert("both")}, server: resource.ServerTLS{Identity: cert("both"), Roots: cert("both"), RequireClientCert: true}},
 		{name: "other authority", client: resource.ClientTLS{Roots: cert("roots")}, server: resource.ServerTLS{Identity: cert("stranger")}, cErr: "certificate check failure"},
 		{name: "SAN", client: resource.ClientTLS{Roots: cert("roots"), SANs: exact}, server: resource.ServerTLS{Identity: cert("server")}},
-		{name: "no SAN", client: resource.ClientTLS{Roots: cert("roots"), SANs: []match.String{match.Exact("a.b.example.com")}}, server: resource.ServerTLS{Identity: cert("server")}, cErr: "certificate check failure"},
+		{name: "no SAN", client: resource.ClientTLS{Roots: cert("roots"), SANs: sans("a.b.example.com")}, server: resource.ServerTLS{Identity: cert("server")}, cErr: "certificate check failure"},
 		{name: "mutual", client: resource.ClientTLS{Roots: cert("roots"), Identity: cert("client")}, server: resource.ServerTLS{Identity: cert("server"), Roots: cert("roots"), RequireClientCert: true}},
 		{name: "no client certificate", client: resource.ClientTLS{Roots: cert("roots")}, server: resource.ServerTLS{Identity: cert("server"), Roots: cert("roots"), RequireClientCert: true}, cErr: "certificate required", sErr: "didn't provide a certificate"},
 		{name: "not required", client: resource.ClientTLS{Roots: cert("roots")}, server: resource.ServerTLS{Identity: cert("server"), Roots: cert("roots")}},
@@ -75,9 +76,9 @@ func TestA29Handshake(t *testing.T) {
 		{name: "A101 SNI", client: resource.ClientTLS{Roots: cert("roots"), SNI: "x.example.com"}, server: resource.ServerTLS{Identity: cert("server")}, sni: "x.example.com"},
 		{name: "A101 host's", client: resource.ClientTLS{Roots: cert("roots"), SNI: "x.example.com", AutoHostSNI: true}, hostname: "h.example.com:443", server: resource.ServerTLS{Identity: cert("server")}, sni: "h.example.com"},
 		{name: "A101 no host", client: resource.ClientTLS{Roots: cert("roots"), SNI: "x.example.com", AutoHostSNI: true}, server: resource.ServerTLS{Identity: cert("server")}, sni: "x.example.com"},
-		{name: "A101 SAN of the SNI", client: resource.ClientTLS{Roots: cert("roots"), SNI: "x.example.com", AutoSANValidation: true, SANs: []match.String{match.Exact("other")}}, server: resource.ServerTLS{Identity: cert("server")}, sni: "x.example.com"},
+		{name: "A101 SAN of the SNI", client: resource.ClientTLS{Roots: cert("roots"), SNI: "x.example.com", AutoSANValidation: true, SANs: sans("other")}, server: resource.ServerTLS{Identity: cert("server")}, sni: "x.example.com"},
 		{name: "A101 wrong SAN", client: resource.ClientTLS{Roots: cert("roots"), SNI: "x.example.org", AutoSANValidation: true, SANs: exact}, server: resource.ServerTLS{Identity: cert("server")}, cErr: `"x.example.org"`},
-		{name: "A101 no SNI", client: resource.ClientTLS{Roots: cert("roots"), AutoSANValidation: true, SANs: []match.String{match.Exact("other")}}, server: resource.ServerTLS{Identity: cert("server")}, cErr: "no subject alternative name"},
+		{name: "A101 no SNI", client: resource.ClientTLS{Roots: cert("roots"), AutoSANValidation: true, SANs: sans("other")}, server: resource.ServerTLS{Identity: cert("server")}, cErr: "no subject alternative name"},
 		{name: "no roots", client: resource.ClientTLS{Roots: cert("nothing")}, server: resource.ServerTLS{Identity: cert("server")}, cErr: "no root certificates"},
 		{name: "no identity", client: resource.ClientTLS{Roots: cert("roots")}, server: resource.ServerTLS{Identity: cert("nothing")}, cErr: "*", sErr: "no identity certificate"},
 		{name: "unknown", client: resource.ClientTLS{Roots: cert("roots")}, server: resource.ServerTLS{Identity: cert("none")}, cErr: "*", sErr: `"none" is not in the bootstrap`},
@@ -238,8 +239,81 @@ func TestMatchSAN(t *testing.T) {
 		{match.Exact(""), false},
 		{regex, true},
 	} {
-		if got := matchSAN(&tt.m, leaf); got != tt.want {
+		if got := matchSAN(&resource.SAN{Name: tt.m}, leaf); got != tt.want {
 			t.Errorf("%v: %t", tt.m, got)
+		}
+	}
+	// A matcher with a type looks at the names of that alone.
+	for kind, name := range map[resource.SANKind]match.String{
+		resource.DNSSAN: match.Exact("x.wild.example.com"), resource.EmailSAN: match.Exact("a@example.com"),
+		resource.URISAN: regex, resource.IPSAN: match.Exact("2001:db8::1"),
+	} {
+		for k := resource.AnySAN; k <= resource.IPSAN; k++ {
+			m := resource.SAN{Kind: k, Name: name}
+			if got, want := matchSAN(&m, leaf), k == resource.AnySAN || k == kind; got != want {
+				t.Errorf("%v: %t", m, got)
+			}
+		}
+	}
+}
+
+// TestCertificateChecks: what a validation context may ask for beside roots and names, both roles.
+func TestCertificateChecks(t *testing.T) {
+	root := newAuthority(t)
+	middle := root.intermediate()
+	chain := func(n names) tls.Certificate {
+		c := middle.leaf(n)
+		c.Certificate = append(c.Certificate, middle.cert.Raw)
+		return c
+	}
+	providers := all(t, map[string]*instance{
+		"deep":  newInstance(&certprovider.KeyMaterial{Certs: []tls.Certificate{chain(names{dns: []string{"deep.test"}})}}),
+		"flat":  newInstance(&certprovider.KeyMaterial{Certs: []tls.Certificate{root.leaf(names{dns: []string{"flat.test"}})}}),
+		"roots": newInstance(&certprovider.KeyMaterial{Roots: root.pool()}),
+	})
+	typed := []resource.SAN{{Kind: resource.URISAN, Name: match.Exact("flat.test")}}
+	flat := resource.ServerTLS{Identity: cert("flat")}
+	for _, tt := range []struct {
+		name       string
+		client     resource.ClientTLS
+		server     resource.ServerTLS
+		cErr, sErr string
+	}{
+		{name: "a server's chain", client: resource.ClientTLS{Roots: cert("roots"), MaxDepth: 2}, server: resource.ServerTLS{Identity: cert("deep")}},
+		{name: "a server's, too long", client: resource.ClientTLS{Roots: cert("roots"), MaxDepth: 1}, server: resource.ServerTLS{Identity: cert("deep")}, cErr: "max_verify_depth"},
+		{name: "a server's, short", client: resource.ClientTLS{Roots: cert("roots"), MaxDepth: 1}, server: flat},
+		{name: "a client's chain", client: resource.ClientTLS{Roots: cert("roots"), Identity: cert("deep")}, server: resource.ServerTLS{Identity: cert("flat"), Roots: cert("roots"), MaxDepth: 2}},
+		{name: "a client's, too long", client: resource.ClientTLS{Roots: cert("roots"), Identity: cert("deep")}, server: resource.ServerTLS{Identity: cert("flat"), Roots: cert("roots"), MaxDepth: 1}, cErr: "tls: ", sErr: "max_verify_depth"},
+		{name: "no certificate, where one is required", client: resource.ClientTLS{Roots: cert("roots")}, server: resource.ServerTLS{Identity: cert("flat"), Roots: cert("roots"), MaxDepth: 1, RequireClientCert: true}, cErr: "certificate required", sErr: "didn't provide"},
+		{name: "hidden roots", client: resource.ClientTLS{Roots: cert("roots"), Identity: cert("flat")}, server: resource.ServerTLS{Identity: cert("flat"), Roots: cert("roots"), HideRoots: true, RequireClientCert: true}},
+		{name: "hidden roots, a name of another kind", client: resource.ClientTLS{Roots: cert("roots"), SANs: typed}, server: flat, cErr: "no subject alternative name"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c, s := &Client{}, NewServer(&tt.server, providers)
+			defer c.Close()
+			defer s.Close()
+			if err := c.Set(&tt.client, providers); err != nil {
+				t.Fatal(err)
+			}
+			client, server := shake(t, c, "", s)
+			if !has(client.err, tt.cErr) || !has(server.err, tt.sErr) && tt.cErr == "" || tt.sErr != "" && !has(server.err, tt.sErr) {
+				t.Fatalf("client: %v; server: %v", client.err, server.err)
+			}
+		})
+	}
+	for _, tt := range []struct {
+		server  resource.ServerTLS
+		named   bool // clients are told the roots
+		tickets bool
+	}{
+		{resource.ServerTLS{}, true, true},
+		{resource.ServerTLS{MaxDepth: 2}, true, true},
+		{resource.ServerTLS{HideRoots: true, NoResumption: true}, false, false},
+	} {
+		s := NewServer(&tt.server, providers)
+		config, err := s.tlsConfig(&certprovider.KeyMaterial{}, &certprovider.KeyMaterial{Roots: root.pool()})
+		if err != nil || (config.ClientCAs != nil) != tt.named || config.SessionTicketsDisabled == tt.tickets {
+			t.Errorf("%+v: %+v, %v", tt.server, config, err)
 		}
 	}
 }

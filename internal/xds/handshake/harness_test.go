@@ -47,6 +47,21 @@ func newAuthority(t testing.TB) *authority {
 	return a
 }
 
+// intermediate returns one that a has signed.
+func (a *authority) intermediate() *authority {
+	a.t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(3), Subject: pkix.Name{CommonName: "intermediate authority"},
+		NotBefore: a.cert.NotBefore, NotAfter: a.cert.NotAfter,
+		KeyUsage: x509.KeyUsageCertSign, BasicConstraintsValid: true, IsCA: true,
+	}
+	return &authority{t: a.t, key: key, cert: a.sign(template, a.cert, key)}
+}
+
 func (a *authority) sign(template, parent *x509.Certificate, key *ecdsa.PrivateKey) *x509.Certificate {
 	a.t.Helper()
 	der, err := x509.CreateCertificate(rand.Reader, template, parent, key.Public(), a.key)

@@ -81,21 +81,26 @@ func (s *Server) tlsConfig(identity, roots *certprovider.KeyMaterial) (*tls.Conf
 	if identity == nil {
 		return nil, errors.New("xds: the filter chain names no identity certificate")
 	}
-	c := &tls.Config{Certificates: identity.Certs}
-	switch {
-	case roots == nil:
-	case roots.SPIFFEBundleMap != nil:
-		// Which roots count depends on the certificate (A87).
-		v := &verifier{roots: rootsOf(roots)}
-		c.ClientAuth, c.VerifyConnection = tls.RequestClientCert, v.client
-		if s.config.RequireClientCert {
-			c.ClientAuth = tls.RequireAnyClientCert
-		}
-	default:
+	c := &tls.Config{Certificates: identity.Certs, SessionTicketsDisabled: s.config.NoResumption}
+	if roots == nil {
+		return c, nil
+	}
+	if roots.SPIFFEBundleMap == nil && s.config.MaxDepth == 0 && !s.config.HideRoots {
 		c.ClientAuth, c.ClientCAs = tls.VerifyClientCertIfGiven, roots.Roots
 		if s.config.RequireClientCert {
 			c.ClientAuth = tls.RequireAndVerifyClientCert
 		}
+		return c, nil
+	}
+	// Which roots count depends on the certificate (A87), or there is more to check than they
+	// can say.
+	v := &verifier{roots: rootsOf(roots), depth: s.config.MaxDepth}
+	c.ClientAuth, c.VerifyConnection = tls.RequestClientCert, v.client
+	if s.config.RequireClientCert {
+		c.ClientAuth = tls.RequireAnyClientCert
+	}
+	if roots.SPIFFEBundleMap == nil && !s.config.HideRoots {
+		c.ClientCAs = roots.Roots // clients are told their names
 	}
 	return c, nil
 }

@@ -7,12 +7,16 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"net"
+	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/spiffe/go-spiffe/v2/bundle/spiffebundle"
 	"google.golang.org/grpc/credentials/tls/certprovider"
 	icredentials "google.golang.org/grpc/internal/credentials"
 	"google.golang.org/grpc/internal/xds/match"
+	"google.golang.org/grpc/internal/xds/resource"
 )
 
 // roots are what certificates have to come from: pool, or the system's if it is nil, unless
@@ -52,7 +56,8 @@ func (r roots) of(leaf *x509.Certificate) (*x509.CertPool, error) {
 // verifier verifies the peer's certificate in place of crypto/tls. It never changes.
 type verifier struct {
 	roots   roots
-	sans    []match.String // any of which has to match; none: any name will do
+	depth   uint32         // of a chain above the leaf, at most; 0: no bound
+	sans    []resource.SAN // any of which has to match; none: any name will do
 	autoSAN bool           // the name that was sent takes the place of sans
 }
 
@@ -98,10 +103,16 @@ func (v *verifier) chain(certs []*x509.Certificate, usage x509.ExtKeyUsage) erro
 	for _, c := range certs[1:] {
 		opts.Intermediates.AddCert(c)
 	}
-	if _, err := certs[0].Verify(opts); err != nil {
+	chains, err := certs[0].Verify(opts)
+	if err != nil {
 		return fmt.Errorf("xds: certificate check failure: %w", err)
 	}
-	return nil
+	for _, chain := range chains {
+		if v.depth == 0 || len(chain)-1 <= int(v.depth) {
+			return nil
+		}
+	}
+	return fmt.Errorf("xds: certificate check failure: the chain of certificates is longer than max_verify_depth, %d, allows", v.depth)
 }
 
 // anySAN reports whether a subject alternative name of the certificate matches (A29).
@@ -114,30 +125,21 @@ func (v *verifier) anySAN(leaf *x509.Certificate) bool {
 	return false
 }
 
-func matchSAN(m *match.String, leaf *x509.Certificate) bool {
+// matchSAN looks at the names of the matcher's kind.
+func matchSAN(m *resource.SAN, leaf *x509.Certificate) bool {
+	wants := func(k resource.SANKind) bool { return m.Kind == resource.AnySAN || m.Kind == k }
+	return wants(resource.DNSSAN) && matchDNSNames(&m.Name, leaf) ||
+		wants(resource.EmailSAN) && slices.ContainsFunc(leaf.EmailAddresses, func(name string) bool { return name != "" && m.Name.Match(name) }) ||
+		wants(resource.IPSAN) && slices.ContainsFunc(leaf.IPAddresses, func(ip net.IP) bool { return m.Name.Match(ip.String()) }) ||
+		wants(resource.URISAN) && slices.ContainsFunc(leaf.URIs, func(u *url.URL) bool { return u.String() != "" && m.Name.Match(u.String()) })
+}
+
+// matchDNSNames heeds wildcards of the certificate's in an exact match.
+func matchDNSNames(m *match.String, leaf *x509.Certificate) bool {
 	want, isExact := m.ExactText()
-	for _, name := range leaf.DNSNames {
-		// An exact match heeds wildcards of the certificate's.
-		if name != "" && (m.Match(name) || isExact && matchDNS(want, name)) {
-			return true
-		}
-	}
-	for _, name := range leaf.EmailAddresses {
-		if name != "" && m.Match(name) {
-			return true
-		}
-	}
-	for _, ip := range leaf.IPAddresses {
-		if m.Match(ip.String()) {
-			return true
-		}
-	}
-	for _, uri := range leaf.URIs {
-		if s := uri.String(); s != "" && m.Match(s) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(leaf.DNSNames, func(name string) bool {
+		return name != "" && (m.Match(name) || isExact && matchDNS(want, name))
+	})
 }
 
 // matchDNS reports whether a certificate's DNS name, which may have an asterisk as its whole

@@ -3,8 +3,11 @@
 package httpfilter
 
 import (
+	"errors"
+
 	rbacv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/rbac/v3"
 	"google.golang.org/grpc/internal/rbac/rbacxds"
+	"google.golang.org/grpc/internal/xds/unknown"
 )
 
 // RBAC lets a server turn RPCs away by who sends them and what they want (A41).
@@ -36,6 +39,9 @@ func (RBAC) Parse(m Message) (Config, error) {
 	if err := m.Unmarshal(&in); err != nil {
 		return nil, err
 	}
+	if err := unknown.Field(&in); err != nil {
+		return nil, err
+	}
 	return readRBAC(&in)
 }
 
@@ -45,11 +51,17 @@ func (RBAC) ParseOverride(m Message) (Config, error) {
 	if err := m.Unmarshal(&in); err != nil {
 		return nil, err
 	}
+	if err := unknown.Field(&in); err != nil { // a policy may be what is not known
+		return nil, err
+	}
 	return readRBAC(in.GetRbac())
 }
 
 // readRBAC leaves alone shadow rules, as A41 does.
 func readRBAC(in *rbacv3.RBAC) (Config, error) {
+	if in.GetMatcher() != nil {
+		return nil, errors.New("matcher: not supported; use rules")
+	}
 	if in.GetRules() == nil {
 		return &RBACConfig{}, nil
 	}

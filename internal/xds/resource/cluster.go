@@ -328,6 +328,9 @@ func (cl *Cluster) readOutlier(_ *Context, in *clusterv3.Cluster) error {
 }
 
 func (cl *Cluster) readSecurity(c *Context, in *clusterv3.Cluster) (err error) {
+	if len(in.GetTransportSocketMatches()) > 0 { // without them connections had the fallback credentials
+		return wrong("transport_socket_matches", "not supported; use transport_socket")
+	}
 	socket, field := in.GetTransportSocket(), "transport_socket"
 	if c.Features.HTTPConnect && socket.GetTypedConfig().MessageName() == proxySocket {
 		var p proxyv3.Http11ProxyUpstreamTransport

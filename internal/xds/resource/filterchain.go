@@ -243,6 +243,9 @@ func readPrefixes(field string, list []*corev3.CidrRange) ([]netip.Prefix, error
 			return nil, atIndex(field, i, at("address_prefix", err))
 		}
 		bits := min(in.GetPrefixLen().GetValue(), uint32(addr.BitLen()))
+		if addr.Is4In6() && bits >= 96 { // connections' addresses are IPv4 where they can be
+			addr, bits = addr.Unmap(), bits-96
+		}
 		if out[i], err = addr.WithZone("").Prefix(int(bits)); err != nil {
 			return nil, atIndex(field, i, err)
 		}

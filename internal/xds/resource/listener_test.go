@@ -182,7 +182,7 @@ func TestA29Listener(t *testing.T) {
 		t.Errorf("%+v", tls)
 	}
 	tls = parseListener(t, plain(t), downstream(`require_client_certificate { value: true } common_tls_context { `+identity+roots+` }`)).Server.Chains[0].TLS
-	if *tls != (ServerTLS{CertProvider{"cert", "me"}, CertProvider{"cert", "ca"}, true}) {
+	if *tls != (ServerTLS{Identity: CertProvider{"cert", "me"}, Roots: CertProvider{"cert", "ca"}, RequireClientCert: true}) {
 		t.Errorf("%+v", tls)
 	}
 	const field = "filter_chains[0].transport_socket.typed_config"

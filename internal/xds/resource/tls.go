@@ -4,19 +4,12 @@ package resource
 
 import (
 	"errors"
-	"fmt"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	tlsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
-	"google.golang.org/grpc/internal/xds/match"
+	"google.golang.org/grpc/internal/xds/unknown"
 	"google.golang.org/protobuf/proto"
 )
-
-// CertProvider is a certificate of an instance of a certificate provider. It is the zero value
-// if there is none.
-type CertProvider struct {
-	Instance, Certificate string
-}
 
 // ClientTLS is how connections to a cluster are secured (A29).
 type ClientTLS struct {
@@ -27,7 +20,9 @@ type ClientTLS struct {
 	Roots CertProvider
 	// SANs are the names of which the server's certificate shall have one; any will do if there
 	// are none.
-	SANs []match.String
+	SANs []SAN
+	// MaxDepth bounds the certificates above the server's, the root's included; 0 is no bound.
+	MaxDepth uint32
 	// SNI is the server name to send, unless AutoHostSNI says that the endpoint's is (A101).
 	SNI               string
 	AutoHostSNI       bool
@@ -45,6 +40,12 @@ type ServerTLS struct {
 	Roots CertProvider
 	// RequireClientCert says that a client without a certificate is turned away.
 	RequireClientCert bool
+	// MaxDepth bounds the certificates above a client's, the root's included; 0 is no bound.
+	MaxDepth uint32
+	// HideRoots says that clients are not told the names of the roots.
+	HideRoots bool
+	// NoResumption says that each connection has a handshake of its own.
+	NoResumption bool
 }
 
 const (
@@ -65,7 +66,16 @@ func unwrapTLS(in *corev3.TransportSocket, kind string, to proto.Message) error 
 	return at("typed_config", proto.Unmarshal(in.GetTypedConfig().GetValue(), to))
 }
 
+// maxSNI is the longest server name that is accepted (A101).
+const maxSNI = 255
+
 func readClientTLS(c *Context, in *tlsv3.UpstreamTlsContext) (*ClientTLS, error) {
+	if err := unknown.Field(in); err != nil {
+		return nil, err
+	}
+	if n := len(in.GetSni()); n > maxSNI && c.Features.SNI {
+		return nil, wrong("sni", "%d bytes; %d is the limit", n, maxSNI)
+	}
 	common := in.GetCommonTlsContext()
 	if common == nil {
 		return nil, wrong("common_tls_context", "missing")
@@ -88,7 +98,7 @@ func readClientTLS(c *Context, in *tlsv3.UpstreamTlsContext) (*ClientTLS, error)
 	if v.roots == (CertProvider{}) && !v.system {
 		return nil, wrong("common_tls_context.validation_context.ca_certificate_provider_instance", "missing")
 	}
-	out.Roots, out.SANs = v.roots, v.sans
+	out.Roots, out.SANs, out.MaxDepth = v.roots, v.sans, v.depth
 	return out, nil
 }
 
@@ -100,6 +110,9 @@ func readIdentity(c *Context, in *tlsv3.CommonTlsContext) (p CertProvider, err e
 	if in.GetCustomHandshaker() != nil {
 		return p, wrong("custom_handshaker", "not supported")
 	}
+	if in.GetCustomTlsCertificateSelector() != nil {
+		return p, wrong("custom_tls_certificate_selector", "not supported")
+	}
 	if instance := in.GetTlsCertificateProviderInstance(); instance != nil {
 		p, err = c.certProvider(instance.GetInstanceName(), instance.GetCertificateName())
 		return p, at("tls_certificate_provider_instance", err)
@@ -109,6 +122,10 @@ func readIdentity(c *Context, in *tlsv3.CommonTlsContext) (p CertProvider, err e
 		p, err = c.certProvider(instance.GetInstanceName(), instance.GetCertificateName())
 		return p, at("tls_certificate_certificate_provider_instance", err)
 	}
+	//nolint:staticcheck // a field older still
+	if in.GetTlsCertificateCertificateProvider() != nil {
+		return p, wrong("tls_certificate_certificate_provider", "not supported; use tls_certificate_provider_instance")
+	}
 	if len(in.GetTlsCertificates()) > 0 {
 		return p, wrong("tls_certificates", "not supported; use tls_certificate_provider_instance")
 	}
@@ -116,76 +133,6 @@ func readIdentity(c *Context, in *tlsv3.CommonTlsContext) (p CertProvider, err e
 		return p, wrong("tls_certificate_sds_secret_configs", "not supported; use tls_certificate_provider_instance")
 	}
 	return p, nil
-}
-
-func (c *Context) certProvider(instance, certificate string) (CertProvider, error) {
-	if !c.knowsCertProvider(instance) {
-		return CertProvider{}, wrong("instance_name", "%q is not in certificate_providers of the bootstrap configuration", instance)
-	}
-	return CertProvider{Instance: instance, Certificate: certificate}, nil
-}
-
-// validated is what a CertificateValidationContext says.
-type validated struct {
-	roots  CertProvider
-	system bool // it asks for the system's roots, and this is allowed
-	sans   []match.String
-}
-
-// validation returns nil if there is no context.
-func validation(c *Context, in *tlsv3.CommonTlsContext) (*validated, error) {
-	switch v := in.GetValidationContextType().(type) {
-	case nil:
-		return nil, nil
-	case *tlsv3.CommonTlsContext_ValidationContext:
-		out, err := readValidation(c, v.ValidationContext)
-		return out, at("validation_context", err)
-	case *tlsv3.CommonTlsContext_CombinedValidationContext:
-		if v.CombinedValidationContext.GetDefaultValidationContext() == nil {
-			return nil, nil
-		}
-		out, err := readValidation(c, v.CombinedValidationContext.GetDefaultValidationContext())
-		if err != nil {
-			return nil, at("combined_validation_context.default_validation_context", err)
-		}
-		//nolint:staticcheck // the older name of the field, which control planes still use
-		if instance := v.CombinedValidationContext.GetValidationContextCertificateProviderInstance(); instance != nil && out.roots == (CertProvider{}) {
-			out.roots, err = c.certProvider(instance.GetInstanceName(), instance.GetCertificateName())
-		}
-		return out, at("combined_validation_context.validation_context_certificate_provider_instance", err)
-	default:
-		return nil, fmt.Errorf("validation_context_type of type %T is not supported", v)
-	}
-}
-
-func readValidation(c *Context, in *tlsv3.CertificateValidationContext) (*validated, error) {
-	for field, set := range map[string]bool{
-		"verify_certificate_spki":              len(in.GetVerifyCertificateSpki()) > 0,
-		"verify_certificate_hash":              len(in.GetVerifyCertificateHash()) > 0,
-		"require_signed_certificate_timestamp": in.GetRequireSignedCertificateTimestamp().GetValue(),
-		"crl":                                  in.GetCrl() != nil,
-		"custom_validator_config":              in.GetCustomValidatorConfig() != nil,
-	} {
-		if set {
-			return nil, wrong(field, "not supported")
-		}
-	}
-	out := &validated{system: c.Features.SystemRootCerts && in.GetSystemRootCerts() != nil}
-	//nolint:staticcheck // the field that A29 names
-	for i, m := range in.GetMatchSubjectAltNames() {
-		s, err := match.ParseString(m)
-		if err != nil {
-			return nil, atIndex("match_subject_alt_names", i, err)
-		}
-		out.sans = append(out.sans, s)
-	}
-	instance := in.GetCaCertificateProviderInstance()
-	if instance == nil {
-		return out, nil
-	}
-	var err error
-	out.roots, err = c.certProvider(instance.GetInstanceName(), instance.GetCertificateName())
-	return out, at("ca_certificate_provider_instance", err)
 }
 
 // readServerTLS returns nil if there is no transport socket.
@@ -202,6 +149,9 @@ func readServerTLS(c *Context, in *corev3.TransportSocket) (*ServerTLS, error) {
 }
 
 func serverTLSOf(c *Context, in *tlsv3.DownstreamTlsContext) (*ServerTLS, error) {
+	if err := unknown.Field(in); err != nil {
+		return nil, err
+	}
 	if in.GetRequireSni().GetValue() {
 		return nil, wrong("require_sni", "not supported")
 	}
@@ -212,7 +162,7 @@ func serverTLSOf(c *Context, in *tlsv3.DownstreamTlsContext) (*ServerTLS, error)
 	if common == nil {
 		return nil, wrong("common_tls_context", "missing")
 	}
-	out := &ServerTLS{RequireClientCert: in.GetRequireClientCertificate().GetValue()}
+	out := &ServerTLS{RequireClientCert: in.GetRequireClientCertificate().GetValue(), NoResumption: boundsResumption(in)}
 	var err error
 	if out.Identity, err = readIdentity(c, common); err != nil {
 		return nil, at("common_tls_context", err)
@@ -233,6 +183,12 @@ func serverTLSOf(c *Context, in *tlsv3.DownstreamTlsContext) (*ServerTLS, error)
 	case len(v.sans) > 0:
 		return nil, wrong("common_tls_context.validation_context.match_subject_alt_names", "not supported on servers")
 	}
-	out.Roots = v.roots
+	out.Roots, out.MaxDepth, out.HideRoots = v.roots, v.depth, v.hideRoots
 	return out, nil
+}
+
+// boundsResumption reports whether sessions must not be resumed, or not for as long as crypto/tls
+// would have it. It knows no bound of its own, so that there is none to resume then.
+func boundsResumption(in *tlsv3.DownstreamTlsContext) bool {
+	return in.GetDisableStatelessSessionResumption() || in.GetSessionTimeout() != nil
 }

@@ -23,7 +23,7 @@ func TestA29Cluster(t *testing.T) {
 		t.Errorf("%+v", tls)
 	}
 	tls = parseCluster(t, plain(t), eds(security(identity+`combined_validation_context { default_validation_context { ca_certificate_provider_instance { instance_name: "cert" } match_subject_alt_names { exact: "a" } match_subject_alt_names { suffix: "b" } } }`))).TLS
-	if tls.Identity != (CertProvider{"cert", "me"}) || len(tls.SANs) != 2 || !tls.SANs[1].Match("cb") {
+	if tls.Identity != (CertProvider{"cert", "me"}) || len(tls.SANs) != 2 || !tls.SANs[1].Name.Match("cb") {
 		t.Errorf("%+v", tls)
 	}
 	// The older names of the fields.

@@ -21,11 +21,13 @@ import (
 	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/experimental/stats/telemetry"
 	"google.golang.org/grpc/internal/xds/bootstrap"
 	xdsresolver "google.golang.org/grpc/internal/xds/resolver"
 	"google.golang.org/grpc/internal/xds/xdsclient"
 	testpb "google.golang.org/grpc/interop/grpc_testing"
+	"google.golang.org/grpc/interop/testcerts"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/orca"
 	"google.golang.org/grpc/peer"
@@ -275,6 +277,35 @@ func TestA81AuthorityRewriting(t *testing.T) {
 		call(t, cc)
 		if got := authority.Load(); got != want {
 			t.Errorf("%s: %q, want %q", feature, got, want)
+		}
+	}
+}
+
+// TestA81AuthorityIsChecked: a control plane that rewrites the authority of RPCs does not decide
+// under which name a server may answer.
+func TestA81AuthorityIsChecked(t *testing.T) {
+	files, err := testcerts.Write(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	secure, err := credentials.NewClientTLSFromFile(files.CA, testcerts.ServerName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for hostname, want := range map[string]codes.Code{testcerts.ServerName: codes.OK, "": codes.OK, "endpoint.example.com": codes.Unavailable} {
+		p := newPlane(t)
+		a, _ := tlsBackend(t, loadPair(t, files))
+		l := local("z", 0, 1, a)
+		l.LbEndpoints[0].GetEndpoint().Hostname = hostname
+		r := to("c", func(r *routev3.Route) {
+			r.GetRoute().HostRewriteSpecifier = &routev3.RouteAction_AutoHostRewrite{AutoHostRewrite: wrapperspb.Bool(true)}
+		})
+		p.set(listener("target", "r"), routes(r), cluster("c"), assignment("c", l))
+		text := strings.Replace(bootstrapText(p), `"channel_creds"`, `"server_features":["trusted_xds_server"],"channel_creds"`, 1)
+		b := xdsresolver.Builder{Pool: poolWith(t, text, func(o *xdsclient.Options) { o.Features.AuthorityRewrite = true })}
+		cc := channelTo(t, "xds:///target", b, grpc.WithTransportCredentials(secure))
+		if _, err := try(t.Context(), t, cc); status.Code(err) != want {
+			t.Errorf("%q: %v, want %v", hostname, err, want)
 		}
 	}
 }

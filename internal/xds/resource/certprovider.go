@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package resource
+
+// CertProvider is a certificate of an instance of a certificate provider. It is the zero value
+// if there is none.
+type CertProvider struct {
+	Instance, Certificate string
+}
+
+func (c *Context) certProvider(instance, certificate string) (CertProvider, error) {
+	if !c.knowsCertProvider(instance) {
+		return CertProvider{}, wrong("instance_name", "%q is not in certificate_providers of the bootstrap configuration", instance)
+	}
+	return CertProvider{Instance: instance, Certificate: certificate}, nil
+}
