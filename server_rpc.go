@@ -112,20 +112,24 @@ func (s *Server) unknown(path string) error {
 	return status.Errorf(codes.Unimplemented, "unknown method %s for service %s", name, service)
 }
 
-// tap lets the application's tap look at the call.
+// tap lets the application's tap look at the call. Nothing more of the call runs if the context
+// that the tap returns has ended: its client has given up, or the tap wants no handler to run.
 func (s *Server) tap(st serverCall) (context.Context, error) {
 	ctx := st.Context()
 	if s.opts.transport.Tap == nil {
 		return ctx, nil
 	}
 	ctx, err := s.opts.transport.Tap(ctx, &tap.Info{FullMethodName: st.Method(), Header: st.IncomingHeader()})
-	if err == nil {
-		return ctx, nil
+	if err != nil {
+		if _, ok := status.FromError(err); !ok {
+			err = status.Error(codes.PermissionDenied, err.Error())
+		}
+		return nil, err
 	}
-	if _, ok := status.FromError(err); !ok {
-		err = status.Error(codes.PermissionDenied, err.Error())
+	if cause := ctx.Err(); cause != nil {
+		return nil, status.FromContextError(cause).Err()
 	}
-	return nil, err
+	return ctx, nil
 }
 
 // settleCompression refuses a call whose messages can't be read, and chooses the

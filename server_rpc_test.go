@@ -199,31 +199,6 @@ func TestServerOptionsSetTwice(t *testing.T) {
 	}
 }
 
-func TestServerTap(t *testing.T) {
-	type key struct{}
-	handle := func(ctx context.Context, info *tap.Info) (context.Context, error) {
-		if info.FullMethodName != "/test.Echo/Unary" {
-			t.Errorf("FullMethodName = %q", info.FullMethodName)
-		}
-		switch v := info.Header.Get("x-do"); {
-		case len(v) == 0:
-			return context.WithValue(ctx, key{}, "tapped"), nil
-		case v[0] == "plain":
-			return nil, errors.New("refused")
-		}
-		return nil, status.Error(codes.ResourceExhausted, "later")
-	}
-	e := newEcho()
-	e.unary = func(ctx context.Context, _ *text) (*text, error) {
-		return &text{Value: fmt.Sprint(ctx.Value(key{}))}, nil
-	}
-	c := connect(t, serve(t, e, InTapHandle(handle)))
-	ctx := context.Background()
-	c.unary(ctx, "").want(t, "tapped")
-	c.unary(metadata.AppendToOutgoingContext(ctx, "x-do", "plain"), "").wantStatus(t, codes.PermissionDenied, "refused")
-	c.unary(metadata.AppendToOutgoingContext(ctx, "x-do", "status"), "").wantStatus(t, codes.ResourceExhausted, "later")
-}
-
 func TestServerMessageSizes(t *testing.T) {
 	gz := encoding.GetCompressor("gzip")
 	c := connect(t, serve(t, newEcho(), MaxRecvMsgSize(100), MaxSendMsgSize(50)))

@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"reflect"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -106,7 +108,7 @@ func (b *handlerBody) next() (grpcwire.Message, error) {
 			return m, nil // a read error comes again
 		case readErr == nil:
 		case !errors.Is(readErr, io.EOF):
-			return m, handlerError(b.ctx, readErr)
+			return m, b.readError(readErr)
 		default:
 			if err := b.asm.End(); err != nil {
 				return m, status.Convert(err).Err()
@@ -133,13 +135,43 @@ func (b *handlerBody) drop() {
 	}
 }
 
-// handlerError is the status for a request or response that net/http gave up.
-func handlerError(ctx context.Context, err error) error {
+// readError is the status for a request's body that net/http gave up with err.
+func (b *handlerBody) readError(err error) error {
+	if gaveUp := contextError(b.ctx); gaveUp != nil {
+		return gaveUp
+	}
+	code := codes.Unavailable
+	if reset, ok := resetCode(err); ok {
+		code = grpcwire.RSTCode(reset)
+	} else if errors.Is(err, io.ErrUnexpectedEOF) {
+		code = codes.Internal
+	}
+	return status.Error(code, err.Error())
+}
+
+// contextError is the status for a call whose context has ended, or is about to; nil if neither.
+func contextError(ctx context.Context) error {
 	if cause := ctx.Err(); cause != nil {
 		return status.FromContextError(cause).Err()
 	}
 	if d, ok := ctx.Deadline(); ok && !time.Now().Before(d) {
 		return status.FromContextError(context.DeadlineExceeded).Err()
 	}
-	return status.Error(codes.Unavailable, err.Error())
+	return nil
+}
+
+// resetCode is the error code of the RST_STREAM that err is about. The types for that, StreamError
+// of net/http and of golang.org/x/net/http2, can't be named here: the first is not exported, and
+// this module does without the second.
+func resetCode(err error) (code uint32, ok bool) {
+	for ; err != nil; err = errors.Unwrap(err) {
+		v := reflect.ValueOf(err)
+		if v.Kind() != reflect.Struct || !strings.HasSuffix(v.Type().Name(), "StreamError") {
+			continue
+		}
+		if f := v.FieldByName("Code"); f.IsValid() && f.Kind() == reflect.Uint32 {
+			return uint32(f.Uint()), true
+		}
+	}
+	return 0, false
 }

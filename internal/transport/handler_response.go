@@ -21,6 +21,9 @@ func (s *HandlerStream) SendHeader(md metadata.MD) error {
 	if s.headers != headersUnsent || s.finished {
 		return errHeaderSent
 	}
+	if s.clientGone() {
+		return errConnGone
+	}
 	s.setHeaders()
 	s.w.WriteHeader(http.StatusOK)
 	s.flush.Flush()
@@ -37,6 +40,9 @@ func (s *HandlerStream) Send(p Payload) error {
 	}
 	defer p.Data.Free()
 	if s.finished {
+		if err := s.ctx.Err(); err != nil { // then the call has ended because of that
+			return s.sendError(err)
+		}
 		return errFinished
 	}
 	if s.rare().spoilt != nil {
@@ -56,15 +62,26 @@ func (s *HandlerStream) write(p Payload) error {
 	}
 	prefix := grpcwire.Prefix(p.Compressed, uint32(p.Data.Len()))
 	if _, err := s.w.Write(prefix[:]); err != nil {
-		return handlerError(&s.ctx, err)
+		return s.writeError(err)
 	}
 	for b := range p.Data.All() {
 		if _, err := s.w.Write(b.ReadOnlyData()); err != nil {
-			return handlerError(&s.ctx, err)
+			return s.writeError(err)
 		}
 	}
 	s.flush.Flush()
 	return nil
+}
+
+// writeError is the status for a response that net/http gave up with err.
+func (s *HandlerStream) writeError(err error) error {
+	if cause := s.ctx.Err(); cause != nil {
+		return s.sendError(cause)
+	}
+	if late := contextError(&s.ctx); late != nil {
+		return late
+	}
+	return status.Error(codes.Unavailable, err.Error())
 }
 
 // Reply sends the one message of a unary call and ends it.
@@ -170,7 +187,7 @@ func addHTTP(h http.Header, prefix string, p pair) {
 func (s *HandlerStream) send(h *handedResponse, p Payload) error {
 	if err := s.ctx.Err(); err != nil {
 		p.Data.Free()
-		return status.FromContextError(err).Err()
+		return s.sendError(err)
 	}
 	if s.headers == headersUnsent {
 		s.setHeaders()

@@ -34,9 +34,11 @@ type HandlerStream struct {
 	cancel context.CancelFunc
 	body   handlerBody
 
+	stopped atomic.Bool                    // by Cancel
 	handed  atomic.Pointer[handedResponse] // nil: the call was not handed over
 	gate    sync.Mutex                     // held while interrupt uses the response; after mu
 	writing bool                           // a Write is under way; guarded by gate
+	cutter  *time.Timer                    // ends that Write; nil: nothing does yet; guarded by gate
 	gone    bool                           // the response must not be used; guarded by gate
 	timeout grpcwire.Timeout               // of the request
 
@@ -69,6 +71,11 @@ func NewHandlerStream(w http.ResponseWriter, r *http.Request, cfg *ServerConfig)
 	return s
 }
 
+// resetPatience is how long after the deadline a Write may go on waiting for the client's windows.
+// The client's deadline passes at about the same time: its reset then ends the Write. net/http ends
+// one by a reset with INTERNAL_ERROR, which is no DEADLINE_EXCEEDED for a client that gets it first.
+const resetPatience = time.Second
+
 // interrupt makes a Write return that waits for the client's windows, as the call
 // is over. It runs some time after the context has ended: what begins to write by then
 // finds that out itself, and its status reaches the client.
@@ -76,6 +83,25 @@ func (s *HandlerStream) interrupt() {
 	defer s.handed.Load().wake()
 	s.gate.Lock()
 	defer s.gate.Unlock()
+	if !s.writing {
+		return
+	}
+	if s.ctx.Err() == context.DeadlineExceeded {
+		s.cutter = time.AfterFunc(resetPatience, s.cutWrite)
+		return
+	}
+	s.cutWriteLocked()
+}
+
+// cutWrite makes the Write return for which resetPatience is over.
+func (s *HandlerStream) cutWrite() {
+	s.gate.Lock()
+	defer s.gate.Unlock()
+	s.cutWriteLocked()
+}
+
+// cutWriteLocked makes a Write return. gate is held.
+func (s *HandlerStream) cutWriteLocked() {
 	if s.writing && !s.gone {
 		// Where this is not supported the client has to end the call.
 		_ = http.NewResponseController(s.w).SetWriteDeadline(time.Unix(1, 0))
@@ -87,7 +113,7 @@ func (s *HandlerStream) beginWrite() error {
 	s.gate.Lock()
 	defer s.gate.Unlock()
 	if err := s.ctx.Err(); err != nil {
-		return status.FromContextError(err).Err()
+		return s.sendError(err)
 	}
 	s.writing = true
 	return nil
@@ -95,8 +121,25 @@ func (s *HandlerStream) beginWrite() error {
 
 func (s *HandlerStream) endWrite() {
 	s.gate.Lock()
+	defer s.gate.Unlock()
 	s.writing = false
-	s.gate.Unlock()
+	if s.cutter != nil {
+		s.cutter.Stop()
+	}
+}
+
+// sendError is why nothing can be sent on a stream whose context has ended with cause.
+func (s *HandlerStream) sendError(cause error) error {
+	if cause == context.Canceled && s.clientGone() {
+		return errConnGone
+	}
+	return status.FromContextError(cause).Err()
+}
+
+// clientGone reports whether net/http has ended the request: its client has reset the stream, or
+// the connection is lost. It does not tell which. It also ends a request whose Write was cut.
+func (s *HandlerStream) clientGone() bool {
+	return s.r.Context().Err() == context.Canceled && !s.stopped.Load()
 }
 
 // parse reads the headers. A reason says why the request is no call.
@@ -224,7 +267,10 @@ func (s *HandlerStream) BareContext() context.Context { return &s.ctx }
 func (s *HandlerStream) Peer() *peer.Peer { return &s.peer }
 
 // Cancel ends the context. The handler is then expected to return.
-func (s *HandlerStream) Cancel() { s.cancel() }
+func (s *HandlerStream) Cancel() {
+	s.stopped.Store(true)
+	s.cancel()
+}
 
 // Recv is as that of ServerStream.
 func (s *HandlerStream) Recv() (grpcwire.Message, error) { return s.body.recv() }

@@ -25,7 +25,7 @@ var areas = []area{
 	{"stats", slices.Concat(statsProbes(), eventProbes())},
 	{"server", slices.Concat(serverProbes, handlerProbes, keepaliveProbes(), pauseProbes())},
 	{"security", securityProbes},
-	{"service", slices.Concat(serviceProbes, channelzProbes, pageProbes(), httpProbes(), carrierProbes(),
+	{"service", slices.Concat(serviceProbes, channelzProbes, pageProbes(), httpProbes(), carrierProbes(), goneProbes(), brokenBodyProbes(),
 		binaryLogProbes(), reflectionProbes(), healthProbes(), loadReportProbes())},
 	{"message", slices.Concat(compressionProbes(), codecProbes())},
 	{"stream", slices.Concat(streamProbes, turnProbes, stageProbes(), orderProbes, haltProbes(), failureProbes(), sendingProbes(), earlyProbes())},

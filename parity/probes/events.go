@@ -9,6 +9,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/net/http2"
 
@@ -101,6 +102,49 @@ var raws = []struct {
 	{"a bad preface", func(r *rig.Raw) { _, _ = r.Write([]byte("nonsense that is no frame at all, and long")) }},
 }
 
+// lateTaps are taps after which a call has ended, or has not.
+var lateTaps = []struct {
+	name string
+	tap  tap.ServerInHandle
+}{
+	{"waits for the deadline", func(ctx context.Context, _ *tap.Info) (context.Context, error) { <-ctx.Done(); return ctx, nil }},
+	{"fails after the deadline", func(ctx context.Context, _ *tap.Info) (context.Context, error) { <-ctx.Done(); return nil, ctx.Err() }},
+	{"cancels", func(ctx context.Context, _ *tap.Info) (context.Context, error) {
+		ctx, cancel := context.WithCancel(ctx)
+		cancel()
+		return ctx, nil
+	}},
+}
+
+// tapLate makes a call with a deadline, and prints what of it runs.
+func tapLate(p *probe.P, handle tap.ServerInHandle, method string) {
+	j := &journal{}
+	s := rig.Pair{TCP: true, Server: []grpc.ServerOption{
+		grpc.StatsHandler(tagged{"a", j}), grpc.InTapHandle(handle),
+		grpc.UnaryInterceptor(func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+			j.add("interceptor")
+			return next(ctx, req)
+		}),
+		grpc.StreamInterceptor(func(srv any, st grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+			j.add("interceptor")
+			return next(srv, st)
+		}),
+	}}.Start(p)
+	s.Ready(p)
+	ctx, cancel := context.WithTimeout(p.Context(), 200*time.Millisecond)
+	defer cancel()
+	stream, err := s.NewStream(ctx, rig.BidiDesc, method)
+	if err == nil {
+		_ = stream.SendMsg(rig.M("x"))
+		_ = stream.CloseSend()
+		err = stream.RecvMsg(new(rig.Msg))
+	}
+	p.Printf("%v", status.Code(err))
+	_ = s.Close()
+	s.Server.GracefulStop()
+	j.print(p)
+}
+
 func eventProbes() []probe.Probe {
 	var out []probe.Probe
 	for _, c := range raws {
@@ -116,6 +160,11 @@ func eventProbes() []probe.Probe {
 			defer rec.mu.Unlock()
 			p.Printf("%q", rec.conns)
 		}})
+	}
+	for _, c := range lateTaps {
+		for _, method := range []string{rig.Unary, rig.Bidi} {
+			out = append(out, probe.Probe{Name: "server sees a tap that " + c.name + method, Run: func(p *probe.P) { tapLate(p, c.tap, method) }})
+		}
 	}
 	return append(out, contextEventProbes...)
 }

@@ -25,11 +25,29 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// carriers are servers of package http that carry a gRPC server as their handler.
-var carriers = []struct {
+// carrier is a server of package http that carries a gRPC server as its handler.
+type carrier struct {
 	name  string
 	start func(*probe.P, http.Handler) (addr string, creds credentials.TransportCredentials)
-}{
+}
+
+// carry starts a gRPC server behind c, and a client of it.
+func (c carrier) carry(p *probe.P, h rig.Handlers, opts ...grpc.ServerOption) *rig.Started {
+	s := &rig.Started{Server: grpc.NewServer(opts...)}
+	s.Server.RegisterService(h.Desc(), nil)
+	p.Cleanup(s.Server.Stop)
+	addr, creds := c.start(p, s.Server)
+	cc, err := grpc.NewClient(addr, grpc.WithTransportCredentials(creds))
+	if err != nil {
+		panic(err)
+	}
+	p.Cleanup(func() { _ = cc.Close() })
+	s.ClientConn = cc
+	return s
+}
+
+// carriers are those that are looked at.
+var carriers = []carrier{
 	{"h2c", func(p *probe.P, h http.Handler) (string, credentials.TransportCredentials) {
 		h = h2c.NewHandler(h, &http2.Server{}) //nolint:staticcheck // programs have it
 		return carry(p, &http.Server{Handler: h}, nil), insecure.NewCredentials()
@@ -176,6 +194,7 @@ var carriedCalls = []struct {
 		s.Server.Stop()
 		p.Printf("%s", call(p.Context(), s))
 	}},
+	{name: "GracefulStop while a call runs", call: stopWhileCalled},
 	{name: "handler that ends first", handlers: rig.Handlers{Stream: func(grpc.ServerStream) error { return status.Error(codes.Aborted, "early") }}, call: func(p *probe.P, s *rig.Started) {
 		stream := bidi(p, s)
 		for stream.SendMsg(rig.M("x")) == nil {
@@ -190,22 +209,31 @@ var carriedCalls = []struct {
 	}},
 }
 
+// stopWhileCalled has GracefulStop find a call.
+func stopWhileCalled(p *probe.P, s *rig.Started) {
+	stream := bidi(p, s)
+	_ = stream.SendMsg(rig.M("x"))
+	_ = stream.RecvMsg(new(rig.Msg))
+	stopped := make(chan struct{})
+	go func() { s.Server.GracefulStop(); close(stopped) }()
+	select {
+	case <-stopped:
+		p.Printf("GracefulStop returns while a handler runs")
+	case <-time.After(moment):
+		p.Printf("GracefulStop waits for the handler")
+	}
+	_ = stream.CloseSend()
+	for stream.RecvMsg(new(rig.Msg)) == nil {
+	}
+	<-stopped
+}
+
 func carrierProbes() []probe.Probe {
 	var out []probe.Probe
 	for _, carrier := range carriers {
 		for _, c := range carriedCalls {
 			out = append(out, probe.Probe{Name: "ServeHTTP behind " + carrier.name + "/" + c.name, Run: func(p *probe.P) {
-				s := &rig.Started{Server: grpc.NewServer(c.server...)}
-				s.Server.RegisterService(c.handlers.Desc(), nil)
-				p.Cleanup(s.Server.Stop)
-				addr, creds := carrier.start(p, s.Server)
-				cc, err := grpc.NewClient(addr, grpc.WithTransportCredentials(creds))
-				if err != nil {
-					panic(err)
-				}
-				p.Cleanup(func() { _ = cc.Close() })
-				s.ClientConn = cc
-				c.call(p, s)
+				c.call(p, carrier.carry(p, c.handlers, c.server...))
 			}})
 		}
 		out = append(out, probe.Probe{Name: "ServeHTTP behind " + carrier.name + "/events", Run: func(p *probe.P) {

@@ -5,6 +5,7 @@ package grpcwire
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // ValidateKey checks the name of an application's metadata entry: 1*(0-9 a-z _ - .).
@@ -22,14 +23,18 @@ func ValidateKey(key string) error {
 	return nil
 }
 
-// CheckReplyPair is CheckPair for what a server sends. Its values may hold any bytes but
-// control characters: the published module sends those, and takes them.
+// CheckReplyPair is CheckPair for what a server sends. Its keys may be any field name of HTTP,
+// as those of requests may, so that a handler can echo them, and its values may hold any bytes
+// but control characters: the published module sends those, and takes them.
 func CheckReplyPair(key, value string) (send bool, err error) {
 	if IsReservedReply(key) {
 		return false, nil
 	}
-	if err := ValidateKey(key); err != nil || IsBinary(key) {
-		return err == nil, err
+	if !isFieldName(key) {
+		return false, ValidateKey(key)
+	}
+	if IsBinary(key) {
+		return true, nil
 	}
 	for i := range len(value) {
 		if c := value[i]; c < ' ' && c != '\t' || c == 0x7f {
@@ -67,6 +72,17 @@ func CheckPair(key, value string) (send bool, err error) {
 		return false, err
 	}
 	return true, nil
+}
+
+// isFieldName reports whether HTTP/2 allows a field to be called so: a token of RFC 9110,
+// section 5.6.2, without upper case. All that ValidateKey allows is one.
+func isFieldName(name string) bool {
+	for i := range len(name) {
+		if c := name[i]; !isKeyByte(c) && strings.IndexByte("!#$%&'*+^`|~", c) < 0 {
+			return false
+		}
+	}
+	return name != ""
 }
 
 func isKeyByte(c byte) bool {

@@ -61,6 +61,20 @@ func TestValidateKeyEveryByte(t *testing.T) {
 	}
 }
 
+// TestCheckReplyPairEveryByte: a server sends every name that HTTP/2 allows, RFC 9113 section 8.2.1.
+func TestCheckReplyPairEveryByte(t *testing.T) {
+	const allowed = "0123456789abcdefghijklmnopqrstuvwxyz!#$%&'*+-.^_`|~" // a token, RFC 9110 section 5.6.2
+	for c := range 256 {
+		send, err := CheckReplyPair("a"+string([]byte{byte(c)}), "v")
+		if want := strings.IndexByte(allowed, byte(c)) >= 0; send != want || (err == nil) != want {
+			t.Errorf("byte %#x: %v, %v", c, send, err)
+		}
+	}
+	if send, err := CheckReplyPair("", "v"); send || err == nil {
+		t.Error("an empty key is sent")
+	}
+}
+
 func TestCheckPairAllocs(t *testing.T) {
 	atMostAllocs(t, 0, func() {
 		if send, err := CheckPair("x-request-id", "0123456789"); !send || err != nil {

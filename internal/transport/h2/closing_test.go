@@ -128,6 +128,42 @@ func TestDrainLate(t *testing.T) {
 	})
 }
 
+// A connection may be told to end before it starts, by its age as well as by the server that is
+// stopped. SETTINGS are the first frame that a server sends, RFC 9113 section 3.4.
+func TestLeaveBeforeStart(t *testing.T) {
+	drain, farewell := []string{"GOAWAY 2147483647 NO_ERROR", "PING drain"}, []string{"GOAWAY 0 NO_ERROR", "EOF"}
+	for _, tt := range []struct {
+		name  string
+		early func(*Conn)
+		want  []string // after SETTINGS
+	}{
+		{"drain", func(c *Conn) { c.Drain(frame.NoError, "bye"); c.Drain(frame.NoError, "again") }, drain},
+		{"drain, late", func(c *Conn) { c.Drain(frame.NoError, "bye"); c.drainLate() }, drain},
+		{"retire", (*Conn).Retire, farewell},
+		{"drain and retire", func(c *Conn) { c.Retire(); c.Drain(frame.NoError, "") }, slices.Concat(drain, farewell)},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				p := newPeer(t, Server, peerConfig{raw: true, early: tt.early})
+				p.settle()
+				got := p.frames()
+				if len(got) == 0 || !strings.HasPrefix(got[0], "SETTINGS") {
+					t.Fatalf("the connection begins with %q", got)
+				}
+				got = slices.DeleteFunc(got[1:], func(f string) bool { return strings.HasPrefix(f, "WINDOW_UPDATE") })
+				if !slices.Equal(got, tt.want) {
+					t.Errorf("after SETTINGS: %q, want %q", got, tt.want)
+				}
+				if slices.Contains(tt.want, "EOF") {
+					return
+				}
+				time.Sleep(drainPatience) // the client does not answer the PING
+				p.want("GOAWAY 0 NO_ERROR", "EOF")
+			})
+		})
+	}
+}
+
 // A client that still reads what we sent is not hung up on, for a while.
 func TestPartingExtended(t *testing.T) {
 	bubble(t, func(t *testing.T) {

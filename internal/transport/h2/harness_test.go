@@ -334,7 +334,8 @@ type peerConfig struct {
 	plain    bool
 	settings []http2.Setting // of the peer
 	accept   func(s *testStream, b *HeaderBlock) error
-	raw      bool // no handshake
+	raw      bool        // no handshake
+	early    func(*Conn) // runs before the connection starts
 }
 
 // newPeer starts a connection of the given side and shakes hands with it.
@@ -360,6 +361,9 @@ func newPeer(t testing.TB, side Side, cfg peerConfig) *testPeer {
 		under = plainConn{self}
 	}
 	p.conn = New(under, side, &cfg.Config, p.role)
+	if cfg.early != nil {
+		cfg.early(p.conn)
+	}
 	p.conn.Start()
 	t.Cleanup(func() { p.conn.Close(nil); nc.Close() })
 	if cfg.raw {

@@ -12,6 +12,10 @@ package h2
 //	drain   notDraining -> announced -> drainOver     Drain's two GOAWAYs
 //	exit    staying -> leaving -> farewell -> gone    how far we are on the way out
 //
+// "The server connection preface consists of a potentially empty SETTINGS frame that MUST be the
+// first frame the server sends", RFC 9113 section 3.4: while the connection is fresh, a drain and
+// an exit are noted, and nothing is said. start and finish do what is left to do then.
+//
 // The exit begins with Retire, with the second step of a drain, with the peer's GOAWAY, or
 // when the stream ids are used up. From leaving on we open no stream. Once there is none
 // left, the farewell is said: our last GOAWAY. Once that is written we are gone, and only
@@ -71,13 +75,17 @@ const (
 
 func (d duty) has(one duty) bool { return d&one != 0 }
 
-// start is the beginning. It reports false if the connection was closed before.
-func (l *life) start() bool {
+// start is the beginning. ok is false if the connection was closed before. d is to be done once
+// the preface is queued.
+func (l *life) start() (d duty, ok bool) {
 	if l.stage != fresh {
-		return false
+		return 0, false
 	}
 	l.stage = running
-	return true
+	if l.drain == announced {
+		d = sayAnnouncement
+	}
+	return d, true
 }
 
 // kill is the end, for whatever reason. It returns the stage that it ended: dead if it
@@ -90,19 +98,25 @@ func (l *life) kill() (was stage) {
 // silence follows a write that failed.
 func (l *life) silence() { l.mute = true }
 
+// drainable reports whether announce is still to come.
+func (l *life) drainable() bool { return l.stage != dead && l.drain == notDraining }
+
 // announce is the first step of a drain. There is one at most.
 func (l *life) announce() duty {
-	if l.stage == dead || l.drain != notDraining {
+	if !l.drainable() {
 		return 0
 	}
 	l.drain = announced
+	if l.stage == fresh {
+		return 0
+	}
 	return sayAnnouncement
 }
 
 // endDrain is the second step: whatever is on its way has had its time. It comes more than
 // once, from the PING's answer and from a timer, and once counts.
 func (l *life) endDrain() duty {
-	if l.stage == dead || l.drain != announced {
+	if l.stage != running || l.drain != announced {
 		return 0
 	}
 	l.drain = drainOver
@@ -144,7 +158,7 @@ func (l *life) decided() { l.admitting = false }
 // finish goes on with the exit when nothing is left to do. It is called whenever that may be
 // so, with how many streams are open, and whether something is still to be written.
 func (l *life) finish(streams int, unsent bool) duty {
-	if l.stage == dead || l.admitting || streams > 0 {
+	if l.stage != running || l.admitting || streams > 0 {
 		return 0
 	}
 	switch l.exit {

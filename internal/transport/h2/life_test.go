@@ -30,7 +30,12 @@ var lifeEvents = []struct {
 	happen func(*life) duty
 	check  func(t *testing.T, before, after life, d duty)
 }{
-	{"start", func(l *life) duty { l.start(); return 0 }, func(t *testing.T, before, after life, _ duty) {
+	{"start", func(l *life) duty { d, _ := l.start(); return d }, func(t *testing.T, before, after life, d duty) {
+		want := duty(0)
+		if before.stage == fresh && before.drain == announced {
+			want = sayAnnouncement
+		}
+		wantDuty(t, d, want)
 		before.stage = max(before.stage, running)
 		wantLife(t, after, before)
 	}},
@@ -43,17 +48,19 @@ var lifeEvents = []struct {
 		wantLife(t, after, before)
 	}},
 	{"announce", (*life).announce, func(t *testing.T, before, after life, d duty) {
+		want := duty(0)
 		if before.stage != dead && before.drain == notDraining {
 			before.drain = announced
-			wantDuty(t, d, sayAnnouncement)
-		} else {
-			wantDuty(t, d, 0)
+			if before.stage == running {
+				want = sayAnnouncement
+			}
 		}
+		wantDuty(t, d, want)
 		wantLife(t, after, before)
 	}},
 	{"endDrain", (*life).endDrain, func(t *testing.T, before, after life, d duty) {
 		want := duty(0)
-		if before.stage != dead && before.drain == announced {
+		if before.stage == running && before.drain == announced {
 			want = refuseWaiters
 			if before.exit < farewell {
 				want |= sayFarewell
@@ -113,7 +120,7 @@ func checkFinish(unsent bool) func(*testing.T, life, life, duty) {
 	return func(t *testing.T, before, after life, d duty) {
 		want := duty(0)
 		switch {
-		case before.stage == dead || before.admitting:
+		case before.stage != running || before.admitting:
 		case before.exit == leaving:
 			before.exit, want = farewell, sayFarewell
 		case before.exit == farewell && !unsent:
@@ -155,6 +162,9 @@ func TestLifeTransitions(t *testing.T) {
 			}
 			if before.stage == dead && d != 0 {
 				t.Errorf("dead, and has to do %b", d)
+			}
+			if after.stage == fresh && d&^refuseWaiters != 0 {
+				t.Errorf("before the preface, and has to do %b", d)
 			}
 			if t.Failed() {
 				t.Fatalf("%s in %+v", ev.name, before)

@@ -3,13 +3,16 @@
 package h2
 
 import (
+	"time"
+
 	"google.golang.org/grpc/internal/clock"
 	"google.golang.org/grpc/internal/park"
 	"google.golang.org/grpc/internal/readyreader"
 	"google.golang.org/grpc/internal/warm"
 )
 
-// Start sends the preface and begins to read, on a goroutine of its own.
+// Start sends the preface and begins to read, on a goroutine of its own. Drain and Retire may
+// come before it: what they have to say follows the preface.
 func (c *Conn) Start() {
 	c.initParking()
 	if d, ok := c.wire.try.(readyreader.Detector); ok {
@@ -24,11 +27,15 @@ func (c *Conn) Start() {
 	}
 	l := c.lock()
 	l.streams.since = clock.Now()
-	if !l.life.start() {
+	d, ok := l.life.start()
+	if !ok {
 		l.unlock()
 		return // Close came first, and has told the Handler
 	}
 	l.sendPreface()
+	if l.begin(d) {
+		time.AfterFunc(drainPatience, c.drainLate)
+	}
 	l.unlockAndFlush()
 	warm.Go((*reader)(c))
 }

@@ -45,16 +45,23 @@ func (c *locked) leave() {
 	c.finish()
 }
 
-// drain is the first step of a drain; both of its GOAWAYs say why. It reports false if that
-// step was taken before.
-func (c *locked) drain(why drainReason) bool {
-	d := c.life.announce()
-	if d == 0 {
-		return false
+// drain is the first step of a drain; both of its GOAWAYs say why. It reports false if nothing is
+// said now: that step was taken before, or begin will say it.
+func (c *locked) drain(why drainReason) (said bool) {
+	if c.life.drainable() {
+		c.ending().reason = why
 	}
-	c.ending().reason = why
+	d := c.life.announce()
 	c.do(d)
-	return true
+	return d != 0
+}
+
+// begin follows the queueing of the preface. d is what the beginning asks for. It reports whether
+// that is the first step of a drain.
+func (c *locked) begin(d duty) (said bool) {
+	c.do(d)
+	c.finish()
+	return d.has(sayAnnouncement)
 }
 
 // endDrain is the second step.
