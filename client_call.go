@@ -199,6 +199,7 @@ func (r *clientCall) start(a *attempt, first *transport.Payload, last bool) erro
 	}
 	err := r.pick(a)
 	if err == nil {
+		r.knowPeer(a)
 		err = a.Address(a.ctx, r.call, &r.info.identity)
 	}
 	if err != nil {

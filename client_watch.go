@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/internal/telemetry"
 	"google.golang.org/grpc/internal/transport"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
 )
@@ -67,18 +68,26 @@ func (w *clientWatch) tellPicked(a *attempt) {
 	}
 }
 
+// knowPeer has stats handlers find the server, by package peer, in the context of all events
+// that follow, over a peer that the caller's own context has.
+func (w *clientWatch) knowPeer(a *attempt) {
+	if len(w.stats) > 0 {
+		a.ctx = peer.NewContext(a.ctx, a.Link.Client().Peer())
+	}
+}
+
 func (w *clientWatch) tellOutHeader(a *attempt, call *transport.Call, userAgent string) {
 	if len(w.stats) == 0 {
 		return
 	}
-	peer := a.Link.Client().Peer()
+	server := a.Link.Client().Peer()
 	w.stats.emit(a.ctx, &stats.OutHeader{
 		Client:      true,
 		Compression: call.SendCompressor,
 		Header:      call.Sent(a.ctx, userAgent),
 		FullMethod:  call.Method,
-		RemoteAddr:  peer.Addr,
-		LocalAddr:   peer.LocalAddr,
+		RemoteAddr:  server.Addr,
+		LocalAddr:   server.LocalAddr,
 		Authority:   a.Authority(call),
 	})
 }
@@ -192,16 +201,16 @@ func (w *clientWatch) logEnd(ctx context.Context, a *attempt, err error) {
 		return
 	}
 	var (
-		peer    net.Addr
+		server  net.Addr
 		trailer metadata.MD
 	)
 	if a != nil && a.Stream != nil {
 		w.tellIn(a)
-		peer, trailer = a.Stream.Client().Peer().Addr, a.Stream.Trailer()
+		server, trailer = a.Stream.Client().Peer().Addr, a.Stream.Trailer()
 	}
 	if (trailer == nil || !a.Stream.GotTrailers()) && ctx.Err() != nil {
 		w.log.Cancel()
 		return
 	}
-	w.log.Trailer(status.Convert(err), trailer, peer)
+	w.log.Trailer(status.Convert(err), trailer, server)
 }

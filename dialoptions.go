@@ -264,9 +264,11 @@ func WithDecompressor(dc Decompressor) DialOption {
 // A nil handler is left out.
 func WithStatsHandler(h stats.Handler) DialOption {
 	return dialOption(func(o *dialOptions) {
-		if h != nil {
-			o.Transport.StatsHandlers = append(o.Transport.StatsHandlers, h)
+		if h == nil {
+			logger.Error("ignoring nil parameter in grpc.WithStatsHandler ClientOption")
+			return
 		}
+		o.Transport.StatsHandlers = append(o.Transport.StatsHandlers, h)
 	})
 }
 

@@ -202,6 +202,15 @@ func (r *messageReader) decompress(m transport.Message) (mem.BufferSlice, error)
 	return r.readLimited(from)
 }
 
+// tooLargeInside is the error of a message that is larger than the limit when it is
+// decompressed; n bytes of it were looked at. A Decompressor of the program has it in other words.
+func (r *messageReader) tooLargeInside(n int) error {
+	if _, whole := r.decompressor.(wholeCompressor); whole {
+		return status.Errorf(codes.ResourceExhausted, "grpc: message after decompression larger than max (%d vs. %d)", n, r.max)
+	}
+	return status.Errorf(codes.ResourceExhausted, "grpc: received message after decompression larger than max %d", r.max)
+}
+
 // readLimited reads what a decompressor yields, but no more than one byte beyond the limit:
 // the peer decides how much there would be.
 func (r *messageReader) readLimited(from io.Reader) (mem.BufferSlice, error) {
@@ -215,8 +224,9 @@ func (r *messageReader) readLimited(from io.Reader) (mem.BufferSlice, error) {
 		return nil, status.Errorf(codes.Internal, "grpc: failed to read decompressed data: %v", err)
 	}
 	if out.Len() > r.max {
+		n := out.Len()
 		out.Free()
-		return nil, status.Errorf(codes.ResourceExhausted, "grpc: received message after decompression larger than max %d", r.max)
+		return nil, r.tooLargeInside(n)
 	}
 	return out, nil
 }

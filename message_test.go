@@ -132,6 +132,19 @@ func TestMessageReadErrors(t *testing.T) {
 	}
 }
 
+// TestDecompressorOfTheProgram: one of a program's own has another text for a message over the
+// limit, as in the published module.
+func TestDecompressorOfTheProgram(t *testing.T) {
+	out, err := testWriter(encoding.GetCompressor("gzip")).write(&text{Value: strings.Repeat("x", 5000)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := testReader("gzip")
+	r.max, r.decompressor = 100, decompressorFrom(NewGZIPDecompressor())
+	_, err = r.read(received(out), new(text))
+	wantCode(t, "read", err, codes.ResourceExhausted, "grpc: message after decompression larger than max (101 vs. 100)")
+}
+
 func TestMessageMarshalFails(t *testing.T) {
 	if _, err := testWriter(nil).write("no message"); status.Code(err) != codes.Internal {
 		t.Errorf("write of a string: %v", err)

@@ -4,9 +4,13 @@ package grpc
 
 import (
 	"context"
+	"net/http"
+	"runtime"
 	"testing"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/internal/channelz"
+	"google.golang.org/grpc/internal/testutils"
 	"google.golang.org/grpc/internal/transport"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/stats"
@@ -41,6 +45,80 @@ func TestEndTellsWhatTheHandlerSaid(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestHandlerThatExits: the RPC of a handler that calls runtime.Goexit ends for those who watch
+// it, as a failure; so does one whose panic net/http recovers.
+func TestHandlerThatExits(t *testing.T) {
+	if !testutils.InChild(t, "") {
+		return
+	}
+	channelz.TurnOn()
+	exits := newEcho()
+	exits.unary = func(context.Context, *text) (*text, error) { runtime.Goexit(); return nil, nil }
+	exits.stream = func(ServerStream) error { runtime.Goexit(); return nil }
+	panics := newEcho()
+	panics.unary = func(context.Context, *text) (*text, error) { panic(http.ErrAbortHandler) }
+	panics.stream = func(ServerStream) error { panic(http.ErrAbortHandler) }
+	native := func(t *testing.T, e *echo, opts ...ServerOption) (string, *Server) {
+		s := serve(t, e, opts...)
+		return s.addr, s.Server
+	}
+	behindHTTP := func(t *testing.T, e *echo, opts ...ServerOption) (string, *Server) {
+		s := NewServer(opts...)
+		s.RegisterService(&echoDesc, e)
+		t.Cleanup(s.Stop)
+		return newHTTPServer(t, s.ServeHTTP), s
+	}
+	for name, test := range map[string]struct {
+		start func(*testing.T, *echo, ...ServerOption) (string, *Server)
+		echo  *echo
+		opts  []ServerOption
+	}{
+		"goexit":                     {native, exits, nil},
+		"goexit, workers":            {native, exits, []ServerOption{NumStreamWorkers(2)}},
+		"goexit, interceptors":       {native, exits, []ServerOption{UnaryInterceptor(passUnary), StreamInterceptor(passStream)}},
+		"goexit, behind net/http":    {behindHTTP, exits, nil},
+		"panicking, behind net/http": {behindHTTP, panics, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			watch := newRecorder()
+			addr, s := test.start(t, test.echo, append(test.opts, StatsHandler(watch))...)
+			cc := newTestClient(t, addr)
+			ctx, cancel := context.WithCancel(t.Context())
+			calls := make(chan error, 2)
+			go func() { calls <- call(ctx, cc, "x") }()
+			wantExited(t, watch)
+			go func() { calls <- downCall(ctx, cc) }()
+			wantExited(t, watch)
+			cancel() // the client waits, as it is not told
+			for range 2 {
+				if err := within(t, calls, "the client"); err == nil {
+					t.Error("a success")
+				}
+			}
+			waitUntil(t, "channelz counts the ends", func() bool {
+				d, _ := channelz.NodeByID(channelz.Server, s.channelz.ID())
+				return d.CallsStarted == 2 && d.CallsFailed == 2 && d.CallsSucceeded == 0
+			})
+		})
+	}
+}
+
+func wantExited(t *testing.T, watch *recorder) {
+	t.Helper()
+	told := within(t, watch.ended, "stats.End")
+	if err := told[len(told)-1].(*stats.End).Error; status.Code(err) != codes.Internal {
+		t.Errorf("stats.End has %v", err)
+	}
+}
+
+func passUnary(ctx context.Context, req any, _ *UnaryServerInfo, next UnaryHandler) (any, error) {
+	return next(ctx, req)
+}
+
+func passStream(srv any, ss ServerStream, _ *StreamServerInfo, next StreamHandler) error {
+	return next(srv, ss)
 }
 
 // TestSendHeaderAfterCancel: whoever sends headers after the client has left learns that it

@@ -16,6 +16,15 @@ func (ss *serverStream) leave(err error) {
 	ss.call.Owner().HandlerReturned()
 }
 
+// exited follows a handler that has not returned: it called runtime.Goexit, or panicked.
+func (ss *serverStream) exited() {
+	if ss.call.Owner() != nil {
+		ss.leave(errExited)
+		return
+	}
+	ss.server.ended(ss.call.servedCall, ss.method, errExited)
+}
+
 // handedStream is a serverStream as its owner sees it.
 type handedStream serverStream
 

@@ -130,7 +130,8 @@ type clientEvents struct {
 	closed   chan error
 }
 
-func (*clientEvents) Unparkable(string) {}
+func (*clientEvents) Begun(*transport.Client) {}
+func (*clientEvents) Unparkable(string)       {}
 
 func (e *clientEvents) Draining(why transport.GoAway) { e.draining <- why.Debug() }
 func (e *clientEvents) Places(uint32)                 {}

@@ -128,3 +128,7 @@ func (s *Server) ended(st servedCall, m *method, err error) {
 		s.channelz.CallEnded(err)
 	}
 }
+
+// errExited is how the RPC ended for those who watch it if its handler has not returned: it
+// called runtime.Goexit, or panicked. The client is not told.
+var errExited = status.Error(codes.Internal, "grpc: the handler exited without a result")

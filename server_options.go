@@ -271,7 +271,7 @@ func InTapHandle(h tap.ServerInHandle) ServerOption {
 func StatsHandler(h stats.Handler) ServerOption {
 	return serverOption(func(o *serverOptions) {
 		if h == nil {
-			logger.Warning("grpc: StatsHandler(nil) has no effect")
+			logger.Error("ignoring nil parameter in grpc.StatsHandler ServerOption")
 			return
 		}
 		o.stats = append(o.stats, h)

@@ -27,12 +27,23 @@ func (s *Server) serveCall(st serverCall) {
 	}
 	// The handler of a stream may wait for long. Below it on the stack there is no more than
 	// this function, so that 4 KB are enough for it, interceptors and generated code.
-	m := ss.method
+	var (
+		m        = ss.method
+		err      error
+		returned bool
+	)
+	defer func() {
+		if !returned {
+			ss.exited()
+		}
+	}()
 	if intercept := s.opts.stream; intercept == nil {
-		ss.handled(m.stream.Handler(m.impl, ss))
+		err = m.stream.Handler(m.impl, ss)
 	} else {
-		ss.handled(intercept(m.impl, ss, m.streamInfo(), m.stream.Handler))
+		err = intercept(m.impl, ss, m.streamInfo(), m.stream.Handler)
 	}
+	returned = true
+	ss.handled(err)
 }
 
 // begin does for a call what comes before its handler. It returns the stream of a streaming
@@ -61,7 +72,14 @@ func (s *Server) begin(st serverCall) *serverStream {
 	case m.stream != nil:
 		return s.newServerStream(ctx, call, m)
 	default:
+		returned := false
+		defer func() {
+			if !returned {
+				s.ended(call, m, errExited)
+			}
+		}()
 		err = s.serveUnary(ctx, call, m)
+		returned = true
 	}
 	s.ended(call, m, err)
 	return nil

@@ -73,6 +73,11 @@ func TestOK(t *testing.T) {
 	if none.Code() != codes.OK || none.Message() != "" || none.Err() != nil || none.Proto() != nil || none.Details() != nil {
 		t.Errorf("nil Status is not OK: %v", none)
 	}
+	for _, s := range []*status.Status{status.New(codes.Aborted, ""), status.FromProto(&spb.Status{Code: 5})} {
+		if d := s.Details(); d == nil || len(d) > 0 {
+			t.Errorf("%v: the details are %#v, want an empty slice", s, d)
+		}
+	}
 	if got, want := none.String(), "rpc error: code = OK desc = "; got != want {
 		t.Errorf("nil Status prints %q", got)
 	}

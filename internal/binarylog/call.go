@@ -202,9 +202,11 @@ func entriesOf(md metadata.MD) *pb.Metadata {
 	return out
 }
 
-// omitted says whether a header is one of gRPC's or HTTP's own.
+// omitted says whether a header is one of gRPC's or HTTP's own, or holds a secret (gRFC A16).
 func omitted(key string) bool {
 	switch key {
+	case "authorization":
+		return true
 	case "lb-token", "content-type", "content-encoding", "user-agent", "te", "host":
 		return true
 	case traceKey:

@@ -78,15 +78,16 @@ func TestServerCall(t *testing.T) {
 		Metadata: metadata.MD{
 			"k": {"v", "w"}, "bin-bin": {"\x00\xff"}, "grpc-timeout": {"1S"}, "grpc-trace-bin": {"t"},
 			"user-agent": {"u"}, ":path": {"p"}, "content-type": {"c"}, "te": {"trailers"}, "lb-token": {"l"},
+			"authorization": {"secret"},
 		},
 	})
 	message := []byte("request")
 	c.Message(Client, message)
 	clear(message) // the caller's own again
 	c.HalfClose()
-	c.ServerHeader(metadata.MD{"k": {"v"}}, peer)
+	c.ServerHeader(metadata.MD{"k": {"v"}, "authorization": {"secret"}}, peer)
 	c.Message(Server, nil)
-	c.Trailer(status.New(codes.NotFound, "gone"), metadata.MD{"k": {"v"}}, peer)
+	c.Trailer(status.New(codes.NotFound, "gone"), metadata.MD{"k": {"v"}, "authorization": {"secret"}}, peer)
 	c.Cancel()
 	want(
 		t, m,

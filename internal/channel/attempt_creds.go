@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/internal/transport"
+	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 )
 
@@ -58,6 +59,7 @@ func mayStandFor(info credentials.AuthInfo, authority string) error {
 
 func (a *Attempt) addCredentials(ctx context.Context, call *transport.Call, id *Identity) error {
 	info := a.Link.client.AuthInfo()
+	ctx = peer.NewContext(ctx, a.Link.client.Peer())
 	ctx = credentials.NewContextWithRequestInfo(ctx, credentials.RequestInfo{Method: call.Method, AuthInfo: info})
 	uri := audience(a.Authority(call), call.Method)
 	for _, c := range a.Link.sub.ch.opts.PerRPC {

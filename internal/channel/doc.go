@@ -58,8 +58,7 @@
 // Link's mu, Channel.mu. balancerWrapper.mu comes before those of pickerGate and stateWatch.
 // Of others' code these run with a lock held, and must not call what takes it: a resolver's
 // Build, with what it has the balancer do, and its Close when the channel goes idle (idle.mu);
-// a Selector's Select (shared with other RPCs' calls of it); a stats.Handler's methods when a
-// connection begins (the Link's mu); recorders of metrics (the Subchannel's mu); a
+// a Selector's Select (shared with other RPCs' calls of it); recorders of metrics (the Subchannel's mu); a
 // ProducerBuilder's Build (producerSet.mu).
 //
 // Whatever the policy is told goes through one queue, balancerWrapper.calls, which

@@ -3,12 +3,10 @@
 package channel
 
 import (
-	"context"
 	"math"
 
 	"google.golang.org/grpc/internal/channelz"
 	"google.golang.org/grpc/internal/transport"
-	"google.golang.org/grpc/stats"
 )
 
 // Client is the connection itself.
@@ -23,7 +21,7 @@ func (l *Link) connected(c *transport.Client) {
 	l.client = c
 	if !l.closed {
 		l.listed = l.sub.ch.addLink(l)
-		l.beginLocked()
+		l.listSocketLocked()
 	}
 	refused := !l.closed && !l.listed
 	l.mu.Unlock()
@@ -35,19 +33,8 @@ func (l *Link) connected(c *transport.Client) {
 	}
 }
 
-// beginLocked tells the stats handlers and channelz of the connection.
-func (l *Link) beginLocked() {
-	peer := l.client.Peer()
-	if handlers := l.sub.ch.opts.Transport.StatsHandlers; len(handlers) > 0 {
-		l.ctx = context.Background()
-		info := &stats.ConnTagInfo{RemoteAddr: peer.Addr, LocalAddr: peer.LocalAddr}
-		for _, h := range handlers {
-			l.ctx = h.TagConn(l.ctx, info)
-		}
-		for _, h := range handlers {
-			h.HandleConn(l.ctx, &stats.ConnBegin{Client: true})
-		}
-	}
+// listSocketLocked makes the connection known to channelz.
+func (l *Link) listSocketLocked() {
 	if channelz.IsOn() {
 		l.socket = channelz.NewSocket(l.sub.node, channelz.Connection, l)
 	}

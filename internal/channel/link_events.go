@@ -3,9 +3,30 @@
 package channel
 
 import (
+	"context"
+
 	"google.golang.org/grpc/internal/transport"
 	"google.golang.org/grpc/stats"
 )
+
+// Begun implements transport.ClientEvents. Stats handlers are told of the connection.
+func (l *Link) Begun(c *transport.Client) {
+	handlers := l.sub.ch.opts.Transport.StatsHandlers
+	if len(handlers) == 0 {
+		return
+	}
+	ctx := context.Background()
+	info := &stats.ConnTagInfo{RemoteAddr: c.Peer().Addr, LocalAddr: c.Peer().LocalAddr}
+	for _, h := range handlers {
+		ctx = h.TagConn(ctx, info)
+	}
+	for _, h := range handlers {
+		h.HandleConn(ctx, &stats.ConnBegin{Client: true})
+	}
+	l.mu.Lock()
+	l.ctx = ctx
+	l.mu.Unlock()
+}
 
 // Draining implements transport.ClientEvents.
 func (l *Link) Draining(why transport.GoAway) {

@@ -128,12 +128,12 @@ func (s *Status) WithDetails(details ...protoadapt.MessageV1) (*Status, error) {
 
 // Details returns the details, decoded, each as the type that WithDetails was
 // given. In the place of one that can't be decoded (of a type not linked into the
-// program, say) stands the error.
+// program, say) stands the error. A status without any has an empty slice, a nil one nil.
 func (s *Status) Details() []any {
-	packed := Raw(s).GetDetails()
-	if len(packed) == 0 {
+	if s == nil || s.none {
 		return nil
 	}
+	packed := Raw(s).GetDetails()
 	details := make([]any, len(packed))
 	for i, p := range packed {
 		if m, err := p.UnmarshalNew(); err != nil {

@@ -18,6 +18,7 @@ func newClient(ctx context.Context, nc net.Conn, c *Client) error {
 	c.wait.Store(w)
 	c.conn = h2.New(tlsconn.Adopt(nc), h2.Client, &c.cfg.h2, (*clientHandler)(c))
 	opened(c.conn)
+	c.events.Begun(c)
 	c.conn.Start()
 	select {
 	case <-w.settled:

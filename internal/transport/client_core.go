@@ -70,6 +70,9 @@ func (c *Client) traffic() *traffic {
 // ClientEvents is told what happens to a connection. The methods may be called
 // by any goroutine, with no lock held, and must not block.
 type ClientEvents interface {
+	// Begun says that the handshake is done and HTTP/2 begins, which the peer has not
+	// answered yet. It is the first event, and Closed follows it in any case.
+	Begun(*Client)
 	// Draining says that the connection takes no new streams, before any
 	// stream fails for it.
 	Draining(GoAway)
@@ -77,8 +80,8 @@ type ClientEvents interface {
 	// whenever it does.
 	Places(n uint32)
 	// Closed says that the connection is gone, before its streams are told. It
-	// is called exactly once for a connection that Connect returned, and may
-	// come before Connect does.
+	// is called exactly once for a connection that has begun, and may come
+	// before Connect returns.
 	Closed(err error)
 	// Unparkable says that the connection turned out, while it was read, to be one that
 	// can't be parked. It must not block.

@@ -136,6 +136,7 @@ type noted struct {
 	closed   chan error
 }
 
+func (n *noted) Begun(*Client)       {}
 func (n *noted) Places(uint32)       {}
 func (n *noted) Unparkable(string)   {}
 func (n *noted) Draining(why GoAway) { n.draining <- why.Debug() }

@@ -80,14 +80,13 @@ func (c *Call) AddAuth(fields map[string]string) {
 	}
 }
 
-// Sent returns the metadata of an attempt as its server sees it.
+// Sent returns the metadata of an attempt as observers may see it: without what per-RPC
+// credentials add, which is secret.
 func (c *Call) Sent(ctx context.Context, userAgent string) metadata.MD {
 	md := metadata.MD(ctxkey.OutgoingFrom(ctx).CopyMD())
 	md.Set(grpcwire.HeaderUserAgent, userAgent)
-	for _, kv := range [...][]string{c.Auth, c.Picked} {
-		for i := 0; i+1 < len(kv); i += 2 {
-			md.Append(kv[i], kv[i+1])
-		}
+	for i := 0; i+1 < len(c.Picked); i += 2 {
+		md.Append(c.Picked[i], c.Picked[i+1])
 	}
 	return md
 }

@@ -4,7 +4,6 @@ package grpcwire
 
 import (
 	"fmt"
-	"math"
 	"strconv"
 
 	spb "google.golang.org/genproto/googleapis/rpc/status"
@@ -135,8 +134,9 @@ func (f *StatusFields) suffix() string {
 	return ": " + DecodePercent(f.Message)
 }
 
-// parseCode is as lenient as the published module is: leading zeros and a sign, which must not be sent, are harmless.
+// parseCode takes what the published module takes: leading zeros and a sign, which must not be
+// sent, are harmless; a code is a signed number of 32 bits.
 func parseCode(s string) (uint32, bool) {
-	n, err := strconv.ParseInt(s, 10, 64)
-	return uint32(n), err == nil && n >= math.MinInt32 && n <= math.MaxUint32
+	n, err := strconv.ParseInt(s, 10, 32)
+	return uint32(n), err == nil
 }
