@@ -9,17 +9,19 @@ import (
 	"syscall"
 
 	"google.golang.org/grpc/internal/readyreader"
+	"google.golang.org/grpc/internal/tlsconn/keyrest"
+	"google.golang.org/grpc/internal/tlsconn/tlsbuf"
 	"google.golang.org/grpc/mem"
 )
 
 // Adopt is for a *tls.Conn that the program made itself, or a wrapper that only embeds one.
 // It returns the same connection in a form that can be waited for without a goroutine and
 // without the buffers of crypto/tls. The tls.Conn has to run over a socket, and its layout
-// has to be known (see layout.go): if not, and for any other connection, conn is returned as
-// it is.
-func Adopt(conn net.Conn) net.Conn {
+// has to be known (see package tlsbuf), and opts has to ask for Release: if not, and for any other
+// connection, conn is returned as it is.
+func Adopt(conn net.Conn, opts Options) net.Conn {
 	t, ok := readyreader.Innermost(conn).(*tls.Conn)
-	if !ok || t == nil || !readyreader.OverSocket(t.NetConn()) || !releasable() {
+	if !ok || t == nil || !readyreader.OverSocket(t.NetConn()) || !opts.Release || !releasable() {
 		return conn
 	}
 	w, ok := readyreader.NewWriter(t.NetConn())
@@ -30,7 +32,7 @@ func Adopt(conn net.Conn) net.Conn {
 	if !ok {
 		return conn
 	}
-	return &adopted{Conn: conn, tls: t, rc: r.RawConn()}
+	return &adopted{Conn: conn, tls: t, rc: r.RawConn(), rests: opts.Rest && restable()}
 }
 
 // adopted is a tls.Conn that is read when its socket is ready. crypto/tls reads the
@@ -39,6 +41,7 @@ type adopted struct {
 	net.Conn // what was handed over
 	tls      *tls.Conn
 	rc       syscall.RawConn
+	rests    bool // ciphers are put to rest: see package keyrest
 
 	shaken bool // the handshake is over. Owned by the reader.
 }
@@ -48,7 +51,7 @@ func (a *adopted) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, erro
 	if err := a.shake(); err != nil {
 		return nil, 0, err
 	}
-	if !holdsRecord(a.tls) {
+	if !tlsbuf.Of(a.tls).HoldsRecord() {
 		if err := readyreader.AwaitInput(a.rc); err != nil {
 			return nil, 0, err
 		}
@@ -76,7 +79,7 @@ func (a *adopted) shake() error {
 // TryRead implements readyreader.TryReader. It reads nothing: what there is, is for
 // ReadOnReady, as it may be less than a record.
 func (a *adopted) TryRead(int, mem.BufferPool) (*[]byte, int, error) {
-	if a.shaken && !holdsRecord(a.tls) && !readyreader.HasInput(a.rc) {
+	if a.shaken && !tlsbuf.Of(a.tls).HoldsRecord() && !readyreader.HasInput(a.rc) {
 		return nil, 0, readyreader.ErrWouldBlock
 	}
 	return nil, 0, os.ErrDeadlineExceeded
@@ -90,11 +93,11 @@ func (a *adopted) ReleaseIdle() {
 	if !a.shaken {
 		return
 	}
-	release(buffersOf(a.tls))
-	if restable() {
-		in, out := halvesOf(a.tls)
-		in.rest()
-		out.rest()
+	tlsbuf.Of(a.tls).Release()
+	if a.rests {
+		in, out := keyrest.Halves(a.tls)
+		in.Rest()
+		out.Rest()
 	}
 }
 

@@ -11,13 +11,6 @@ import (
 	"google.golang.org/grpc/internal/readyreader"
 )
 
-const (
-	recordHeader = 5
-	// maxRecord is more than any record's length says: RFC 5246 section 6.2.3
-	// allows 2^14+2048, RFC 8446 section 5.2 less.
-	maxRecord = 16<<10 + 2048
-)
-
 // socket is what a Conn needs of the connection below, beside net.Conn.
 type socket interface {
 	readyreader.TryReader
@@ -33,8 +26,8 @@ type Conn struct {
 	raw     net.Conn
 	sock    socket
 	sockW   readyreader.Writer
-	release bool        // tls.Conn reads from our buffers: see layout.go
-	rests   bool        // ciphers are put to rest: see half.go
+	release bool        // tls.Conn reads from our buffers: see package tlsbuf
+	rests   bool        // ciphers are put to rest: see package keyrest
 	closed  bool        // guarded by rmu; it stands here to fill a gap in the struct
 	open    atomic.Bool // the handshake is over; from here on tls.Conn never waits
 

@@ -28,7 +28,7 @@
 //
 // AES-GCM makes 0.8 KB of a key, in each direction. When a connection of TLS 1.3 is left alone
 // the first time, its AEADs, which have the public type cipher.AEAD, are replaced by ones under
-// the same keys (dormant.go) that forget that at rest and make it again for the next
+// the same keys (package keyrest) that forget that at rest and make it again for the next
 // record, which takes a microsecond or two, and garbage: where something comes now and then they
 // are kept until nothing has come for half a minute or more (vigil.go). The keys follow from the traffic secrets that
 // crypto/tls keeps for KeyUpdates; that they are those in use is proved by the IV,

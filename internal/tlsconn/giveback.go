@@ -8,32 +8,20 @@ import (
 	"bytes"
 	"crypto/tls"
 	"net"
-	"reflect"
-	"sync"
-	"unsafe"
+
+	"google.golang.org/grpc/internal/tlsconn/tlsbuf"
 )
 
 // A port that serves several protocols reads the beginning of each connection to find out
 // which of them it speaks. These functions give back what was read.
 
 // CanGiveBack reports whether GiveBack and Surrender may be called.
-func CanGiveBack() bool { return releasable() && connOffset() != noOffset }
-
-const noOffset = ^uintptr(0)
-
-// connOffset is where tls.Conn has the connection that it runs over.
-var connOffset = sync.OnceValue(func() uintptr {
-	f, ok := reflect.TypeFor[tls.Conn]().FieldByName("conn")
-	if !ok || f.Type != reflect.TypeFor[net.Conn]() || len(f.Index) != 1 {
-		return noOffset
-	}
-	return f.Offset
-})
+func CanGiveBack() bool { return releasable() && tlsbuf.FoundConn() }
 
 // GiveBack has reads of t return p first, which t keeps. The handshake must be over, and
 // nobody may be reading.
 func GiveBack(t *tls.Conn, p []byte) {
-	input := buffersOf(t).input
+	input := tlsbuf.Of(t).Input
 	rest := make([]byte, input.Len())
 	_, _ = input.Read(rest) // it is memory
 	*input = *bytes.NewReader(append(p, rest...))
@@ -64,21 +52,21 @@ func (c *Conn) Surrender(p []byte) (*tls.Conn, error) {
 	if c.closed {
 		return nil, net.ErrClosed
 	}
-	b := buffersOf(c.tls)
+	b := tlsbuf.Of(c.tls)
 	GiveBack(c.tls, p)
-	*b.raw = *bytes.NewBuffer(c.unread())
+	b.Feed(c.unread())
 	c.intake.Drop()
 	c.retained.Set(0)
 	if s, ok := c.sock.(interface{ Withdraw() }); ok {
 		s.Withdraw()
 	}
-	*(*net.Conn)(unsafe.Add(unsafe.Pointer(c.tls), connOffset())) = c.raw
+	tlsbuf.SetConn(c.tls, c.raw)
 	return c.tls, nil
 }
 
 // unread is a copy of the ciphertext that was read and not decrypted. rmu is held.
 func (c *Conn) unread() []byte {
-	p := bytes.Clone(buffersOf(c.tls).raw.Bytes())
+	p := bytes.Clone(tlsbuf.Of(c.tls).Raw.Bytes())
 	if !c.release {
 		p = append(p, c.intake.Bytes()...)
 	}

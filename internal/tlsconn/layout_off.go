@@ -4,11 +4,7 @@
 
 package tlsconn
 
-import (
-	"crypto/tls"
-
-	"google.golang.org/grpc/internal/readyreader"
-)
+import "google.golang.org/grpc/internal/readyreader"
 
 // This build leaves tls.Conn's fields alone: Conn.release is never set.
 
@@ -34,19 +30,3 @@ func (c *Conn) drop() { c.dropIntake() }
 func (c *Conn) rest() {}
 
 func (c *Conn) wrote() {}
-
-// Nothing is adopted.
-
-type buffers struct{}
-
-func buffersOf(*tls.Conn) buffers { return buffers{} }
-
-func holdsRecord(*tls.Conn) bool { return true }
-
-func release(buffers) bool { return false }
-
-type half struct{}
-
-func (half) rest() {}
-
-func halvesOf(*tls.Conn) (in, out half) { return half{}, half{} }

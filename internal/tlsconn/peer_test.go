@@ -187,10 +187,13 @@ func (p *peer13) read() (byte, []byte, error) {
 	return typ, data, nil
 }
 
+// recordHeaderLen is how long a record's header is, RFC 8446 section 5.1.
+const recordHeaderLen = 5
+
 // next returns the next record.
 func (p *peer13) next() (header, body []byte, err error) {
 	if p.sock == nil {
-		header = make([]byte, recordHeader)
+		header = make([]byte, recordHeaderLen)
 		if _, err := io.ReadFull(p.conn, header); err != nil {
 			return nil, nil, err
 		}
@@ -201,15 +204,15 @@ func (p *peer13) next() (header, body []byte, err error) {
 	in := p.sock.in
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	if len(in.b) < recordHeader {
+	if len(in.b) < recordHeaderLen {
 		return nil, nil, readyreader.ErrWouldBlock
 	}
 	n := int(binary.BigEndian.Uint16(in.b[3:]))
-	if len(in.b) < recordHeader+n {
+	if len(in.b) < recordHeaderLen+n {
 		return nil, nil, readyreader.ErrWouldBlock
 	}
-	header, body = in.b[:recordHeader], in.b[recordHeader:recordHeader+n]
-	in.b = in.b[recordHeader+n:]
+	header, body = in.b[:recordHeaderLen], in.b[recordHeaderLen:recordHeaderLen+n]
+	in.b = in.b[recordHeaderLen+n:]
 	in.changed.Broadcast()
 	return header, body, nil
 }

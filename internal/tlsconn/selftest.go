@@ -18,6 +18,8 @@ import (
 	"sync"
 
 	"google.golang.org/grpc/internal/readyreader"
+	"google.golang.org/grpc/internal/tlsconn/keyrest"
+	"google.golang.org/grpc/internal/tlsconn/tlsbuf"
 	"google.golang.org/grpc/mem"
 )
 
@@ -60,7 +62,7 @@ func restTest() (err error) {
 	}
 	defer client.Close()
 	defer server.Close()
-	if err := learn(client.tls); err != nil {
+	if err := keyrest.Learn(client.tls); err != nil {
 		return err
 	}
 	client.rests, server.rests = true, true
@@ -70,7 +72,7 @@ func restTest() (err error) {
 		}
 		for _, c := range []*Conn{client, server} {
 			c.ReleaseIdle()
-			if in, out := halvesOf(c.tls); !in.rests() || !out.rests() {
+			if in, out := keyrest.Halves(c.tls); !in.Rests() || !out.Rests() {
 				return errors.New("a cipher does not rest")
 			}
 		}
@@ -86,7 +88,7 @@ func selfTest() (err error) {
 			err = fmt.Errorf("panic: %v", r)
 		}
 	}()
-	if !findOffsets() { // nothing below may run then
+	if !tlsbuf.Found() { // nothing below may run then
 		return errors.New("tls.Conn has other fields")
 	}
 	cert, err := trialCertificate()
@@ -195,7 +197,7 @@ func trialMessage(from, to *Conn, size int) error {
 	if _, err := to.TryReadInto(make([]byte, 1)); err != readyreader.ErrWouldBlock {
 		return fmt.Errorf("after the last byte: %w", err)
 	}
-	if b := buffersOf(to.tls); to.intake.Memory() != 0 || b.raw.Cap() != 0 || b.input.Size() != 0 || b.hand.Cap() != 0 {
+	if b := tlsbuf.Of(to.tls); to.intake.Memory() != 0 || b.Raw.Cap() != 0 || b.Input.Size() != 0 || b.Hand.Cap() != 0 {
 		return errors.New("a buffer is still held")
 	}
 	return nil

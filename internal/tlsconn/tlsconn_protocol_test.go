@@ -114,7 +114,7 @@ func TestKeyUpdateIntoFullSocket(t *testing.T) {
 		in.room = 0
 		in.changed.Broadcast()
 		for range 3 {
-			for len(in.b) < recordHeader+5+17 {
+			for len(in.b) < recordHeaderLen+5+17 {
 				in.changed.Wait()
 			}
 			in.mu.Unlock()

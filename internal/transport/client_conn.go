@@ -6,7 +6,6 @@ import (
 	"context"
 	"net"
 
-	"google.golang.org/grpc/internal/tlsconn"
 	"google.golang.org/grpc/internal/transport/h2"
 	"google.golang.org/grpc/internal/transport/h2/frame"
 )
@@ -16,7 +15,7 @@ import (
 func newClient(ctx context.Context, nc net.Conn, c *Client) error {
 	w := &preface{settled: make(chan struct{})}
 	c.wait.Store(w)
-	c.conn = h2.New(tlsconn.Adopt(nc), h2.Client, &c.cfg.h2, (*clientHandler)(c))
+	c.conn = h2.New(adopt(nc), h2.Client, &c.cfg.h2, (*clientHandler)(c))
 	opened(c.conn)
 	c.events.Begun(c)
 	c.conn.Start()

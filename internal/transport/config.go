@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/internal/envconfig"
 	"google.golang.org/grpc/internal/pulse"
 	"google.golang.org/grpc/internal/same"
+	"google.golang.org/grpc/internal/tlsconn"
 	"google.golang.org/grpc/internal/transport/h2"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/mem"
@@ -125,6 +126,11 @@ func (t *Tuning) fill(c *h2.Config) {
 	if !envconfig.RawSyscalls {
 		pulse.Forbid()
 	}
+}
+
+// adopt is nc, or, if it is a *tls.Conn of the program's, a form of it that need not be waited for.
+func adopt(nc net.Conn) net.Conn {
+	return tlsconn.Adopt(nc, tlsconn.Options{Release: envconfig.TLSIdleRelease, Rest: envconfig.TLSIdleCiphers})
 }
 
 // Prepare settles the defaults. It is called once, before the first

@@ -9,7 +9,6 @@ import (
 
 	"google.golang.org/grpc/internal/clock"
 	"google.golang.org/grpc/internal/sockopt"
-	"google.golang.org/grpc/internal/tlsconn"
 	"google.golang.org/grpc/internal/transport/grpcwire"
 	"google.golang.org/grpc/internal/transport/h2"
 	"google.golang.org/grpc/internal/transport/h2/frame"
@@ -23,7 +22,7 @@ func NewServer(ctx context.Context, nc net.Conn, p *peer.Peer, host *ServerHost)
 	if _, shares := nc.(interface{ SharesPort() }); shares || ctx != ordinary.ctx || agesOut(&host.Keepalive) {
 		s.special = &special{ctx: ctx, shares: shares}
 	}
-	s.conn = h2.New(tlsconn.Adopt(nc), h2.Server, &host.h2, (*serverHandler)(s))
+	s.conn = h2.New(adopt(nc), h2.Server, &host.h2, (*serverHandler)(s))
 	opened(s.conn)
 	return s
 }

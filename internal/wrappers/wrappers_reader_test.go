@@ -51,7 +51,7 @@ func newEnds(t *testing.T, k Kind, network string) *ends {
 	t.Helper()
 	e := &ends{t: t, pool: counting{BufferPool: mem.DefaultBufferPool()}}
 	e.peer, e.self = testutils.SocketsOn(t, network)
-	e.far, e.near = k.Client(e.peer), tlsconn.Adopt(k.Server(e.self))
+	e.far, e.near = k.Client(e.peer), tlsconn.Adopt(k.Server(e.self), tlsconn.Options{Release: true})
 	t.Cleanup(func() { e.far.Close(); e.near.Close() })
 	if try, ok := readyreader.NewWriter(e.near); ok {
 		e.try = try

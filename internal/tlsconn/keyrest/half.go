@@ -2,7 +2,7 @@
 
 //go:build !grpcnotlsrelease
 
-package tlsconn
+package keyrest
 
 import (
 	"crypto/cipher"
@@ -14,11 +14,13 @@ import (
 	"strings"
 	"sync"
 	"unsafe"
+
+	"google.golang.org/grpc/internal/tlsconn/tlsbuf"
 )
 
-// half is one direction of a tls.Conn. Its cipher and secret are guarded by lock, which
+// Half is one direction of a tls.Conn. Its cipher and secret are guarded by lock, which
 // crypto/tls holds while it seals or opens a record.
-type half struct {
+type Half struct {
 	lock   *sync.Mutex
 	cipher *any
 	secret *[]byte
@@ -43,20 +45,20 @@ func halvesIn(conn reflect.Type) (p halfPlaces, ok bool) {
 		return halfPlaces{}, false
 	}
 	p.in, p.out = in.Offset, out.Offset
-	ok = offsetsIn(in.Type,
-		place{"Mutex", reflect.TypeFor[sync.Mutex](), &p.lock},
-		place{"cipher", reflect.TypeFor[any](), &p.cipher},
-		place{"trafficSecret", reflect.TypeFor[[]byte](), &p.secret})
+	ok = tlsbuf.Find(in.Type,
+		tlsbuf.Place{Name: "Mutex", Type: reflect.TypeFor[sync.Mutex](), At: &p.lock},
+		tlsbuf.Place{Name: "cipher", Type: reflect.TypeFor[any](), At: &p.cipher},
+		tlsbuf.Place{Name: "trafficSecret", Type: reflect.TypeFor[[]byte](), At: &p.secret})
 	return p, ok
 }
 
-// halvesOf returns the halves of c.
-func halvesOf(c *tls.Conn) (in, out half) {
+// Halves returns the halves of c, once Learn has succeeded.
+func Halves(c *tls.Conn) (in, out Half) {
 	return halfAt(unsafe.Add(unsafe.Pointer(c), halfOffsets.in)), halfAt(unsafe.Add(unsafe.Pointer(c), halfOffsets.out))
 }
 
-func halfAt(p unsafe.Pointer) half {
-	return half{
+func halfAt(p unsafe.Pointer) Half {
+	return Half{
 		lock:   (*sync.Mutex)(unsafe.Add(p, halfOffsets.lock)),
 		cipher: (*any)(unsafe.Add(p, halfOffsets.cipher)),
 		secret: (*[]byte)(unsafe.Add(p, halfOffsets.secret)),
@@ -70,7 +72,7 @@ type maskPlaces struct {
 	iv, aead uintptr
 }
 
-// masking is that of crypto/tls. restable finds it, and it is valid if that says so.
+// masking is that of crypto/tls. Learn finds it.
 var masking maskPlaces
 
 // maskIn finds the fields in the type of a cipher, if they are there as is known.
@@ -79,14 +81,14 @@ func maskIn(cipherType reflect.Type) (p maskPlaces, ok bool) {
 		return maskPlaces{}, false
 	}
 	p.typ = cipherType
-	ok = offsetsIn(cipherType.Elem(),
-		place{"nonceMask", reflect.TypeFor[[nonceSize]byte](), &p.iv},
-		place{"aead", reflect.TypeFor[cipher.AEAD](), &p.aead})
+	ok = tlsbuf.Find(cipherType.Elem(),
+		tlsbuf.Place{Name: "nonceMask", Type: reflect.TypeFor[[nonceSize]byte](), At: &p.iv},
+		tlsbuf.Place{Name: "aead", Type: reflect.TypeFor[cipher.AEAD](), At: &p.aead})
 	return p, ok
 }
 
 // masked returns the IV and the AEAD of h's cipher, nil if that is another kind. lock is held.
-func (h half) masked() (iv *[nonceSize]byte, aead *cipher.AEAD) {
+func (h Half) masked() (iv *[nonceSize]byte, aead *cipher.AEAD) {
 	v := reflect.ValueOf(*h.cipher)
 	if !v.IsValid() || v.Type() != masking.typ {
 		return nil, nil
@@ -95,9 +97,9 @@ func (h half) masked() (iv *[nonceSize]byte, aead *cipher.AEAD) {
 	return (*[nonceSize]byte)(unsafe.Add(p, masking.iv)), (*cipher.AEAD)(unsafe.Add(p, masking.aead))
 }
 
-// rest has h hold its key alone until there is another record, if its cipher is AES-GCM of TLS
+// Rest has h hold its key alone until there is another record, if its cipher is AES-GCM of TLS
 // 1.3. While somebody is using h it does nothing.
-func (h half) rest() {
+func (h Half) Rest() {
 	if !h.lock.TryLock() {
 		return
 	}
@@ -119,8 +121,8 @@ func (h half) rest() {
 	}
 }
 
-// rests reports whether h holds its key alone.
-func (h half) rests() bool {
+// Rests reports whether h holds its key alone.
+func (h Half) Rests() bool {
 	h.lock.Lock()
 	defer h.lock.Unlock()
 	_, aead := h.masked()
@@ -131,64 +133,9 @@ func (h half) rests() bool {
 	return ok && d.gcm == nil
 }
 
-// rest has c hold its keys alone until there are records again, unless those come now and then:
-// see vigil. It is for the reader. What is written meanwhile is not followed by a reader's rest: see
-// wrote.
-func (c *Conn) rest() {
-	if !c.rests {
-		return
-	}
-	if c.keeps() {
-		c.intake.left.Store(ready)
-		return
-	}
-	c.intake.left.Store(atRest)
-	in, out := halvesOf(c.tls)
-	in.rest()
-	out.rest()
-}
-
-// keeps reports whether the ciphers of c are kept now that its reader leaves it alone.
-func (c *Conn) keeps() bool {
-	in := &c.intake
-	switch {
-	case in.vigil != nil:
-		in.vigil.Touch()
-	case in.wakes < wakesBefore:
-		return false
-	default:
-		in.vigil = &vigil{over: c.quiet}
-		vigils.Add(&in.vigil.Entry, in.vigil)
-	}
-	return true
-}
-
-// quiet follows a vigil in which nothing has come for a while. The caller has nothing locked.
-func (c *Conn) quiet(v *vigil) {
-	if !c.rmu.TryLock() { // somebody reads
-		vigils.Add(&v.Entry, v)
-		return
-	}
-	defer c.rmu.Unlock()
-	if c.intake.vigil != v {
-		return // closed
-	}
-	c.intake.endVigil()
-	if c.intake.left.Load() == ready {
-		c.rest()
-	}
-}
-
-// wrote follows a write.
-func (c *Conn) wrote() {
-	if c.intake.left.Load() == atRest {
-		_, out := halvesOf(c.tls)
-		out.rest()
-	}
-}
-
-// learn finds masking in a connection of TLS 1.3.
-func learn(c *tls.Conn) error {
+// Learn finds out, by a connection of TLS 1.3, whether ciphers are as is known here. It is called
+// once, before anything else of this package.
+func Learn(c *tls.Conn) error {
 	if !findHalves() {
 		return errors.New("tls.Conn has other halves")
 	}
@@ -198,7 +145,7 @@ func learn(c *tls.Conn) error {
 	if suite := c.ConnectionState().CipherSuite; suite != tls.TLS_AES_128_GCM_SHA256 && suite != tls.TLS_AES_256_GCM_SHA384 {
 		return errors.New("there is another cipher to rest")
 	}
-	in, _ := halvesOf(c)
+	in, _ := Halves(c)
 	p, ok := maskIn(reflect.TypeOf(*in.cipher))
 	if !ok {
 		return errors.New("ciphers of tls.Conn have other fields")

@@ -2,7 +2,7 @@
 
 //go:build !grpcnotlsrelease
 
-package tlsconn
+package keyrest
 
 import (
 	"bytes"
@@ -81,7 +81,7 @@ func (d *dormant) awake() cipher.AEAD {
 		d.gcm, err = cipher.NewGCM(block)
 	}
 	if err != nil {
-		panic("tlsconn: " + err.Error()) // keys of these lengths are taken
+		panic("keyrest: " + err.Error()) // keys of these lengths are taken
 	}
 	return d.gcm
 }

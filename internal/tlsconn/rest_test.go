@@ -6,17 +6,16 @@ package tlsconn
 
 import (
 	"bytes"
-	"crypto/cipher"
 	"crypto/fips140"
 	"crypto/tls"
-	"encoding/hex"
-	"reflect"
 	"sync"
 	"testing"
+
+	"google.golang.org/grpc/internal/tlsconn/keyrest"
 )
 
 // If this fails the running version of Go has other ciphers: idle connections then hold what
-// these make of their keys until half.go is adapted.
+// these make of their keys until package keyrest is adapted.
 func TestRestable(t *testing.T) {
 	if fips140.Enabled() {
 		t.Skip("ciphers are left alone")
@@ -38,9 +37,9 @@ func resting(t *testing.T) (client, server *Conn) {
 // wantRest checks which halves of c rest.
 func wantRest(t *testing.T, c *Conn, wantIn, wantOut bool) {
 	t.Helper()
-	in, out := halvesOf(c.tls)
-	if in.rests() != wantIn || out.rests() != wantOut {
-		t.Fatalf("at rest: in %t, out %t; want %t, %t", in.rests(), out.rests(), wantIn, wantOut)
+	in, out := keyrest.Halves(c.tls)
+	if in.Rests() != wantIn || out.Rests() != wantOut {
+		t.Fatalf("at rest: in %t, out %t; want %t, %t", in.Rests(), out.Rests(), wantIn, wantOut)
 	}
 }
 
@@ -143,90 +142,4 @@ func TestRestOfOthers(t *testing.T) {
 	wantRest(t, server, false, false)
 	exchange(t, client, server, pattern(100))
 	exchange(t, server, client, pattern(100))
-}
-
-// The keys of RFC 8448, section 3, "write traffic keys for application data" of the server.
-func TestDormantKey(t *testing.T) {
-	secret, _ := hex.DecodeString("a11af9f05531f856ad47116b45a950328204b4f44bfb6b3a4b4f1f3fcb631643")
-	key, _ := hex.DecodeString("9f02283b6c9c07efc26bb9f2ac92e356")
-	iv, _ := hex.DecodeString("cf782b88dd83549aadf1e984")
-	d := newDormant(secret, [nonceSize]byte(iv))
-	if d == nil || !bytes.Equal(d.key, key) {
-		t.Fatalf("%+v", d)
-	}
-	if d.NonceSize() != d.awake().NonceSize() || d.Overhead() != d.awake().Overhead() {
-		t.Error("other sizes than AES-GCM has")
-	}
-	iv[3]++
-	if d := newDormant(secret, [nonceSize]byte(iv)); d != nil {
-		t.Error("the IV is not that of the secret")
-	}
-	if d := newDormant(secret[1:], [nonceSize]byte(iv)); d != nil {
-		t.Error("no hash is that long")
-	}
-}
-
-// What is not laid out as crypto/tls is known to do it is left alone.
-func TestOtherHalves(t *testing.T) {
-	for _, tt := range []struct {
-		name string
-		of   reflect.Type
-		want bool
-	}{
-		{"tls.Conn", reflect.TypeFor[tls.Conn](), true},
-		{"one lacks", reflect.TypeFor[struct{ in tls.Conn }](), false},
-		{"two kinds", reflect.TypeFor[struct {
-			in  sync.Mutex
-			out sync.RWMutex
-		}](), false},
-		{"pointers", reflect.TypeFor[struct{ in, out *tls.Conn }](), false},
-		{"without a lock", reflect.TypeFor[struct {
-			in, out struct {
-				cipher        any
-				trafficSecret []byte
-			}
-		}](), false},
-		{"another type", reflect.TypeFor[struct {
-			in, out struct {
-				sync.Mutex
-				cipher        cipher.AEAD
-				trafficSecret []byte
-			}
-		}](), false},
-	} {
-		if p, ok := halvesIn(tt.of); ok != tt.want {
-			t.Errorf("%s: %+v, %t", tt.name, p, ok)
-		}
-	}
-	for _, tt := range []struct {
-		name string
-		of   reflect.Type
-		want bool
-	}{
-		{"the same", reflect.TypeFor[*struct {
-			nonceMask [nonceSize]byte
-			aead      cipher.AEAD
-		}](), true},
-		{"no cipher", nil, false},
-		{"no pointer", reflect.TypeFor[struct{ aead cipher.AEAD }](), false},
-		{"no struct", reflect.TypeFor[*int](), false},
-		{"another type", reflect.TypeFor[*struct {
-			nonceMask []byte
-			aead      cipher.AEAD
-		}](), false},
-	} {
-		if p, ok := maskIn(tt.of); ok != tt.want {
-			t.Errorf("%s: %+v, %t", tt.name, p, ok)
-		}
-	}
-}
-
-// What it takes to wake a half up.
-func BenchmarkAwake(b *testing.B) {
-	d := &dormant{key: make([]byte, 16)}
-	b.ReportAllocs()
-	for b.Loop() {
-		d.gcm = nil
-		d.awake()
-	}
 }
