@@ -24,7 +24,8 @@ func TestNoSocket(t *testing.T) {
 	closed, _ := testutils.Sockets(t, "tcp")
 	closed.Close()
 	for _, conn := range []net.Conn{
-		a, tls.Client(a, &tls.Config{ServerName: "x"}), u, closed, around{nil},
+		a, tls.Client(a, &tls.Config{ServerName: "x"}), u, closed,
+		around{nil},
 		hidden{nowhere{}, a},
 	} {
 		SetUserTimeout(conn, time.Second) // it must not panic

@@ -31,5 +31,5 @@ var areas = []area{
 	{"stream", slices.Concat(streamProbes, turnProbes, stageProbes(), orderProbes, haltProbes(), failureProbes(), sendingProbes(), earlyProbes())},
 	{"channel", slices.Concat(resolverProbes, policyProbes(), subchannelProbes(), customProbes, stateProbes, lbProbes())},
 	{"xds", xdsProbes()},
-	{"wrap", slices.Concat(wrapEndProbes(), wrapFaultProbes(), wrapMiscProbes)},
+	{"wrap", slices.Concat(wrapEndProbes(), wrapFaultProbes(), wrapMiscProbes, socketProbes())},
 }
