@@ -3,25 +3,36 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
+	"slices"
 	"time"
 
 	"google.golang.org/grpc/internal/farpath"
 )
 
-// farResult is a row in a cell: what was measured without gRPC, then of each implementation.
+// farResult is a row in a cell: what was measured without gRPC, then of each implementation, in
+// each run.
 type farResult struct {
 	Row   string
 	Cell  cell
-	Impls []farMeasured
+	Impls [][]farMeasured
+}
+
+// measured is the run of the i-th implementation that was its median.
+func (r farResult) measured(i int) farMeasured {
+	runs := slices.Clone(r.Impls[i])
+	slices.SortFunc(runs, func(a, b farMeasured) int { return cmp.Compare(a.worth(), b.worth()) })
+	return runs[len(runs)/2]
 }
 
 // farOutcome is all that `bench far` measured, as it is kept.
 type farOutcome struct {
 	Machine machine
-	Seconds float64
+	Runs    int
 	Labels  []string // "raw" is the first, the baseline the last
 	Results []farResult
 }
@@ -37,6 +48,9 @@ func runFar(ctx context.Context, args []string) error {
 		return err
 	}
 	if err := farpath.Available(); err != nil {
+		if again, err := asRoot(ctx); again {
+			return err
+		}
 		fmt.Println("skipped:", err)
 		return nil
 	}
@@ -45,22 +59,24 @@ func runFar(ctx context.Context, args []string) error {
 		return err
 	}
 	impls := farImpls(built)
-	outcome := farOutcome{Machine: thisMachine(time.Now()), Seconds: o.seconds}
+	outcome := farOutcome{Machine: thisMachine(time.Now()), Runs: o.runs}
 	for _, impl := range impls {
 		outcome.Labels = append(outcome.Labels, impl.name)
 	}
-	progress := newProgress(os.Stdout, len(rows)*len(o.cells)*len(impls))
+	progress := newProgress(os.Stdout, len(rows)*len(o.cells)*len(impls)*o.runs)
 	outcome.printHeader(os.Stdout)
 	for _, r := range rows {
 		for _, c := range o.cells {
-			res := farResult{Row: r.name, Cell: c}
-			for _, impl := range impls {
-				progress.show(fmt.Sprintf("%s over %v: %s", r.name, c, impl.name))
-				m, err := measureFar(ctx, c, r, impl, o)
-				if err != nil {
-					return err
+			res := farResult{Row: r.name, Cell: c, Impls: make([][]farMeasured, len(impls))}
+			for range o.runs {
+				for i, impl := range impls {
+					progress.show(fmt.Sprintf("%s over %v: %s", r.name, c, impl.name))
+					m, err := measureFar(ctx, c, r, impl, o)
+					if err != nil {
+						return err
+					}
+					res.Impls[i] = append(res.Impls[i], m)
 				}
-				res.Impls = append(res.Impls, m)
 			}
 			outcome.Results = append(outcome.Results, res)
 			progress.clear()
@@ -68,4 +84,27 @@ func runFar(ctx context.Context, args []string) error {
 		}
 	}
 	return outcome.save(os.Stdout)
+}
+
+// inNamespace tells this program that it was started again.
+const inNamespace = "GRPC_BENCH_IN_NAMESPACE"
+
+// asRoot runs this program once more as root of a user namespace, if it is not root. It says
+// whether it did.
+func asRoot(ctx context.Context) (bool, error) {
+	if os.Geteuid() == 0 || os.Getenv(inNamespace) != "" {
+		return false, nil
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return false, err
+	}
+	cmd := exec.CommandContext(ctx, self, os.Args[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.Env = append(os.Environ(), inNamespace+"=1")
+	farpath.AsRoot(cmd)
+	if err := cmd.Start(); err != nil { // there are no user namespaces for us
+		return false, err
+	}
+	return true, cmd.Wait()
 }

@@ -28,6 +28,18 @@ type farMeasured struct {
 	Dropped              uint64        // segments, by loss or a full queue
 }
 
+// worth is what the row is about: more is better.
+func (m farMeasured) worth() float64 {
+	switch {
+	case m.CallsASecond > 0:
+		return m.CallsASecond
+	case m.Warm > 0:
+		return 1 / m.Warm.Seconds()
+	default:
+		return m.Steady
+	}
+}
+
 // measureFar does one measurement, over a path of its own and in two fresh processes: the
 // system remembers what it learnt of a path.
 func measureFar(ctx context.Context, c cell, r farRow, impl farImpl, o farOptions) (m farMeasured, err error) {

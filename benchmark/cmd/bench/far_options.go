@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"strconv"
@@ -19,7 +20,7 @@ type farOptions struct {
 	impls, rows string
 	cells       []cell
 	seconds     float64
-	calls       int
+	calls, runs int
 }
 
 // cell is a path, and what is spoken over it.
@@ -58,19 +59,43 @@ func parseFar(args []string) (farOptions, error) {
 	fs := flag.NewFlagSet("bench far", flag.ContinueOnError)
 	fs.StringVar(&o.impls, "impls", workers.Ours+","+workers.Published, implsHelp)
 	fs.StringVar(&o.rows, "rows", "^(down|up|call/3MiB)$", "regular expression: measure the rows it matches, of "+strings.Join(farRowNames(), ", "))
-	roundTrips := fs.String("rtt", "1,20,100,300", "round trips, in ms")
+	roundTrips := fs.String("rtt", "1,20,100,300", "round trips, in ms; all combinations with -rate and -loss are measured. Without the three: these\n"+
+		"without a limit, and two paths with a limit and 1 % of loss")
 	rates := fs.String("rate", "0", "limits, in MB/s; 0 is none")
 	losses := fs.String("loss", "0", "shares of segments that are lost, in %")
 	congestion := fs.String("cc", "", "TCP's congestion control, such as bbr,cubic; the system's own if empty")
 	over := fs.String("over", ops.TCP, "how to connect: tcp, tls")
-	fs.Float64Var(&o.seconds, "seconds", 6, "how long each stream lasts")
+	fs.Float64Var(&o.seconds, "seconds", 0, "how long each stream lasts; 0 is 4 s, or 30 round trips if that is longer")
+	fs.IntVar(&o.runs, "runs", 1, "measurements of each, in turn")
 	fs.IntVar(&o.calls, "calls", 5, "calls on each connection, in rows of calls")
 	if err := fs.Parse(args); err != nil {
 		return o, err
 	}
+	given := false
+	fs.Visit(func(f *flag.Flag) { given = given || f.Name == "rtt" || f.Name == "rate" || f.Name == "loss" })
+	if o.runs < 1 || o.calls < 1 {
+		return o, errors.New("-runs and -calls: at least one")
+	}
 	var err error
-	o.cells, err = cross(*roundTrips, *rates, *losses, *congestion, *over)
-	return o, err
+	if o.cells, err = cross(*roundTrips, *rates, *losses, *congestion, *over); err != nil || given {
+		return o, err
+	}
+	for _, lossy := range [][2]string{{"50", "12.5"}, {"150", "1.25"}} {
+		more, err := cross(lossy[0], lossy[1], "1", *congestion, *over)
+		if err != nil {
+			return o, err
+		}
+		o.cells = append(o.cells, more...)
+	}
+	return o, nil
+}
+
+// lasts is how long a stream over a path lasts: until long after windows have grown.
+func (o farOptions) lasts(c cell) time.Duration {
+	if o.seconds > 0 {
+		return seconds(o.seconds)
+	}
+	return max(4*time.Second, 30*c.RoundTrip)
 }
 
 // cross are all combinations, those of a limit together.
@@ -78,9 +103,6 @@ func cross(roundTrips, rates, losses, congestion, over string) (cells []cell, er
 	each := func(list string, do func(float64) error) error {
 		for _, text := range strings.Split(list, ",") {
 			n, err := strconv.ParseFloat(text, 64)
-			if err == nil && n < 0 {
-				err = strconv.ErrRange
-			}
 			if err != nil {
 				return fmt.Errorf("%q in %q: %w", text, list, err)
 			}
@@ -98,6 +120,9 @@ func cross(roundTrips, rates, losses, congestion, over string) (cells []cell, er
 			err = each(losses, func(loss float64) error {
 				return each(rates, func(rate float64) error {
 					return each(roundTrips, func(rtt float64) error {
+						if rtt <= 0 || rate < 0 || loss < 0 || loss >= 100 {
+							return fmt.Errorf("there is no path with a round trip of %g ms, %g MB/s, and %g %% of loss", rtt, rate, loss)
+						}
 						cells = append(cells, cell{
 							RoundTrip:  time.Duration(rtt * float64(time.Millisecond)),
 							Rate:       rate * 1e6,

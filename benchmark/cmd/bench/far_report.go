@@ -17,23 +17,24 @@ const farFile = "far.json"
 
 func (o farOutcome) printHeader(w io.Writer) {
 	fmt.Fprintf(w, "\n%v\nOver TUN devices between two network namespaces; each measurement over a path and in processes of its own.\n"+
-		"Streams: MB/s, median of the second half of %.1f s, and after how long 0.9 of what bare TCP is steady at was reached.\n"+
-		"Calls, in round trips: the first on a connection that stands, and later ones. Then ratios of the first implementation: to raw, to the last.\n\n",
-		o.Machine, o.Seconds)
-	fmt.Fprintf(w, "%-18s %-30s", "ROW", "path")
+		"Streams: MB/s, median of the second half, and after how long 0.9 of what bare TCP (raw) is steady at was reached.\n"+
+		"Calls, in round trips: the first on a connection that stands, and later ones. Many callers: calls a second, latencies in round trips.\n"+
+		"Medians of %d runs. Ratios of the first implementation: to raw, and to the last.\n\n",
+		o.Machine, o.Runs)
+	fmt.Fprintf(w, "%-16s %-36s", "ROW", "path")
 	for _, label := range o.Labels {
-		fmt.Fprintf(w, " %-22s", filepath.Base(label))
+		fmt.Fprintf(w, " %-24s", filepath.Base(label))
 	}
 	fmt.Fprintf(w, " %6s %6s\n", "/raw", "/"+filepath.Base(o.Labels[len(o.Labels)-1]))
 }
 
 // print prints a row in a cell.
 func (o farOutcome) print(w io.Writer, res farResult) {
-	fmt.Fprintf(w, "%-18s %-30v", res.Row, res.Cell)
+	fmt.Fprintf(w, "%-16s %-36v", res.Row, res.Cell)
 	for i := range res.Impls {
-		fmt.Fprintf(w, " %-22s", res.text(i))
+		fmt.Fprintf(w, " %-24s", res.text(i))
 	}
-	for _, beside := range []int{0, len(res.Impls) - 1} {
+	for _, beside := range []int{0, len(o.Labels) - 1} {
 		fmt.Fprintf(w, " %6.2f", res.ratio(1, beside))
 	}
 	fmt.Fprintln(w)
@@ -41,7 +42,7 @@ func (o farOutcome) print(w io.Writer, res farResult) {
 
 // text is what is printed of one implementation.
 func (r farResult) text(i int) string {
-	m := r.Impls[i]
+	m := r.measured(i)
 	var parts []string
 	if m.Steady > 0 || len(m.Rates) > 0 {
 		text := fmt.Sprintf("%.2f MB/s, never", m.Steady/1e6)
@@ -66,20 +67,12 @@ func (r farResult) trips(d time.Duration) float64 {
 
 // ramp is when an implementation has 0.9 of the rate at which bare TCP is steady.
 func (r farResult) ramp(i int) (time.Duration, bool) {
-	return reached(r.Impls[i].Rates, 0.9*r.Impls[0].Steady)
+	return reached(r.measured(i).Rates, 0.9*r.measured(0).Steady)
 }
 
 // ratio is what the row is about, of one to another: more is better.
 func (r farResult) ratio(i, beside int) float64 {
-	a, b := r.Impls[i], r.Impls[beside]
-	switch {
-	case a.CallsASecond > 0:
-		return a.CallsASecond / b.CallsASecond
-	case a.Warm > 0:
-		return float64(b.Warm) / float64(a.Warm)
-	default:
-		return a.Steady / b.Steady
-	}
+	return r.measured(i).worth() / r.measured(beside).worth()
 }
 
 // save keeps what was measured, and draws it.

@@ -76,7 +76,7 @@ func (r farRow) over(c cell, o farOptions) ops.Flow {
 	case f.Beside > 0:
 		f.Beside = message
 	}
-	f.For = seconds(o.seconds)
+	f.For = o.lasts(c)
 	return f
 }
 

@@ -26,7 +26,7 @@ func ratesOver(points []ops.Point, start int64, size int, window time.Duration) 
 			first = i
 			continue
 		}
-		for points[first+1].At <= p.At-int64(window) && first+1 < i {
+		for first+1 < i && points[first+1].At <= p.At-int64(window) {
 			first++
 		}
 		from := points[first]
