@@ -46,7 +46,8 @@ type sniffer struct {
 	dec    hpack.Decoder
 	list   hpack.List
 	listed int    // the size of the fields that were looked at, in bytes as HTTP/2 counts them
-	part   []byte // of a field
+	part   []byte // of a field,
+	need   int    // and how long it has to be before it is worth decoding again
 }
 
 type step uint8
@@ -183,12 +184,15 @@ func (s *sniffer) next(h frame.Header, p []byte) {
 // fields looks for the content type in the next part of a field block.
 func (s *sniffer) fields(p []byte, last bool) {
 	s.part = append(s.part, p...)
-	n, _, err := s.dec.DecodePart(s.part, &s.list, !last)
+	if len(s.part) < s.need && !last {
+		return // of a field that goes on: each frame may bring an octet of it
+	}
+	n, need, err := s.dec.DecodePart(s.part, &s.list, !last)
 	if err != nil {
 		s.offend()
 		return
 	}
-	s.part = append(s.part[:0], s.part[n:]...)
+	s.part, s.need = append(s.part[:0], s.part[n:]...), need
 	for i := range s.list.Len() {
 		if string(s.list.Name(i)) == "content-type" {
 			s.decide(kindOf(string(s.list.Value(i))))

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc/internal/transport/h2/frame"
 	"google.golang.org/grpc/internal/transport/h2/hpack"
@@ -196,4 +197,48 @@ func FuzzSniffer(f *testing.F) {
 			t.Fatalf("%d of %d bytes are given back", len(whole.seen), len(said))
 		}
 	})
+}
+
+// dripped is a client that sends a name of 8*n octets, and 2,000 octets of the value behind it, one a
+// frame.
+func dripped(n int) []byte {
+	octets := 5 * n // 8 times "a" in Huffman's code
+	b := []byte{0, 0x80 | 127, byte(octets-127)&127 | 128, byte((octets-127)>>7)&127 | 128, byte((octets - 127) >> 14)}
+	b = append(b, bytes.Repeat([]byte{0x18, 0xc6, 0x31, 0x8c, 0x63}, n)...)
+	b = append(b, 127, 0xff, 0xff, 63) // the length of the value, 1 MiB
+	said, kind := hello(), frame.Headers
+	add := func(p []byte) {
+		said = append(frame.AppendHeader(said, frame.Header{Type: kind, StreamID: 1, Length: uint32(len(p))}), p...)
+		kind = frame.Continuation
+	}
+	for len(b) > 0 {
+		size := min(len(b), frame.MinMaxFrameSize)
+		add(b[:size])
+		b = b[size:]
+	}
+	for range 2000 {
+		add([]byte{'v'})
+	}
+	return said
+}
+
+// TestSnifferIsLinear: a field that comes an octet a frame is not decoded anew at each.
+func TestSnifferIsLinear(t *testing.T) {
+	took := func(said []byte) time.Duration {
+		least := time.Hour
+		for range 5 {
+			start := time.Now()
+			var s sniffer
+			s.add(said)
+			least = min(least, time.Since(start))
+			if s.v != unknown {
+				t.Fatalf("decided: %d", s.v)
+			}
+		}
+		return least
+	}
+	short, long := took(dripped(40)), took(dripped(5_000))
+	if long > 10*short+5*time.Millisecond {
+		t.Errorf("behind a name of 40,000 octets %v, behind one of 320 %v", long, short)
+	}
 }
