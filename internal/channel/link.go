@@ -75,7 +75,10 @@ func (l *Link) isUnfit() bool {
 func (ch *Channel) pingLess() {
 	old := ch.transport.Load()
 	next := *old
-	next.Keepalive.Time = max(next.Keepalive.Time, transport.MinClientPingInterval) * 2
+	next.Keepalive.Time = max(next.Keepalive.Time, transport.MinClientPingInterval)
+	if next.Keepalive.Time < math.MaxInt64/2 {
+		next.Keepalive.Time *= 2
+	}
 	next.Prepare()
 	if old.Keepalive.Time > 0 && ch.transport.CompareAndSwap(old, &next) {
 		logger.Warningf("%s: the server received too many pings; they now come every %v", ch.Name, next.Keepalive.Time)

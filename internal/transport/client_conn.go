@@ -66,8 +66,12 @@ func (h *clientHandler) BatchEnd() {
 	}
 }
 
-func (h *clientHandler) GoAway(code frame.ErrCode, debug string) {
-	why := GoAway{code, debug}
+// GoAway implements h2.Handler. What was said before is not told again.
+func (h *clientHandler) GoAway(code frame.ErrCode, debug []byte) {
+	if old := h.leave.Load(); old != nil && old.code == code && old.debug == string(debug) {
+		return
+	}
+	why := GoAway{code, string(debug)}
 	h.leave.Store(&why)
 	h.events.Draining(why)
 }

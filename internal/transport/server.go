@@ -147,7 +147,7 @@ func (h *serverHandler) PingReceived(streams int, sent bool) error {
 }
 
 // GoAway implements h2.Handler.
-func (h *serverHandler) GoAway(frame.ErrCode, string) {}
+func (h *serverHandler) GoAway(frame.ErrCode, []byte) {}
 
 // Closed implements h2.Handler.
 func (h *serverHandler) Closed(err error) {

@@ -76,8 +76,8 @@ type Handler interface {
 	// went out since the last PING.
 	PingReceived(streams int, sent bool) error
 	// GoAway says that the peer takes no more streams. Those above the last
-	// one it named are failed as unprocessed right after.
-	GoAway(code frame.ErrCode, debug string)
+	// one it named are failed as unprocessed right after. debug is valid during the call.
+	GoAway(code frame.ErrCode, debug []byte)
 	// Closed is the last call: the connection has ended, because of err. Streams that
 	// were open are told after it. If the connection is closed before Start, Close
 	// makes this call.

@@ -121,7 +121,7 @@ func (r *reader) onGoAway(h frame.Header, p []byte) error {
 	if err != nil {
 		return err
 	}
-	r.handler.GoAway(f.Code, string(f.Debug))
+	r.handler.GoAway(f.Code, f.Debug)
 	for _, s := range lost {
 		c := r.lock()
 		gone := c.streams.get(s.id) != s

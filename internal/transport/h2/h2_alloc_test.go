@@ -52,7 +52,7 @@ func (r *spinRole) Opened(*Stream, bool)         {}
 func (r *spinRole) BatchEnd()                    {}
 func (r *spinRole) Ready()                       {}
 func (r *spinRole) PingReceived(int, bool) error { return nil }
-func (r *spinRole) GoAway(frame.ErrCode, string) {}
+func (r *spinRole) GoAway(frame.ErrCode, []byte) {}
 func (r *spinRole) Closed(error)                 { close(r.closed) }
 
 func (s *spin) OnHeaders(b *HeaderBlock, end bool) error {

@@ -146,7 +146,7 @@ func (r *testRole) PingReceived(streams int, _ bool) error {
 	return nil
 }
 
-func (r *testRole) GoAway(code frame.ErrCode, debug string) {
+func (r *testRole) GoAway(code frame.ErrCode, debug []byte) {
 	if !r.quiet {
 		r.add("goaway %v %q", code, debug)
 	}

@@ -114,15 +114,28 @@ func (c *locked) peerLeaves(f frame.GoAwayFrame) (lost []*stream, err error) {
 		// identifier", section 6.8.
 		return nil, frame.ConnError(frame.ProtocolError, "a later GOAWAY names a higher last stream")
 	}
+	highest := c.streams.nextLocal
+	if c.life.peerLeft {
+		highest = c.end.lastAccepted
+	}
 	c.ending().lastAccepted = f.LastStreamID
 	if f.Code != frame.NoError {
-		c.end.goAwayCause = &ConnError{Code: f.Code, Reason: string(f.Debug), Remote: true}
+		c.noteComplaint(f)
 	}
 	c.do(c.life.peerLeaves(c.streams.side))
-	for s := range c.streams.byID.all() {
-		if c.streams.side.opens(s.id) && s.id > f.LastStreamID {
-			lost = append(lost, s)
-		}
+	return c.streams.ours(f.LastStreamID, highest), nil
+}
+
+// maxComplaint is how many bytes of debug data a server keeps: only its log has them.
+const maxComplaint = 1 << 10
+
+// noteComplaint keeps what a GOAWAY complains of, unless the last one said the same.
+func (c *locked) noteComplaint(f frame.GoAwayFrame) {
+	debug := f.Debug
+	if c.streams.side == Server {
+		debug = debug[:min(len(debug), maxComplaint)]
 	}
-	return lost, nil
+	if old := c.end.goAwayCause; old == nil || old.Code != f.Code || old.Reason != string(debug) {
+		c.end.goAwayCause = &ConnError{Code: f.Code, Reason: string(debug), Remote: true}
+	}
 }

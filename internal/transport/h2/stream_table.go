@@ -103,6 +103,28 @@ func (t *streamTable) hasPlace() bool {
 	return uint64(t.local())+uint64(t.granted) < uint64(t.maxLocal)
 }
 
+// ours are our streams whose ids are above low and at most high. The cost is that of the ids or of
+// the streams, whichever are fewer: GOAWAYs that each name a lower stream cost no more together than
+// there were streams.
+func (t *streamTable) ours(low, high uint32) (list []*stream) {
+	switch {
+	case t.local() == 0 || low >= high:
+	case uint64(high-low) < 2*uint64(t.open()):
+		for id := low + 1; id <= high; id++ {
+			if s := t.get(id); s != nil {
+				list = append(list, s)
+			}
+		}
+	default:
+		for s := range t.byID.all() {
+			if s.id > low && s.id <= high {
+				list = append(list, s)
+			}
+		}
+	}
+	return list
+}
+
 // exhausted reports whether we have used up our stream ids.
 func (t *streamTable) exhausted() bool { return t.nextLocal > math.MaxInt32 }
 

@@ -60,3 +60,63 @@ func TestAbandonKeepsOrder(t *testing.T) {
 		}
 	}
 }
+
+// TestOurs: a GOAWAY loses the streams above the one that it names, each of them once.
+func TestOurs(t *testing.T) {
+	for _, tt := range []struct {
+		low, high uint32
+		want      []uint32
+	}{
+		{0, 0, nil},
+		{0, 9, []uint32{1, 3, 5, 9}},
+		{3, 9, []uint32{5, 9}},
+		{4, 6, []uint32{5}},
+		{5, 9, []uint32{9}},
+		{9, 9, nil},
+		{11, 9, nil},
+		{3, 1<<31 - 1, []uint32{5, 9}},
+		{1<<31 - 1, 9, nil},
+	} {
+		table := newStreamTable(Client)
+		for _, id := range []uint32{1, 3, 5, 9} {
+			table.insert(&stream{id: id})
+		}
+		var got []uint32
+		for _, s := range table.ours(tt.low, tt.high) {
+			got = append(got, s.id)
+		}
+		if slices.Sort(got); !slices.Equal(got, tt.want) {
+			t.Errorf("above %d, at most %d: %d, want %d", tt.low, tt.high, got, tt.want)
+		}
+	}
+}
+
+// TestOursIsLinear: a server that names one stream less in each GOAWAY has a client look at each
+// stream a few times, and a client that says GOAWAY has a server look at none.
+func TestOursIsLinear(t *testing.T) {
+	const n = 50_000
+	start := time.Now()
+	table := newStreamTable(Client)
+	for i := range uint32(n) {
+		table.insert(&stream{id: 2*i + 1})
+	}
+	for high := uint32(2 * n); high > 1; high -= 2 {
+		list := table.ours(high-2, high)
+		if len(list) != 1 {
+			t.Fatalf("%d streams are lost at %d", len(list), high)
+		}
+		table.remove(list[0])
+	}
+	server := newStreamTable(Server)
+	for i := range uint32(n) {
+		server.insert(&stream{id: 2*i + 1})
+	}
+	for range n {
+		if server.ours(0, 1<<31-1) != nil {
+			t.Fatal("a server's streams are the client's")
+		}
+	}
+	if took := time.Since(start); took > 8*time.Second {
+		t.Errorf("%d streams took %v", n, took)
+	}
+}
