@@ -78,6 +78,7 @@ func runRates(ctx context.Context, args []string) error {
 		return err
 	}
 	c.printCosts(os.Stdout)
+	c.printMemory(os.Stdout)
 	c.printLatencies(os.Stdout)
 	c.printOthers(os.Stdout)
 	return c.save(os.Stdout)

@@ -16,8 +16,11 @@ import (
 	"google.golang.org/grpc/benchmark/internal/workers"
 )
 
-// timing says how long a measurement takes.
-type timing struct{ warmup, window time.Duration }
+// timing says how long a measurement takes, and how often its processes collect.
+type timing struct {
+	warmup, window time.Duration
+	gogc           string // of both sides; "": as it is in this process's environment
+}
 
 // profiling names the folders that profiles go to; an empty one makes none.
 type profiling struct{ cpu, allocs string }
@@ -34,6 +37,9 @@ func measure(ctx context.Context, r row, impl workers.Impl, t timing, prof profi
 	defer cancel()
 	if prof.allocs != "" {
 		impl = impl.WithEnv("GODEBUG=memprofilerate=4096")
+	}
+	if t.gogc != "" {
+		impl = impl.WithEnv("GOGC=" + t.gogc)
 	}
 	defer func() {
 		if err != nil {
@@ -74,10 +80,17 @@ func window(pair *workers.Pair, r row, impl workers.Impl, t timing, prof profili
 	if err != nil {
 		return measured{}, err
 	}
+	// The load goes on: this is what it takes with its garbage.
+	serverMemory, clientMemory, err := workers.Both[sample.Memory](pair, ops.OpResident, ops.Nothing{})
+	if err != nil {
+		return measured{}, err
+	}
 	if err := profile(pair, ops.OpFinish, r, impl, prof); err != nil {
 		return measured{}, err
 	}
-	return together(client, after.Minus(before), after.Wall.Sub(before.Wall)), nil
+	m := together(client, after.Minus(before), after.Wall.Sub(before.Wall))
+	m.Client.RSS, m.Server.RSS = clientMemory.RSS, serverMemory.RSS
+	return m, nil
 }
 
 // together joins both sides. The server's interval is a little longer than the client's,

@@ -32,6 +32,8 @@ type cost struct {
 	CPU        time.Duration
 	Allocs     float64
 	AllocBytes float64
+
+	RSS float64 // of the process while it is busy, in bytes
 }
 
 func costOf(used sample.Counters, calls float64) cost {

@@ -17,6 +17,7 @@ type options struct {
 	pairs   int
 	seconds float64
 	warmup  float64
+	gogc    string
 	quick   bool
 	list    bool
 	prof    profiling
@@ -30,6 +31,7 @@ func parse(args []string) (options, error) {
 	fs.IntVar(&o.pairs, "pairs", 5, "measurements of each row and implementation, in turn")
 	fs.Float64Var(&o.seconds, "seconds", 2, "how long each lasts")
 	fs.Float64Var(&o.warmup, "warmup", 0.5, "seconds of load before it")
+	fs.StringVar(&o.gogc, "gogc", "", "GOGC of clients and servers, all of them, as processes with a heap of their own have it")
 	fs.BoolVar(&o.quick, "quick", false, "a look of about a minute: fewer rows, short measurements")
 	fs.BoolVar(&o.list, "list", false, "print the rows and end")
 	fs.StringVar(&o.prof.cpu, "cpuprofile", "", "folder for CPU profiles of clients and servers")
@@ -61,7 +63,7 @@ func parse(args []string) (options, error) {
 }
 
 func (o options) timing() timing {
-	return timing{warmup: seconds(o.warmup), window: seconds(o.seconds)}
+	return timing{warmup: seconds(o.warmup), window: seconds(o.seconds), gogc: o.gogc}
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

@@ -21,6 +21,7 @@ func (o outcome) print(w io.Writer) {
 		o.printRate(w, res)
 	}
 	o.printCosts(w)
+	o.printMemory(w)
 	o.printLatencies(w)
 	o.printOthers(w)
 }
@@ -73,6 +74,23 @@ func (o outcome) printCosts(w io.Writer) {
 		}
 	}
 }
+
+// printMemory prints what the processes take while they are busy.
+func (o outcome) printMemory(w io.Writer) {
+	fmt.Fprintf(w, "\n%-*s %-27s %-27s %s\n", nameWidth, "RSS WHILE BUSY, MB", "client", "server", "both")
+	for _, res := range o.Results {
+		base := res.Impls[o.base()]
+		for i := range o.base() {
+			mine := res.Impls[i]
+			fmt.Fprintf(w, "%-*s %-27s %-27s %s\n", nameWidth, o.lineName(res, i),
+				both(mine, base, "%.1f", func(m measured) float64 { return m.Client.RSS / 1e6 }),
+				both(mine, base, "%.1f", func(m measured) float64 { return m.Server.RSS / 1e6 }),
+				ratio(stat.Of(stat.Ratios(column(mine, totalRSS), column(base, totalRSS)))))
+		}
+	}
+}
+
+func totalRSS(m measured) float64 { return m.Client.RSS + m.Server.RSS }
 
 // cpu is the processor time of both and its ratio.
 func (o outcome) cpu(mine, base []measured) string {
