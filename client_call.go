@@ -38,13 +38,24 @@ func (r *clientCall) enter(ctx context.Context, cc *ClientConn, method string, o
 	}
 	cc.channel.BeginRPC()
 	r.began = true
-	c, err := cc.channel.Choose(r.ctx, method)
+	c, err := cc.channel.Choose(r.ctx, method, r.waits)
 	r.waited, r.retry.Throttle = c.Waited, c.Throttle
 	if c.Context != nil {
 		r.goOn(c.Context)
 	}
 	r.onCommit = c.Committed
 	return c.Choice, err
+}
+
+// waits reports whether the RPC waits for ready, as its options have it.
+func (r *clientCall) waits() bool {
+	wait := false
+	for _, o := range r.opts {
+		if f, ok := o.(FailFastCallOption); ok {
+			wait = !f.FailFast
+		}
+	}
+	return wait
 }
 
 // goOn gives the RPC a context that may have other metadata.

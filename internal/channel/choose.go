@@ -19,8 +19,9 @@ type Choice struct {
 }
 
 // Choose returns the configuration of an RPC, and waits for the resolver's first answer if
-// need be. An error is a status.
-func (ch *Channel) Choose(ctx context.Context, method string) (c Choice, err error) {
+// need be. It also waits for something to choose from, if waits says that the RPC waits for ready.
+// An error is a status.
+func (ch *Channel) Choose(ctx context.Context, method string, waits func() bool) (c Choice, err error) {
 	for {
 		config, waited, err := ch.awaitConfig(ctx)
 		c.Waited = c.Waited || waited
@@ -37,8 +38,32 @@ func (ch *Channel) Choose(ctx context.Context, method string) (c Choice, err err
 		}
 		over := false
 		c.Choice, over, err = config.selector.ask(ctx, method)
-		if !over { // else another config has taken its place
+		if over { // another config has taken its place
+			continue
+		}
+		if err != nil || c.Later == nil || !waits() {
 			return c, err
+		}
+		c.Waited = true
+		if err := ch.awaitSelector(ctx, &c.Choice); err != nil {
+			return Choice{Waited: true}, err
+		}
+	}
+}
+
+// awaitSelector waits until there is something to choose from. An error is a status.
+func (ch *Channel) awaitSelector(ctx context.Context, c *rpcconfig.Choice) error {
+	for {
+		turn := ch.picks.turn()
+		if turn.closed {
+			return ErrClosing
+		}
+		select {
+		case <-c.Later:
+			return nil
+		case <-doneEarly(ctx):
+			return pickTimeout(ctx, c.LaterErr)
+		case <-ch.picks.changed(turn): // it may be that the channel closes
 		}
 	}
 }

@@ -23,7 +23,7 @@ func TestChooseAllocs(t *testing.T) {
 		c.selector = turn
 		ch.config.Store(c)
 		if n := testing.AllocsPerRun(1000, func() {
-			if _, err := ch.Choose(t.Context(), "/s/m"); err != nil {
+			if _, err := ch.Choose(t.Context(), "/s/m", nil); err != nil {
 				t.Fatal(err)
 			}
 		}); n > 0 {

@@ -23,7 +23,7 @@ import (
 // Selector chooses the configuration of each RPC of a channel. The channel uses it for as
 // long as the state that it came with is the resolver's last one.
 type Selector interface {
-	// Select is called once for each RPC, before its options and interceptors of its
+	// Select is called once for each RPC, but for those that wait (Choice.Later), before its options and interceptors of its
 	// own are looked at; method is "/package.Service/Method", and ctx holds the metadata
 	// that the RPC is to send. Any number of calls run at once. It must not block, and
 	// must not call the resolver's ClientConn.
@@ -47,6 +47,11 @@ type Choice struct {
 	Committed func()
 	// Interceptor stands around the RPC, inside the channel's own. May be nil.
 	Interceptor Interceptor
+	// Later, unless it is nil, says that there is nothing to choose from: it is closed once another
+	// Selector is in use. An RPC that waits for ready does not go by the Choice: it waits for that,
+	// and another Choice is made for it. LaterErr says what it waits for.
+	Later    <-chan struct{}
+	LaterErr error
 }
 
 // Interceptor is a client's HTTP filter (gRFC A39), configured for one RPC.

@@ -20,5 +20,5 @@
 //
 // While there is no Listener, no RouteConfiguration or no virtual host for the channel, the RPCs
 // that begin get no cluster: they fail with Unavailable, and those that wait for ready wait. When
-// there are routes again, those that have waited fail, too, as nothing was configured for them.
+// there are routes again, these are chosen for anew.
 package resolver

@@ -3,8 +3,6 @@
 package resolver
 
 import (
-	"sync/atomic"
-
 	"google.golang.org/grpc/internal/xds/dependency"
 	"google.golang.org/grpc/resolver"
 )
@@ -44,7 +42,7 @@ func (r *Resolver) Update(c *dependency.Config, err error) {
 // their clusters.
 func (r *Resolver) fail(err error) {
 	logger.Warningf("%v", r.annotate(err))
-	over := new(atomic.Bool)
+	over := make(chan struct{})
 	if f, ok := r.selector.(*failing); ok {
 		over = f.over
 	}
@@ -55,12 +53,12 @@ func (r *Resolver) fail(err error) {
 func (r *Resolver) use(s holder) {
 	before, _ := r.selector.(holder)
 	r.selector = s
+	r.send()
 	if f, ok := before.(*failing); ok {
 		if _, still := s.(*failing); !still {
-			f.over.Store(true) // before RPCs pick again
+			close(f.over) // after the channel has the next one
 		}
 	}
-	r.send()
 	if before == nil {
 		return
 	}

@@ -140,7 +140,7 @@ func failure(t *testing.T, c rpcconfig.Choice) error {
 }
 
 // TestA57Errors: without anything to go by RPCs fail, and say which node it is, unless they wait for
-// ready; those that have waited fail afterwards. RPCs under way keep their clusters.
+// ready: these are told when to choose anew. RPCs under way keep their clusters.
 func TestA57Errors(t *testing.T) {
 	f := newFixture(t)
 	f.Update(nil, errors.New("no Listener"))
@@ -149,16 +149,23 @@ func TestA57Errors(t *testing.T) {
 	second := f.must("/s/m")
 	for c, want := range map[*rpcconfig.Choice]string{&first: "no Listener", &second: "no RouteConfiguration"} {
 		err := failure(t, *c)
-		if _, ok := status.FromError(err); ok || err.Error() != "[xDS node id: me] "+want {
-			t.Errorf("%v is a status, %t; want %q", err, ok, want)
+		if status.Code(err) != codes.Unavailable || status.Convert(err).Message() != "[xDS node id: me] "+want {
+			t.Errorf("%v, want %q", err, want)
+		}
+		select {
+		case <-c.Later:
+			t.Error("there is nothing to choose from")
+		default:
 		}
 	}
 	f.wantChildren()
 	f.Update(config(t, host(to("", `cluster: "a"`)), "a"), nil)
 	f.wantChildren("cluster:a")
 	for _, c := range []rpcconfig.Choice{first, second} {
-		if err := failure(t, c); status.Code(err) != codes.Unavailable {
-			t.Error(err)
+		select {
+		case <-c.Later:
+		default:
+			t.Error("those that wait are not told")
 		}
 	}
 	choice := f.must("/s/m")

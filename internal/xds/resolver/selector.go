@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"sync/atomic"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/internal/ctxkey"
@@ -27,25 +26,27 @@ func (r *Resolver) annotate(err error) error {
 	return fmt.Errorf("[xDS node id: %s] %w", r.client.Bootstrap().NodeID(), err)
 }
 
-// failing is the selector of a channel that has nothing to go by. Its RPCs fail when they pick, as
-// there those that wait for ready wait. They have no cluster when there is something to go by again:
-// then they fail too.
+// failing is the selector of a channel that has nothing to go by. Its RPCs fail when they pick; those
+// that wait for ready wait for another selector.
 type failing struct {
 	err  error
-	over *atomic.Bool // there is something to go by again; one for those that follow each other
+	over chan struct{} // closed when there is something to go by again; one for those that follow each other
 }
 
 // Select implements rpcconfig.Selector.
 func (f *failing) Select(ctx context.Context, _ string) (rpcconfig.Choice, error) {
-	return rpcconfig.Choice{Context: call.With(ctx, &call.Info{Failed: f.failed})}, nil
+	c := rpcconfig.Choice{Context: call.With(ctx, &call.Info{Failed: f.failed})}
+	select {
+	case <-f.over: // nobody is told twice
+	default:
+		c.Later, c.LaterErr = f.over, f.err
+	}
+	return c, nil
 }
 
-func (f *failing) failed() error {
-	if f.over.Load() {
-		return status.Error(codes.Unavailable, f.err.Error())
-	}
-	return errors.New(f.err.Error()) // no status, whatever is in err
-}
+// failed returns a status: whoever picks with it must not wait for another picker, which finds no
+// cluster for the RPC either.
+func (f *failing) failed() error { return status.Error(codes.Unavailable, f.err.Error()) }
 
 func (*failing) held() []*cluster { return nil }
 
@@ -169,21 +170,21 @@ func (r *Resolver) interceptor(c *dependency.Config, t *resource.Route, w *resou
 	return rpcconfig.Chain(list...)
 }
 
-var (
-	errNoRoute  = status.Error(codes.Unavailable, "no matching route was found")
-	errNoAction = status.Error(codes.Unavailable, "matched route does not have a supported route action type")
-)
+// refusal is the status of an RPC that the routes turn away.
+func (r *Resolver) refusal(why string) error {
+	return status.Error(codes.Unavailable, r.annotate(errors.New(why)).Error())
+}
 
 // Select implements rpcconfig.Selector.
 func (s *routing) Select(ctx context.Context, method string) (rpcconfig.Choice, error) {
 	request := resource.Request{Path: method, Outgoing: ctxkey.OutgoingFrom(ctx)}
 	i := s.find(&request)
 	if i < 0 {
-		return rpcconfig.Choice{}, errNoRoute
+		return rpcconfig.Choice{}, s.resolver.refusal("no matching route was found")
 	}
 	from, to := &s.host.Routes[i], &s.routes[i]
 	if len(to.targets) == 0 {
-		return rpcconfig.Choice{}, errNoAction
+		return rpcconfig.Choice{}, s.resolver.refusal("matched route does not have a supported route action type")
 	}
 	t := to.targets[0]
 	if len(to.targets) > 1 {

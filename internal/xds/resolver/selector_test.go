@@ -20,7 +20,7 @@ import (
 // TestA28Select: the first route that matches counts, and what it has no action for fails.
 func TestA28Select(t *testing.T) {
 	f := newFixture(t)
-	f.Update(config(t, host(to("/a/", `cluster: "a"`)+`routes { match { prefix: "/none/" } redirect {} } `+to("/b/", `cluster: "b"`)+to("/a", `cluster: "b"`)), "a", "b"), nil)
+	f.Update(config(t, host(to("/a/", `cluster: "a"`)+`routes { match { prefix: "/none/" } redirect {} } `+to("/nobody/", `cluster: ""`)+to("/b/", `cluster: "b"`)+to("/a", `cluster: "b"`)), "a", "b"), nil)
 	for method, want := range map[string]string{"/a/m": "a", "/b/m": "b", "/ax/m": "b"} {
 		choice := f.must(method)
 		i := call.From(choice.Context)
@@ -29,8 +29,9 @@ func TestA28Select(t *testing.T) {
 		}
 		choice.Committed()
 	}
-	for method, want := range map[string]error{"/x/m": errNoRoute, "/none/m": errNoAction} {
-		if _, err := f.sel(method); err != want || status.Code(err) != codes.Unavailable {
+	const noAction = "matched route does not have a supported route action type"
+	for method, want := range map[string]string{"/x/m": "no matching route was found", "/none/m": noAction, "/nobody/m": noAction} {
+		if _, err := f.sel(method); status.Code(err) != codes.Unavailable || status.Convert(err).Message() != "[xDS node id: me] "+want {
 			t.Errorf("%s: %v, want %v", method, err, want)
 		}
 	}

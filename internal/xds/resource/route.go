@@ -210,8 +210,9 @@ func (t *Route) readMatch(in *routev3.RouteMatch) (err error) {
 func (p *routeParser) forward(out *Route, in *routev3.RouteAction) (used bool, err error) {
 	switch s := in.GetClusterSpecifier().(type) {
 	case *routev3.RouteAction_Cluster:
-		if s.Cluster == "" {
-			return false, wrong("cluster", "empty")
+		if s.Cluster == "" { // it fails the requests that it matches, and no other
+			out.Action = Unsupported
+			return true, nil
 		}
 		out.Clusters = []WeightedCluster{{Name: s.Cluster, Weight: 1, upTo: 1}}
 	case *routev3.RouteAction_WeightedClusters:

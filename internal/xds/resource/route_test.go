@@ -78,6 +78,10 @@ func TestA28Routes(t *testing.T) {
 	if r := first(t, plain(t), host(`routes { match { prefix: "" } redirect {} }`)); r.Action != Unsupported {
 		t.Errorf("%+v", r)
 	}
+	// No cluster at all fails the requests that match it.
+	if r := first(t, plain(t), to(`cluster: ""`)); r == nil || r.Action != Unsupported {
+		t.Errorf("%+v", r)
+	}
 	const route = "virtual_hosts[0].routes[0]"
 	checkBad(t, newRoutes, ParseRouteConfig, []bad{
 		{host(`routes { route { cluster: "c" } }`), route + ".match: missing"},
@@ -87,7 +91,6 @@ func TestA28Routes(t *testing.T) {
 		{matching(`prefix: "" headers { name: "a" }`), route + ".match.headers[0]"},
 		{matching(`prefix: "" headers { name: "a" exact_match: "" } headers { name: "b" range_match { start: 2 end: 1 } }`), route + ".match.headers[1]"},
 		{matching(`prefix: "" runtime_fraction { default_value { denominator: 9 } }`), route + ".match.runtime_fraction.default_value"},
-		{to(`cluster: ""`), route + ".route.cluster: empty"},
 		{to(`weighted_clusters {}`), route + ".route.weighted_clusters.clusters: none"},
 		{to(`weighted_clusters { clusters { name: "a" } }`), "none has a weight"},
 		{to(`weighted_clusters { clusters { weight { value: 1 } } }`), "weighted_clusters.clusters[0]: name is empty"},

@@ -50,10 +50,17 @@ func (l *Listener) checkLocked(v *resource.Listener) error {
 	if v.Server == nil {
 		return fmt.Errorf("xds: Listener %q is for clients: it has an api_listener", l.name)
 	}
-	if a, err := netip.ParseAddrPort(v.Server.Address); err != nil || netip.AddrPortFrom(a.Addr().Unmap(), a.Port()) != l.address {
+	if !l.hasAddress(v.Server.Address) {
 		return fmt.Errorf("xds: Listener %q has address %s, which is not %v that the server listens on", l.name, v.Server.Address, l.address)
 	}
 	return nil
+}
+
+// hasAddress reports whether an address is the one that the server listens on. Port 0 stands for
+// any.
+func (l *Listener) hasAddress(text string) bool {
+	a, err := netip.ParseAddrPort(text)
+	return err == nil && a.Addr().Unmap() == l.address.Addr() && (a.Port() == l.address.Port() || a.Port() == 0)
 }
 
 // newEditionLocked prepares one, and watches the routes that it names.

@@ -3,17 +3,73 @@
 package test
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/envoyproxy/go-control-plane/pkg/cache/types"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 )
 
+// TestWaitForReadyWithoutControlPlane: RPCs that wait for ready while the control plane is down are
+// chosen for anew when it is back; those whose time is up before say what they waited for.
+func TestWaitForReadyWithoutControlPlane(t *testing.T) {
+	p := newPlane(t)
+	a := newBackend(t, "a")
+	p.set(listener("target", "r"), routes(to("c")), cluster("c"), assignment("c", local("z", 0, 1, a)))
+	p.stop()
+	cc := channel(t, nil, p)
+	if _, err := try(t.Context(), t, cc); status.Code(err) != codes.Unavailable || !strings.Contains(err.Error(), nodeID) {
+		t.Fatalf("%v, want an RPC that fails at once", err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	if _, err := try(ctx, t, cc, grpc.WaitForReady(true)); status.Code(err) != codes.DeadlineExceeded || !strings.Contains(err.Error(), nodeID) {
+		t.Errorf("%v, want what was waited for", err)
+	}
+	type end struct {
+		name string
+		err  error
+	}
+	const waiting = 20
+	ends := make(chan end, waiting)
+	for range waiting {
+		go func() {
+			name, err := try(t.Context(), t, cc, grpc.WaitForReady(true))
+			ends <- end{name, err}
+		}()
+	}
+	p.start()
+	for range waiting {
+		if e := <-ends; e.err != nil || e.name != "a" {
+			t.Errorf("%q, %v", e.name, e.err)
+		}
+	}
+	// A channel that is closed has nobody wait.
+	p.stop()
+	closed := channel(t, nil, p)
+	if _, err := try(t.Context(), t, closed); err == nil {
+		t.Fatal("without a control plane")
+	}
+	go func() {
+		_, err := try(t.Context(), t, closed, grpc.WaitForReady(true))
+		ends <- end{"", err}
+	}()
+	closed.Close()
+	if e := <-ends; status.Code(e.err) != codes.Canceled {
+		t.Error(e.err)
+	}
+}
+
 // TestWaitForReadyAsPublished takes away what a channel goes by, on channels of this module and of
-// the published one. RPCs fail at once; those that wait for ready wait, and then go on or fail as
-// there.
+// the published one. RPCs fail at once; those that wait for ready wait, and then go on, also where
+// they fail there.
 func TestWaitForReadyAsPublished(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds two programs")
@@ -30,7 +86,7 @@ func TestWaitForReadyAsPublished(t *testing.T) {
 		lacking   int            // of all
 		instead   types.Resource // nil: nothing
 		fast      string         // how RPCs end
-		afterwait string         // those that have waited
+		afterwait string         // those that have waited, there
 	}{
 		{"no listener", 0, nil, "Unavailable", "Unavailable"},
 		{"no virtual host", 1, elsewhere, "Unavailable", "Unavailable"},
@@ -63,7 +119,7 @@ func TestWaitForReadyAsPublished(t *testing.T) {
 		p.set(slices.Concat(keep, all)...)
 		for _, name := range slices.Sorted(maps.Keys(clients)) {
 			// One that was late has not waited.
-			if got := clients[name].answer(); got[tt.afterwait] != 1 && got["a"] != 1 {
+			if got := clients[name].answer(); got["a"] != 1 && (name == "ours" || got[tt.afterwait] != 1) {
 				t.Errorf("%s, %s: an RPC that has waited ends with %v, not %s", tt.name, name, got, tt.afterwait)
 			}
 		}

@@ -5,6 +5,7 @@ package test
 import (
 	"context"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -251,6 +252,34 @@ func TestA63StringMatch(t *testing.T) {
 		got, err := try(metadata.AppendToOutgoingContext(t.Context(), "who", who), t, cc, grpc.WaitForReady(true))
 		if got != want || err != nil {
 			t.Errorf("%s: %q, %v; want %q", who, got, err, want)
+		}
+	}
+}
+
+// TestErrorsNameTheNode: an RPC that fails for what the control plane has, or has not, says which node
+// that is.
+func TestErrorsNameTheNode(t *testing.T) {
+	p := newPlane(t)
+	a := newBackend(t, "a")
+	full := []types.Resource{listener("target", "r"), routes(to("c")), cluster("c"), assignment("c", local("z", 0, 1, a))}
+	empty := to("")
+	for name, now := range map[string][]types.Resource{
+		"a deleted cluster": {full[0], full[1], cluster("other")},
+		"no locality":       {full[0], full[1], full[2], assignment("c")},
+		"no route":          {full[0], routes(to("c", func(r *routev3.Route) { r.Match.PathSpecifier = &routev3.RouteMatch_Path{Path: "/no"} })), full[2], full[3]},
+		"no cluster":        {full[0], routes(empty), full[2], full[3]},
+	} {
+		p.set(full...)
+		cc := channel(t, nil, p)
+		call(t, cc)
+		p.set(now...)
+		var err error
+		until(t, func() bool {
+			_, err = try(t.Context(), t, cc)
+			return err != nil
+		})
+		if status.Code(err) != codes.Unavailable || !strings.Contains(err.Error(), "[xDS node id: "+nodeID+"]") {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

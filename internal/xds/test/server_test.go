@@ -57,6 +57,16 @@ func TestA36Modes(t *testing.T) {
 	if m := s.wantMode(connectivity.ServingModeNotServing); !strings.Contains(m.err.Error(), "10.0.0.1") {
 		t.Error(m.err)
 	}
+	wrong.GetAddress().GetSocketAddress().PortSpecifier = &corev3.SocketAddress_PortValue{} // any port, but not any address
+	p.set(wrong)
+	if m := s.wantMode(connectivity.ServingModeNotServing); !strings.Contains(m.err.Error(), "10.0.0.1:0") {
+		t.Error(m.err)
+	}
+	anyPort := s.listener(inline(takes("", "")))
+	anyPort.GetAddress().GetSocketAddress().PortSpecifier = &corev3.SocketAddress_PortValue{}
+	p.set(anyPort)
+	s.wantMode(connectivity.ServingModeServing)
+	wantCode(t, cc, codes.OK)
 	client := listener(s.name(), "r")
 	p.set(client)
 	if m := s.wantMode(connectivity.ServingModeNotServing); !strings.Contains(m.err.Error(), "api_listener") {

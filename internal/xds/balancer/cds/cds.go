@@ -40,6 +40,7 @@ type policy struct {
 	cc   balancer.ClientConn
 	opts buildoptions.Kept
 
+	node        string // of the program, as control planes know it; stands before errors
 	name        string // of the cluster
 	unsubscribe func() // nil unless the cluster is dynamic
 	child       *gracefulswitch.Balancer
@@ -58,6 +59,7 @@ func (p *policy) UpdateClientConnState(s balancer.ClientConnState) error {
 	if a == nil {
 		return fmt.Errorf("%w: %s works only with targets of scheme xds", balancer.ErrBadResolverState, Name)
 	}
+	p.node = prefixOf(a)
 	p.watch(c, a.Subscriber)
 	var cluster *dependency.Cluster
 	if a.Config != nil {
@@ -93,6 +95,14 @@ func (p *policy) watch(c *config, to dependency.Subscriber) {
 	}
 }
 
+// prefixOf names the node, where it is known.
+func prefixOf(a *dependency.Attachment) string {
+	if a.Client == nil {
+		return ""
+	}
+	return "[xDS node id: " + a.Client.Bootstrap().NodeID() + "] "
+}
+
 // fail has RPCs fail, for a cluster that can't be used, but for those that wait for it. A status that
 // is in err is not theirs.
 func (p *policy) fail(err error) {
@@ -100,7 +110,7 @@ func (p *policy) fail(err error) {
 		p.child.Close()
 		p.child, p.tree = nil, tree{}
 	}
-	picker := base.NewErrPicker(errors.New(err.Error()))
+	picker := base.NewErrPicker(errors.New(p.node + err.Error()))
 	p.cc.UpdateState(balancer.State{ConnectivityState: connectivity.TransientFailure, Picker: picker})
 }
 
@@ -109,7 +119,7 @@ func (p *policy) update(c *dependency.Cluster, s resolver.State) (err error) {
 	if c.Resource.Type == resource.Aggregate {
 		below = p.tree.aggregate(c)
 		s.Endpoints, s.Addresses = nil, nil
-	} else if below, s, err = p.tree.leaf(p.name, p.policy, c, s); err != nil {
+	} else if below, s, err = p.tree.leaf(leafOf{name: p.name, policy: string(p.policy), node: p.node}, c, s); err != nil {
 		p.fail(fmt.Errorf("cluster %q: %w", p.name, err))
 		return nil
 	}

@@ -263,7 +263,7 @@ func TestSharedConfigs(t *testing.T) {
 	c := leaf(zone("x", 0, "a:1"))
 	build := func(c *dependency.Cluster, policy string) any {
 		t.Helper()
-		config, _, err := new(tree).leaf("c", json.RawMessage(policy), c, resolver.State{})
+		config, _, err := new(tree).leaf(leafOf{name: "c", policy: policy}, c, resolver.State{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -284,7 +284,7 @@ func TestSharedConfigs(t *testing.T) {
 			t.Errorf("with another %s it is the same", name)
 		}
 	}
-	if _, _, err := new(tree).leaf("c", json.RawMessage(`[]`), c, resolver.State{}); err == nil {
+	if _, _, err := new(tree).leaf(leafOf{name: "c", policy: `[]`}, c, resolver.State{}); err == nil {
 		t.Error("no error without a policy")
 	}
 }

@@ -4,6 +4,7 @@ package cds
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"sync/atomic"
 
@@ -46,29 +47,31 @@ func (t *tree) aggregate(c *dependency.Cluster) *gracefulswitch.Config {
 	return prioritized(p)
 }
 
-// leaf is for a cluster with endpoints of its own. The state gets them. policy stands in for what
-// the cluster names, unless it is empty.
-func (t *tree) leaf(name string, policy json.RawMessage, c *dependency.Cluster, s resolver.State) (*gracefulswitch.Config, resolver.State, error) {
-	if len(policy) == 0 {
-		policy = c.Resource.LBPolicy
+// leaf is for a cluster with endpoints of its own. The state gets them. of.policy stands in for what
+// the cluster names, unless it is empty; leaf fills in the rest.
+func (t *tree) leaf(of leafOf, c *dependency.Cluster, s resolver.State) (*gracefulswitch.Config, resolver.State, error) {
+	if of.policy == "" {
+		of.policy = string(c.Resource.LBPolicy)
 	}
 	sessions := c.Resource.OverrideHealth != nil
 	if c.Endpoints == nil || c.Endpoints != t.endpoints || sessions != t.sessions {
 		t.endpoints, t.sessions = c.Endpoints, sessions
 		t.resolve()
 	}
-	config, err := t.config(leafOf{name, string(policy), strings.Join(t.names.list, " "), c.Resource}, c)
+	of.names, of.resource = strings.Join(t.names.list, " "), c.Resource
+	config, err := t.config(of, c)
 	if err != nil {
 		return nil, s, err
 	}
 	s.Endpoints, s.Addresses = t.resolved.all, nil
-	s = weightedroundrobin.SetBackendService(backendlabel.WithService(s, name), name)
+	s = weightedroundrobin.SetBackendService(backendlabel.WithService(s, of.name), of.name)
 	return config, s, nil
 }
 
 // leafOf is what the configuration for a cluster with endpoints is made of, beside these.
 type leafOf struct {
 	name, policy, names string
+	node                string // stands before errors
 	resource            *resource.Cluster
 }
 
@@ -106,7 +109,13 @@ func (t *tree) makeConfig(of leafOf, c *dependency.Cluster) (*gracefulswitch.Con
 		t.text, t.policy = of.policy, parsed
 	}
 	children := &priority.Config{
-		Children: make(map[string]priority.Child, len(t.names.list)), Priorities: t.names.list, Endpoints: t.resolved.byChild, Empty: c.Note,
+		Children: make(map[string]priority.Child, len(t.names.list)), Priorities: t.names.list, Endpoints: t.resolved.byChild,
+	}
+	switch {
+	case c.Note != nil:
+		children.Empty = fmt.Errorf("%s%w", of.node, c.Note)
+	case len(children.Priorities) == 0:
+		children.Empty = fmt.Errorf("%sthere are no priorities, and so no endpoints, of cluster %q", of.node, of.name)
 	}
 	if t.sessions { // override_host leaves some out
 		children.Endpoints = nil
