@@ -88,14 +88,32 @@ func setUp(addr netip.Addr, congestion string) error {
 		fill  func(*unix.Ifreq) error
 	}{
 		{unix.SIOCSIFMTU, number(mtu)},
-		{unix.SIOCSIFTXQLEN, number(queueLength)},
 		{unix.SIOCSIFFLAGS, up},
 	} {
 		if err := set(deviceName, step.order, step.fill); err != nil {
 			return err
 		}
 	}
+	if err := lengthenQueue(); err != nil {
+		return err
+	}
 	return assign(addr, congestion)
+}
+
+// lengthenQueue asks by netlink, as the order of ioctl is not for root of a user namespace.
+func lengthenQueue() error {
+	index, err := deviceIndex()
+	if err != nil {
+		return err
+	}
+	body := []byte{unix.AF_UNSPEC, 0, 0, 0}
+	body = binary.NativeEndian.AppendUint32(body, index)
+	body = append(body, make([]byte, 8)...) // no flag changes
+	body = attribute(body, unix.IFLA_TXQLEN, binary.NativeEndian.AppendUint32(nil, queueLength))
+	if err := netlink(unix.RTM_NEWLINK, 0, body); err != nil {
+		return fmt.Errorf("the queue of %s: %w", deviceName, err)
+	}
+	return nil
 }
 
 // assign replaces the address of the device of the namespace of the calling thread. Its mask is
