@@ -358,14 +358,16 @@ func WithKeepaliveParams(kp keepalive.ClientParameters) DialOption {
 	return dialOption(func(o *dialOptions) { o.Transport.Keepalive = kp })
 }
 
-// WithInitialWindowSize sets the receive window of a stream to begin with, in bytes.
-// Values below 64 KiB are ignored.
+// WithInitialWindowSize sets the receive window of a stream to begin with, in bytes, 64 KiB by default.
+// Smaller values are ignored. From there it grows with what the path can carry, up to 16 MiB;
+// WithStaticStreamWindowSize keeps it as it is.
 func WithInitialWindowSize(s int32) DialOption {
 	return dialOption(func(o *dialOptions) { o.Transport.InitialWindow = s })
 }
 
 // WithInitialConnWindowSize sets the receive window of a connection to begin with, in
-// bytes. Values below 64 KiB are ignored.
+// bytes. Values below 64 KiB are ignored. By default it is 1 MiB from its first update on. It grows, as
+// that of a stream does.
 func WithInitialConnWindowSize(s int32) DialOption {
 	return dialOption(func(o *dialOptions) { o.Transport.InitialConnWindow = s })
 }

@@ -173,15 +173,16 @@ func KeepaliveEnforcementPolicy(kep keepalive.EnforcementPolicy) ServerOption {
 	return serverOption(func(o *serverOptions) { o.transport.Policy = kep })
 }
 
-// InitialWindowSize sets how many bytes of an RPC a client may send ahead. Values
-// below 64 KiB are ignored. The window still grows where the connection is fast
-// and the way is long.
+// InitialWindowSize sets how many bytes of an RPC a client may send ahead to begin with, 64 KiB by
+// default. Smaller values are ignored. From there the window grows with what the path can carry, up to
+// 16 MiB; StaticStreamWindowSize keeps it as it is.
 func InitialWindowSize(s int32) ServerOption {
 	return serverOption(func(o *serverOptions) { o.transport.InitialWindow = s })
 }
 
 // InitialConnWindowSize sets how many bytes of all its RPCs together a client may
-// send ahead. Values below 64 KiB are ignored.
+// send ahead to begin with. Values below 64 KiB are ignored. By default they are 1 MiB from the first
+// update of that window on. It grows, as that of a stream does.
 func InitialConnWindowSize(s int32) ServerOption {
 	return serverOption(func(o *serverOptions) { o.transport.InitialConnWindow = s })
 }

@@ -30,7 +30,7 @@ type Config struct {
 	// StreamWindow and ConnWindow are the initial receive windows in bytes; 0
 	// stands for 65,535. With StaticWindow they stay what they are, else they
 	// grow with what the path can carry, and a ConnWindow of 0 to at least
-	// wideWindow.
+	// wideWindow: see "Sizes of receive windows" in the package comment.
 	StreamWindow uint32
 	ConnWindow   uint32
 	StaticWindow bool

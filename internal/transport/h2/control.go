@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc/internal/clock"
+	"google.golang.org/grpc/internal/transport/h2/flow"
 	"google.golang.org/grpc/internal/transport/h2/frame"
 )
 
@@ -99,13 +100,33 @@ func (r *reader) onPingAck(data [8]byte) {
 }
 
 // growWindows makes n the receive window of the connection and of every stream, as the
-// estimator found that the path can carry it.
+// estimator found that the path can carry it, or as much of it as may be held: a peer that keeps to its
+// windows, where nobody reads, must not come near the bound on what it makes us hold.
 func (c *locked) growWindows(n uint32) {
+	n = min(n, c.windowBound())
 	inc, grown := c.windows.Grow(n, c.streams.receiveWindows())
 	if grown {
 		c.out.settings(frame.Setting{ID: frame.InitialWindowSize, Value: c.windows.Announced()})
 		c.out.windowUpdate(0, inc)
 	}
+}
+
+// windowBound is how far the windows may grow: those of all open streams together to half of what
+// the account's bound allows for.
+func (c *locked) windowBound() uint32 {
+	most := c.out.cfg.maxHeld() / 2 / int64(max(c.streams.open(), 1))
+	return uint32(min(most, flow.MaxBDPWindow))
+}
+
+// lowerWindows takes back what the windows have grown by where so many streams have been opened since
+// that they are past windowBound.
+func (c *locked) lowerWindows() {
+	now, least := c.windows.Announced(), c.out.cfg.streamWindow()
+	if now <= least || int64(now)*int64(c.streams.open()) <= c.out.cfg.maxHeld()/2 {
+		return
+	}
+	c.windows.Lower(max(c.windowBound()/2, least))
+	c.out.settings(frame.Setting{ID: frame.InitialWindowSize, Value: c.windows.Announced()})
 }
 
 // onGoAway obeys the peer's GOAWAY: no new streams, and those that it will not

@@ -72,9 +72,7 @@ func (r *reader) receive(h frame.Header) (*stream, error) {
 	if err := r.count(c, h.Length); err != nil {
 		return nil, err
 	}
-	if t := &c.streams; !c.out.cfg.StaticWindow && c.windows.Sample(h.Length, t.open(), uint64(t.nextLocal)+uint64(t.lastPeer), time.Duration(clock.At(r.in.act.now))) {
-		c.out.ping(bdpPing)
-	}
+	r.sample(c, h.Length)
 	s := c.streams.get(h.StreamID)
 	if s == nil {
 		if c.streams.unopened(h.StreamID) {
@@ -110,6 +108,22 @@ func (r *reader) count(c *locked, n uint32) error {
 		r.in.act.caused = true
 	}
 	return nil
+}
+
+// sample counts n bytes of DATA for the estimate of the path. It holds c.
+func (r *reader) sample(c *locked, n uint32) {
+	if c.out.cfg.StaticWindow {
+		return
+	}
+	t := &c.streams
+	ping, window := c.windows.Sample(n, t.open(), uint64(t.nextLocal)+uint64(t.lastPeer), time.Duration(clock.At(r.in.act.now)))
+	if ping {
+		c.out.ping(bdpPing)
+	}
+	if window > 0 {
+		c.growWindows(window)
+	}
+	c.lowerWindows()
 }
 
 // skipData is for a DATA frame whose header breaks a rule: it counts all the same.

@@ -4,6 +4,7 @@ package h2
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -156,10 +157,8 @@ func TestWindowsGrow(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPeer(t, Server, peerConfig{})
 		p.role.greedy = true
-		p.send(p.request(1, false), data(1, strings.Repeat("x", 16000), false), data(1, strings.Repeat("x", 16000), false))
-		if got := strings.Join(p.frames(), "; "); !strings.HasPrefix(got, "WINDOW ") || strings.Contains(got, "PING") {
-			t.Errorf("got %s", got)
-		}
+		p.send(p.request(1, false), data(1, strings.Repeat("x", 8000), false))
+		p.want()
 		p.send(data(1, strings.Repeat("x", 768), false))
 		p.want("PING bdp")
 		p.role.stream(1).Expect(1<<20, 0) // what the test sends is not what is tested
@@ -218,12 +217,16 @@ func TestWindowOfConnWidens(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				p := newPeer(t, Server, peerConfig{Config: tt.cfg})
 				p.send(p.request(1, false), lot)
-				p.want()
+				if tt.cfg.StaticWindow {
+					p.want()
+				} else {
+					p.want("PING bdp")
+				}
 				p.send(lot)
 				p.want(fmt.Sprint("WINDOW 0 ", tt.want))
+				p.send(lot, lot)
 				if !tt.cfg.StaticWindow && tt.cfg.ConnWindow == 0 {
-					p.send(lot, lot)
-					p.want("PING bdp") // a quarter of it is far
+					p.want() // a quarter of it is far
 				}
 			})
 		})
@@ -239,6 +242,43 @@ func TestWindowOfConnStays(t *testing.T) {
 		c.growWindows(1 << 17)
 		c.unlockAndFlush()
 		p.want("SETTINGS INITIAL_WINDOW_SIZE=131072")
+	})
+}
+
+// The windows of all streams together stay below what may be held: they grow no further, and with more
+// streams they are lowered.
+func TestWindowsWithinTheBound(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPeer(t, Server, peerConfig{Config: Config{MaxHeld: 4 << 20}})
+		p.send(p.request(1, false))
+		c := p.conn.lock()
+		c.growWindows(1 << 24)
+		c.unlockAndFlush()
+		p.want(fmt.Sprint("SETTINGS INITIAL_WINDOW_SIZE=", 2<<20), fmt.Sprint("WINDOW 0 ", 2<<20-flow.DefaultWindow))
+		for id := uint32(3); id < 17; id += 2 {
+			p.send(p.request(id, false))
+		}
+		p.send(data(3, "x", false))
+		const lowered = 2 << 20 / 8 / 2
+		p.want(fmt.Sprint("SETTINGS INITIAL_WINDOW_SIZE=", lowered))
+		p.send(raw(fSettings, 1, 0, nil)) // of the first
+		windows := func() (windows []uint32) {
+			c := p.conn.lock()
+			defer c.unlock()
+			for in := range c.streams.receiveWindows() {
+				windows = append(windows, in.Window())
+			}
+			slices.Sort(windows)
+			return slices.Compact(windows)
+		}
+		if w := windows(); w[0] != 2<<20-1 || w[len(w)-1] != 2<<20 {
+			t.Errorf("windows of %d before the peer has heard of less", w)
+		}
+		p.send(raw(fSettings, 1, 0, nil), data(3, "x", false))
+		p.want()
+		if w := windows(); w[0] != lowered-2 || w[len(w)-1] != lowered {
+			t.Errorf("windows of %d in the end", w)
+		}
 	})
 }
 

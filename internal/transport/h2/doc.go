@@ -186,6 +186,31 @@
 // it waits for more to go with, while the peer has more than half of the window left. The first
 // update of the connection's window makes it so wide that there are few (Config.wideWindow).
 //
+// # Sizes of receive windows
+//
+// A stream begins with 64 KiB, as in the published module; the connection with the protocol's 64 KiB,
+// which its first update makes 1 MiB. A PING with the first 8 KiB of DATA measures the path:
+//
+//   - On a short path (10 ms at most) the windows become twice the bandwidth-delay product, where
+//     a round trip counts as 0.7 ms at least, or 4 ms where a stream is alone.
+//   - On a far path they become 512 KiB as soon as it is known to be one, which is two round trips
+//     after the first DATA: what TCP sends in five round trips from its initial window of ten
+//     segments. From then on they are four times the product, so that they lead TCP's window by
+//     two doublings, up to 16 MiB, which is about what a socket's buffers hold. They do not
+//     wait for the answer to a PING, which comes behind what the peer has queued, where
+//     what has come since is enough.
+//   - A message whose length is known, and that somebody waits for, gets a window of its length (Expect).
+//
+// What is learnt of a far path (32 bytes) lasts as long as the connection, parked or not, with or
+// without streams. A connection that has received less than 8 KiB, or that has a short path,
+// holds nothing for it while it is parked.
+//
+// A window is credit, and costs no memory until a peer sends what nobody reads. So the
+// windows of all open streams together grow to half of Config.MaxHeld at most, and are lowered
+// when more streams are opened: a peer that keeps to them does not reach that bound by the windows'
+// growth. With StaticWindow nothing is measured, and nothing grows. StreamWindow and ConnWindow are where
+// the windows begin: from there they grow.
+//
 // # What may wait
 //
 // Conn.Open waits for a place under the peer's limit of streams, in the order of the

@@ -22,6 +22,15 @@ const (
 	shortLead = 2
 	farLead   = 4
 
+	// leastFarWindow is the window that a far path begins with, as soon as it is known to be one: what
+	// TCP sends in five round trips from an initial window of ten segments. Until then samples lead.
+	// It is credit, not memory: only what a peer sends and nobody reads is held.
+	leastFarWindow = 512 << 10
+
+	// firstSample is the part of a window, one in so many, after which the first PING goes out: it is
+	// less than what TCP sends at first, so that the round trip is known while TCP is slow.
+	firstSample = 8
+
 	// Samples of a short path that change nothing are spaced out, by twice the time after each, up
 	// to minBDPPause << (maxVain-1). Where what comes in a round trip is far below a window, they are
 	// also spaced by twice the bytes, up to 1 << (maxVainBytes-1) windows. Those of a far path are
@@ -39,6 +48,8 @@ const (
 	// ends between two frames, and the peer gets its updates in lumps of a
 	// quarter, so that a sample of two thirds of a window is a full one.
 	worthwhile = 1.25
+	// earlyWorthwhile is the same while a PING is on its way: more may soon follow.
+	earlyWorthwhile = 1.5
 	// leastTrip is what a round trip counts as at least: on a path shorter
 	// than that it is the two ends' scheduling that takes the time.
 	leastTrip = 700 * time.Microsecond
@@ -125,32 +136,62 @@ func (b *BDP) Lasts() bool { return b.pinging || b.isFar() }
 
 func (b *BDP) isFar() bool { return b.short.duration() > farTrip }
 
-// Received counts n bytes of DATA. If it returns true a sample starts, and the
+// Received counts n bytes of DATA. If ping is true a sample starts, and the
 // caller sends a PING with the data it will know the answer by. There is at most
-// one at a time, and none before a quarter of a window, or more, has arrived since the last.
-func (b *BDP) Received(n uint32, now time.Duration) (ping bool) {
+// one at a time, and, but for the first, none before a quarter of a window, or more, has arrived
+// since the last. If window is not 0 the stream and connection windows are to become that many bytes:
+// on a far path the answer may be long in coming, behind what the peer has queued.
+func (b *BDP) Received(n uint32, now time.Duration) (ping bool, window uint32) {
 	if b.window == 0 || b.window >= MaxBDPWindow {
-		return false
+		return false, 0
 	}
 	b.span = addUpTo(b.span, n)
 	if b.pinging {
-		return false
+		return false, b.growEarly(now)
 	}
 	b.since = addUpTo(b.since, n)
 	if !b.due(now) {
-		return false
+		return false, 0
 	}
 	if b.sampled {
 		b.noteRate(now)
 	}
 	b.pinging, b.sampled, b.sentAt, b.span = true, true, inMicros(now), 0
-	return true
+	return true, 0
+}
+
+// growEarly returns the new window if what has come since the PING is enough to know that the window
+// should be larger: a product is no less than what comes in a part of a round trip. 0 is no change.
+func (b *BDP) growEarly(now time.Duration) (window uint32) {
+	past := b.sentAt.until(inMicros(now))
+	if past <= farTrip || b.short > 0 && !b.isFar() {
+		return 0
+	}
+	product := float64(b.span)
+	if short := b.short.duration(); b.short > 0 && past > short {
+		product *= float64(short) / float64(past)
+	}
+	want := farWindow(product)
+	if want < earlyWorthwhile*float64(b.window) {
+		return 0
+	}
+	b.vain = 0
+	b.window = uint32(want)
+	return b.window
+}
+
+// farWindow is the window for a far path with a product of so many bytes.
+func farWindow(product float64) float64 {
+	return min(max(product*farLead, leastFarWindow), MaxBDPWindow)
 }
 
 func addUpTo(a, n uint32) uint32 { return a + min(n, math.MaxUint32-a) }
 
 // due reports whether enough bytes and time have passed since the last sample.
 func (b *BDP) due(now time.Duration) bool {
+	if !b.sampled && b.vain == 0 {
+		return b.since >= b.window/firstSample
+	}
 	past := b.sentAt.until(inMicros(now))
 	if b.isFar() {
 		return b.since >= b.window/farLead && (b.vain == 0 || past >= b.short.duration()<<min(b.vain-1, maxVainTrips))
@@ -179,7 +220,7 @@ func (b *BDP) Acked(now time.Duration) (window uint32, grown bool) {
 	product := b.product(now)
 	want := min(product*shortLead, 2*float64(b.window))
 	if b.isFar() {
-		want = product * farLead
+		want = farWindow(product)
 	}
 	if want < float64(b.window)*worthwhile {
 		b.vain = min(b.vain+1, maxVain)

@@ -74,11 +74,14 @@ func (p *path) receiver(t *testing.T, ms int, now time.Duration) {
 			t.Fatal(err)
 		}
 		p.received += uint64(n)
-		if p.bdp.Received(n, now) {
+		ping, window := p.bdp.Received(n, now)
+		if ping {
 			p.pings[ms+p.delay] = true
 			p.pingCount++
 		}
-		increment = p.in.Consume(n)
+		if increment = p.in.Consume(n); window > 0 {
+			increment += p.in.SetTarget(window)
+		}
 	}
 	if p.acks[ms] {
 		if w, grown := p.bdp.Acked(now); grown {
@@ -112,7 +115,7 @@ func TestWindowsGrowUntilThePipeIsFull(t *testing.T) {
 				t.Errorf("%d bytes a second of %d after 5 s; window %d", got, full, p.bdp.Window())
 			}
 			product := tt.rate * uint32(2*tt.delay)
-			if w := p.bdp.Window(); w > 8*product || w > MaxBDPWindow {
+			if w := p.bdp.Window(); w > max(8*product, leastFarWindow) || w > MaxBDPWindow {
 				t.Errorf("window %d for a product of %d", w, product)
 			}
 		})
@@ -124,7 +127,7 @@ func TestWindowsGrowUntilThePipeIsFull(t *testing.T) {
 func TestWindowsStopWhenThePipeIsFull(t *testing.T) {
 	p := newPath(1_000, 20) // a product of 40 KB: even the first window is too much
 	p.run(t, 0, 9000)
-	if w := p.bdp.Window(); w > 4*InitialBDPWindow {
+	if w := p.bdp.Window(); w > leastFarWindow {
 		t.Errorf("window %d for a product of 40 KB", w)
 	}
 	// Half windows are 8 s * 1 MB / 32 KB, about 280; pings space out.
@@ -137,7 +140,7 @@ func TestWindowsFollowTheApplication(t *testing.T) {
 	p := newPath(100_000, 50)
 	p.offered = 300 // 30 KB a round trip, less than half of the first window
 	p.run(t, 0, 5000)
-	if w := p.bdp.Window(); w > 4*30_000 {
+	if w := p.bdp.Window(); w > leastFarWindow {
 		t.Errorf("window %d, though 30,000 bytes come in a round trip", w)
 	}
 	p.offered = 0
@@ -156,20 +159,20 @@ func TestBDPPings(t *testing.T) {
 
 	t.Run("never for little", func(t *testing.T) {
 		b := NewBDP(0)
-		for i := range half - 1 {
-			if b.Received(1, at(time.Duration(i)*time.Second)) {
+		for i := range uint32(InitialBDPWindow/firstSample - 1) {
+			if pings(b.Received(1, at(time.Duration(i)*time.Second))) {
 				t.Fatalf("ping after %d bytes", i+1)
 			}
 		}
-		if !b.Received(1, at(time.Hour)) {
-			t.Error("no ping after half a window")
+		if !pings(b.Received(1, at(time.Hour))) {
+			t.Error("no ping after an eighth of a window")
 		}
 	})
 	t.Run("one at a time", func(t *testing.T) {
 		b := NewBDP(0)
 		b.Received(half, start)
 		for range 10 {
-			if b.Received(half, start) {
+			if pings(b.Received(half, start)) {
 				t.Fatal("second ping before the first was answered")
 			}
 		}
@@ -195,13 +198,13 @@ func TestBDPPings(t *testing.T) {
 		if w, grown := b.Acked(at(time.Millisecond)); !grown || w != MaxBDPWindow {
 			t.Errorf("got %d, %t", w, grown)
 		}
-		if b.Received(1<<32-1, at(time.Second)) {
+		if pings(b.Received(1<<32-1, at(time.Second))) {
 			t.Error("ping, though the window cannot grow")
 		}
 	})
 	t.Run("the zero value stays quiet", func(t *testing.T) {
 		var b BDP
-		if b.Received(1<<20, start) {
+		if pings(b.Received(1<<20, start)) {
 			t.Error("ping from an estimator that was not set up")
 		}
 	})
@@ -212,10 +215,10 @@ func TestBDPPings(t *testing.T) {
 func TestBDPInVain(t *testing.T) {
 	w := NewWindows(InitialBDPWindow)
 	now := 1000 * time.Second
-	pings := func(lots int, rest bool) (n int) {
+	count := func(lots int, rest bool) (n int) {
 		for range lots {
 			for range 10 {
-				if w.Sample(InitialBDPWindow/10, 10, 1, now) {
+				if pings(w.Sample(InitialBDPWindow/10, 10, 1, now)) {
 					now += time.Microsecond
 					w.Answered(now + 100*time.Microsecond)
 					n++
@@ -228,13 +231,13 @@ func TestBDPInVain(t *testing.T) {
 		}
 		return n
 	}
-	if n := pings(100, false); n > 30 {
+	if n := count(100, false); n > 30 {
 		t.Errorf("%d pings for 100 windows", n)
 	}
-	if n := pings(100, true); n > 100/8+1 {
+	if n := count(100, true); n > 100/8+1 {
 		t.Errorf("%d pings for 100 windows with rests between", n)
 	}
-	if n := pings(100, false); n < 5 {
+	if n := count(100, false); n < 5 {
 		t.Errorf("%d pings for the next 100 windows", n)
 	}
 }
@@ -244,22 +247,22 @@ func TestBDPInVainWhereWindowsMatter(t *testing.T) {
 	const trip = 100 * time.Millisecond
 	b := NewBDP(0)
 	now := 1000 * time.Second
-	pings := 0
-	const lot, trips = InitialBDPWindow / 2, 40
+	sent := 0
+	const lot, trips = leastFarWindow / farLead, 40
 	for range trips {
-		if b.Received(lot, now) {
-			pings++
+		if pings(b.Received(lot, now)) {
+			sent++
 			now += trip
 			b.Acked(now) // nothing came meanwhile
 			continue
 		}
 		now += trip
 	}
-	if w := b.Window(); w > 4*lot {
+	if w := b.Window(); w > leastFarWindow {
 		t.Errorf("a window of %d bytes, where %d come in a round trip", w, lot)
 	}
-	if pings < trips/(1<<maxVainTrips+1) || pings > trips/2 {
-		t.Errorf("%d pings in %d round trips", pings, trips)
+	if sent < trips/(1<<maxVainTrips+1) || sent > trips/2 {
+		t.Errorf("%d pings in %d round trips", sent, trips)
 	}
 	if !b.Lasts() {
 		t.Error("a silence would end it")
@@ -272,7 +275,7 @@ func TestBDPForgetsAnOldPath(t *testing.T) {
 	b := NewBDP(0)
 	now := 1000 * time.Second
 	sample := func(rtt time.Duration) bool {
-		for !b.Received(b.Window()/2, now) {
+		for !pings(b.Received(b.Window()/2, now)) {
 			now += rtt / 2
 		}
 		b.Received(b.Window(), now)
@@ -298,7 +301,7 @@ func TestBDPDoesNotAllocate(t *testing.T) {
 	b := NewBDP(0)
 	now := 1000 * time.Second
 	if got := testing.AllocsPerRun(100, func() {
-		if b.Received(1<<20, now) {
+		if pings(b.Received(1<<20, now)) {
 			b.Acked(now)
 		}
 	}); got != 0 {
@@ -314,7 +317,7 @@ func TestBDPAlone(t *testing.T) {
 		for range 200 {
 			now += time.Millisecond
 			b.Streams(open, opened(), now)
-			if b.Received(1<<20, now) {
+			if pings(b.Received(1<<20, now)) {
 				now += 50 * time.Microsecond
 				b.Acked(now)
 			}

@@ -111,27 +111,36 @@ func (w *Windows) SettingsAcked() (delta int64, ok bool) {
 	if w.unacked == 0 {
 		return 0, false
 	}
-	w.unacked--
+	if w.unacked--; w.unacked > 0 {
+		return 0, true // until the last is obeyed the peer may go by an earlier one
+	}
 	delta = min(int64(w.announced)-int64(w.granted), 0)
 	w.granted = min(w.granted, w.announced)
 	return delta, true
 }
 
-// Sample counts n bytes of DATA for the estimate of the path. If it returns true the
-// caller sends a PING, and calls Answered when the answer arrives. open and opened are for
-// [BDP.Streams].
-func (w *Windows) Sample(n uint32, open int, opened uint64, now time.Duration) (ping bool) {
+// Sample counts n bytes of DATA for the estimate of the path, and returns what [BDP.Received] does: if
+// ping is true the caller sends a PING, and calls Answered when the answer arrives. open and opened are
+// for [BDP.Streams].
+func (w *Windows) Sample(n uint32, open int, opened uint64, now time.Duration) (ping bool, window uint32) {
 	if w.bdp == nil {
-		if w.early+n < w.announced/2<<min(w.vain, maxVainBytes) { // it would only count, which is all that most connections need
-			w.early += n
-			return false
+		if w.early = addUpTo(w.early, n); w.early < w.firstSample() { // it would only count, which is all that most connections need
+			return false, 0
 		}
 		b := NewBDP(w.announced)
-		b.vain, b.since = w.vain, w.early
+		b.vain, b.since = w.vain, w.early-n
 		w.bdp, w.early = &b, 0
 	}
 	w.bdp.Streams(open, opened, now)
 	return w.bdp.Received(n, now)
+}
+
+// firstSample is how many bytes of DATA come before the next estimate begins.
+func (w *Windows) firstSample() uint32 {
+	if w.vain == 0 {
+		return w.announced / firstSample
+	}
+	return w.announced / 2 << min(w.vain, maxVainBytes)
 }
 
 // Answered ends a sample, and returns the window that the path can carry, if that is
@@ -164,6 +173,16 @@ func (w *Windows) Grow(n uint32, streams iter.Seq[*Inflow]) (increment uint32, g
 		}
 	}
 	return w.Widen(n), true
+}
+
+// Lower makes n, which is less than before, the receive window that streams begin with; of those that
+// there are once the peer has acknowledged it. The caller announces what Announced then returns.
+func (w *Windows) Lower(n uint32) {
+	w.announced = n
+	if w.bdp != nil {
+		w.bdp.window = n
+	}
+	w.SettingsSent()
 }
 
 // Rest drops the estimate of a short path, for a connection that is about to be parked. That of a

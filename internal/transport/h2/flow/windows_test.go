@@ -9,6 +9,9 @@ import (
 	"time"
 )
 
+// pings is the first result of Sample and Received.
+func pings(ping bool, _ uint32) bool { return ping }
+
 func TestWindowsArrived(t *testing.T) {
 	w := NewWindows(1 << 20)
 	if inc, err := w.Arrived(1000); inc != 0 || err != nil {
@@ -84,10 +87,10 @@ func TestWindowsSample(t *testing.T) {
 	if n, grown := w.Answered(now); n != 0 || grown {
 		t.Error("an answer to nothing")
 	}
-	if w.Sample(100, 1, 1, now) {
+	if pings(w.Sample(100, 1, 1, now)) {
 		t.Error("a sample of nothing much")
 	}
-	if !w.Sample(DefaultWindow, 1, 1, now) {
+	if !pings(w.Sample(DefaultWindow, 1, 1, now)) {
 		t.Fatal("no sample of a whole window")
 	}
 	w.Rest()
@@ -104,7 +107,7 @@ func TestWindowsSample(t *testing.T) {
 // What is too little for a sample makes no estimate, and counts for one that follows it, also after
 // a rest.
 func TestWindowsSampleLittle(t *testing.T) {
-	const quarter = DefaultWindow/4 + 1
+	const part = DefaultWindow/2/firstSample + 1
 	now := 1000 * time.Second
 	all := make([]Windows, 102)
 	for i := range all {
@@ -112,16 +115,16 @@ func TestWindowsSampleLittle(t *testing.T) {
 	}
 	i := 0
 	if n := testing.AllocsPerRun(len(all)-2, func() {
-		if all[i].Sample(quarter, 1, 1, now) {
-			t.Error("a sample of a quarter of a window")
+		if pings(all[i].Sample(part, 1, 1, now)) {
+			t.Error("a sample of a sixteenth of a window")
 		}
 		i++
 	}); n > 0 {
-		t.Errorf("%v allocations for a quarter of a window", n)
+		t.Errorf("%v allocations for a sixteenth of a window", n)
 	}
 	all[0].Rest()
-	if !all[0].Sample(quarter, 1, 1, now) {
-		t.Error("no sample of half a window, in two pieces")
+	if !pings(all[0].Sample(part, 1, 1, now)) {
+		t.Error("no sample of an eighth of a window, in two pieces")
 	}
 }
 
@@ -133,8 +136,8 @@ func TestWindowsGrowAcrossRests(t *testing.T) {
 	for range 12 {
 		n := w.Announced()
 		w.Rest()
-		ping := w.Sample(n/2, 1, 1, now)
-		ping = w.Sample(n/2, 1, 1, now) || ping
+		ping := pings(w.Sample(n/2, 1, 1, now))
+		ping = pings(w.Sample(n/2, 1, 1, now)) || ping
 		w.Rest()
 		now += trip
 		if !ping {
