@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"syscall"
 	"testing"
 )
 
@@ -16,8 +17,10 @@ func TestAgain(t *testing.T) {
 		os.ErrDeadlineExceeded: true,
 		io.EOF:                 false,
 		net.ErrClosed:          false,
-		fmt.Errorf("tls: %w", os.ErrDeadlineExceeded): true,
-		&net.OpError{Op: "read", Err: net.ErrClosed}:  false,
+		syscall.ETIMEDOUT:      false, // TCP gave up
+		&net.OpError{Op: "read", Err: os.NewSyscallError("read", syscall.ETIMEDOUT)}: false,
+		fmt.Errorf("tls: %w", os.ErrDeadlineExceeded):                                true,
+		&net.OpError{Op: "read", Err: net.ErrClosed}:                                 false,
 	} {
 		if got := Again(err); got != want {
 			t.Errorf("%v: %t, want %t", err, got, want)

@@ -19,7 +19,7 @@ type pooled struct {
 
 	sizes
 	in   Stock // what is not parsed yet
-	late error // came with bytes, and is for when these are used up
+	late error // ended the input; it may have come with bytes, and is for when these are used up
 }
 
 // sizes are those of reads.
@@ -98,9 +98,10 @@ func (b *pooled) direct(p []byte) (int, error) {
 	return n, err
 }
 
-// keep is for an error that came with bytes. A timeout can be asked for again.
+// keep notes an error, which the system tells once: what is read next is the end of the stream. A
+// timeout can be asked for again, and comes anew.
 func (b *pooled) keep(err error) {
-	if !isTimeout(err) {
+	if !Again(err) {
 		b.late = err
 	}
 }
@@ -151,6 +152,9 @@ func (b *pooled) fill(read readFunc) error {
 	// connection's case: the buffer stays, and nothing but the tail moves.
 	if into, ok := b.src.(InPlaceReader); ok {
 		if err := b.in.Extend(into, b.size); err != ErrWouldBlock {
+			if err != nil {
+				b.keep(err)
+			}
 			return err
 		}
 	}
@@ -193,8 +197,9 @@ func (b *pooled) lend(read readFunc, size int, pool mem.BufferPool) (*[]byte, in
 		pool.Put(buf)
 	}
 	if err == nil {
-		err = io.ErrNoProgress
+		return nil, 0, io.ErrNoProgress
 	}
+	b.keep(err)
 	return nil, 0, err
 }
 
