@@ -31,5 +31,6 @@ var areas = []area{
 	{"stream", slices.Concat(streamProbes, turnProbes, stageProbes(), orderProbes, haltProbes(), failureProbes(), sendingProbes(), earlyProbes())},
 	{"channel", slices.Concat(resolverProbes, policyProbes(), subchannelProbes(), customProbes, stateProbes, lbProbes())},
 	{"xds", xdsProbes()},
+	{"outsider", slices.Concat(nameProbes(), outsiderProbes())},
 	{"wrap", slices.Concat(wrapEndProbes(), wrapFaultProbes(), wrapMiscProbes, socketProbes())},
 }

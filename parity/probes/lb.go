@@ -242,6 +242,7 @@ func lbEvents(policy string) []probe.Probe {
 		p.Printf("%s", call(oneHash(p.Context()), cc))
 		p.Printf("%v", cc.GetState())
 	})
+	add("the resolver fails after no addresses", failsAfterNothing)
 	add("the resolver fails later", func(p *probe.P, cc *grpc.ClientConn, r *manual.Resolver) {
 		r.InitialState(namedServers(p, 1))
 		p.Printf("%s", call(oneHash(p.Context()), cc))
@@ -296,6 +297,14 @@ func lbEvents(policy string) []probe.Probe {
 // oneHash has RPCs go to one place of a ring.
 func oneHash(ctx context.Context) context.Context {
 	return metadata.AppendToOutgoingContext(ctx, "h", "one")
+}
+
+func failsAfterNothing(p *probe.P, cc *grpc.ClientConn, r *manual.Resolver) {
+	r.InitialState(namedServers(p, 1))
+	p.Printf("%s", call(oneHash(p.Context()), cc))
+	p.Printf("%v", r.CC().UpdateState(resolver.State{}))
+	r.CC().ReportError(errors.New("no names"))
+	p.Printf("%s", call(oneHash(p.Context()), cc))
 }
 
 func serverGoes(p *probe.P, cc *grpc.ClientConn, r *manual.Resolver) {

@@ -119,6 +119,12 @@ var valueProbes = []probe.Probe{
 		j, err := json.Marshal(a)
 		p.Printf("%s %v", j, err)
 	}},
+	{Name: "attributes with nil values", Run: func(p *probe.P) {
+		set := attributes.New("k", "v").WithValue("j", nil)
+		p.Printf("%v %v %v", set, set.Value("j"), set.Value("k"))
+		p.Printf("as if it had never been: %v", set.Equal(attributes.New("k", "v")))
+		p.Printf("twice: %v", set.Equal(attributes.New("j", "w").WithValue("k", "v").WithValue("j", nil)))
+	}},
 	{Name: "resolver.AddressMap", Run: func(p *probe.P) {
 		m := resolver.NewAddressMap()
 		a := resolver.Address{Addr: "a", Attributes: attributes.New("k", equaler{1})}
