@@ -22,35 +22,7 @@ type ServerListener struct {
 	// Default is for connections that no other is for. It may be nil.
 	Default *FilterChain
 
-	rules []chainRule
-}
-
-// FilterChain is what becomes of some connections.
-type FilterChain struct {
-	Name string
-	HTTP *HTTP
-	// TLS is nil if there is no security: the fallback credentials count (A29).
-	TLS *ServerTLS
-}
-
-// sourceType is a kind of client.
-type sourceType uint8
-
-const (
-	anySource sourceType = iota
-	localSource
-	externalSource
-)
-
-// chainRule is one combination of the values of a FilterChainMatch (A36). An invalid prefix is
-// one that is not there.
-type chainRule struct {
-	chain       *FilterChain
-	destination netip.Prefix
-	source      netip.Prefix
-	sourceType  sourceType
-	sourcePort  uint16
-	transport   bool // transport_protocol is "raw_buffer"
+	index chainIndex
 }
 
 // maxRules bounds the combinations of a listener.
@@ -165,7 +137,7 @@ func (p *chainParser) combine(rule chainRule, m *chainMatch) error {
 		}
 	}
 	if m.possible() {
-		p.out.rules = append(p.out.rules, rule)
+		p.out.index.add(&rule)
 	}
 	return nil
 }
