@@ -139,11 +139,11 @@ func (v *vanishing) quiet() {
 	for range 500 {
 		<-time.After(150 * time.Millisecond)
 		there, back := v.path.Counts()
-		if now := [2]farpath.Counts{there, back}; now == before {
+		now := [2]farpath.Counts{there, back}
+		if now == before {
 			return
-		} else {
-			before = now
 		}
+		before = now
 	}
 	v.Fatal("packets come without end")
 }
