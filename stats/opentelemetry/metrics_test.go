@@ -217,7 +217,7 @@ func TestMethodAttributeFilter(t *testing.T) {
 func TestOptionalLabels(t *testing.T) {
 	m := newMeters(t)
 	o := m.options()
-	o.MetricsOptions.OptionalLabels = []string{"grpc.lb.locality", "grpc.lb.backend_service", "grpc.client.call.custom", "unheard.of"}
+	o.MetricsOptions.OptionalLabels = []string{"grpc.lb.locality", "grpc.lb.backend_service", "grpc.client.call.custom", "csm.service_name", "csm.service_namespace_name", "unheard.of"}
 	o.MetricsOptions.Metrics = estats.NewMetrics(opentelemetry.ClientAttemptStartedMetricName,
 		opentelemetry.ClientAttemptDurationMetricName, opentelemetry.ClientCallDurationMetricName)
 	p := newPair(t, &echo{}, nil, opentelemetry.DialOption(o), grpc.WithPerRPCCredentials(labelling{}))
@@ -226,7 +226,7 @@ func TestOptionalLabels(t *testing.T) {
 	const method = "grpc.method=test.Echo/Unary"
 	m.want(p,
 		"grpc.client.attempt.started{grpc.client.call.custom=mine,"+method+",grpc.target=dns:///ADDR} 1",
-		"grpc.client.attempt.duration{grpc.client.call.custom=mine,grpc.lb.backend_service=b,grpc.lb.locality=l,"+
+		"grpc.client.attempt.duration{csm.service_name=s,grpc.client.call.custom=mine,grpc.lb.backend_service=b,grpc.lb.locality=l,"+
 			method+",grpc.status=OK,grpc.target=dns:///ADDR} 1",
 		"grpc.client.call.duration{grpc.client.call.custom=mine,"+method+",grpc.status=OK,grpc.target=dns:///ADDR} 1")
 }
@@ -236,7 +236,7 @@ type labelling struct{}
 
 func (labelling) RequireTransportSecurity() bool { return false }
 func (labelling) GetRequestMetadata(ctx context.Context, _ ...string) (map[string]string, error) {
-	stats.UpdateLabels(ctx, map[string]string{"grpc.lb.locality": "l", "grpc.lb.backend_service": "b"})
+	stats.UpdateLabels(ctx, map[string]string{"grpc.lb.locality": "l", "grpc.lb.backend_service": "b", "csm.service_name": "s"})
 	return nil, nil
 }
 

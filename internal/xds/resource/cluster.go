@@ -274,21 +274,17 @@ func (cl *Cluster) readMetadata(c *Context, in *clusterv3.Cluster) (err error) {
 	return at("metadata", err)
 }
 
-// TelemetryLabels returns what the control plane names the service in metrics, as strings of
-// the metadata for it. Nil if there is none.
+// TelemetryLabels returns what the control plane names the service in metrics, by the metadata
+// for it: what is not there is "unknown". The map is the caller's.
 func (cl *Cluster) TelemetryLabels() map[string]string {
-	text, ok := cl.Metadata["com.google.csm.telemetry_labels"].(Struct)
-	if !ok {
-		return nil
-	}
 	var in map[string]any
-	if json.Unmarshal(text, &in) != nil {
-		return nil
+	if text, ok := cl.Metadata["com.google.csm.telemetry_labels"].(Struct); ok {
+		_ = json.Unmarshal(text, &in) // what can't be read is not there
 	}
-	labels := make(map[string]string)
-	for _, key := range []string{"service_name", "service_namespace"} {
-		if v, ok := in[key].(string); ok {
-			labels["csm."+key] = v
+	labels := map[string]string{"csm.service_name": "unknown", "csm.service_namespace_name": "unknown"}
+	for key, label := range map[string]string{"service_name": "csm.service_name", "service_namespace": "csm.service_namespace_name"} {
+		if v, ok := in[key].(string); ok && v != "" {
+			labels[label] = v
 		}
 	}
 	return labels

@@ -260,8 +260,17 @@ func TestA83Metadata(t *testing.T) {
 		t.Errorf("%v", c.Metadata)
 	}
 	sameJSON(t, c.Metadata["a"].(Struct), `{"x":1}`)
-	if got := c.TelemetryLabels(); !reflect.DeepEqual(got, map[string]string{"csm.service_name": "s"}) {
+	if got := c.TelemetryLabels(); !reflect.DeepEqual(got, map[string]string{"csm.service_name": "s", "csm.service_namespace_name": "unknown"}) {
 		t.Error(got)
+	}
+	for text, want := range map[string]map[string]string{
+		`value { fields { key: "service_namespace" value { string_value: "n" } } }`: {"csm.service_name": "unknown", "csm.service_namespace_name": "n"},
+		`value { fields { key: "service_name" value { number_value: 1 } } }`:        {"csm.service_name": "unknown", "csm.service_namespace_name": "unknown"},
+	} {
+		c := parseCluster(t, plain(t), eds(`metadata { filter_metadata { key: "com.google.csm.telemetry_labels" `+text+` } }`))
+		if got := c.TelemetryLabels(); !reflect.DeepEqual(got, want) {
+			t.Error(got)
+		}
 	}
 	checkBad(t, newCluster, ParseCluster, []bad{
 		{eds(`metadata { typed_filter_metadata { key: "b" value { [type.googleapis.com/envoy.extensions.filters.http.gcp_authn.v3.Audience] {} } } }`), "metadata.typed_filter_metadata[b].url: empty"},

@@ -389,6 +389,7 @@ func TestA78A89Labels(t *testing.T) {
 	}
 	for label, want := range map[string]string{
 		"grpc.lb.backend_service": "c", "grpc.lb.locality": `{region="", zone="z", sub_zone=""}`, "csm.service_name": "shop",
+		"csm.service_namespace_name": "unknown",
 	} {
 		if got[label] != want {
 			t.Errorf("%s: %q, want %q", label, got[label], want)

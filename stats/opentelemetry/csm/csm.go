@@ -20,7 +20,8 @@ import (
 // traffic-director-global.xds.googleapis.com, take part in the exchange of metadata; their
 // metrics have, when they end, the labels csm.mesh_id, csm.workload_canonical_service,
 // csm.remote_workload_type, csm.remote_workload_canonical_service, and others that depend on
-// where the other end runs.
+// where the other end runs. Those of attempts have csm.service_name and
+// csm.service_namespace_name where a control plane names the service.
 //
 // Who this end is comes from the environment, CSM_WORKLOAD_NAME, CSM_CANONICAL_SERVICE_NAME
 // and CSM_MESH_ID, and from Google Cloud's metadata server, to which ctx is for. What is not
@@ -34,7 +35,7 @@ func EnableObservability(ctx context.Context, options opentelemetry.Options) fun
 		Meters:         m.MeterProvider,
 		Metrics:        m.Metrics,
 		Methods:        m.MethodAttributeFilter,
-		OptionalLabels: m.OptionalLabels,
+		OptionalLabels: append([]string{"csm.service_name", "csm.service_namespace_name"}, m.OptionalLabels...),
 		Tracers:        options.TraceOptions.TracerProvider,
 		Propagator:     options.TraceOptions.TextMapPropagator,
 		Version:        grpc.Version,

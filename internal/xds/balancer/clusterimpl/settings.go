@@ -54,9 +54,6 @@ func makeSettings(c *resource.Cluster, drops []resource.Drop, n *requests, load 
 		s.all = s.all || !mayPass(d)
 	}
 	s.labels = c.TelemetryLabels()
-	if s.labels == nil {
-		s.labels = make(map[string]string)
-	}
 	s.labels["grpc.lb.backend_service"] = n.key.cluster
 	return s
 }

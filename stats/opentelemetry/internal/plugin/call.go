@@ -127,9 +127,11 @@ type attempt struct {
 	began time.Time
 	traffic
 
-	mu      sync.Mutex
-	place   string
-	backend string
+	mu        sync.Mutex
+	place     string
+	backend   string
+	service   string // with namespace: what a control plane names it
+	namespace string
 }
 
 func (c *call) newAttempt(info *telemetry.AttemptInfo) *attempt {
@@ -173,6 +175,12 @@ func (a *attempt) UpdateLabels(labels map[string]string) {
 	if backend, ok := labels[labelBackend]; ok && a.call.channel.on.backend {
 		a.backend = backend
 	}
+	if service, ok := labels[labelService]; ok && a.call.channel.on.service {
+		a.service = service
+	}
+	if namespace, ok := labels[labelNamespace]; ok && a.call.channel.on.namespace {
+		a.namespace = namespace
+	}
 }
 
 // Picked implements telemetry.Attempt.
@@ -205,6 +213,7 @@ func (a *attempt) measure(err error, response telemetry.Response) {
 	if c.channel.on != (optional{}) {
 		a.mu.Lock()
 		k.place, k.backend = a.place, a.backend
+		k.service, k.inside = a.service, a.namespace
 		a.mu.Unlock()
 	}
 	if c.channel.exchange != nil {

@@ -67,6 +67,9 @@ const (
 	labelCustom  = "grpc.client.call.custom" // gRFC A108
 	labelPlace   = "grpc.lb.locality"        // gRFC A78
 	labelBackend = "grpc.lb.backend_service" // gRFC A89
+
+	labelService   = "csm.service_name"
+	labelNamespace = "csm.service_namespace_name"
 )
 
 // other stands for the name of a method that is not to be a label: there is no end of
@@ -74,13 +77,16 @@ const (
 const other = "other"
 
 // optional is which of the labels of RPCs are on that are off by default.
-type optional struct{ custom, place, backend bool }
+type optional struct{ custom, place, backend, service, namespace bool }
 
 func (c *Config) optional() optional {
 	return optional{
 		custom:  slices.Contains(c.OptionalLabels, labelCustom),
 		place:   slices.Contains(c.OptionalLabels, labelPlace),
 		backend: slices.Contains(c.OptionalLabels, labelBackend),
+
+		service:   slices.Contains(c.OptionalLabels, labelService),
+		namespace: slices.Contains(c.OptionalLabels, labelNamespace),
 	}
 }
 

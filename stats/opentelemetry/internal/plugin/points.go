@@ -46,6 +46,8 @@ type pointKey struct {
 	custom   string
 	place    string
 	backend  string
+	service  string // "": no balancer named it, and there is no label
+	inside   string // the service's namespace; likewise
 	otherEnd string // an Exchange's key
 }
 
@@ -91,6 +93,12 @@ func (p *points) make(k pointKey) *point {
 		}
 		if p.on.backend {
 			attrs = append(attrs, attribute.String(labelBackend, k.backend))
+		}
+		if k.service != "" {
+			attrs = append(attrs, attribute.String(labelService, k.service))
+		}
+		if k.inside != "" {
+			attrs = append(attrs, attribute.String(labelNamespace, k.inside))
 		}
 		if p.labels != nil {
 			for _, l := range p.labels.Labels(k.otherEnd) {
