@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/grpclog"
 	"google.golang.org/grpc/internal/testutils"
+	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/stats"
 )
 
@@ -36,7 +37,10 @@ func (w *connWatch) take() []string {
 	return slices.Clone(w.notes)
 }
 
-func (w *connWatch) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context {
+func (w *connWatch) TagConn(ctx context.Context, i *stats.ConnTagInfo) context.Context {
+	if p, ok := peer.FromContext(ctx); !ok || p.Addr != i.RemoteAddr {
+		w.note("no peer")
+	}
 	w.note("TagConn")
 	return ctx
 }

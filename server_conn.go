@@ -205,6 +205,9 @@ func (s *Server) started(c *transport.Server) {
 // beginConn tells the stats handlers of a connection, and returns the context that those of
 // its RPCs derive from. All handlers tag the context before the first is told ConnBegin.
 func (s *Server) beginConn(ctx context.Context, p *peer.Peer) context.Context {
+	if len(s.opts.stats) > 0 {
+		ctx = peer.NewContext(ctx, p)
+	}
 	for _, h := range s.opts.stats {
 		ctx = h.TagConn(ctx, &stats.ConnTagInfo{RemoteAddr: p.Addr, LocalAddr: p.LocalAddr})
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"google.golang.org/grpc/internal/transport"
+	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/stats"
 )
 
@@ -15,7 +16,7 @@ func (l *Link) Begun(c *transport.Client) {
 	if len(handlers) == 0 {
 		return
 	}
-	ctx := context.Background()
+	ctx := peer.NewContext(context.Background(), c.Peer())
 	info := &stats.ConnTagInfo{RemoteAddr: c.Peer().Addr, LocalAddr: c.Peer().LocalAddr}
 	for _, h := range handlers {
 		ctx = h.TagConn(ctx, info)

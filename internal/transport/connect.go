@@ -55,6 +55,7 @@ func Connect(ctx context.Context, addr resolver.Address, authority string, p Con
 	if addr.ServerName != "" {
 		authority = addr.ServerName
 	}
+	ctx = context.WithValue(ctx, ctxkey.ClientHandshakeInfo{}, credentials.ClientHandshakeInfo{Attributes: addr.Attributes})
 	nc, err := dialProxied(ctx, addr, cfg)
 	if err != nil {
 		step := stepDial
@@ -117,13 +118,11 @@ type ConnectParams struct {
 }
 
 func (c *Client) handshake(ctx context.Context, creds credentials.TransportCredentials, addr resolver.Address, raw net.Conn) (net.Conn, error) {
-	info := credentials.ClientHandshakeInfo{Attributes: addr.Attributes}
-	hctx := context.WithValue(ctx, ctxkey.ClientHandshakeInfo{}, info)
 	if d, ok := ctx.Deadline(); ok && raw.SetDeadline(d) != nil {
 		// Some connections, such as the channels of SSH, have no deadlines.
 		defer context.AfterFunc(ctx, func() { raw.Close() })()
 	}
-	nc, auth, err := creds.ClientHandshake(hctx, c.authority, raw)
+	nc, auth, err := creds.ClientHandshake(ctx, c.authority, raw)
 	if err != nil {
 		raw.Close()
 		return nil, &ConnectError{Step: stepHandshake, Err: err, Permanent: !temporary(err)}

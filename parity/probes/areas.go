@@ -22,7 +22,7 @@ var areas = []area{
 	{"metadata", metadataProbes},
 	{"wire", requestProbes()},
 	{"value", slices.Concat(valueProbes, targetProbes(), restProbes)},
-	{"stats", slices.Concat(statsProbes(), eventProbes())},
+	{"stats", slices.Concat(statsProbes(), eventProbes(), contextProbes(), exitProbes(), silentProbes)},
 	{"server", slices.Concat(serverProbes, handlerProbes, keepaliveProbes(), pauseProbes())},
 	{"security", securityProbes},
 	{"service", slices.Concat(serviceProbes, channelzProbes, pageProbes(), httpProbes(), carrierProbes(), goneProbes(), brokenBodyProbes(),
