@@ -112,7 +112,7 @@ func (u *unaryCall) run(req, reply any) (*attempt, error) {
 // hedged reports whether the RPC may have several attempts at a time. One whose message
 // doesn't fit into the buffer for retries has not.
 func (u *unaryCall) hedged() bool {
-	return u.hedging != nil && u.out.payload.Data.Len() <= u.info.retryBuffer
+	return u.hedging != nil && keptSize(&u.out) <= u.info.retryBuffer
 }
 
 // runInTurn makes one attempt after the other.
@@ -123,7 +123,7 @@ func (u *unaryCall) runInTurn(req, reply any) error {
 		again := retry.Verdict{}
 		if err != nil {
 			again = u.judge(&u.attempt, err)
-			if !again.Transparent && u.out.payload.Data.Len() > u.info.retryBuffer {
+			if !again.Transparent && keptSize(&u.out) > u.info.retryBuffer {
 				again.Retry = false
 			}
 		}

@@ -129,4 +129,11 @@ type streamHedges interface {
 type sentMessage struct {
 	out outMessage
 	msg any
+	run *sentRun // in place of these, several small ones; mostly nil
+}
+
+// sentRun is small messages that are kept together.
+type sentRun struct {
+	retry.Run
+	msgs []any // what was encoded, for stats handlers; empty if there are none
 }

@@ -164,10 +164,11 @@ func (cs *clientStream) tryAgain(a *attempt, err error) error {
 // replaceLocked makes a the attempt that counts, and sends it what the last one was sent.
 func (cs *clientStream) replaceLocked(a *attempt) {
 	cs.attempt = a
-	sent := cs.replay.Sent()
-	for i, m := range sent {
+	i, n := 0, cs.replay.Messages()
+	for m := range cs.keptLocked() {
 		m.out.payload.Data.Ref()
-		last := !cs.desc.ClientStreams || cs.replay.Ended() && i == len(sent)-1
+		i++
+		last := !cs.desc.ClientStreams || cs.replay.Ended() && i == n
 		// It must not wait for room: the receiver, who may have to make some, waits
 		// for mu. The size is bounded.
 		if a.Stream.Enqueue(m.out.payload, last) != nil {
@@ -175,7 +176,7 @@ func (cs *clientStream) replaceLocked(a *attempt) {
 		}
 		cs.tellSent(a, m.msg, m.out.sizes())
 	}
-	if cs.replay.Ended() && len(sent) == 0 {
+	if cs.replay.Ended() && n == 0 {
 		_ = a.Stream.CloseSend() // the receiver finds out
 	}
 }
@@ -243,7 +244,7 @@ func (cs *clientStream) send(msg any, out outMessage) error {
 		}
 		err := a.Stream.Send(out.payload, !cs.desc.ClientStreams)
 		switch {
-		case err == nil && (!keep || cs.keep(a, sentMessage{out, msg})):
+		case err == nil && (!keep || cs.keep(a, sentMessage{out: out, msg: msg})):
 			cs.tellSent(a, msg, size)
 			cs.logSent(size)
 			return nil
@@ -273,7 +274,7 @@ func (cs *clientStream) keep(a *attempt, m sentMessage) bool {
 		m.out.payload.Data.Free()
 		return true
 	}
-	if !cs.replay.Keep(m, m.out.payload.Data.Len(), cs.info.retryBuffer) {
+	if !cs.keepLocked(m) {
 		cs.commitLocked()
 	}
 	return true

@@ -104,6 +104,9 @@ func (w *clientWatch) tellSent(a *attempt, msg any, n messageSizes) {
 	}
 }
 
+// tellsMessages reports whether somebody is told of messages themselves.
+func (w *clientWatch) tellsMessages() bool { return len(w.stats) > 0 }
+
 // tellReceived reports a message that was decoded.
 func (w *clientWatch) tellReceived(a *attempt, msg any, n messageSizes) {
 	if a.seen != nil {

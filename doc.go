@@ -39,6 +39,7 @@
 //   - call.go is a unary RPC. client_stream.go is a streaming one; client_new_stream.go and
 //     client_open.go are its beginning, client_context.go its context, client_streams.go the
 //     list of those that are open.
+//   - client_kept.go keeps what an RPC has sent, for other attempts.
 //   - hedged.go makes several attempts at once, as package internal/hedge says;
 //     hedged_stream.go does so for a stream.
 //   - intercept.go runs the interceptor that a resolver chose for an RPC; client_watch.go and

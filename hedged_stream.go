@@ -148,11 +148,12 @@ func (h *hedges) open(l *leg) {
 		return // it was stopped
 	}
 	l.onWay, h.begun = true, true
-	sent := cs.replay.Sent()
-	for i, m := range sent {
-		l.hand(m, !cs.desc.ClientStreams || cs.replay.Ended() && i == len(sent)-1)
+	i, n := 0, cs.replay.Messages()
+	for m := range cs.keptLocked() {
+		i++
+		l.hand(m, !cs.desc.ClientStreams || cs.replay.Ended() && i == n)
 	}
-	if cs.replay.Ended() && len(sent) == 0 {
+	if cs.replay.Ended() && n == 0 {
 		_ = l.attempt.Stream.CloseSend() // whoever receives finds out
 	}
 	h.changed.Broadcast()
@@ -264,20 +265,20 @@ func (h *hedges) send(msg any, out outMessage) bool {
 	cs := h.cs
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
-	size := out.payload.Data.Len()
+	size := keptSize(&out)
 	for !h.decided && !cs.replay.Fits(size, cs.info.retryBuffer) {
 		h.narrowLocked()
 	}
 	if h.decided {
 		return false
 	}
-	m := sentMessage{out, msg}
-	cs.replay.Keep(m, size, cs.info.retryBuffer)
+	m := sentMessage{out: out, msg: msg}
 	for _, l := range h.legs {
 		if l.onWay {
 			l.hand(m, !cs.desc.ClientStreams)
 		}
 	}
+	cs.keepLocked(m)
 	return true
 }
 
