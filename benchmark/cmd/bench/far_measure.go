@@ -43,7 +43,7 @@ func (m farMeasured) worth() float64 {
 // measureFar does one measurement, over a path of its own and in two fresh processes: the
 // system remembers what it learnt of a path.
 func measureFar(ctx context.Context, c cell, r farRow, impl farImpl, o farOptions) (m farMeasured, err error) {
-	f := r.over(c, o)
+	f := r.over(c, o.calls, o.lasts(c))
 	limit := f.For + time.Duration(f.Calls)*(pause+100*c.RoundTrip) + grace
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, errors.New("it hangs"))
 	defer cancel()

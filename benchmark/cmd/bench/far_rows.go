@@ -60,8 +60,8 @@ func chooseFar(pattern string) ([]farRow, error) {
 	return chosen, nil
 }
 
-// over is the row as it is measured in a cell.
-func (r farRow) over(c cell, o farOptions) ops.Flow {
+// over is the row as it is measured in a cell: a number of calls, or what lasts for a time.
+func (r farRow) over(c cell, calls int, lasts time.Duration) ops.Flow {
 	f := r.flow
 	message := 64 << 10
 	if c.Rate > 0 && c.Rate < 50e6 { // few large ones would make steps of the rate
@@ -69,14 +69,14 @@ func (r farRow) over(c cell, o farOptions) ops.Flow {
 	}
 	switch {
 	case f.Calls > 0:
-		f.Calls = o.calls
+		f.Calls = calls
 		return f
 	case f.Kind != ops.Unary:
 		f.Size = message
 	case f.Beside > 0:
 		f.Beside = message
 	}
-	f.For = o.lasts(c)
+	f.For = lasts
 	return f
 }
 

@@ -23,20 +23,20 @@ func TestChooseFar(t *testing.T) {
 }
 
 func TestFarRowsOverAPath(t *testing.T) {
-	o := farOptions{calls: 7}
+	const calls, lasts = 7, 4 * time.Second
 	slow := cell{RoundTrip: 20 * time.Millisecond, Rate: 1e6}
 	fast := cell{RoundTrip: 20 * time.Millisecond}
 	for _, r := range farRows() {
-		f := r.over(slow, o)
+		f := r.over(slow, calls, lasts)
 		switch {
 		case f.Calls > 0:
-			if f.Calls != o.calls || f.For != 0 {
+			if f.Calls != calls || f.For != 0 {
 				t.Errorf("%s: %d calls for %v", r.name, f.Calls, f.For)
 			}
-		case f.For != 4*time.Second:
+		case f.For != lasts:
 			t.Errorf("%s lasts %v", r.name, f.For)
 		}
-		if size, more := max(f.Size, f.Beside), r.over(fast, o); size <= 0 || overTime(f) && size >= max(more.Size, more.Beside) {
+		if size, more := max(f.Size, f.Beside), r.over(fast, calls, lasts); size <= 0 || overTime(f) && size >= max(more.Size, more.Beside) {
 			t.Errorf("%s: messages of %d bytes", r.name, size)
 		}
 	}

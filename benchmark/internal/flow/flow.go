@@ -17,9 +17,6 @@ import (
 	"google.golang.org/grpc/benchmark/internal/ops"
 )
 
-// step waits for what is counted as one.
-type step func() error
-
 // Run makes the load.
 func Run(ctx context.Context, targets load.Targets, args ops.Flow) (ops.Flowed, error) {
 	ctx, cancel := context.WithCancel(ctx)

@@ -14,6 +14,9 @@ import (
 	"google.golang.org/grpc/benchmark/internal/service"
 )
 
+// step waits for what is counted as one.
+type step func() error
+
 // overGRPC makes steps of calls and streams.
 func overGRPC(targets load.Targets) func(context.Context, string, int, int) (step, error) {
 	return func(ctx context.Context, kind string, size, i int) (step, error) {
