@@ -61,9 +61,7 @@ func (s *ClientStream) abortStatus(err *h2.StreamError) *status.Status {
 			return st // of our own, given to Close
 		}
 		return status.New(codes.Unavailable, s.client.lostText(err.Cause))
-	case !err.Remote && err.Code == frame.EnhanceYourCalm: // header lists over the limit
-		return status.New(codes.Unavailable, err.Error())
-	case !err.Remote:
+	case !err.Remote: // a header list over the limit, too: another attempt would bring the same
 		return status.New(codes.Internal, err.Error())
 	}
 	if d, ok := s.ctx.Deadline(); ok && err.Code == frame.Cancel && !time.Now().Before(d) {

@@ -58,7 +58,7 @@ func TestResponseRules(t *testing.T) {
 		{"RST FLOW_CONTROL_ERROR", [][]byte{rst(frame.FlowControlError)}, codes.ResourceExhausted, "stream terminated by RST_STREAM with error code: FLOW_CONTROL_ERROR"},
 		{"RST of an unknown code", [][]byte{rst(0x99)}, codes.Unknown, "stream terminated by RST_STREAM with error code: unknown error code 0x99"},
 		{"RST REFUSED_STREAM", [][]byte{rst(frame.RefusedStream)}, codes.Unavailable, "stream terminated by RST_STREAM with error code: REFUSED_STREAM"},
-		{"large headers", [][]byte{with("x1", strings.Repeat("x", 120), "x2", strings.Repeat("x", 120), "x3", strings.Repeat("x", 120))}, codes.Unavailable, ""},
+		{"large headers", [][]byte{with("x1", strings.Repeat("x", 120), "x2", strings.Repeat("x", 120), "x3", strings.Repeat("x", 120))}, codes.Internal, ""},
 
 		{"8.1 :status in trailers", [][]byte{good, tail(":status", "200", "grpc-status", "0")}, codes.Internal, ""},
 		{"8.1 headers in the middle", [][]byte{good, good, ok}, codes.Internal, ""},

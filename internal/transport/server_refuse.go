@@ -26,7 +26,7 @@ func (s *ServerStream) refusalFrames(r *refusal) (f h2.Frames, ok bool) {
 	if r.text != "" {
 		f.Headers, f.Trailers, f.End = f.Trailers, nil, true
 		// The text is not a message, but package h2 takes any body as five bytes and the rest.
-		// It is left out if the client's windows don't let it through at once.
+		// It is left out if the client makes us hold too much already.
 		f.HasData, f.Optional = true, true
 		n := copy(f.Prefix[:], r.text)
 		f.Data = h2.OnePiece(mem.SliceBuffer(r.text[n:]))

@@ -20,7 +20,7 @@ var areas = []area{
 	{"config", slices.Concat(serviceConfigProbes(), attemptsProbes)},
 	{"status", slices.Concat(statusProbes, answerProbes())},
 	{"metadata", metadataProbes},
-	{"wire", requestProbes()},
+	{"wire", slices.Concat(requestProbes(), limitProbes)},
 	{"value", slices.Concat(valueProbes, targetProbes(), restProbes)},
 	{"stats", slices.Concat(statsProbes(), eventProbes(), contextProbes(), exitProbes(), silentProbes)},
 	{"server", slices.Concat(serverProbes, handlerProbes, keepaliveProbes(), pauseProbes())},

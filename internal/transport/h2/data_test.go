@@ -38,6 +38,44 @@ func TestSendWindows(t *testing.T) {
 	})
 }
 
+// An optional body waits for the peer's window like any other, unless the peer makes us hold too
+// much already.
+func TestOptionalBody(t *testing.T) {
+	for _, held := range []int64{1000, 1001} {
+		t.Run(fmt.Sprint(held), func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				p := newPeer(t, Server, peerConfig{
+					Config:   Config{MaxHeld: 1000},
+					settings: []http2.Setting{{ID: http2.SettingInitialWindowSize, Val: 0}},
+				})
+				p.send(p.request(1, true))
+				s := p.role.stream(1)
+				l := p.conn.lock()
+				before := p.conn.account.held
+				p.conn.account.held = held
+				l.unlock()
+				f := message("no")
+				f.Headers, f.End, f.Optional = response, true, true
+				if err := s.Send(f); err != nil {
+					t.Fatal(err)
+				}
+				l = p.conn.lock()
+				p.conn.account.held = before
+				l.unlock()
+				if held > 1000 {
+					p.want("HEADERS 1 end :status=200")
+					return
+				}
+				p.want("HEADERS 1 :status=200")
+				p.send(window(1, 3))
+				p.want(`DATA 1 "\x00\x00\x00"`)
+				p.send(window(1, 100))
+				p.want(`DATA 1 "\x00\x02no" end`)
+			})
+		})
+	}
+}
+
 // Of the initial windows in one frame the last one stands, and only that moves the
 // streams' windows: they may pass what is not allowed on the way.
 func TestLastSettingStands(t *testing.T) {

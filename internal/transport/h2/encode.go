@@ -16,13 +16,17 @@ func (c *locked) queue(s *stream, f *Frames) error {
 	return c.encode(s, f)
 }
 
+// maxOptional is how many streams there may be where an optional body waits for the windows.
+const maxOptional = 100
+
 // encode makes frames of f for s, or queues what the windows do not let through.
 func (c *locked) encode(s *stream, f *Frames) error {
 	if c.life.mute {
 		f.Data.Free()
 		return nil // the reader is about to end the connection, and to tell all streams
 	}
-	if f.Optional && !c.sendsAtOnce(s, f.size()) {
+	if f.Optional && !c.sendsAtOnce(s, f.size()) &&
+		(c.streams.open() > maxOptional || c.account.standing(c.out.cfg.maxHeld()) != solvent) {
 		f.Data.Free()
 		f.HasData, f.Data = false, Pieces{}
 	}

@@ -12,8 +12,9 @@ type Frames struct {
 	Prefix  [5]byte
 	HasData bool
 	Data    Pieces
-	// Optional says that the body is left out unless all of it can be encoded at once:
-	// it never waits for a window.
+	// Optional says that the body is left out where it would have to wait for a window, and
+	// more than maxOptional streams are open, or the peer makes us hold more than the bound of
+	// the account.
 	Optional bool
 	// More is how many messages of this size are queued next, on other streams. If it is not
 	// 0, OfferTo leaves all that is queued to them, or to Flush, to write.
