@@ -85,25 +85,25 @@ func newFieldsBuffer(b *h2.HeaderBlock, reply bool) (f fieldsBuffer) {
 // fewRefs is as many fields as most blocks refer to. Others may refer to one any number of times.
 const fewRefs = 8
 
-// addBlock appends what an application may see of b, the block of a reply or of a request. The
+// addBlock returns f with what an application may see of b, the block of a reply or of a request. The
 // error names a "-bin" field that can't be decoded, or that has more joined values than are split,
-// for which f is empty then.
-func (f *fieldsBuffer) addBlock(b *h2.HeaderBlock, reply bool) (err error) {
+// for which f is empty then. (A method of the pointer would have what f lies in be allocated.)
+func (f fieldsBuffer) addBlock(b *h2.HeaderBlock, reply bool) (_ fieldsBuffer, err error) {
 	var joined joined
 	for i := range b.Len() {
 		kind := b.Kind(i)
 		if !isVisible(kind, reply) {
 			continue
 		}
-		f.add(b, i)
+		f = f.add(b, i)
 		if err == nil && isBinary(kind) {
 			err = joined.add(b, i)
 		}
 	}
 	if joined.tooMany() {
-		*f = fieldsBuffer{}
+		return fieldsBuffer{}, err
 	}
-	return err
+	return f, err
 }
 
 // fieldSize is how many bytes of text add appends, about.
@@ -127,11 +127,16 @@ func numberSize(n uint64) int { return (bits.Len64(n|1) + 6) / 7 }
 
 func stringSize(s []byte) int { return numberSize(uint64(len(s))) + len(s) }
 
-// add appends field i of b.
-func (f *fieldsBuffer) add(b *h2.HeaderBlock, i int) {
+// add returns f with field i of b.
+func (f fieldsBuffer) add(b *h2.HeaderBlock, i int) fieldsBuffer {
 	where, whole := b.Static(i)
 	if ref, _ := b.Field(i); ref != nil {
-		where = inRefs + f.place(ref)
+		at, known := f.find(ref)
+		if !known {
+			ref.Place = uint32(at)
+			f.refs = append(f.refs, ref)
+		}
+		where = inRefs + at
 	}
 	head := uint64(where) << 1
 	if whole {
@@ -144,30 +149,29 @@ func (f *fieldsBuffer) add(b *h2.HeaderBlock, i int) {
 	if !whole {
 		f.text = appendString(f.text, b.Value(i))
 	}
+	return f
 }
 
-// place is where ref is in f.refs, to which it is added if need be.
-func (f *fieldsBuffer) place(ref *hpack.Field) int {
-	at := int(ref.Place)
-	if at >= len(f.refs) || f.refs[at] != ref {
-		at = len(f.refs)
-		ref.Place = uint32(at)
-		f.refs = append(f.refs, ref)
+// find is where ref is in f.refs, or where it goes.
+func (f fieldsBuffer) find(ref *hpack.Field) (at int, known bool) {
+	if at := int(ref.Place); at < len(f.refs) && f.refs[at] == ref {
+		return at, true
 	}
-	return at
+	return len(f.refs), false
 }
 
 // string is the text, in memory that it fills.
-func (f *fieldsBuffer) string() string {
+func (f fieldsBuffer) string() string {
 	if cap(f.text)-len(f.text) > 16+len(f.text)/8 {
 		return string(f.text)
 	}
 	return unsafeString(f.text)
 }
 
-// addLiteral appends a field that refers to nothing.
-func (f *fieldsBuffer) addLiteral(name string, value []byte) {
+// addLiteral returns f with a field that refers to nothing.
+func (f fieldsBuffer) addLiteral(name string, value []byte) fieldsBuffer {
 	f.text = appendString(appendString(append(f.text, 0), name), value)
+	return f
 }
 
 func appendString[T grpcwire.Text](text []byte, s T) []byte {

@@ -88,8 +88,7 @@ func parseRequest(b *h2.HeaderBlock, cfg *ServerConfig) (_ *request, err error) 
 	if p.isShort(b) {
 		r = p.short(b)
 	} else {
-		f := newFieldsBuffer(b, false)
-		p.fields(&f, b)
+		f := p.fields(newFieldsBuffer(b, false), b)
 		r = p.keep(f.string(), f.refs)
 	}
 	b.SetMemo(r, &r.held)
@@ -120,8 +119,7 @@ func (p *requestParser) isShort(b *h2.HeaderBlock) bool {
 func (p *requestParser) short(b *h2.HeaderBlock) *request {
 	var text [shortText]byte
 	var refs [shortRefs]*hpack.Field
-	f := fieldsBuffer{text[:0], refs[:0]}
-	p.fields(&f, b)
+	f := p.fields(fieldsBuffer{text[:0], refs[:0]}, b)
 	if r, ok := b.Alike(func(memo any) bool {
 		r, ok := memo.(*request)
 		return ok && r.size == p.size && r.text == string(f.text) && slices.Equal(r.held.Refs(), f.refs) &&
@@ -132,14 +130,15 @@ func (p *requestParser) short(b *h2.HeaderBlock) *request {
 	return p.keep(string(f.text), slices.Clone(f.refs))
 }
 
-// fields writes what the application may see of b to f, which is empty, and settles whether
-// it is refused.
-func (p *requestParser) fields(f *fieldsBuffer, b *h2.HeaderBlock) {
-	p.badFields = f.addBlock(b, false)
+// fields returns f, which is empty, with what the application may see of b, and settles whether b
+// is refused.
+func (p *requestParser) fields(f fieldsBuffer, b *h2.HeaderBlock) fieldsBuffer {
+	f, p.badFields = f.addBlock(b, false)
 	if p.authority == nil && p.host != nil {
-		f.addLiteral(grpcwire.HeaderAuthority, p.host)
+		f = f.addLiteral(grpcwire.HeaderAuthority, p.host)
 	}
 	p.odd.refusal = p.refuse()
+	return f
 }
 
 // keep is the request without the parser, and with what an application may see of its block.

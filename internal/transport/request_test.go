@@ -244,8 +244,7 @@ func TestRequestIsCopied(t *testing.T) {
 	for name, odd := range map[string]*oddities{"usual": &usual, "odd": {subtype: "json", encoding: "gzip", length: 5}} {
 		t.Run(name, func(t *testing.T) {
 			r := &request{method: unknownMethod("/a.B/C"), size: 100, oddities: odd}
-			var f fieldsBuffer
-			f.addLiteral("name", []byte("value"))
+			f := fieldsBuffer{}.addLiteral("name", []byte("value"))
 			r.text = string(f.text)
 			r.held = h2.NewShared(r.memory(), nil)
 			c := r.copy()

@@ -101,8 +101,8 @@ func parseResponse(b *h2.HeaderBlock, end bool) (_ *response, err error) {
 	} else if !r.hasStatus && st.Message != "" {
 		r.status = st.Status(http.StatusOK)
 	}
-	f := newFieldsBuffer(b, true)
-	if err := f.addBlock(b, true); err != nil {
+	f, err := newFieldsBuffer(b, true).addBlock(b, true)
+	if err != nil {
 		r.flaw = &flaw{unreadable: notReadable(err)}
 	}
 	r.text = f.string()

@@ -16,6 +16,8 @@ type HeaderBlock struct {
 	memo  any
 	held  *Shared // what the memo takes, or what was made of the block
 	note  uint32
+
+	partial bool // it is being decoded, or a panic ended that
 }
 
 // Memo is what an earlier call left with SetMemo for a block that was the same

@@ -47,8 +47,6 @@ type active struct {
 	credit  int       // bytes that may be reserved for the DATA frame at hand before they arrive
 	now     time.Time // when the batch began
 
-	decoding bool // a field block is being decoded, or a panic ended that
-
 	woken  bool // the reader has just started, and not read yet
 	batch  bool // frames were read since the last BatchEnd
 	caused bool // something was queued for the peer's sake
@@ -127,7 +125,7 @@ func (in *input) release(side Side, pool mem.BufferPool) {
 	a.lending.rest()
 	a.wake = nil // a channel may belong to a synctest bubble
 	a.memos.part()
-	if !a.decoding {
+	if !a.headers.partial {
 		actives[side].Put(a)
 	}
 }
@@ -204,10 +202,10 @@ func (a *active) decodeFragments(cfg *Config) error {
 func (a *active) decodeParts(cfg *Config, decode func() error) (err error) {
 	a.headers.forget()
 	a.headers.list.Reset(cfg.maxHeaderList())
-	a.decoding = true
+	a.headers.partial = true
 	defer Contain(&err, cfg.Panics)
 	err = decode()
-	a.decoding = false
+	a.headers.partial = false
 	if err != nil {
 		return undecodable(err)
 	}

@@ -175,10 +175,10 @@ func (a *attempt) UpdateLabels(labels map[string]string) {
 	if backend, ok := labels[labelBackend]; ok && a.call.channel.on.backend {
 		a.backend = backend
 	}
-	if service, ok := labels[labelService]; ok && a.call.channel.on.service {
+	if service, ok := labels[labelService]; ok && a.call.channel.on.mesh.service {
 		a.service = service
 	}
-	if namespace, ok := labels[labelNamespace]; ok && a.call.channel.on.namespace {
+	if namespace, ok := labels[labelNamespace]; ok && a.call.channel.on.mesh.namespace {
 		a.namespace = namespace
 	}
 }

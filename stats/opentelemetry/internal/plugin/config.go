@@ -77,16 +77,23 @@ const (
 const other = "other"
 
 // optional is which of the labels of RPCs are on that are off by default.
-type optional struct{ custom, place, backend, service, namespace bool }
+type optional struct {
+	custom, place, backend bool
+	mesh                   meshLabels
+}
+
+// meshLabels is which of the labels of a service mesh (CSM) are on.
+type meshLabels struct{ service, namespace bool }
 
 func (c *Config) optional() optional {
 	return optional{
 		custom:  slices.Contains(c.OptionalLabels, labelCustom),
 		place:   slices.Contains(c.OptionalLabels, labelPlace),
 		backend: slices.Contains(c.OptionalLabels, labelBackend),
-
-		service:   slices.Contains(c.OptionalLabels, labelService),
-		namespace: slices.Contains(c.OptionalLabels, labelNamespace),
+		mesh: meshLabels{
+			service:   slices.Contains(c.OptionalLabels, labelService),
+			namespace: slices.Contains(c.OptionalLabels, labelNamespace),
+		},
 	}
 }
 
