@@ -6,10 +6,12 @@ import (
 	"context"
 	"net"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/internal/clock"
 	"google.golang.org/grpc/internal/farpath"
 	"google.golang.org/grpc/internal/testutils"
 	"google.golang.org/grpc/stats"
@@ -28,7 +30,7 @@ type vanishing struct {
 	closes   chan struct{} // of what the server accepted, likewise
 	entered  chan struct{} // a handler runs
 	left     chan error    // what a handler's stream ended with
-	cut      time.Time
+	cut      atomic.Int64  // when that was, by package clock
 }
 
 // vanishCase is what happens when the link goes down.
@@ -110,7 +112,7 @@ func newVanishing(t *testing.T, kind string, c *vanishCase) *vanishing {
 
 func (v *vanishing) dial(kind string, early bool) func(context.Context, string) (net.Conn, error) {
 	return func(ctx context.Context, addr string) (net.Conn, error) {
-		began := time.Now()
+		began := clock.Now()
 		c, err := v.path.Near().Dial(ctx, addr)
 		if err != nil {
 			return nil, err
@@ -118,7 +120,7 @@ func (v *vanishing) dial(kind string, early bool) func(context.Context, string) 
 		if early {
 			<-v.accepted // else the last packet of TCP's own handshake may be lost
 			v.down()
-			v.cut = began // the time for both handshakes is one
+			v.cut.Store(began) // the time for both handshakes is one
 		}
 		if kind == "wrapped" {
 			c = &vanishConn{Conn: c}
@@ -130,7 +132,7 @@ func (v *vanishing) dial(kind string, early bool) func(context.Context, string) 
 // down takes the link down.
 func (v *vanishing) down() {
 	v.path.Down()
-	v.cut = time.Now()
+	v.cut.Store(clock.Now())
 }
 
 // quiet waits until nothing is on its way: all that was sent is acknowledged.
@@ -152,7 +154,7 @@ func (v *vanishing) quiet() {
 // soon. The machine may be busy.
 func (v *vanishing) within(d time.Duration) {
 	v.Helper()
-	if took := time.Since(v.cut); took < d*8/10 || took > d+8*time.Second {
+	if took := time.Duration(clock.Now() - v.cut.Load()); took < d*8/10 || took > d+8*time.Second {
 		v.Errorf("noticed after %v, want %v", took, d)
 	}
 }
@@ -173,7 +175,7 @@ func notYet[T any](v *vanishing, c <-chan T, d time.Duration) {
 	v.Helper()
 	select {
 	case <-c:
-		v.Errorf("noticed %v after the link went down", time.Since(v.cut))
+		v.Errorf("noticed %v after the link went down", time.Duration(clock.Now()-v.cut.Load()))
 	case <-time.After(d):
 	}
 }
