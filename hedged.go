@@ -128,7 +128,7 @@ func (h *hedgedCall) send(n int) {
 // newLeg returns the attempt of r that follows n others.
 func newLeg(r *clientCall, n int) *leg {
 	l := &leg{clientCall: *r, attempt: &attempt{}}
-	l.retry, l.throttle, l.onCommit = retry.Nth(n), r.retry.Throttle, nil
+	l.retry, l.throttle, l.onCommit = r.retry.Leg(n), r.retry.Throttle, nil
 	l.waited, l.beside = r.waited && n == 0, n > 0
 	call := *r.call
 	call.Auth, call.Picked = nil, nil
@@ -140,6 +140,7 @@ func newLeg(r *clientCall, n int) *leg {
 // newRace begins the race of an RPC that is hedged.
 func newRace(r *clientCall) (hedge.Race, hedge.Policy) {
 	p := hedge.Policy{Attempts: min(r.hedging.MaxAttempts, r.cc.opts.maxAttempts), Delay: r.hedging.HedgingDelay}
+	r.retry.Hedge()
 	return hedge.Start(p, time.Now()), p
 }
 

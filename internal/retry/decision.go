@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc/internal/serviceconfig"
@@ -22,13 +23,31 @@ type State struct {
 	Attempts int                        // the policy's bound, brought under the channel's
 	Throttle *Throttle
 
-	made          int32 // retries that the policy granted
-	sincePushback int32 // of these, those since the server last said when
-	refused       bool  // the one retry of an attempt that a server refused was made
+	made          int32        // retries that the policy granted
+	sincePushback int16        // of these, those since the server last said when
+	refused       bool         // the one retry of an attempt that a server refused was made
+	legs          *atomic.Bool // refused of all attempts of a hedged RPC; nil: it is not hedged
 }
 
-// Nth is the state of an attempt that follows n others, and that no policy retries.
-func Nth(n int) State { return State{made: int32(n)} }
+// Hedge says that the RPC is hedged: its attempts have the states that Leg returns.
+func (s *State) Hedge() { s.legs = new(atomic.Bool) }
+
+// Leg is the state of an attempt of a hedged RPC that follows n others, and that no policy retries.
+//
+// "If the RPC reaches the gRPC server library but has never been seen by the server application
+// logic [...] the client library will immediately retry it once": once for the RPC, not for each
+// of its attempts, as that would be another load on servers that refuse.
+func (s *State) Leg(n int) State { return State{made: int32(n), legs: s.legs} }
+
+// retriesRefused reports whether an attempt that a server refused is retried, once.
+func (s *State) retriesRefused() bool {
+	if s.legs != nil {
+		return s.legs.CompareAndSwap(false, true)
+	}
+	was := s.refused
+	s.refused = true
+	return !was
+}
 
 // Made is how many retries the policy has granted. The server hears of them.
 func (s *State) Made() int { return int(s.made) }
@@ -68,8 +87,7 @@ func (s *State) Decide(f Failure) Verdict {
 	switch {
 	case f.Unsent:
 		return Verdict{Retry: true, Transparent: true}
-	case f.Unprocessed && !s.refused:
-		s.refused = true
+	case f.Unprocessed && s.retriesRefused():
 		return Verdict{Retry: true, Transparent: true}
 	case f.Final || s.Policy == nil:
 		return Verdict{}

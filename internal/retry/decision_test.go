@@ -73,6 +73,28 @@ func TestDecide(t *testing.T) {
 	}
 }
 
+// TestLegsShareTheRetryOfRefused: of all attempts of a hedged RPC one is made again that a server
+// refused.
+func TestLegsShareTheRetryOfRefused(t *testing.T) {
+	var rpc State
+	rpc.Hedge()
+	granted := 0
+	for n := range 5 {
+		leg := rpc.Leg(n)
+		for range 2 {
+			if leg.Decide(Failure{Unprocessed: true, Status: status.New(codes.Unavailable, "")}).Retry {
+				granted++
+			}
+		}
+		if !leg.Decide(Failure{Unsent: true}).Transparent {
+			t.Errorf("leg %d: what was never sent is not sent again", n)
+		}
+	}
+	if granted != 1 {
+		t.Errorf("%d retries of what was refused, want 1", granted)
+	}
+}
+
 func TestDelay(t *testing.T) {
 	p := &serviceconfig.RetryPolicy{InitialBackoff: time.Second, MaxBackoff: 5 * time.Second, BackoffMultiplier: 2}
 	for n, want := range []time.Duration{1, 2, 4, 5, 5} {
