@@ -124,6 +124,11 @@ type poolOption struct {
 
 func (p poolOption) ChannelBufferPool() mem.BufferPool { return p.pool }
 
+// panicSink is told of panics that are contained.
+type panicSink struct{}
+
+func (panicSink) Panicked(any, []byte) {}
+
 // No field is left out of the comparison: any one that differs makes a difference.
 func TestOptionsComparedInFull(t *testing.T) {
 	derived := map[string]bool{"Recorders": true}
@@ -179,6 +184,7 @@ func other(t *testing.T, of reflect.Type, name string) reflect.Value {
 			NewGZIPCompressor(), NewGZIPDecompressor(), mem.DefaultBufferPool(),
 			tokens{},
 			&askedLogger{},
+			panicSink{},
 		} {
 			if reflect.TypeOf(x).Implements(of) {
 				v.Set(reflect.ValueOf(x))

@@ -162,6 +162,7 @@ func (c *ClientConfig) SameAs(o *ClientConfig) bool {
 		c.UserAgent == o.UserAgent &&
 		same.Value(c.Creds, o.Creds) &&
 		c.Keepalive == o.Keepalive &&
+		c.FailOnNonTemp == o.FailOnNonTemp &&
 		c.h2 == o.h2
 }
 
