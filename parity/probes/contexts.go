@@ -71,7 +71,7 @@ type contextLog struct {
 	lines map[string]string
 }
 
-func (l *contextLog) note(name string, ctx context.Context) {
+func (l *contextLog) note(ctx context.Context, name string) {
 	line := keys(ctx)
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -103,21 +103,21 @@ type contextStats struct {
 }
 
 func (h contextStats) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context {
-	h.l.note(h.side+" TagConn", ctx)
+	h.l.note(ctx, h.side+" TagConn")
 	return context.WithValue(ctx, tagKey{}, h.side+" conn")
 }
 
 func (h contextStats) HandleConn(ctx context.Context, s stats.ConnStats) {
-	h.l.note(fmt.Sprintf("%s %s", h.side, strings.TrimPrefix(fmt.Sprintf("%T", s), "*stats.")), ctx)
+	h.l.note(ctx, fmt.Sprintf("%s %s", h.side, strings.TrimPrefix(fmt.Sprintf("%T", s), "*stats.")))
 }
 
 func (h contextStats) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context {
-	h.l.note(h.side+" TagRPC", ctx)
+	h.l.note(ctx, h.side+" TagRPC")
 	return context.WithValue(ctx, tagKey{}, h.side+" rpc")
 }
 
 func (h contextStats) HandleRPC(ctx context.Context, s stats.RPCStats) {
-	h.l.note(fmt.Sprintf("%s %s", h.side, strings.TrimPrefix(fmt.Sprintf("%T", s), "*stats.")), ctx)
+	h.l.note(ctx, fmt.Sprintf("%s %s", h.side, strings.TrimPrefix(fmt.Sprintf("%T", s), "*stats.")))
 }
 
 // contextCreds are per-RPC credentials, and those of the transport.
@@ -128,14 +128,14 @@ type contextCreds struct {
 }
 
 func (c contextCreds) GetRequestMetadata(ctx context.Context, _ ...string) (map[string]string, error) {
-	c.l.note("GetRequestMetadata of the "+c.name, ctx)
+	c.l.note(ctx, "GetRequestMetadata of the "+c.name)
 	return map[string]string{c.name: "secret"}, nil
 }
 
 func (contextCreds) RequireTransportSecurity() bool { return false }
 
 func (c contextCreds) ClientHandshake(ctx context.Context, authority string, conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
-	c.l.note("ClientHandshake", ctx)
+	c.l.note(ctx, "ClientHandshake")
 	return c.TransportCredentials.ClientHandshake(ctx, authority, conn)
 }
 
@@ -159,7 +159,7 @@ func (b contextPicker) Build(info base.PickerBuildInfo) balancer.Picker {
 }
 
 func (b contextPicker) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
-	b.l.note("Pick", info.Ctx)
+	b.l.note(info.Ctx, "Pick")
 	return balancer.PickResult{SubConn: b.sc, Metadata: metadata.Pairs("picked", "1")}, nil
 }
 
@@ -207,11 +207,11 @@ func contextPair(p *probe.P, l *contextLog) *rig.Started {
 		TCP: true, Secure: true,
 		Handlers: rig.Handlers{
 			Unary: func(ctx context.Context, m *rig.Msg) (*rig.Msg, error) {
-				l.note("handler", ctx)
+				l.note(ctx, "handler")
 				return m, nil
 			},
 			Stream: func(s grpc.ServerStream) error {
-				l.note("handler", s.Context())
+				l.note(s.Context(), "handler")
 				m := new(rig.Msg)
 				if err := s.RecvMsg(m); err != nil {
 					return err
@@ -223,15 +223,15 @@ func contextPair(p *probe.P, l *contextLog) *rig.Started {
 			grpc.Creds(insecure.NewCredentials()),
 			grpc.StatsHandler(contextStats{"server", l}),
 			grpc.InTapHandle(func(ctx context.Context, _ *tap.Info) (context.Context, error) {
-				l.note("tap", ctx)
+				l.note(ctx, "tap")
 				return ctx, nil
 			}),
 			grpc.UnaryInterceptor(func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-				l.note("interceptor of the server", ctx)
+				l.note(ctx, "interceptor of the server")
 				return next(ctx, req)
 			}),
 			grpc.StreamInterceptor(func(srv any, ss grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) error {
-				l.note("interceptor of the server", ss.Context())
+				l.note(ss.Context(), "interceptor of the server")
 				return next(srv, ss)
 			}),
 		},
@@ -242,15 +242,15 @@ func contextPair(p *probe.P, l *contextLog) *rig.Started {
 		grpc.WithDefaultServiceConfig(`{"loadBalancingConfig":[{"contexts":{}}]}`),
 		grpc.WithStatsHandler(contextStats{"client", l}),
 		grpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) {
-			l.note("dialer", ctx)
+			l.note(ctx, "dialer")
 			return new(net.Dialer).DialContext(ctx, "tcp", addr)
 		}),
 		grpc.WithUnaryInterceptor(func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, next grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-			l.note("unary interceptor of the client", ctx)
+			l.note(ctx, "unary interceptor of the client")
 			return next(ctx, method, req, reply, cc, opts...)
 		}),
 		grpc.WithStreamInterceptor(func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, next grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
-			l.note("stream interceptor of the client", ctx)
+			l.note(ctx, "stream interceptor of the client")
 			return next(ctx, desc, cc, method, opts...)
 		}),
 	)
@@ -269,7 +269,7 @@ func contextStream(ctx context.Context, p *probe.P, s *rig.Started, l *contextLo
 	_ = stream.CloseSend()
 	m := new(rig.Msg)
 	p.Printf("%s %q", rig.Err(stream.RecvMsg(m)), m.GetValue())
-	l.note("Context of the stream", stream.Context())
+	l.note(stream.Context(), "Context of the stream")
 	p.Printf("%s", rig.Err(stream.RecvMsg(m)))
 }
 
