@@ -254,11 +254,8 @@ func (d *Decoder) intern(age uint32) *Field {
 		return in.field
 	}
 	name, value := d.t.octets(age)
-	f := &Field{value: string(value), flawed: d.kinds.isFlawed(value)}
-	if in.name != nil {
-		f.name = in.name.name
-	} else {
-		f.name = string(name)
+	f := &Field{text: textOf(in.name, name, value), flawed: d.kinds.isFlawed(value)}
+	if in.name == nil {
 		in.name = f
 	}
 	in.field = f
@@ -270,7 +267,7 @@ func (d *Decoder) internName(age uint32) *Field {
 	in := d.t.internedOf(age)
 	if in.name == nil {
 		name, _ := d.t.octets(age)
-		in.name = &Field{name: string(name)}
+		in.name = &Field{text: textOf(nil, name, nil)}
 	}
 	return in.name
 }

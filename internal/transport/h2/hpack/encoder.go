@@ -2,8 +2,6 @@
 
 package hpack
 
-import "hash/maphash"
-
 // MaxEncoderTable bounds the dynamic table of an [Encoder], in octets as RFC 7541
 // section 4.1 counts them, however much the peer would allow.
 const MaxEncoderTable = defaultTableSize
@@ -212,14 +210,6 @@ func findStatic(name, value string) (at uint32, whole bool) {
 		}
 	}
 	return first, false
-}
-
-var hashSeed = maphash.MakeSeed()
-
-// pairHash has 16 bits of each string's hash, the name's on top. It only saves
-// comparisons: equal fields have equal hashes, nothing more.
-func pairHash(name, value string) uint32 {
-	return uint32(maphash.String(hashSeed, name))<<16 | uint32(uint16(maphash.String(hashSeed, value)))
 }
 
 // appendString appends a string literal (RFC 7541 section 5.2), coded if shorter.

@@ -2,7 +2,10 @@
 
 package hpack
 
-import "unsafe"
+import (
+	"sync/atomic"
+	"unsafe"
+)
 
 // Field is a field of a decoder's dynamic table that a block has referred to. Its name and its
 // value are strings of their own, so that whoever keeps one keeps nothing else with it. Each
@@ -10,7 +13,7 @@ import "unsafe"
 // refer to it after that; where only names were referred to, one without a value serves all
 // entries that are named after one another. But for Holders and Place it never changes.
 type Field struct {
-	name, value string
+	*text
 
 	// Holders is for the decoder's owner: how many hold the field that it counts.
 	Holders int32
@@ -29,12 +32,52 @@ func (f *Field) Name() string { return f.name }
 // Value is the field's value.
 func (f *Field) Value() string { return f.value }
 
-// Size is the memory that f takes, in octets. The name counts in full, though fields that are
-// named after one another share it.
+// text is a name and a value, which never change: the Fields of all connections that have the same
+// few short ones, as those of one program do, share them.
+type text struct{ name, value string }
+
+const (
+	sharedTexts = 256
+	// maxSharedText is how many octets a text has at most that others may share.
+	maxSharedText = 128
+)
+
+// texts are the short ones that were made last. There is no more of them, whatever peers send.
+var texts [sharedTexts]atomic.Pointer[text]
+
+// textOf returns a text of these octets, which are those of an entry; its name is that of named, if
+// there is such a Field.
+func textOf(named *Field, name, value []byte) *text {
+	if len(name)+len(value) > maxSharedText {
+		return newText(named, name, value)
+	}
+	n, v := unsafe.String(unsafe.SliceData(name), len(name)), unsafe.String(unsafe.SliceData(value), len(value))
+	hash := pairHash(n, v)
+	place := &texts[(hash^hash>>16)%sharedTexts]
+	if t := place.Load(); t != nil && t.name == n && t.value == v {
+		return t
+	}
+	t := newText(named, name, value)
+	place.Store(t)
+	return t
+}
+
+func newText(named *Field, name, value []byte) *text {
+	t := &text{value: string(value)}
+	if named != nil {
+		t.name = named.name
+	} else {
+		t.name = string(name)
+	}
+	return t
+}
+
+// Size is the memory that f takes, in octets. Its text counts in full, though others may share it.
 func (f *Field) Size() int { return fieldStructSize + allocated(len(f.name)) + allocated(len(f.value)) }
 
-// fieldStructSize is unsafe.Sizeof(Field{}) in the allocator's size class, held by a test.
-const fieldStructSize = 48
+// fieldStructSize is unsafe.Sizeof(Field{}) and that of its text in the allocator's size classes, held
+// by a test.
+const fieldStructSize = 24 + 32
 
 // allocated is at least how much memory a string of n octets takes: the allocator rounds up, by
 // less than a fifth where n is large.
@@ -52,7 +95,7 @@ func Static(i int) (name, value string) {
 // staticNames are the names of the static table.
 var staticNames = func() (names [staticLen + 1]Field) {
 	for i := range names {
-		names[i] = Field{name: staticFields[i][0], static: uint8(i)}
+		names[i] = Field{text: &text{name: staticFields[i][0]}, static: uint8(i)}
 	}
 	return names
 }()

@@ -14,8 +14,8 @@ import (
 )
 
 func TestFieldSizes(t *testing.T) {
-	if n := unsafe.Sizeof(Field{}); n > fieldStructSize {
-		t.Errorf("a Field takes %d octets, more than %d", n, fieldStructSize)
+	if n := unsafe.Sizeof(Field{}); n > 24 {
+		t.Errorf("a Field takes %d octets, more than 24", n)
 	}
 	if n := unsafe.Sizeof(interned{}); n > internedSize {
 		t.Errorf("interned takes %d octets, more than %d", n, internedSize)
@@ -133,6 +133,26 @@ func TestFieldsFollowWhatIsSent(t *testing.T) {
 				t.Errorf("%d octets are kept for %d that were sent, lists of %d", k.size, sent, listed)
 			}
 		})
+	}
+}
+
+// TestTextsAreShared: decoders whose peers say the same share short names and values, and no long ones.
+func TestTextsAreShared(t *testing.T) {
+	for value, want := range map[string]bool{"short": true, strings.Repeat("v", maxSharedText): false} {
+		var fields [2]*Field
+		for i := range fields {
+			var d Decoder
+			var l List
+			l.Reset(math.MaxUint32)
+			block := appendString(appendString([]byte{0x40}, "shared-by-two"), value)
+			if err := d.Decode(append(block, 0x80|62), &l); err != nil {
+				t.Fatal(err)
+			}
+			fields[i], _ = l.Field(1)
+		}
+		if is := fields[0].text == fields[1].text; is != want || fields[0] == fields[1] {
+			t.Errorf("a value of %d octets is shared: %t", len(value), is)
+		}
 	}
 }
 

@@ -101,10 +101,14 @@ func (d *Decoder) thaw(f Frozen, k *Kinds) {
 // entries.
 type Kept []interned
 
+// worthKeeping is from how much memory on Fields are kept, in octets. Others, as most streams have,
+// would take about as much to keep as to make again.
+const worthKeeping = 1 << 10
+
 // Keep returns the Fields with Holders, to be kept beside what Freeze returns: else a peer could
-// have the same octets written again after each Thaw. It is nil if there are none.
+// have the same octets written again after each Thaw. It is nil if these take little.
 func (d *Decoder) Keep() Kept {
-	if d.t.known == nil {
+	if d.t.known == nil || d.held() < worthKeeping {
 		return nil
 	}
 	var kept Kept
@@ -116,6 +120,16 @@ func (d *Decoder) Keep() Kept {
 		}
 	}
 	return kept
+}
+
+// held is how much memory the Fields with Holders take.
+func (d *Decoder) held() (size int) {
+	for age := range d.t.n {
+		if f := d.t.internedOf(age).field; f.isHeld() {
+			size += f.Size()
+		}
+	}
+	return size
 }
 
 func (f *Field) isHeld() bool { return f != nil && f.Holders > 0 }

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"unsafe"
 
@@ -199,12 +200,12 @@ func TestThawedInPlace(t *testing.T) {
 func TestKeptFields(t *testing.T) {
 	var d Decoder
 	var l List
-	block := appendString(appendString([]byte{0x40}, "held"), "1")
+	block := appendString(appendString([]byte{0x40}, "held"), strings.Repeat("1", worthKeeping))
 	block = appendString(appendString(append(block, 0x40), "free"), "2")
 	block = appendString(append(block, 0x0f, 62-15), "x") // its name alone
 	block = append(block, 0x80|62, 0x80|63)               // free, held
 	block = appendString(appendString(append(block, 0x40), "young"), "3")
-	l.Reset(1 << 10)
+	l.Reset(1 << 14)
 	if err := d.Decode(block, &l); err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +216,7 @@ func TestKeptFields(t *testing.T) {
 	d.Rest()
 	d.Thaw(frozen, nil)
 	d.Restore(kept)
-	l.Reset(1 << 10)
+	l.Reset(1 << 14)
 	if err := d.Decode([]byte{0x80 | 63, 0x80 | 64}, &l); err != nil {
 		t.Fatal(err)
 	}
