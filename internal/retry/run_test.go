@@ -13,7 +13,7 @@ func TestRun(t *testing.T) {
 		{Body: []byte("abc"), Length: 3},
 		{Body: []byte{}, Length: 0},
 		{Body: bytes.Repeat([]byte("x"), 900), Compressed: true, Length: 100_000},
-		{Body: []byte("d"), Compressed: true, Length: 1 << 31},
+		{Body: []byte("d"), Compressed: true, Length: 1 << 30},
 	}
 	var runs []Run
 	for i, m := range want {
