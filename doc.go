@@ -11,8 +11,6 @@
 //
 // # The files
 //
-// Files refer to each other downward only, never in a circle: see go run ./tools/filegraph.
-//
 // Both sides:
 //
 //   - stream.go, interceptor.go and service_desc.go have the types that generated code and

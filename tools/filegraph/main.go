@@ -8,9 +8,9 @@
 // An arrow goes from a file to each other file of the package that declares a name it
 // uses: a type, function, variable, constant or method, with -fields a field, too. The
 // files are put in the order in which the fewest arrows go upward, from a file to one
-// above it; a package without a circle has none. Reported are the arrows, those that go
-// upward, and how many files lie on a circle; with -v each of them by name, and the names
-// that tie a circle.
+// above it; a package without a circle has none. No rule forbids circles: a type stands with its
+// methods. Reported are the arrows, those that go upward, and how many files lie on a circle; with
+// -v each of them by name, and the names that tie a circle.
 //
 // With -walk it shows the way of a DATA frame from the socket to RecvMsg, function by
 // function, and where that comes back into a file that it left. It has to be run in the

@@ -139,7 +139,7 @@
 //
 // # Files
 //
-// Each refers only to files further down (`go run ./tools/filegraph` shows it):
+// From above (`go run ./tools/filegraph` shows who refers to whom):
 //
 //	open, observe                  what the owner calls: Start, Open, Close, Stats
 //	reader, reader_end             the frame loop, and its end
