@@ -12,16 +12,27 @@ import (
 	"time"
 
 	"google.golang.org/grpc/internal/readyreader"
+	"google.golang.org/grpc/internal/tlsconn/tlsbuf"
 	"google.golang.org/grpc/mem"
 )
 
 func (c *Conn) start(config *tls.Config, server bool) {
-	c.intake.Pool = mem.DefaultBufferPool()
+	c.intake.Pool = cipherPool(c.release, tlsbuf.Tested())
 	if server {
 		c.tls = tls.Server((*wire)(c), config)
 	} else {
 		c.tls = tls.Client((*wire)(c), config)
 	}
+}
+
+// cipherPool returns the pool for ciphertext. Memory that is lent to a tls.Conn nobody has looked
+// at is not used again: if that one kept a slice of it, another connection's bytes would be read
+// through it.
+func cipherPool(lent, tested bool) mem.BufferPool {
+	if lent && !tested {
+		return mem.NopBufferPool{}
+	}
+	return mem.DefaultBufferPool()
 }
 
 // HandshakeContext runs the handshake, waiting for the peer. It comes before

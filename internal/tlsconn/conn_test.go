@@ -285,3 +285,17 @@ func TestReadsGrow(t *testing.T) {
 		}
 	})
 }
+
+// Memory that a tls.Conn of an unknown version has had is not another connection's afterwards.
+func TestPoolOfUnknownVersions(t *testing.T) {
+	for _, tt := range []struct{ lent, tested, shared bool }{
+		{true, true, true},
+		{true, false, false},
+		{false, false, true}, // crypto/tls copies from it, and is lent nothing
+	} {
+		_, nop := cipherPool(tt.lent, tt.tested).(mem.NopBufferPool)
+		if nop == tt.shared {
+			t.Errorf("lent %v, tested %v: kept from others %v", tt.lent, tt.tested, nop)
+		}
+	}
+}

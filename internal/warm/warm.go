@@ -18,7 +18,13 @@
 // called. A task must not end with the thread locked: the goroutine does not end
 // then, as one of its own would, and the thread, with what was changed about it,
 // goes to the next task. A task that wants the thread to end has to do its work
-// on a goroutine that it starts, or call runtime.Goexit.
+// on a goroutine that it starts, or call runtime.Goexit. (The heading of runtime.Stack tells that the
+// thread is locked; that takes 5 us, more than a new goroutine.)
+//
+// What it buys, beside a go statement for each task: with 64 callers and calls of 128 bytes the
+// server's processor time is half (6.3 us a call beside 13.1) and the rate half as much again
+// (73,000 a second beside 52,000), as a handler's stack grows to 8 KiB each time; at half of
+// what the machine can do 16 us beside 22. Calls of 8 KiB and streams don't show it.
 package warm
 
 import (

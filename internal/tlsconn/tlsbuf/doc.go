@@ -15,14 +15,26 @@
 //   - Read leaves the part of a record that it has in rawInput when the connection below it
 //     returns a temporary error.
 //
-// If a future crypto/tls kept a slice of what rawInput lent it, that memory would be given to
-// another connection while it is in use. Three things stand against it: the trial at the first
-// connection of a process, which takes the buffers away at every opportunity and compares what
-// arrives; the tests of tlsconn, which do the same under the race detector, where a buffer that
-// went back to the pool is overwritten with a pattern, so that what is kept would show; and the
-// list of Go versions in tlsconn's tests, which fail with one that nobody has looked at. A
-// program that does not want to rely on that has the variable and the tag.
+// # What if one of these is not so
 //
-// Tested in full with Go 1.26 and 1.27, which are found to be as assumed. Any other version is
-// tried at run time, and left alone where the trial fails: tlsconn.StoodAside says why.
+// If a future crypto/tls kept a slice of what rawInput lent it, and that memory went back to a
+// pool, another connection's bytes would be read through it, or written over. So it does not go
+// back: with a version of Go that is not in the list below ([Tested]), memory is lent once
+// and then left to the collector, which frees nothing that somebody still refers to. What is left
+// to lose then is the saving, not the bytes. A tls.Conn that expected its own memory in
+// rawInput would read what it has not read yet as garbage: records are authenticated, so that
+// ends the connection with an error and changes no byte.
+//
+// Before that, three things tell: the trial at the first connection of a process, which takes
+// the buffers away at every opportunity and compares what arrives; the tests of tlsconn, which
+// do the same under the race detector, where a buffer that went back to the pool is overwritten
+// with a pattern; and the test that fails with a version nobody has looked at. A program that
+// does not want to rely on that has the variable and the tag.
+//
+// | Go | fields | trial | buffers |
+// |---|---|---|---|
+// | 1.26, 1.27 | found | passes; all tests pass | released, and lent from the process's pool |
+// | another, or a development build | found | passes | released; lent memory is not used again |
+// | another | found | fails | left to crypto/tls; tlsconn.StoodAside says why |
+// | any | not found, or the tag grpcnotlsrelease | does not run | left to crypto/tls |
 package tlsbuf
