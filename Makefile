@@ -7,10 +7,11 @@ GOLANGCI_LINT      := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.
 BUF                := github.com/bufbuild/buf/cmd/buf@v1.70.0
 PROTOC_GEN_GO      := google.golang.org/protobuf/cmd/protoc-gen-go@v1.36.12
 PROTOC_GEN_GO_GRPC := google.golang.org/grpc/cmd/protoc-gen-go-grpc@v1.6.2
+GOVULNCHECK        := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 APIDIFF            := golang.org/x/exp/cmd/apidiff@v0.0.0-20260908205506-85c1c2202aba
 
-# The release of google.golang.org/grpc that this module stands in for.
-PUBLISHED := v1.85.0
+# The release of google.golang.org/grpc that this module stands in for: version.go says which.
+PUBLISHED := v$(shell sed -n 's/^const Version = "\(.*\)"/\1/p' version.go)
 
 # How long each fuzz target runs, and flags for every `go test`.
 FUZZTIME  ?= 10s
@@ -87,6 +88,10 @@ bench-smoke: ## run every benchmark of `go test -bench` for a few rounds: do the
 apicheck: $(BIN)/apidiff ## compare the API with the published module's
 	tools/apicheck.sh $(BIN)/apidiff $(PUBLISHED)
 
+.PHONY: vuln
+vuln: $(BIN)/govulncheck ## look for known vulnerabilities in what this module uses (VULNDB: another database)
+	$(BIN)/govulncheck $(VULNDB:%=-db %) ./...
+
 interop: ## run the interoperability cases against the published module, both ways
 	go run ./interop/matrix
 
@@ -147,3 +152,4 @@ $(eval $(call tool,buf,$(BUF)))
 $(eval $(call tool,protoc-gen-go,$(PROTOC_GEN_GO)))
 $(eval $(call tool,protoc-gen-go-grpc,$(PROTOC_GEN_GO_GRPC)))
 $(eval $(call tool,apidiff,$(APIDIFF)))
+$(eval $(call tool,govulncheck,$(GOVULNCHECK)))

@@ -9,12 +9,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"google.golang.org/grpc/internal/checkout"
 )
 
-const (
-	grpcModule    = "google.golang.org/grpc"
-	grpcPublished = grpcModule + "@v1.85.0"
-)
+const grpcModule = "google.golang.org/grpc"
 
 // test copies the suite's module and runs its tests there, against this module.
 func (w workshop) test(ctx context.Context, s suite) (*outcome, error) {
@@ -147,7 +146,11 @@ func (w workshop) redirect(ctx context.Context, dir string, s suite) error {
 		edit = append(edit, "-require="+r)
 	}
 	if w.grpc == "" {
-		edit = append(edit, "-require="+grpcPublished)
+		version, err := checkout.PublishedVersion(w.root)
+		if err != nil {
+			return err
+		}
+		edit = append(edit, "-require="+grpcModule+"@"+version)
 	} else {
 		edit = append(edit, "-replace="+grpcModule+"="+w.grpc)
 	}

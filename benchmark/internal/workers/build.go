@@ -33,9 +33,9 @@ func Label(impl string) string {
 	case Ours + Handed:
 		return "this module, handed over"
 	case Published:
-		return "grpc-go v1.85.0"
+		return "grpc-go " + publishedVersion()
 	case Published + NoPool:
-		return "grpc-go v1.85.0, pooling off"
+		return "grpc-go " + publishedVersion() + ", pooling off"
 	}
 	return filepath.Base(impl)
 }

@@ -24,3 +24,17 @@ func Root() (string, error) { return checkedOut.Root() }
 
 // OutDir is the folder for results, which is made when it does not exist.
 func OutDir() (string, error) { return checkedOut.Out() }
+
+// publishedVersion returns the release that is measured beside this module; "" where it can't be
+// found, so that a label is never wrong.
+func publishedVersion() string {
+	root, err := Root()
+	if err != nil {
+		return ""
+	}
+	version, err := checkout.PublishedVersion(filepath.Dir(root))
+	if err != nil {
+		return ""
+	}
+	return version
+}
