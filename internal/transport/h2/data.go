@@ -11,7 +11,7 @@ import (
 
 // onData moves the payload of a DATA frame, still unread, to its stream.
 func (r *reader) onData(h frame.Header) error {
-	s, err := r.receive(h)
+	s, kind, err := r.receive(h)
 	if err != nil {
 		if isStreamError(err) {
 			if serr := r.skip(int(h.Length)); serr != nil {
@@ -40,6 +40,13 @@ func (r *reader) onData(h frame.Header) error {
 	if err != nil {
 		return err
 	}
+	if kind != endedNot { // the end was noted when the frame was
+		if fault == nil {
+			r.in.act.nonsense.useful()
+			fault = s.recv.OnEnd()
+		}
+		return r.remoteEnded(s, kind, fault)
+	}
 	if fault != nil {
 		return r.streamFault(s, fault)
 	}
@@ -59,8 +66,9 @@ func (r *reader) onData(h frame.Header) error {
 }
 
 // receive counts a DATA frame against the windows and finds its stream: nil for
-// one that is over.
-func (r *reader) receive(h frame.Header) (*stream, error) {
+// one that is over. Of a frame that ends its stream and lies in the buffer, as most do, kind
+// is what that end made of the stream, so that the lock is taken once.
+func (r *reader) receive(h frame.Header) (s *stream, kind endKind, err error) {
 	c := r.lock()
 	defer c.unlock()
 	r.enter(c)
@@ -70,30 +78,40 @@ func (r *reader) receive(h frame.Header) (*stream, error) {
 		c.out.reader = working
 	}
 	if err := r.count(c, h.Length); err != nil {
-		return nil, err
+		return nil, endedNot, err
 	}
 	r.sample(c, h.Length)
-	s := c.streams.get(h.StreamID)
+	s = c.streams.get(h.StreamID)
 	if s == nil {
 		if c.streams.unopened(h.StreamID) {
-			return nil, frame.ConnError(frame.ProtocolError, "DATA on an idle stream")
+			return nil, endedNot, frame.ConnError(frame.ProtocolError, "DATA on an idle stream")
 		}
-		return nil, c.streams.checkClosed(h.StreamID)
+		return nil, endedNot, c.streams.checkClosed(h.StreamID)
 	}
 	// "If a DATA frame is received whose stream is not in the 'open' or
 	// 'half-closed (local)' state, the recipient MUST respond with a stream
 	// error of type STREAM_CLOSED", section 6.1.
 	if !s.on(recvData) {
-		return nil, frame.StreamError(h.StreamID, frame.StreamClosed, "DATA after END_STREAM")
+		return nil, endedNot, frame.StreamError(h.StreamID, frame.StreamClosed, "DATA after END_STREAM")
 	}
 	if err := s.in.Receive(h.Length); err != nil {
-		return nil, frame.StreamError(h.StreamID, frame.FlowControlError, err.Error())
+		return nil, endedNot, frame.StreamError(h.StreamID, frame.FlowControlError, err.Error())
+	}
+	if r.holdsLast(h) {
+		return s, r.ended(c, s), nil
 	}
 	if inc := s.consume(0); inc > 0 {
 		c.out.windowUpdate(s.id, inc)
 		r.in.act.caused = true
 	}
-	return s, nil
+	return s, endedNot, nil
+}
+
+// holdsLast reports whether the payload of a DATA frame that ends its stream lies in the buffer,
+// and is nothing but data.
+func (r *reader) holdsLast(h frame.Header) bool {
+	return h.Flags.Has(frame.FlagEndStream) && !h.Flags.Has(frame.FlagPadded) &&
+		r.in.act.rd.Buffered() >= int(h.Length)
 }
 
 // count counts n bytes of DATA against the connection's window. It holds c.
@@ -203,7 +221,8 @@ func (r *reader) readInto(s *stream, n int) (k, grew int, fault, err error) {
 type endKind uint8
 
 const (
-	endedHalf  endKind = iota // our side goes on, or was gone before
+	endedNot   endKind = iota // it is not known to have come
+	endedHalf                 // our side goes on, or was gone before
 	endedBoth                 // it is over, and forgotten
 	endedEarly                // it is over for us; giveUp follows once the Receiver was told
 )
@@ -213,6 +232,11 @@ func (r *reader) endRemote(s *stream) endKind {
 	c := r.lock()
 	defer c.unlock()
 	r.enter(c)
+	return r.ended(c, s)
+}
+
+// ended is endRemote for who holds the lock.
+func (r *reader) ended(c *locked, s *stream) endKind {
 	if !s.on(recvEnd) {
 		return endedHalf
 	}
