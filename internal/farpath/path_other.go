@@ -30,6 +30,12 @@ func (p *Path) Near() *End { return &p.near }
 // Far is the other end.
 func (p *Path) Far() *End { return &p.far }
 
+// Down takes nothing down.
+func (p *Path) Down() {}
+
+// Up brings nothing up.
+func (p *Path) Up() {}
+
 // Counts are what was carried.
 func (p *Path) Counts() (there, back Counts) { return there, back }
 
@@ -41,6 +47,9 @@ type End struct{}
 
 // Addr is no address.
 func (e *End) Addr() netip.Addr { return netip.Addr{} }
+
+// SetAddr changes nothing.
+func (e *End) SetAddr(netip.Addr) error { return errSystem }
 
 // Start starts no command.
 func (e *End) Start(*exec.Cmd) error { return errSystem }

@@ -10,6 +10,7 @@
 //	go run ./cmd/bench soak [flags]   whether anything stays behind after a bad day
 //	go run ./cmd/bench xds [flags]    a client that a control plane leads
 //	go run ./cmd/bench far [flags]    over a path with a round trip, a rate and loss, beside bare TCP
+//	go run ./cmd/bench roam [flags]   a client whose network goes away and comes back
 //	go run ./cmd/bench peers [flags]  beside gRPC by others: connect-go, Kitex, tonic, C++
 //
 // It prints ratios of the medians' pairs with the interval that holds them, and writes
@@ -41,6 +42,8 @@ func main() {
 			args, run = args[1:], runXDS
 		case "far":
 			args, run = args[1:], runFar
+		case "roam":
+			args, run = args[1:], runRoam
 		case "peers":
 			args, run = args[1:], runPeers
 		}

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/benchmark/internal/link"
 	"google.golang.org/grpc/benchmark/internal/load"
 	"google.golang.org/grpc/benchmark/internal/ops"
+	"google.golang.org/grpc/benchmark/internal/roam"
 	"google.golang.org/grpc/benchmark/internal/sample"
 	"google.golang.org/grpc/benchmark/internal/service"
 	"google.golang.org/grpc/benchmark/internal/soak"
@@ -27,6 +28,7 @@ type Worker struct {
 	cleanup  func() // of a server
 	channels *channels
 	running  *load.Run
+	roaming  *roam.Client
 	profiles profiles
 }
 
@@ -47,6 +49,8 @@ func Run(ctx context.Context, in io.Reader, out io.Writer) error {
 		ops.OpSoak:     control.Handle(w.soak),
 		ops.OpFlow:     control.Handle(w.flow),
 		ops.OpTrack:    control.Handle(w.track),
+		ops.OpRoam:     control.Handle(w.roam),
+		ops.OpRecover:  control.Handle(w.recover),
 		ops.OpProfile:  control.Handle(w.profiles.begin),
 		ops.OpFinish:   control.Handle(w.profiles.finish),
 	}.Run(ctx, in, out)
@@ -128,6 +132,19 @@ func (w *Worker) flow(ctx context.Context, args ops.Flow, _ control.Progress) (o
 
 func (w *Worker) track(ctx context.Context, args ops.Track, _ control.Progress) (ops.Tracked, error) {
 	return ops.Tracked{Points: flow.Track(ctx, args.For, w.bench.Served)}, nil
+}
+
+func (w *Worker) roam(ctx context.Context, args ops.Roam, _ control.Progress) (_ ops.Nothing, err error) {
+	w.roaming, err = roam.Start(ctx, args)
+	return ops.Nothing{}, err
+}
+
+func (w *Worker) recover(ctx context.Context, args ops.Recover, _ control.Progress) (ops.Recovered, error) {
+	if w.roaming == nil {
+		return ops.Recovered{}, errNotConnected
+	}
+	recovered, err := w.roaming.Recover(ctx, args)
+	return recovered, errors.Join(err, w.roaming.Close())
 }
 
 func (w *Worker) soak(ctx context.Context, args ops.Soak, _ control.Progress) (ops.Soaked, error) {
