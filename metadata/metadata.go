@@ -124,22 +124,14 @@ func (md MD) Delete(key string) { delete(md, strings.ToLower(key)) }
 // Deprecated: it has nothing to do any more; use the key and value as they are.
 func DecodeKeyValue(k, v string) (string, string, error) { return k, v, nil }
 
-// copyMap makes two allocations for any number of keys: the map, and one array that
-// holds all values. Each key's slice is capped, so that appending to one of them
-// cannot reach its neighbour.
+// copyMap gives each key a slice of its own: who keeps one key's values keeps no others.
 func copyMap(from map[string][]string, key func(string) string) map[string][]string {
-	total := 0
-	for _, values := range from {
-		total += len(values)
-	}
 	to := make(map[string][]string, len(from))
-	all := make([]string, 0, total)
 	for k, values := range from {
-		start := len(all)
-		all = append(all, values...)
-		k, own := key(k), all[start:len(all):len(all)]
-		if before, ok := to[k]; ok {
-			own = append(before, own...)
+		k = key(k)
+		own := append(to[k], values...)
+		if own == nil {
+			own = []string{}
 		}
 		to[k] = own
 	}

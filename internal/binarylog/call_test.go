@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"net"
+	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -275,4 +277,31 @@ func TestLogger(t *testing.T) {
 	if len(m.entries) != 5 {
 		t.Errorf("%d entries in the sink, want 5", len(m.entries))
 	}
+}
+
+// TestEntriesKeepNoMore: a sink that keeps cut entries keeps nothing of what was cut off.
+func TestEntriesKeepNoMore(t *testing.T) {
+	const calls, pad = 100, 20 << 10
+	before := liveHeap()
+	var kept [][]*pb.GrpcLogEntry
+	for range calls {
+		c, m := begin(t, Server, "*{h:10;m:4}")
+		md := metadata.MD{"aa": {"12345678"}, "pad": {strings.Repeat("p", pad)}}
+		c.ClientHeader(ClientHeader{Method: "/a.S/M", Authority: "a", Metadata: md})
+		c.Message(Client, make([]byte, pad))
+		c.ServerHeader(md, nil)
+		c.Trailer(status.New(codes.Aborted, "text"), md, nil)
+		kept = append(kept, m.entries)
+	}
+	if each := (liveHeap() - before) / calls; each > 4<<10 {
+		t.Errorf("the four entries of a call keep %d bytes", each)
+	}
+	runtime.KeepAlive(kept)
+}
+
+func liveHeap() int64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }

@@ -34,7 +34,7 @@ func (g GoAway) TooManyPings() bool {
 }
 
 // Peer is the other end. Its fields must not be changed.
-func (c *Client) Peer() *peer.Peer { return &c.peer }
+func (c *Client) Peer() *peer.Peer { return c.peer }
 
 // AuthInfo is what the handshake found out; nil without credentials.
 func (c *Client) AuthInfo() credentials.AuthInfo { return c.peer.AuthInfo }

@@ -20,7 +20,7 @@ type Client struct {
 	events    ClientEvents
 	authority string
 	secure    bool
-	peer      peer.Peer
+	peer      *peer.Peer // programs keep it: it is no part of the connection
 
 	leave atomic.Pointer[GoAway] // why the peer takes leave; nil if it does not
 

@@ -69,7 +69,7 @@ func Connect(ctx context.Context, addr resolver.Address, authority string, p Con
 	if p.Watch {
 		c.events = &watchedClient{ClientEvents: p.Events}
 	}
-	c.peer = peer.Peer{Addr: nc.RemoteAddr(), LocalAddr: nc.LocalAddr()}
+	c.peer = &peer.Peer{Addr: nc.RemoteAddr(), LocalAddr: nc.LocalAddr()}
 	creds := cfg.Creds
 	if p.Creds != nil {
 		creds = p.Creds

@@ -29,7 +29,7 @@ type HandlerStream struct {
 	req    request
 	odd    oddities    // the request's
 	md     metadata.MD // received
-	peer   peer.Peer
+	peer   *peer.Peer  // programs keep it
 	ctx    handlerContext
 	cancel context.CancelFunc
 	body   handlerBody
@@ -202,7 +202,7 @@ func (s *HandlerStream) parseMetadata() (code int, reason string) {
 }
 
 func (s *HandlerStream) setPeer() {
-	s.peer.Addr = strAddr(s.r.RemoteAddr)
+	s.peer = &peer.Peer{Addr: strAddr(s.r.RemoteAddr)}
 	if local, ok := s.r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
 		s.peer.LocalAddr = local
 	}
@@ -264,7 +264,7 @@ func (s *HandlerStream) Context() context.Context { return &s.ctx }
 func (s *HandlerStream) BareContext() context.Context { return &s.ctx }
 
 // Peer is the client. Its fields must not be changed.
-func (s *HandlerStream) Peer() *peer.Peer { return &s.peer }
+func (s *HandlerStream) Peer() *peer.Peer { return s.peer }
 
 // Cancel ends the context. The handler is then expected to return.
 func (s *HandlerStream) Cancel() {
@@ -301,7 +301,7 @@ func (c *handlerContext) Value(key any) any {
 	case ctxkey.IncomingMetadata:
 		return c
 	case ctxkey.Peer:
-		return &c.stream.peer
+		return c.stream.peer
 	case ctxkey.ServerTransportStream:
 		return c.stream
 	}

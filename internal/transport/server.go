@@ -16,9 +16,9 @@ import (
 )
 
 // NewServer serves calls on nc, whose handshake is done and has brought p. The values of
-// ctx are visible in every call's context; its end has no effect.
+// ctx are visible in every call's context; its end has no effect. p is not changed from now on.
 func NewServer(ctx context.Context, nc net.Conn, p *peer.Peer, host *ServerHost) *Server {
-	s := &Server{host: host, special: &ordinary, peer: *p}
+	s := &Server{host: host, special: &ordinary, peer: p}
 	if _, shares := nc.(interface{ SharesPort() }); shares || ctx != ordinary.ctx || agesOut(&host.Keepalive) {
 		s.special = &special{ctx: ctx, shares: shares}
 	}
@@ -42,7 +42,7 @@ func (s *Server) Start() {
 }
 
 // Peer is the other end. Its fields must not be changed.
-func (s *Server) Peer() *peer.Peer { return &s.peer }
+func (s *Server) Peer() *peer.Peer { return s.peer }
 
 // Context is the context of the connection, which has the values that stats handlers put there.
 func (s *Server) Context() context.Context { return s.special.ctx }

@@ -134,7 +134,7 @@ func (c *callContext) Value(key any) any {
 	case ctxkey.IncomingMetadata:
 		return c
 	case ctxkey.Peer:
-		return &c.server.peer
+		return c.server.peer
 	case ctxkey.ServerTransportStream:
 		return (*ServerStream)(c)
 	}

@@ -49,8 +49,8 @@ type ServerHost struct {
 type Server struct {
 	conn    *h2.Conn
 	host    *ServerHost
-	special *special // immutable after Start; that of most connections is ordinary
-	peer    peer.Peer
+	special *special   // immutable after Start; that of most connections is ordinary
+	peer    *peer.Peer // programs keep it: it is no part of the connection
 
 	// Owned by the reader.
 	held     *ServerStream // opened in this batch, not started yet: the last of a ring

@@ -44,7 +44,7 @@ func (s *ServerStream) Context() context.Context { return &s.handler }
 func (s *ServerStream) BareContext() context.Context { return s.asContext() }
 
 // Peer is the client. Its fields must not be changed.
-func (s *ServerStream) Peer() *peer.Peer { return &s.server.peer }
+func (s *ServerStream) Peer() *peer.Peer { return s.server.peer }
 
 // Server is the connection that carries the call.
 func (s *ServerStream) Server() *Server { return s.server }
