@@ -91,6 +91,8 @@ func (r *reader) onPingAck(data [8]byte) {
 	case bdpPing:
 		if n, grown := c.windows.Answered(time.Duration(clock.Now())); grown {
 			c.growWindows(n)
+		} else {
+			c.out.windowUpdate(0, c.windows.Owed())
 		}
 	case drainPing:
 		if c.life.drain == announced {

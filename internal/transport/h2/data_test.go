@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"golang.org/x/net/http2"
 	"google.golang.org/grpc/internal/transport/h2/flow"
@@ -209,6 +210,31 @@ func TestWindowsGrow(t *testing.T) {
 		p.send(raw(fSettings, 1, 0, nil), data(1, "", true))
 		p.wantTold("opened 1 :method=POST :path=/x", "end 1")
 	})
+}
+
+// On a far path the answer to a PING is answered with what the connection's window lacks, however little
+// that is: the peer's TCP hears at once that the answer has come. On a short path nothing is sent for it.
+func TestUpdateAfterPing(t *testing.T) {
+	const n = 16000
+	answer := raw(fPing, 1, 0, []byte("bdp\x00\x00\x00\x00\x00"))
+	for trip, want := range map[time.Duration][]string{
+		time.Millisecond:       nil,
+		100 * time.Millisecond: {fmt.Sprint("WINDOW 0 ", 9*n)},
+	} {
+		bubble(t, func(t *testing.T) {
+			p := newPeer(t, Server, peerConfig{Config: Config{StreamWindow: 1 << 20, ConnWindow: 1 << 20}})
+			p.role.greedy = true
+			p.send(p.request(1, false))
+			lot := data(1, strings.Repeat("x", n), false)
+			for range 9 {
+				p.send(lot)
+			}
+			p.want("PING bdp")
+			time.Sleep(trip) // the fake clock's
+			p.send(answer)
+			p.want(want...)
+		})
+	}
 }
 
 // A stream whose window is wide for a large message keeps that of all from

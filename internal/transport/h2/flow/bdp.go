@@ -33,12 +33,13 @@ const (
 
 	// Samples of a short path that change nothing are spaced out, by twice the time after each, up
 	// to minBDPPause << (maxVain-1). Where what comes in a round trip is far below a window, they are
-	// also spaced by twice the bytes, up to 1 << (maxVainBytes-1) windows. Those of a far path are
-	// spaced by round trips, up to 1 << maxVainTrips of them.
+	// also spaced by twice the bytes, up to 1 << (maxVainBytes-1) windows. Those of a far path that
+	// change nothing are spaced by farPause round trips, and by a part of a window that counts from the
+	// last PING, so that the first DATA after a silence has one, if there was much before it.
 	minBDPPause  = time.Millisecond
 	maxVain      = 7
 	maxVainBytes = 4
-	maxVainTrips = 2
+	farPause     = 2
 	// farTrip is the round trip from which a path is far.
 	farTrip = 10 * time.Millisecond
 	// bdpMemory is how long the best rate and the shortest round trip count: a
@@ -79,8 +80,8 @@ const (
 // may come in a round trip though the window is the limit; the lead of a far path makes up for
 // that.
 //
-// A window only grows. An estimator at MaxBDPWindow sends no more pings, and the
-// zero value none at all.
+// A window only grows. An estimator at MaxBDPWindow sends no more pings on a short path, and the
+// zero value none at all. On a far path they go on: see "Sizes of receive windows" of package h2.
 //
 // Times are durations since a moment that stays the same, by a clock that does not jump. They are
 // kept in few bits: an estimator of a far path lasts as long as the connection.
@@ -138,11 +139,11 @@ func (b *BDP) isFar() bool { return b.short.duration() > farTrip }
 
 // Received counts n bytes of DATA. If ping is true a sample starts, and the
 // caller sends a PING with the data it will know the answer by. There is at most
-// one at a time, and, but for the first, none before a quarter of a window, or more, has arrived
+// one at a time, and, but for the first, none before an eighth of a window, or more, has arrived
 // since the last. If window is not 0 the stream and connection windows are to become that many bytes:
 // on a far path the answer may be long in coming, behind what the peer has queued.
 func (b *BDP) Received(n uint32, now time.Duration) (ping bool, window uint32) {
-	if b.window == 0 || b.window >= MaxBDPWindow {
+	if b.window == 0 || b.window >= MaxBDPWindow && !b.isFar() {
 		return false, 0
 	}
 	b.span = addUpTo(b.span, n)
@@ -194,7 +195,7 @@ func (b *BDP) due(now time.Duration) bool {
 	}
 	past := b.sentAt.until(inMicros(now))
 	if b.isFar() {
-		return b.since >= b.window/farLead && (b.vain == 0 || past >= b.short.duration()<<min(b.vain-1, maxVainTrips))
+		return b.vain == 0 && b.since >= b.window/farLead || b.span >= b.window/firstSample && past >= farPause*b.short.duration()
 	}
 	half := uint64(b.window / 2)
 	since := uint64(b.since)

@@ -3,6 +3,8 @@
 package flow
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 	"unsafe"
@@ -261,11 +263,49 @@ func TestBDPInVainWhereWindowsMatter(t *testing.T) {
 	if w := b.Window(); w > leastFarWindow {
 		t.Errorf("a window of %d bytes, where %d come in a round trip", w, lot)
 	}
-	if sent < trips/(1<<maxVainTrips+1) || sent > trips/2 {
+	if sent < trips/(farPause+1) || sent > trips/farPause+1 {
 		t.Errorf("%d pings in %d round trips", sent, trips)
 	}
 	if !b.Lasts() {
 		t.Error("a silence would end it")
+	}
+}
+
+// TestBDPBurstBeginsWithPing: where large messages come with silences between, each silence ends with a
+// PING, whatever the size of the window; small ones in between have none.
+func TestBDPBurstBeginsWithPing(t *testing.T) {
+	const trip, frame = 100 * time.Millisecond, 16 << 10
+	for _, window := range []uint32{4 << 20, MaxBDPWindow} {
+		t.Run(fmt.Sprint(window), func(t *testing.T) {
+			b := NewBDP(window)
+			now := 1000 * time.Second
+			burst := func() (pings []int) {
+				for i := range int(window) / farLead / frame {
+					if ping, _ := b.Received(frame, now); ping {
+						pings = append(pings, i)
+					}
+				}
+				now += trip
+				b.Acked(now)
+				now += 5 * trip
+				return pings
+			}
+			b.short, b.shortAt = inMicros(trip), inTicks(now) // it is known to be far
+			burst()
+			for i := range 5 {
+				if pings := burst(); !slices.Equal(pings, []int{0}) {
+					t.Fatalf("burst %d has a PING at frames %v, want at the first alone", i, pings)
+				}
+			}
+			burst()
+			for i := range 5 {
+				ping, _ := b.Received(100, now)
+				if now += 5 * trip; ping != (i == 0) {
+					t.Errorf("small message %d: a PING %v", i, ping)
+				}
+				b.Acked(now)
+			}
+		})
 	}
 }
 

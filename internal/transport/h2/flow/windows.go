@@ -152,6 +152,15 @@ func (w *Windows) Answered(now time.Duration) (window uint32, grown bool) {
 	return w.bdp.Acked(now)
 }
 
+// Owed returns the increment to send for the connection's window that is too little for an update of its
+// own, if the path is far: see "Window updates" of package h2.
+func (w *Windows) Owed() (increment uint32) {
+	if w.bdp == nil || !w.bdp.isFar() {
+		return 0
+	}
+	return w.SetRecv(uint32(w.target))
+}
+
 // Grow makes n, or as much of it as there can be, the receive window of every stream, and
 // of the connection, which may have a larger one. It is less where a stream's window, which
 // may be wide for one large message, would pass 2^31-1: the peer would have to close the
