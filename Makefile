@@ -71,7 +71,7 @@ fmt: $(BIN)/golangci-lint ## format the sources
 fuzz: ## run every fuzz target for FUZZTIME (10s)
 	tools/fuzz.sh $(FUZZTIME)
 
-attack: ## attack this module and the published one in turn, and compare (ARGS=-short: two minutes)
+attack: ## attack this module and the published one in turn, and compare (ARGS=-short: three minutes)
 	go -C attack run ./cmd/attack $(ARGS)
 
 stress: ## everything at once, under the race detector and with pools that check (ARGS="-for 10m")

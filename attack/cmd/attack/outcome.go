@@ -16,6 +16,7 @@ type outcome struct {
 	RSS     int64         // bytes, at the most
 	Heap    int64         // bytes that are live while the attack is held, beyond those before
 	Left    int64         // bytes that are live when all its connections are closed, the same
+	LeftGo  int64         // goroutines that are left then, beyond those before
 	Go      int64         // goroutines, at the most
 	CPU     time.Duration // of the victim
 	Calls   int64         // legitimate

@@ -16,14 +16,11 @@ import (
 )
 
 // In each pair of figures ours comes first.
-const (
-	headFormat = "%-39s %15s %13s %13s %15s %13s %9s %13s  %s\n"
-	rowFormat  = "%-39s %15s %13s %13s %15s %13s %9s %13s  %s\n"
-)
+const rowFormat = "%-39s %15s %13s %13s %15s %13s %15s %13s %9s %13s  %s\n"
 
 func printHead(w io.Writer) {
 	fmt.Fprintln(w, "Figures of this module | of the published one.")
-	fmt.Fprintf(w, headFormat, "kind", "sent MB", "peak RSS MB", "held MB", "goroutines", "CPU s", "lost", "p99 ms", "verdict")
+	fmt.Fprintf(w, rowFormat, "kind", "sent MB", "peak RSS MB", "held MB", "goroutines", "CPU s", "CPU ms/MB", "left MB", "lost", "p99 ms", "verdict")
 }
 
 func printRow(w io.Writer, r row) {
@@ -34,6 +31,8 @@ func printRow(w io.Writer, r row) {
 		fmt.Sprintf("%.1f | %.1f", mb(o.Heap), mb(p.Heap)),
 		fmt.Sprintf("%d | %d", o.Go, p.Go),
 		fmt.Sprintf("%.2f | %.2f", o.CPU.Seconds(), p.CPU.Seconds()),
+		fmt.Sprintf("%s | %s", cost(o), cost(p)),
+		fmt.Sprintf("%.1f | %.1f", mb(o.Left), mb(p.Left)),
 		fmt.Sprintf("%s | %s", lost(o), lost(p)),
 		fmt.Sprintf("%s | %s", ms(o.P99), ms(p.P99)),
 		verdict(r))
@@ -52,6 +51,15 @@ func lost(o outcome) string {
 		return "dead"
 	}
 	return fmt.Sprint(o.Lost)
+}
+
+// cost is the processor time of the victim for each MB that was sent, in milliseconds. Where little was
+// sent it says nothing, as connections and legitimate calls take most of it.
+func cost(o outcome) string {
+	if o.Sent < cpuLeast {
+		return "-"
+	}
+	return fmt.Sprintf("%.0f", o.CPU.Seconds()*1000/mb(o.Sent))
 }
 
 func mb(n int64) float64 { return float64(n) / (1 << 20) }

@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"time"
 
 	"google.golang.org/grpc/attack/internal/kinds"
 )
@@ -18,6 +19,14 @@ const (
 	heapConn    = 4 << 10  // bytes more for each connection, which sends little
 	heapTLS     = 20 << 10 // bytes more where TLS has it: most of them are crypto/tls's
 	heapAllowed = 4 << 20  // bytes more, whatever was sent
+
+	cpuRatio = 2                      // of what the published module takes for each MB
+	cpuMB    = 20 * time.Millisecond  // for each MB that was sent, whatever the published one takes
+	cpuMore  = 200 * time.Millisecond // for the legitimate calls, for samples, and for what is by chance
+	cpuLeast = 64 << 10               // bytes: where less was sent, connections and calls take the time
+
+	leftBase = 1 << 20 // bytes that may be left, for what grew and is kept
+	leftGo   = 600     // bytes more for each goroutine there was: the runtime keeps what describes it
 )
 
 // judge says what is worse than it may be.
@@ -37,6 +46,12 @@ func judge(r row) []string {
 	if limit := heapLimit(r.Kind, ours); ours.Heap > limit {
 		fault("%s held, %s are allowed", megabytes(ours.Heap), megabytes(limit))
 	}
+	if limit := cpuLimit(r.Kind, ours, published); ours.CPU > limit {
+		fault("%.2f s of processor time, %.2f are allowed", ours.CPU.Seconds(), limit.Seconds())
+	}
+	if limit := leftLimit(r.Kind, ours, published); ours.Left > limit {
+		fault("%.1f MB left behind, %.1f are allowed", mb(ours.Left), mb(limit))
+	}
 	return faults
 }
 
@@ -47,4 +62,29 @@ func heapLimit(k kinds.Kind, o outcome) int64 {
 		conn += heapTLS
 	}
 	return heapAllowed + heapRatio*o.Sent + heapStream*o.Streams + conn*o.Conns + k.Own
+}
+
+// cpuLimit is how much processor time the bytes may take that an attack sent us, beside what the victim's
+// own program takes. What the published module takes counts for each MB that it was sent, as a whole
+// where hardly anything was.
+func cpuLimit(k kinds.Kind, ours, published outcome) time.Duration {
+	limit := time.Duration(mb(ours.Sent) * float64(max(cpuMB, k.Dear)))
+	if published.Alive {
+		ratio := 1.0
+		if min(ours.Sent, published.Sent) >= cpuLeast {
+			ratio = float64(ours.Sent) / float64(published.Sent)
+		}
+		limit = max(limit, time.Duration(cpuRatio*ratio*float64(published.CPU)))
+	}
+	return limit + k.Busy + cpuMore
+}
+
+// leftLimit is how much may be left when all connections are closed: little, whatever the attack
+// was, but for what the victim's own program holds for ever.
+func leftLimit(k kinds.Kind, ours, published outcome) int64 {
+	limit := leftBase + leftGo*ours.Go + k.Keeps
+	if published.Alive {
+		limit = max(limit, published.Left+leftBase)
+	}
+	return limit
 }

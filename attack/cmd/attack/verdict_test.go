@@ -5,6 +5,7 @@ package main
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc/attack/internal/kinds"
 )
@@ -27,6 +28,25 @@ func TestJudge(t *testing.T) {
 		{"the other is dead", outcome{RSS: 90 * m, Alive: true}, outcome{RSS: 20 * m}, ""},
 		{"holds what it may", outcome{RSS: 20 * m, Alive: true, Heap: 8 * m, Sent: m}, well, ""},
 		{"holds too much", outcome{RSS: 20 * m, Alive: true, Heap: 9 * m, Sent: m}, well, "9 MB held, 8 MB are allowed"},
+		{"takes as long for a MB as it may", outcome{RSS: 20 * m, Alive: true, Sent: 10 * m, CPU: 400 * time.Millisecond}, well, ""},
+		{"takes longer", outcome{RSS: 20 * m, Alive: true, Sent: 10 * m, CPU: 401 * time.Millisecond}, well, "0.40 s of processor time, 0.40 are allowed"},
+		{
+			"the other takes half as long",
+			outcome{RSS: 20 * m, Alive: true, Sent: 10 * m, CPU: 2200 * time.Millisecond},
+			outcome{RSS: 20 * m, Alive: true, Sent: 5 * m, CPU: 500 * time.Millisecond},
+			"",
+		},
+		{
+			"the other takes less than half as long",
+			outcome{RSS: 20 * m, Alive: true, Sent: 10 * m, CPU: 2300 * time.Millisecond},
+			outcome{RSS: 20 * m, Alive: true, Sent: 5 * m, CPU: 500 * time.Millisecond},
+			"2.30 s of processor time, 2.20 are allowed",
+		},
+		{"hardly anything was sent", outcome{RSS: 20 * m, Alive: true, CPU: 900 * time.Millisecond}, outcome{RSS: 20 * m, Alive: true, CPU: 400 * time.Millisecond}, ""},
+		{"leaves what it may", outcome{RSS: 20 * m, Alive: true, Left: m}, well, ""},
+		{"leaves more", outcome{RSS: 20 * m, Alive: true, Left: 3 * m}, well, "3.0 MB left behind, 1.0 are allowed"},
+		{"leaves what the runtime keeps of goroutines", outcome{RSS: 20 * m, Alive: true, Left: 3 * m, Go: 4000}, well, ""},
+		{"leaves no more than the other", outcome{RSS: 20 * m, Alive: true, Left: 3 * m}, outcome{RSS: 20 * m, Alive: true, Left: 2 * m}, ""},
 		{"many streams", outcome{RSS: 20 * m, Alive: true, Heap: 9 * m, Sent: m, Streams: 2000}, well, ""},
 	}
 	for _, test := range tests {

@@ -94,7 +94,7 @@ var dataKinds = []Kind{
 	{
 		Name:   "server/data/gzip-just-fits",
 		About:  "4 KB that gzip blows up to the 4 MiB that are allowed, on 100 streams",
-		Spate:  100 * 4 * mib,
+		Spate:  2 * 100 * 4 * mib, // the messages, and what they are made from
 		Attack: hold(1, true, bodiesWith(100, gzippedCall, wire.AppendMessage(nil, 1, bomb(4*mib-8)))),
 	},
 	{

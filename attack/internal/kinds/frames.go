@@ -99,6 +99,6 @@ func beginFrame(n int) script {
 		if err := c.Raw(wire.AppendHeader(nil, 16<<10, wire.Frame{Type: wire.Data, Stream: 1})); err != nil {
 			return err
 		}
-		return c.Raw(make([]byte, n))
+		return c.Raw(append(wire.AppendPrefix(nil, 0, 16<<10-5), make([]byte, 16<<10)...)[:n])
 	}
 }

@@ -25,6 +25,18 @@ type Kind struct {
 	// of them are there when the collector comes is chance, on both sides: the peak is compared
 	// beyond them only.
 	Spate int64
+	// Keeps is how many bytes the victim's own program holds when all connections are closed: handlers
+	// that never end.
+	Keeps int64
+	// Busy is how much processor time the victim's own program takes, where handlers or callers send or
+	// fail as fast as they can, whatever the attacker sends.
+	Busy time.Duration
+	// Dear is how much each MB may cost, if it is more than others may. SECURITY.md says why.
+	Dear time.Duration
+	// Extras says that the victim has channelz, reflection, a sink for the binary log, RLS and xDS; Env is
+	// what its environment has more.
+	Extras bool
+	Env    []string
 	// Time is how long the attack takes at most, 2 s if it is 0.
 	Time  time.Duration
 	Short bool // belongs to the short form
@@ -70,7 +82,7 @@ func streams(method string, n int) *orders.Work {
 // usual is how long an attack takes at most, and brief how long in the short form.
 const (
 	usual = 2 * time.Second
-	brief = time.Second
+	brief = 600 * time.Millisecond
 )
 
 // For is the kind with the time it takes settled.

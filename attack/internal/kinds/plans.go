@@ -86,7 +86,11 @@ func request(block []byte) script {
 
 // open opens n streams of a method whose calls last.
 func open(c *attacker.Conn, n int, method string) ([]uint32, error) {
-	block := wire.Request(method)
+	return openBlock(c, n, wire.Request(method))
+}
+
+// openBlock opens n streams with a header block.
+func openBlock(c *attacker.Conn, n int, block []byte) ([]uint32, error) {
 	var ids []uint32
 	for range n {
 		id := c.Stream()

@@ -69,6 +69,7 @@ var windowKinds = []Kind{
 		Name:   "server/window/gzip-unread",
 		About:  "4 KB that gzip blows up to 4 MiB, echoed 10 times to each of 10 connections, nobody reads",
 		Own:    2 * 100 * 4 * mib, // the messages, and those they are compressed from or to meanwhile
+		Spate:  2 * 100 * 4 * mib,
 		Attack: hold(10, false, gzipEchoes(10)),
 	},
 }

@@ -15,19 +15,22 @@ const (
 	OpWork   = "work"   // Work: call an attacker
 	OpSample = "sample" // answers Sample
 	OpFresh  = "fresh"  // Call: one call on a new channel
+	OpStop   = "stop"   // end the work of OpWork, and close its channels
 )
 
 // The methods of the service that the workers serve.
 const (
 	Service = "attack.Victim"
-	Echo    = "/" + Service + "/Echo"  // unary: answers what it got
-	Stuck   = "/" + Service + "/Stuck" // unary: never answers, whatever happens to the call
-	Deaf    = "/" + Service + "/Deaf"  // bidirectional: reads nothing until the call is over
-	Large   = "/" + Service + "/Large" // unary: answers with 1 MiB
-	Asks    = "/" + Service + "/Asks"  // bidirectional: keeps the metadata it got until the call is over
-	Sink    = "/" + Service + "/Sink"  // bidirectional: reads everything
-	Pour    = "/" + Service + "/Pour"  // bidirectional: sends messages of 64 KiB without end
-	Slow    = "/" + Service + "/Slow"  // unary: answers after 50 ms
+	Echo    = "/" + Service + "/Echo"    // unary: answers what it got
+	Stuck   = "/" + Service + "/Stuck"   // unary: never answers, whatever happens to the call
+	Deaf    = "/" + Service + "/Deaf"    // bidirectional: reads nothing until the call is over
+	Large   = "/" + Service + "/Large"   // unary: answers with 1 MiB
+	Asks    = "/" + Service + "/Asks"    // bidirectional: keeps the metadata it got until the call is over
+	Sink    = "/" + Service + "/Sink"    // bidirectional: reads everything
+	Pour    = "/" + Service + "/Pour"    // bidirectional: sends messages of 64 KiB without end
+	Slow    = "/" + Service + "/Slow"    // unary: answers after 50 ms
+	Keeps   = "/" + Service + "/Keeps"   // bidirectional: keeps a value of its metadata for ever
+	Trickle = "/" + Service + "/Trickle" // bidirectional: sends messages of a byte without end
 )
 
 // Security is what connections are secured with.
@@ -52,6 +55,22 @@ const (
 	Port Front = "port"
 )
 
+// Keep is the field of metadata of which Keeps keeps the value, and MaxKept how many of them.
+const (
+	Keep    = "keep"
+	MaxKept = 2000
+)
+
+// Extra is what else a server serves.
+type Extra string
+
+// What there is, in victims that are built with the tag extras.
+const (
+	Nothing    Extra = ""
+	Channelz   Extra = "channelz"
+	Reflection Extra = "reflection"
+)
+
 // Serve is how a server is to be started; the rest is as a program has it that sets
 // nothing.
 type Serve struct {
@@ -59,6 +78,10 @@ type Serve struct {
 	Front      Front
 	Security   Security
 	Handshaker string // address of the ALTS handshaker service
+	Extra      Extra
+	Wrapped    bool // connections are a wrapper's, which hides that they are sockets
+	// HandedOver has the streams of handlers without goroutines (package streams), where there is that.
+	HandedOver bool
 }
 
 // Served is where it listens.
@@ -85,7 +108,17 @@ type Work struct {
 	Channels int // 1 if it is 0
 	Deadline time.Duration
 	Wait     bool // for the connection to be ready
+	// Target is what the channel is made for, the attacker's address if it is "". In it, in Config
+	// and in a kind's environment Here stands for that address.
+	Target     string
+	Config     string // service config
+	Vary       bool   // each call has another value in its metadata
+	Wrapped    bool   // as in Serve
+	HandedOver bool   // as in Serve
 }
+
+// Here stands for the attacker's address in what a client is told.
+const Here = "ATTACKER"
 
 // Tally is how the calls at a steady rate fared.
 type Tally struct {
@@ -96,8 +129,9 @@ type Tally struct {
 
 // Sample is what a process holds and has used.
 type Sample struct {
-	Heap       int64 // bytes that live after a collection
-	Goroutines int   // now
-	MaxGo      int   // the most since it began
-	CPU        time.Duration
+	Heap       int64         // bytes that live after a collection
+	Goroutines int           // now
+	MaxGo      int           // the most since it began
+	CPU        time.Duration // before what a sample itself takes
+	Then       time.Duration // behind it
 }

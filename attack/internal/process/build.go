@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 
 	"google.golang.org/grpc/internal/checkout"
 )
@@ -21,14 +22,22 @@ const (
 	Published = "published"
 )
 
-// Build builds the victim of an implementation and returns the path of the program.
-func Build(ctx context.Context, impl string) (string, error) {
-	args := []string{"build"}
+// Build builds the victim of an implementation and returns the path of the program. Extras is for
+// the victim that has more than programs usually have.
+func Build(ctx context.Context, impl string, extras bool) (string, error) {
+	args, name := []string{"build"}, "victim-"+impl
+	var tags []string
+	if extras {
+		tags, name = append(tags, "extras"), name+"-extras"
+	}
 	switch impl {
 	case Ours:
 	case Published:
-		args = append(args, "-modfile=published.mod", "-tags=published")
+		args, tags = append(args, "-modfile=published.mod"), append(tags, "published")
 	default:
+		if extras {
+			impl += "-extras"
+		}
 		path, err := filepath.Abs(impl)
 		if err == nil {
 			_, err = os.Stat(path)
@@ -43,11 +52,11 @@ func Build(ctx context.Context, impl string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	path := filepath.Join(out, "victim-"+impl)
+	path := filepath.Join(out, name)
 	if runtime.GOOS == "windows" {
 		path += ".exe"
 	}
-	cmd := exec.CommandContext(ctx, "go", append(args, "-o", path, "./cmd/victim")...)
+	cmd := exec.CommandContext(ctx, "go", append(args, "-tags="+strings.Join(tags, ","), "-o", path, "./cmd/victim")...)
 	cmd.Dir = root
 	if text, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("building the victim of %s: %w\n%s", impl, err, text)

@@ -32,6 +32,8 @@ type Spec struct {
 	Path string
 	// Cloud lets it take the machine for one of Google's, as ALTS wants it.
 	Cloud bool
+	// Env is what its environment has more.
+	Env []string
 }
 
 // Start starts a program, which is killed when ctx ends.
@@ -41,6 +43,9 @@ func Start(ctx context.Context, spec Spec) (*Process, error) {
 		if err := cloud.Pretend(cmd); err != nil {
 			return nil, err
 		}
+	}
+	if len(spec.Env) > 0 {
+		cmd.Env = append(cmd.Environ(), spec.Env...)
 	}
 	p := &Process{cmd: cmd, wait: sync.OnceValue(cmd.Wait)}
 	cmd.Stderr = &p.stderr

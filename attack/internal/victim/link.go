@@ -10,6 +10,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"math/big"
+	"strings"
 	"time"
 
 	"google.golang.org/grpc"
@@ -52,8 +53,28 @@ func clientCreds(s orders.Security, handshaker string) credentials.TransportCred
 }
 
 // dial opens a channel with the options that a program has when it sets none.
-func dial(addr string, s orders.Security, handshaker string) (*grpc.ClientConn, error) {
-	return grpc.NewClient("passthrough:///"+addr, grpc.WithTransportCredentials(clientCreds(s, handshaker)))
+func dial(addr string, s orders.Security, handshaker string, more ...grpc.DialOption) (*grpc.ClientConn, error) {
+	return dialTarget("passthrough:///"+addr, s, handshaker, more...)
+}
+
+func dialTarget(target string, s orders.Security, handshaker string, more ...grpc.DialOption) (*grpc.ClientConn, error) {
+	return grpc.NewClient(target, append(more, grpc.WithTransportCredentials(clientCreds(s, handshaker)))...)
+}
+
+// dialWork opens a channel for work.
+func dialWork(o orders.Work) (*grpc.ClientConn, error) {
+	here := strings.NewReplacer(orders.Here, o.Addr)
+	var more []grpc.DialOption
+	if o.Wrapped {
+		more = append(more, grpc.WithContextDialer(dialWrapped))
+	}
+	if o.Config != "" {
+		more = append(more, grpc.WithDefaultServiceConfig(here.Replace(o.Config)))
+	}
+	if o.Target != "" {
+		return dialTarget(here.Replace(o.Target), o.Security, o.Handshaker, more...)
+	}
+	return dial(o.Addr, o.Security, o.Handshaker, more...)
 }
 
 func newCertificate() (tls.Certificate, error) {

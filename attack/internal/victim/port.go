@@ -30,7 +30,7 @@ func servePort(lis net.Listener, o orders.Serve, options []grpc.ServerOption) er
 	if err != nil {
 		return err
 	}
-	server := newServer(append(options, grpc.Creds(oneport.Credentials())))
+	server := newServer(o, append(options, grpc.Creds(oneport.Credentials())))
 	web := newWeb(oneport.Handler(server, server))
 	go func() { _ = server.Serve(port.GRPC()) }()
 	go func() { _ = web.Serve(port.HTTP()) }()

@@ -33,5 +33,6 @@ func sample() orders.Sample {
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(live)
 	s.Heap = int64(live[0].Value.Uint64()) - ballast()
+	s.Then = cpu.Used()
 	return s
 }

@@ -8,11 +8,14 @@ import (
 	"net/http"
 
 	"google.golang.org/grpc"
+
+	"google.golang.org/grpc/attack/internal/orders"
 )
 
-func newServer(options []grpc.ServerOption) *grpc.Server {
+func newServer(o orders.Serve, options []grpc.ServerOption) *grpc.Server {
 	server := grpc.NewServer(options...)
-	server.RegisterService(&service, nil)
+	server.RegisterService(service(o.HandedOver), nil)
+	register(server, o.Extra)
 	return server
 }
 

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"runtime"
+	"sync"
 	"time"
 
 	"google.golang.org/grpc"
@@ -18,8 +19,17 @@ import (
 
 type message = wrapperspb.BytesValue
 
-// service has a method for each way in which a handler can treat its peer.
-var service = grpc.ServiceDesc{
+// service has a method for each way in which a handler can treat its peer. Handlers of streams
+// may hand them over.
+func service(handOver bool) *grpc.ServiceDesc {
+	s := inPlace
+	if handOver && hasHandOver {
+		s.Streams = handedOver
+	}
+	return &s
+}
+
+var inPlace = grpc.ServiceDesc{
 	ServiceName: orders.Service,
 	HandlerType: (*any)(nil),
 	Methods: []grpc.MethodDesc{
@@ -34,7 +44,9 @@ var service = grpc.ServiceDesc{
 		{StreamName: "Deaf", Handler: deaf, ServerStreams: true, ClientStreams: true},
 		{StreamName: "Asks", Handler: asks, ServerStreams: true, ClientStreams: true},
 		{StreamName: "Sink", Handler: sink, ServerStreams: true, ClientStreams: true},
-		{StreamName: "Pour", Handler: pour, ServerStreams: true, ClientStreams: true},
+		{StreamName: "Pour", Handler: sending(large), ServerStreams: true, ClientStreams: true},
+		{StreamName: "Trickle", Handler: sending(tiny), ServerStreams: true, ClientStreams: true},
+		{StreamName: "Keeps", Handler: keeps, ServerStreams: true, ClientStreams: true},
 	},
 }
 
@@ -77,11 +89,38 @@ func sink(_ any, stream grpc.ServerStream) error {
 	}
 }
 
-func pour(_ any, stream grpc.ServerStream) error {
-	out := &message{Value: make([]byte, 64<<10)}
-	for {
-		if err := stream.SendMsg(out); err != nil {
-			return err
+// What handlers and callers send without end.
+var (
+	large = &message{Value: make([]byte, 64<<10)}
+	tiny  = &message{Value: make([]byte, 1)}
+)
+
+func sending(out *message) grpc.StreamHandler {
+	return func(_ any, stream grpc.ServerStream) error {
+		for {
+			if err := stream.SendMsg(out); err != nil {
+				return err
+			}
 		}
 	}
+}
+
+// kept is what a program keeps of its peers' metadata, for good.
+var kept struct {
+	mu     sync.Mutex
+	values []string
+}
+
+func keep(md metadata.MD) {
+	kept.mu.Lock()
+	defer kept.mu.Unlock()
+	if values := md.Get(orders.Keep); len(values) > 0 && len(kept.values) < orders.MaxKept {
+		kept.values = append(kept.values, values[0])
+	}
+}
+
+func keeps(_ any, stream grpc.ServerStream) error {
+	md, _ := metadata.FromIncomingContext(stream.Context())
+	keep(md)
+	return nil
 }

@@ -53,7 +53,10 @@ func Run(in io.Reader, out io.Writer) error {
 	}
 }
 
-type victim struct{ caller caller }
+type victim struct {
+	caller caller
+	worker worker
+}
 
 func (v *victim) do(r request) (any, error) {
 	switch r.Op {
@@ -62,7 +65,9 @@ func (v *victim) do(r request) (any, error) {
 	case orders.OpCall:
 		return with(r, v.call)
 	case orders.OpWork:
-		return with(r, func(o orders.Work) (any, error) { return nil, work(o) })
+		return with(r, func(o orders.Work) (any, error) { return nil, v.worker.start(o) })
+	case orders.OpStop:
+		return nil, v.worker.stop()
 	case orders.OpFresh:
 		return with(r, fresh)
 	case orders.OpReset:
@@ -100,10 +105,14 @@ func serve(o orders.Serve) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	addr := lis.Addr().String()
+	if o.Wrapped {
+		lis = wrappingListener{lis}
+	}
 	if err := serveOn(lis, o, options); err != nil {
 		return nil, err
 	}
-	return orders.Served{Addr: lis.Addr().String()}, nil
+	return orders.Served{Addr: addr}, nil
 }
 
 // serveOn serves on lis until the process ends.
@@ -111,7 +120,7 @@ func serveOn(lis net.Listener, o orders.Serve, options []grpc.ServerOption) erro
 	if o.Front == orders.Port && hasPort {
 		return servePort(lis, o, options)
 	}
-	server := newServer(options)
+	server := newServer(o, options)
 	if o.Front == orders.Itself {
 		go func() { _ = server.Serve(lis) }()
 		return nil

@@ -4,43 +4,89 @@ package victim
 
 import (
 	"context"
+	"errors"
+	"math/rand/v2"
 	"runtime"
+	"strconv"
+	"sync"
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
 
 	"google.golang.org/grpc/attack/internal/orders"
 )
 
-// work lets callers call a server that attacks, over and over, until the process ends.
-func work(o orders.Work) error {
+// worker is what calls a server that attacks.
+type worker struct {
+	cancel   context.CancelFunc
+	channels []*grpc.ClientConn
+	callers  sync.WaitGroup
+}
+
+// start lets callers call, over and over, until the work is stopped.
+func (w *worker) start(o orders.Work) error {
+	var ctx context.Context
+	ctx, w.cancel = context.WithCancel(context.Background())
 	for range max(o.Channels, 1) {
-		cc, err := dial(o.Addr, o.Security, o.Handshaker)
+		cc, err := dialWork(o)
 		if err != nil {
 			return err
 		}
+		w.channels = append(w.channels, cc)
 		cc.Connect()
 		for range o.Callers {
-			go func() {
-				for {
+			w.callers.Go(func() {
+				for ctx.Err() == nil {
 					// What goes wrong is the attacker's doing. A program backs off.
-					if err := once(cc, o); err != nil {
+					if err := once(ctx, cc, o); err != nil {
 						time.Sleep(5 * time.Millisecond)
 					}
 				}
-			}()
+			})
 		}
 	}
 	return nil
 }
 
-func once(cc *grpc.ClientConn, o orders.Work) error {
-	ctx, cancel := context.WithTimeout(context.Background(), o.Deadline)
+// stop cancels the calls, closes the channels, and waits for the callers.
+func (w *worker) stop() error {
+	if w.cancel == nil {
+		return nil
+	}
+	w.cancel()
+	for _, cc := range w.channels {
+		_ = cc.Close() // it was not closed before
+	}
+	w.channels = nil
+	done := make(chan struct{})
+	go func() {
+		w.callers.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-time.After(20 * time.Second):
+		return errors.New("calls that were cancelled go on")
+	}
+}
+
+func once(ctx context.Context, cc *grpc.ClientConn, o orders.Work) error {
+	ctx, cancel := context.WithTimeout(ctx, o.Deadline)
 	defer cancel()
+	if o.Vary {
+		ctx = metadata.AppendToOutgoingContext(ctx, "k", strconv.FormatUint(rand.Uint64(), 36))
+	}
+	if o.HandedOver && hasHandOver {
+		return onceHanded(ctx, func(options ...grpc.CallOption) (grpc.ClientStream, error) {
+			return cc.NewStream(ctx, bidirectional, o.Method, append(options, grpc.WaitForReady(o.Wait))...)
+		}, sends(o.Method))
+	}
 	if o.Method == orders.Echo {
 		return cc.Invoke(ctx, o.Method, &message{Value: make([]byte, 128)}, &message{}, grpc.WaitForReady(o.Wait))
 	}
-	stream, err := cc.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, o.Method, grpc.WaitForReady(o.Wait))
+	stream, err := cc.NewStream(ctx, bidirectional, o.Method, grpc.WaitForReady(o.Wait))
 	if err != nil {
 		return err
 	}
@@ -56,9 +102,12 @@ func once(cc *grpc.ClientConn, o orders.Work) error {
 		<-ctx.Done()
 		runtime.KeepAlive(md)
 		return nil
-	case orders.Sink:
-		out := &message{Value: make([]byte, 64<<10)}
-		for err == nil {
+	case orders.Keeps:
+		md, err := stream.Header()
+		keep(md)
+		return err
+	case orders.Sink, orders.Trickle:
+		for out := sends(o.Method); err == nil; {
 			err = stream.SendMsg(out)
 		}
 	default:
@@ -67,4 +116,17 @@ func once(cc *grpc.ClientConn, o orders.Work) error {
 		}
 	}
 	return err
+}
+
+var bidirectional = &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}
+
+// sends is the message that callers of a method send without end, if they do.
+func sends(method string) *message {
+	switch method {
+	case orders.Sink:
+		return large
+	case orders.Trickle:
+		return tiny
+	}
+	return nil
 }

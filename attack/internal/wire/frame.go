@@ -14,24 +14,28 @@ const HeaderLen = 9
 
 // The types of frames (RFC 9113, 6).
 const (
-	Data         byte = 0x0
-	Headers      byte = 0x1
-	Priority     byte = 0x2
-	RSTStream    byte = 0x3
-	Settings     byte = 0x4
-	PushPromise  byte = 0x5
-	Ping         byte = 0x6
-	GoAway       byte = 0x7
-	WindowUpdate byte = 0x8
-	Continuation byte = 0x9
+	Data           byte = 0x0
+	Headers        byte = 0x1
+	Priority       byte = 0x2
+	RSTStream      byte = 0x3
+	Settings       byte = 0x4
+	PushPromise    byte = 0x5
+	Ping           byte = 0x6
+	GoAway         byte = 0x7
+	WindowUpdate   byte = 0x8
+	Continuation   byte = 0x9
+	AltSvc         byte = 0xa  // RFC 7838, 4
+	Origin         byte = 0xc  // RFC 8336, 2
+	PriorityUpdate byte = 0x10 // RFC 9218, 7.1
 )
 
 // Flags of frames.
 const (
-	EndStream  byte = 0x1
-	Ack        byte = 0x1
-	EndHeaders byte = 0x4
-	Padded     byte = 0x8
+	EndStream   byte = 0x1
+	Ack         byte = 0x1
+	EndHeaders  byte = 0x4
+	Padded      byte = 0x8
+	Prioritized byte = 0x20
 )
 
 // Identifiers of settings (RFC 9113, 6.5.2).
