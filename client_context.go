@@ -9,26 +9,31 @@ import (
 	"time"
 
 	"google.golang.org/grpc/internal/ctxkey"
-	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/internal/transport"
 )
 
 // clientContext is the context of a stream that is committed, or hedged. In it PreparedMsg
 // finds how the stream's messages are written, and package peer the server.
 type clientContext struct {
 	context.Context
-	writer *messageWriter
-	peer   *peer.Peer // nil until it is known which server answers
+	stream *clientStream
+	conn   *transport.Client // nil until it is known which server answers
 }
 
 // Value implements context.Context.
 func (c *clientContext) Value(key any) any {
 	switch key.(type) {
 	case messageWriterKey:
-		return c.writer
+		return &c.stream.writer
 	case ctxkey.Peer:
-		if c.peer != nil {
-			return c.peer
+		if c.conn != nil {
+			return c.conn.Peer()
 		}
+	case ctxkey.ClientConn:
+		if c.conn != nil {
+			return c.conn
+		}
+		return nil // and not that of a handler's stream, whose context the RPC may have
 	}
 	return c.Context.Value(key)
 }

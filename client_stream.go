@@ -418,13 +418,13 @@ func (cs *clientStream) Context() context.Context {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	if cs.hedges != nil && (!cs.replay.Committed() || cs.attempt.Stream == nil) {
-		return &clientContext{Context: cs.ctx, writer: &cs.writer} // the server is not known yet
+		return &clientContext{Context: cs.ctx, stream: cs} // the server is not known yet
 	}
 	if !cs.replay.Committed() {
 		cs.commitLocked()
 	}
 	if cs.context == nil {
-		cs.context = &clientContext{cs.attempt.ctx, &cs.writer, cs.attempt.Stream.Client().Peer()}
+		cs.context = &clientContext{cs.attempt.ctx, cs, cs.attempt.Stream.Client()}
 	}
 	return cs.context
 }

@@ -3,6 +3,7 @@
 package grpc
 
 import (
+	"context"
 	"errors"
 	"reflect"
 	"runtime"
@@ -28,6 +29,8 @@ type Server struct {
 	unwatch  func()               // ends the reports of package footprint to the metrics recorders; nil: there are none
 	channelz *channelz.Node
 	running  handlerCount
+
+	beginDrain context.CancelFunc // ends host.Drain
 
 	// Changed by RegisterService only, which mu orders before Serve.
 	services map[string]*serviceInfo
@@ -84,6 +87,7 @@ func NewServer(opt ...ServerOption) *Server {
 	}
 	s.opts.transport.Known = s.known
 	s.host = transport.ServerHost{ServerConfig: &s.opts.transport, Handler: (*serverHandler)(s)}
+	s.host.Drain, s.beginDrain = context.WithCancel(context.Background())
 	s.unwatch = footprint.Register(opts.stats, opts.telemetry.Recorders()...)
 	if r, ok := opts.rpcConfig.(rpcconfig.Recording); ok {
 		r.SetRecorders(opts.stats, opts.telemetry.Recorders())

@@ -19,7 +19,7 @@ import (
 //
 // Experimental: this API may change in a later release.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	st := transport.NewHandlerStream(w, r, &s.opts.transport)
+	st := transport.NewHandlerStream(w, r, &s.host)
 	if st == nil {
 		return // it is not an RPC, and has been answered
 	}

@@ -71,6 +71,7 @@ func (s *Server) enter(state serverState) []*transport.Server {
 	s.listeners = make(map[*served]struct{})
 	s.handshakes = make(map[*handshake]struct{})
 	s.mu.Unlock()
+	s.beginDrain()
 	for l := range listeners {
 		l.close()
 	}

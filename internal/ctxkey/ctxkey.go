@@ -6,6 +6,8 @@
 // transport's own answers Value for these keys without allocating.
 package ctxkey
 
+import "context"
+
 // IncomingMetadata finds the metadata that a server received. The value is a
 // metadata.MD (as metadata.NewIncomingContext stores it) or a LazyMD.
 type IncomingMetadata struct{}
@@ -18,6 +20,19 @@ type Peer struct{}
 
 // ServerTransportStream finds the grpc.ServerTransportStream of a server's RPC.
 type ServerTransportStream struct{}
+
+// ServerConn finds the connection that brought a server's RPC: a Drainer.
+type ServerConn struct{}
+
+// ClientConn finds the connection of a client's stream, in the stream's context: a Drainer.
+type ClientConn struct{}
+
+// Drainer is a connection, as those see it whose RPCs it carries.
+type Drainer interface {
+	// Draining returns a context that ends when the connection begins to drain; nil: that is not
+	// known.
+	Draining() context.Context
+}
 
 // LazyMD builds received metadata when somebody asks for it.
 type LazyMD interface {

@@ -73,11 +73,13 @@ func (h *clientHandler) GoAway(code frame.ErrCode, debug []byte) {
 	}
 	why := GoAway{code, string(debug)}
 	h.leave.Store(&why)
+	drainWaits.tell(h.conn)
 	h.events.Draining(why)
 }
 
 func (h *clientHandler) Closed(err error) {
 	closed(h.conn)
+	drainWaits.forget(h.conn)
 	h.settle(false)
 	h.events.Closed(err)
 }

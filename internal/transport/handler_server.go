@@ -41,14 +41,15 @@ type HandlerStream struct {
 	cutter  *time.Timer                    // ends that Write; nil: nothing does yet; guarded by gate
 	gone    bool                           // the response must not be used; guarded by gate
 	timeout grpcwire.Timeout               // of the request
+	drain   context.Context                // ends when the server begins to drain
 
 	reply // its mu guards what follows there, and the response
 }
 
 // NewHandlerStream makes a call of the request r. If r is not a call of gRPC, it has been
 // answered with an error, and the result is nil.
-func NewHandlerStream(w http.ResponseWriter, r *http.Request, cfg *ServerConfig) *HandlerStream {
-	s := &HandlerStream{w: w, r: r, odd: usual}
+func NewHandlerStream(w http.ResponseWriter, r *http.Request, host *ServerHost) *HandlerStream {
+	s := &HandlerStream{w: w, r: r, odd: usual, drain: host.Drain}
 	s.req.oddities = &s.odd
 	if code, reason := s.parse(); reason != "" {
 		if code == http.StatusMethodNotAllowed {
@@ -65,7 +66,7 @@ func NewHandlerStream(w http.ResponseWriter, r *http.Request, cfg *ServerConfig)
 		s.ctx.Context, s.cancel = context.WithCancel(ctx)
 	}
 	s.ctx.stream = s
-	s.body.init(r.Body, cfg)
+	s.body.init(r.Body, host.ServerConfig)
 	s.body.ctx, s.body.handed = &s.ctx, &s.handed
 	context.AfterFunc(s.ctx.Context, s.interrupt)
 	return s
@@ -303,6 +304,8 @@ func (c *handlerContext) Value(key any) any {
 	case ctxkey.Peer:
 		return c.stream.peer
 	case ctxkey.ServerTransportStream:
+		return c.stream
+	case ctxkey.ServerConn:
 		return c.stream
 	}
 	return c.Context.Value(key)

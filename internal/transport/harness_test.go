@@ -95,7 +95,7 @@ func (s *testServer) accept() {
 		if err != nil {
 			return
 		}
-		c := NewServer(context.Background(), nc, &peer.Peer{Addr: nc.RemoteAddr(), LocalAddr: nc.LocalAddr()}, &ServerHost{&s.cfg, s})
+		c := NewServer(context.Background(), nc, &peer.Peer{Addr: nc.RemoteAddr(), LocalAddr: nc.LocalAddr()}, &ServerHost{ServerConfig: &s.cfg, Handler: s})
 		c.Watch()
 		s.mu.Lock()
 		s.conns[c] = struct{}{}

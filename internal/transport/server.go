@@ -152,6 +152,7 @@ func (h *serverHandler) GoAway(frame.ErrCode, []byte) {}
 // Closed implements h2.Handler.
 func (h *serverHandler) Closed(err error) {
 	closed(h.conn)
+	drainWaits.forget(h.conn)
 	h.special.age.stop()
 	h.host.Handler.ConnClosed((*Server)(h), err)
 }

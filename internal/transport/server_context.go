@@ -137,6 +137,8 @@ func (c *callContext) Value(key any) any {
 		return c.server.peer
 	case ctxkey.ServerTransportStream:
 		return (*ServerStream)(c)
+	case ctxkey.ServerConn:
+		return c.server
 	}
 	if v := c.treeValue(key); v != nil {
 		return v

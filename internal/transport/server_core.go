@@ -43,6 +43,8 @@ type ServerHandler interface {
 type ServerHost struct {
 	*ServerConfig
 	Handler ServerHandler
+	// Drain ends when the server begins to drain, or is stopped. Calls behind net/http see it.
+	Drain context.Context
 }
 
 // Server is one connection that was accepted. It is safe for concurrent use.

@@ -13,10 +13,28 @@ import (
 // debug say why.
 func (c *Conn) Drain(code frame.ErrCode, debug string) {
 	l := c.lock()
+	first := l.life.drainable()
 	if l.drain(drainReason{code, debug}) {
 		time.AfterFunc(drainPatience, c.drainLate)
 	}
 	l.unlockAndFlush()
+	if o, ok := c.handler.(DrainObserver); ok && first {
+		o.DrainBegins()
+	}
+}
+
+// DrainObserver is a [Handler] that wants to know when the connection begins to drain.
+type DrainObserver interface {
+	// DrainBegins follows the first Drain. Any goroutine may call it, with no lock held, and it must
+	// not block.
+	DrainBegins()
+}
+
+// Draining reports whether Drain was called while the connection was alive.
+func (c *Conn) Draining() bool {
+	l := c.lock()
+	defer l.unlock()
+	return l.life.drain != notDraining
 }
 
 // drainLate goes on with the second step, when the peer has answered or does not.

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transport
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"google.golang.org/grpc/internal/ctxkey"
+	"google.golang.org/grpc/internal/transport/h2"
+)
+
+// drainWaits has a context for each connection whose drain somebody waits for. It is apart from
+// the connections, as few have any.
+var drainWaits drainWatch
+
+type drainWatch struct {
+	n  atomic.Int32 // that are in the map, or about to be
+	mu sync.Mutex   // is taken before that of a connection
+	m  map[*h2.Conn]drainWait
+}
+
+type drainWait struct {
+	ctx   context.Context
+	begin context.CancelFunc
+}
+
+// of returns the context of c, which ends when c drains; drains reports whether it does.
+func (w *drainWatch) of(c *h2.Conn, drains func() bool) context.Context {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if had, ok := w.m[c]; ok {
+		return had.ctx
+	}
+	ctx, begin := context.WithCancel(context.Background())
+	w.n.Add(1) // first: who begins a drain sees it, or drains says so
+	switch {
+	case drains():
+		begin()
+		w.n.Add(-1)
+	case c.Cause() != nil: // forget was called, or waits for mu
+		w.n.Add(-1)
+	default:
+		if w.m == nil {
+			w.m = make(map[*h2.Conn]drainWait)
+		}
+		w.m[c] = drainWait{ctx, begin}
+	}
+	return ctx
+}
+
+// tell ends the context of c, which drains.
+func (w *drainWatch) tell(c *h2.Conn) {
+	if wait, ok := w.take(c); ok {
+		wait.begin()
+	}
+}
+
+// forget follows the end of c.
+func (w *drainWatch) forget(c *h2.Conn) { w.take(c) }
+
+func (w *drainWatch) take(c *h2.Conn) (wait drainWait, ok bool) {
+	if w.n.Load() == 0 {
+		return wait, false
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if wait, ok = w.m[c]; ok {
+		delete(w.m, c)
+		w.n.Add(-1)
+	}
+	return wait, ok
+}
+
+var (
+	_ ctxkey.Drainer = (*Server)(nil)
+	_ ctxkey.Drainer = (*HandlerStream)(nil)
+	_ ctxkey.Drainer = (*Client)(nil)
+)
+
+// Draining implements ctxkey.Drainer.
+func (c *Client) Draining() context.Context {
+	return drainWaits.of(c.conn, func() bool { return c.leave.Load() != nil })
+}
+
+// Draining implements ctxkey.Drainer.
+func (s *Server) Draining() context.Context { return drainWaits.of(s.conn, s.conn.Draining) }
+
+// Draining implements ctxkey.Drainer.
+func (s *HandlerStream) Draining() context.Context { return s.drain }
+
+// DrainBegins implements h2.DrainObserver.
+func (h *serverHandler) DrainBegins() { drainWaits.tell(h.conn) }
