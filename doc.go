@@ -57,6 +57,8 @@
 //   - server_watch.go tells stats handlers, plugins and the binary log of RPCs; server_labels.go
 //     labels the handler's goroutine; server_handlers.go counts the handlers that run;
 //     server_context.go is what a handler can do through its context.
+//   - server_control.go, server_limits.go and server_recover.go are for options of packages
+//     experimental/servercontrol, experimental/limits and experimental.
 //   - server_handover.go is for streams that nobody waits for.
 //
 // A test is named after the file that it tests, with what it looks at behind that where one

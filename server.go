@@ -97,6 +97,7 @@ func NewServer(opt ...ServerOption) *Server {
 	if channelz.IsOn() {
 		s.channelz = channelz.NewNode(nil, channelz.Server, callerOfNewServer())
 	}
+	s.handControl()
 	return s
 }
 

@@ -47,9 +47,11 @@ func (s *Server) Serve(lis net.Listener) error {
 
 // take begins a connection.
 func (s *Server) take(raw net.Conn) {
-	if h := s.addHandshake(raw); h != nil {
+	if h := s.addHandshake(raw); h != nil && s.opts.limits.accept(h) {
 		go s.handshake(h)
 		return
+	} else if h != nil {
+		s.forgetHandshake(h)
 	}
 	_ = raw.Close() // nothing was said on it
 }
@@ -102,6 +104,11 @@ func (s *Server) addHandshake(raw net.Conn) *handshake {
 // then has one only while it needs it.
 func (s *Server) handshake(h *handshake) {
 	raw := h.raw
+	if !s.opts.limits.admit(h) {
+		s.forgetHandshake(h)
+		_ = raw.Close()
+		return
+	}
 	nc, auth, err := s.secure(raw)
 	if err != nil {
 		s.forgetHandshake(h)
@@ -164,6 +171,7 @@ func (s *Server) secure(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
 }
 
 func (s *Server) forgetHandshake(h *handshake) {
+	s.opts.limits.release(h)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.handshakes, h)
@@ -176,6 +184,7 @@ func (s *Server) addConn(h *handshake, c *transport.Server) bool {
 	defer s.mu.Unlock()
 	delete(s.handshakes, h)
 	if s.state != serverRunning {
+		s.opts.limits.release(h)
 		return false
 	}
 	var socket *channelz.Socket
@@ -183,6 +192,8 @@ func (s *Server) addConn(h *handshake, c *transport.Server) bool {
 		socket = channelz.NewSocket(s.channelz, channelz.Connection, transport.ConnSocket(c, ""))
 	}
 	s.conns.add(c, socket)
+	s.opts.control.tracker.BeginConn(c)
+	s.opts.limits.hold(h, c)
 	s.starting[c] = struct{}{}
 	return true
 }
@@ -197,6 +208,7 @@ func (s *Server) started(c *transport.Server) {
 	switch state {
 	case serverDraining:
 		c.Drain(drainReason)
+		s.drainNew(c)
 	case serverStopped:
 		c.Close(errStopping)
 	}
@@ -258,6 +270,8 @@ func (h *serverHandler) ConnClosed(c *transport.Server, err error) {
 	if !known {
 		return
 	}
+	s.opts.control.tracker.EndConn(c)
+	s.opts.limits.release(c)
 	socket.Close()
 	s.endConn(c.Context())
 	if logger.V(2) {

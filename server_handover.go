@@ -120,6 +120,6 @@ func (h *handedStream) Fate() error {
 // Done implements handover.Server.
 func (h *handedStream) Done(err error) {
 	h.server.ended(h.call.servedCall, h.method, err)
-	h.server.running.leave(h.call.Peer())
+	h.server.over(h.call.serverCall)
 	h.call.Done()
 }

@@ -46,6 +46,9 @@ type serverOptions struct {
 	rpcConfig       rpcconfig.Source // nil: connections have no Router
 	telemetry       telemetry.Servers
 	binaryLogger    binarylog.Logger // beside what the environment says; nil for none
+	control         serverControl
+	limits          serverLimits
+	recoverPanics   *panicRecovery // nil: a panic ends the process
 }
 
 func defaultServerOptions() serverOptions {
@@ -71,6 +74,9 @@ func (o *serverOptions) add(opt ServerOption) {
 	if p, ok := opt.(interface{ ServerTelemetry() telemetry.Server }); ok {
 		o.telemetry = append(o.telemetry, p.ServerTelemetry())
 	}
+	o.addControl(opt)
+	o.addLimits(opt)
+	o.addRecovery(opt)
 	// An option that is two in one, as package orca has.
 	if p, ok := opt.(interface{ NextServerOption() ServerOption }); ok {
 		o.add(p.NextServerOption())
@@ -85,6 +91,7 @@ func (o *serverOptions) finish() {
 	if o.stream != nil {
 		o.chainStream = append([]StreamServerInterceptor{o.stream}, o.chainStream...)
 	}
+	o.recoverFirst()
 	o.unary = chainUnaryServer(o.chainUnary)
 	o.stream = chainStreamServer(o.chainStream)
 	if o.transport.BufferPool == nil {
@@ -92,6 +99,7 @@ func (o *serverOptions) finish() {
 	}
 	o.transport.MaxRecvMsgSize = o.maxReceive
 	o.transport.StatsHandlers = o.stats
+	o.limits.finish(o)
 	o.transport.Prepare()
 }
 

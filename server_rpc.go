@@ -20,6 +20,12 @@ func (s *Server) serveCall(st serverCall) {
 		_ = st.Finish(stoppingStatus) // its connection is gone
 		return
 	}
+	if !s.opts.limits.enter(st.Method()) {
+		_ = st.Finish(tooManyRPCs)
+		s.running.leave(st.Peer())
+		return
+	}
+	s.opts.control.tracker.Begin(st)
 	defer s.left(st)
 	ss := s.begin(st)
 	if ss == nil {
@@ -91,13 +97,23 @@ func (s *Server) left(st serverCall) {
 		pprof.SetGoroutineLabels(st.Context())
 	}
 	if st.Owner() == nil { // else the call is not over
-		s.running.leave(st.Peer())
+		s.over(st)
 	}
+}
+
+// over follows the end of a call that was entered.
+func (s *Server) over(st serverCall) {
+	s.opts.control.tracker.End(st)
+	s.opts.limits.leave(st.Method())
+	s.running.leave(st.Peer())
 }
 
 // refuse returns the status of a call to an unknown method, if no option observes such calls:
 // it then needs no goroutine. nil stands for all others, which serveCall serves.
 func (s *Server) refuse(st called) *status.Status {
+	if s.opts.limits.full(st.Method()) {
+		return tooManyRPCs
+	}
 	if s.opts.unknownHandler != nil || s.opts.transport.Tap != nil || len(s.opts.stats) > 0 ||
 		len(s.opts.telemetry) > 0 || s.methodOf(st) != nil {
 		return nil

@@ -51,3 +51,19 @@ func (c *Conn) Retire() {
 	l.leave()
 	l.unlockAndFlush()
 }
+
+// Silent reports whether the peer's SETTINGS, with which it begins, have not arrived.
+func (c *Conn) Silent() bool {
+	l := c.lock()
+	defer l.unlock()
+	return !l.heart.begun
+}
+
+// EndSilentDrain takes the second step of a drain at once, if the peer is silent: it has no stream.
+func (c *Conn) EndSilentDrain() {
+	l := c.lock()
+	if !l.heart.begun {
+		l.endDrain()
+	}
+	l.unlockAndFlush()
+}

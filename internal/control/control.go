@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package control is what package grpc and package experimental/servercontrol agree upon: which
+// connections and RPCs a server has, and how it is drained within a time.
+package control
+
+import (
+	"context"
+	"hash/maphash"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc/peer"
+)
+
+// Server is a server as its Control sees it.
+type Server interface {
+	// GracefulStop drains the server. When ctx ends first it returns its cause, and how many
+	// connections are left.
+	GracefulStop(ctx context.Context) (conns int, err error)
+	Conns() []Conn
+	RPCs() []RPC
+}
+
+// Conn is a connection.
+type Conn struct {
+	ID    uint64 // of the process, not 0
+	Began time.Time
+	Link  Link
+}
+
+// Link is what a connection does, and tells of itself.
+type Link interface {
+	Peer() *peer.Peer
+	Status() Status
+	Drain(reason string)
+	Close(err error)
+}
+
+// Status is how a connection stands.
+type Status struct {
+	Streams                int
+	Parked                 bool
+	NotParkable            string
+	BytesHeld              int
+	SendWindow, RecvWindow uint32
+	Draining               bool
+	Silent                 bool
+}
+
+// RPC is one whose handler has begun, and is not over.
+type RPC struct {
+	Method string
+	Peer   *peer.Peer
+	Conn   any // the Link that brought it, or what stands for it behind net/http
+	Began  time.Time
+}
+
+// Tracker knows the connections and RPCs of a server. Its methods may be called on a nil Tracker,
+// which knows none.
+type Tracker struct {
+	seed   maphash.Seed
+	shards [16]shard
+
+	mu    sync.Mutex
+	conns map[Link]Conn
+}
+
+// shard has the RPCs with some hashes.
+type shard struct {
+	mu   sync.Mutex
+	rpcs map[any]RPC
+}
+
+// NewTracker returns one that knows nothing yet.
+func NewTracker() *Tracker {
+	return &Tracker{seed: maphash.MakeSeed(), conns: make(map[Link]Conn)}
+}
+
+var lastID atomic.Uint64
+
+// BeginConn follows the beginning of a connection.
+func (t *Tracker) BeginConn(l Link) {
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	t.conns[l] = Conn{ID: lastID.Add(1), Began: time.Now(), Link: l}
+	t.mu.Unlock()
+}
+
+// EndConn follows its end.
+func (t *Tracker) EndConn(l Link) {
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	delete(t.conns, l)
+	t.mu.Unlock()
+}
+
+// Conns returns those that are open.
+func (t *Tracker) Conns() []Conn {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	list := make([]Conn, 0, len(t.conns))
+	for _, c := range t.conns {
+		list = append(list, c)
+	}
+	return list
+}
+
+func (t *Tracker) of(call any) *shard {
+	return &t.shards[maphash.Comparable(t.seed, call)%uint64(len(t.shards))]
+}
+
+// Tracked is an RPC as the server has it: a pointer.
+type Tracked interface {
+	Method() string
+	Peer() *peer.Peer
+	Conn() any
+}
+
+// Begin follows the beginning of an RPC.
+func (t *Tracker) Begin(call Tracked) {
+	if t == nil {
+		return
+	}
+	rpc := RPC{Method: call.Method(), Peer: call.Peer(), Conn: call.Conn(), Began: time.Now()}
+	s := t.of(call)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.rpcs == nil {
+		s.rpcs = make(map[any]RPC)
+	}
+	s.rpcs[call] = rpc
+}
+
+// End follows its end.
+func (t *Tracker) End(call Tracked) {
+	if t == nil {
+		return
+	}
+	s := t.of(call)
+	s.mu.Lock()
+	delete(s.rpcs, call)
+	s.mu.Unlock()
+}
+
+// RPCs returns those that are under way.
+func (t *Tracker) RPCs() []RPC {
+	var list []RPC
+	for i := range t.shards {
+		s := &t.shards[i]
+		s.mu.Lock()
+		for _, rpc := range s.rpcs {
+			list = append(list, rpc)
+		}
+		s.mu.Unlock()
+	}
+	return list
+}

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package limits counts what a server takes, and says what is too much: see package
+// experimental/limits.
+package limits
+
+import (
+	"net"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+
+	estats "google.golang.org/grpc/experimental/stats"
+	"google.golang.org/grpc/internal/stats"
+)
+
+// Config has the limits. Zero stands for none.
+type Config struct {
+	Connections           int
+	ConnectionsPerAddress int
+	RPCs                  int
+	BytesHeld             int64
+	Exempt                func(method string) bool // RPCs that are neither counted nor refused; nil: none
+}
+
+// Usage is what is counted.
+type Usage struct {
+	Connections        int
+	RPCs               int
+	RefusedConnections int64
+	RefusedRPCs        int64
+}
+
+var (
+	refusedConnections = estats.RegisterInt64Count(estats.MetricDescriptor{
+		Name:        "grpc.server.connections_refused",
+		Unit:        "{connection}",
+		Description: "Connections that a server has closed at once for its limits.",
+		Labels:      []string{"grpc.server.limit"},
+	})
+	refusedRPCs = estats.RegisterInt64Count(estats.MetricDescriptor{
+		Name:        "grpc.server.rpcs_refused",
+		Unit:        "{call}",
+		Description: "RPCs that a server has refused for its limits.",
+		Labels:      []string{"grpc.server.limit"},
+	})
+)
+
+// Limiter counts for one server, or for several together.
+type Limiter struct {
+	cfg  Config
+	rpcs atomic.Int64
+
+	refusedConns, refusedRPCs atomic.Int64
+
+	mu     sync.Mutex // guards what follows
+	places map[any]netip.Addr
+	addrs  map[netip.Addr]int
+}
+
+// New returns a Limiter.
+func New(cfg Config) *Limiter {
+	return &Limiter{cfg: cfg, places: make(map[any]netip.Addr), addrs: make(map[netip.Addr]int)}
+}
+
+// Usage returns what is counted now.
+func (l *Limiter) Usage() Usage {
+	l.mu.Lock()
+	conns := len(l.places)
+	l.mu.Unlock()
+	return Usage{
+		Connections: conns, RPCs: int(l.rpcs.Load()),
+		RefusedConnections: l.refusedConns.Load(), RefusedRPCs: l.refusedRPCs.Load(),
+	}
+}
+
+// Accept takes a connection, of which holder is the key, or reports that there are too many.
+func (l *Limiter) Accept(holder any, held int64, to *stats.Recorders) bool {
+	why := l.take(holder, held)
+	if why == "" {
+		return true
+	}
+	l.refusedConns.Add(1)
+	to.RecordInt64Count(refusedConnections, 1, why)
+	return false
+}
+
+// take returns the limit that keeps it from taking holder, "" if none does.
+func (l *Limiter) take(holder any, held int64) (why string) {
+	if l.cfg.BytesHeld > 0 && held > l.cfg.BytesHeld {
+		return "bytes_held"
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.cfg.Connections > 0 && len(l.places) >= l.cfg.Connections {
+		return "connections"
+	}
+	l.places[holder] = netip.Addr{}
+	return ""
+}
+
+// Admit notes the address of a connection that was accepted, or reports that there are too many of
+// it. Release is to follow in either case.
+func (l *Limiter) Admit(holder any, addr net.Addr, to *stats.Recorders) bool {
+	if l.cfg.ConnectionsPerAddress <= 0 {
+		return true
+	}
+	ip := addressOf(addr)
+	if !ip.IsValid() {
+		return true
+	}
+	l.mu.Lock()
+	tooMany := l.addrs[ip] >= l.cfg.ConnectionsPerAddress
+	if !tooMany {
+		l.addrs[ip]++
+		l.places[holder] = ip
+	}
+	l.mu.Unlock()
+	if tooMany {
+		l.refusedConns.Add(1)
+		to.RecordInt64Count(refusedConnections, 1, "connections_per_address")
+	}
+	return !tooMany
+}
+
+// addressOf is the address without its port; not valid if it has none.
+func addressOf(addr net.Addr) netip.Addr {
+	if tcp, ok := addr.(*net.TCPAddr); ok {
+		return tcp.AddrPort().Addr().Unmap()
+	}
+	if addr == nil {
+		return netip.Addr{}
+	}
+	ap, _ := netip.ParseAddrPort(addr.String()) // of a wrapper's own type
+	return ap.Addr().Unmap()
+}
+
+// Move has a connection be known by another key.
+func (l *Limiter) Move(from, to any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if ip, ok := l.places[from]; ok {
+		delete(l.places, from)
+		l.places[to] = ip
+	}
+}
+
+// Release follows the end of a connection, if that was accepted.
+func (l *Limiter) Release(holder any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	ip, ok := l.places[holder]
+	if !ok {
+		return
+	}
+	delete(l.places, holder)
+	if !ip.IsValid() {
+		return
+	}
+	if l.addrs[ip]--; l.addrs[ip] == 0 {
+		delete(l.addrs, ip)
+	}
+}
+
+// Full reports whether Enter would refuse an RPC, and counts that it does.
+func (l *Limiter) Full(method string, held func() int64, to *stats.Recorders) bool {
+	why := l.whyNot(method, held)
+	if why != "" {
+		l.refuse(why, to)
+	}
+	return why != ""
+}
+
+func (l *Limiter) whyNot(method string, held func() int64) string {
+	switch {
+	case l.exempt(method):
+		return ""
+	case l.cfg.RPCs > 0 && l.rpcs.Load() >= int64(l.cfg.RPCs):
+		return "rpcs"
+	case l.cfg.BytesHeld > 0 && held() > l.cfg.BytesHeld:
+		return "bytes_held"
+	}
+	return ""
+}
+
+func (l *Limiter) exempt(method string) bool { return l.cfg.Exempt != nil && l.cfg.Exempt(method) }
+
+func (l *Limiter) refuse(why string, to *stats.Recorders) {
+	l.refusedRPCs.Add(1)
+	to.RecordInt64Count(refusedRPCs, 1, why)
+}
+
+// Enter reports whether an RPC may begin; Leave has to follow if it may.
+func (l *Limiter) Enter(method string, held func() int64, to *stats.Recorders) bool {
+	if l.exempt(method) {
+		return true
+	}
+	if l.cfg.BytesHeld > 0 && held() > l.cfg.BytesHeld {
+		l.refuse("bytes_held", to)
+		return false
+	}
+	if n := l.rpcs.Add(1); l.cfg.RPCs > 0 && n > int64(l.cfg.RPCs) {
+		l.rpcs.Add(-1)
+		l.refuse("rpcs", to)
+		return false
+	}
+	return true
+}
+
+// Leave follows the end of an RPC.
+func (l *Limiter) Leave(method string) {
+	if !l.exempt(method) {
+		l.rpcs.Add(-1)
+	}
+}
