@@ -33,11 +33,12 @@ func (w *drainWatch) of(c *h2.Conn, drains func() bool) context.Context {
 	if had, ok := w.m[c]; ok {
 		return had.ctx
 	}
-	ctx, begin := context.WithCancel(context.Background())
+	var wait drainWait
+	wait.ctx, wait.begin = context.WithCancel(context.Background())
 	w.n.Add(1) // first: who begins a drain sees it, or drains says so
 	switch {
 	case drains():
-		begin()
+		wait.begin()
 		w.n.Add(-1)
 	case c.Cause() != nil: // forget was called, or waits for mu
 		w.n.Add(-1)
@@ -45,9 +46,9 @@ func (w *drainWatch) of(c *h2.Conn, drains func() bool) context.Context {
 		if w.m == nil {
 			w.m = make(map[*h2.Conn]drainWait)
 		}
-		w.m[c] = drainWait{ctx, begin}
+		w.m[c] = wait
 	}
-	return ctx
+	return wait.ctx
 }
 
 // tell ends the context of c, which drains.
