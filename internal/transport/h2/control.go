@@ -89,10 +89,13 @@ func (r *reader) onPingAck(data [8]byte) {
 	defer c.unlock()
 	switch data {
 	case bdpPing:
-		if n, grown := c.windows.Answered(time.Duration(clock.Now())); grown {
-			c.growWindows(n)
-		} else {
+		switch n, changed := c.windows.Answered(time.Duration(clock.Now())); {
+		case !changed:
 			c.out.windowUpdate(0, c.windows.Owed())
+		case n < c.windows.Announced():
+			c.lowerWindows(n)
+		default:
+			c.growWindows(n)
 		}
 	case drainPing:
 		if c.life.drain == announced {
@@ -120,15 +123,21 @@ func (c *locked) windowBound() uint32 {
 	return uint32(min(most, flow.MaxBDPWindow))
 }
 
-// lowerWindows takes back what the windows have grown by where so many streams have been opened since
+// boundWindows takes back what the windows have grown by where so many streams have been opened since
 // that they are past windowBound.
-func (c *locked) lowerWindows() {
-	now, least := c.windows.Announced(), c.out.cfg.streamWindow()
-	if now <= least || int64(now)*int64(c.streams.open()) <= c.out.cfg.maxHeld()/2 {
-		return
+func (c *locked) boundWindows() {
+	now := c.windows.Announced()
+	if now > c.out.cfg.streamWindow() && int64(now)*int64(c.streams.open()) > c.out.cfg.maxHeld()/2 {
+		c.lowerWindows(c.windowBound() / 2)
 	}
-	c.windows.Lower(max(c.windowBound()/2, least))
-	c.out.settings(frame.Setting{ID: frame.InitialWindowSize, Value: c.windows.Announced()})
+}
+
+// lowerWindows makes n the receive window of every stream, but no less than what streams began with.
+func (c *locked) lowerWindows(n uint32) {
+	if n = max(n, c.out.cfg.streamWindow()); n < c.windows.Announced() {
+		c.windows.Lower(n)
+		c.out.settings(frame.Setting{ID: frame.InitialWindowSize, Value: n})
+	}
 }
 
 // onGoAway obeys the peer's GOAWAY: no new streams, and those that it will not

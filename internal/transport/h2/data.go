@@ -141,7 +141,7 @@ func (r *reader) sample(c *locked, n uint32) {
 	if window > 0 {
 		c.growWindows(window)
 	}
-	c.lowerWindows()
+	c.boundWindows()
 }
 
 // skipData is for a DATA frame whose header breaks a rule: it counts all the same.

@@ -237,6 +237,43 @@ func TestUpdateAfterPing(t *testing.T) {
 	}
 }
 
+// Where a far path has become short, the windows that it needed are taken back; the peer may have sent
+// what the old ones let it send until it has acknowledged that.
+func TestWindowsComeDown(t *testing.T) {
+	const n = 16000
+	lot, answer := data(1, strings.Repeat("x", n), false), raw(fPing, 1, 0, []byte("bdp\x00\x00\x00\x00\x00"))
+	bubble(t, func(t *testing.T) {
+		p := newPeer(t, Server, peerConfig{})
+		p.role.greedy = true
+		p.send(p.request(1, false), lot)
+		p.want("PING bdp")
+		time.Sleep(100 * time.Millisecond)
+		p.send(answer)
+		p.want(fmt.Sprint("SETTINGS INITIAL_WINDOW_SIZE=", 512<<10), fmt.Sprint("WINDOW 0 ", 512<<10-flow.DefaultWindow+n))
+		p.send(raw(fSettings, 1, 0, nil))
+		sent := 1
+		for ; !slices.Contains(p.frames(), "PING bdp"); sent++ {
+			time.Sleep(100 * time.Millisecond)
+			p.send(lot)
+		}
+		time.Sleep(time.Millisecond)
+		p.send(answer)
+		p.want(fmt.Sprint("SETTINGS INITIAL_WINDOW_SIZE=", 64<<10))
+		for range 512<<10/n - sent {
+			p.send(lot)
+		}
+		p.send(raw(fSettings, 1, 0, nil))
+		p.frames()
+		c := p.conn.lock()
+		defer c.unlock()
+		for in := range c.streams.receiveWindows() {
+			if w := in.Window(); w > 64<<10 {
+				t.Errorf("a window of %d, though all was consumed", w)
+			}
+		}
+	})
+}
+
 // A stream whose window is wide for a large message keeps that of all from
 // growing so far that its own would pass the protocol's limit.
 func TestWindowsGrowWithinTheLimit(t *testing.T) {

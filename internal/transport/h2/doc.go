@@ -223,6 +223,12 @@
 // an update of ours has let it go on, which is when the window was too small already, and nowhere else. What that
 // would save is the PINGs: on a busy far path one in two round trips at most, on others none.
 //
+// Windows are lowered where a far path has become short (a PING has said so, and they are four times too
+// large): what they have to bridge is gone, and they are soon large again if that was wrong. On a path that is
+// idle they stay: nothing is held for them, since all that came was read. To lower them would be SETTINGS and
+// an answer on a connection that is parked, and the next reply of 3 MiB would take 2.6 round trips, as the second
+// on a connection does, instead of 1.4.
+//
 // A window is credit, and costs no memory until a peer sends what nobody reads. So the
 // windows of all open streams together grow to half of Config.MaxHeld at most, and are lowered
 // when more streams are opened: a peer that keeps to them does not reach that bound by the windows'

@@ -51,6 +51,9 @@ const (
 	worthwhile = 1.25
 	// earlyWorthwhile is the same while a PING is on its way: more may soon follow.
 	earlyWorthwhile = 1.5
+	// muchLess is how many times too large a window has to be, once a far path has become short, to be
+	// lowered. It is more than what makes the two leads differ, for a path with a round trip of about farTrip.
+	muchLess = 4
 	// leastTrip is what a round trip counts as at least: on a path shorter
 	// than that it is the two ends' scheduling that takes the time.
 	leastTrip = 700 * time.Microsecond
@@ -80,7 +83,7 @@ const (
 // may come in a round trip though the window is the limit; the lead of a far path makes up for
 // that.
 //
-// A window only grows. An estimator at MaxBDPWindow sends no more pings on a short path, and the
+// A window grows, but where a far path has become short. An estimator at MaxBDPWindow sends no more pings on a short path, and the
 // zero value none at all. On a far path they go on: see "Sizes of receive windows" of package h2.
 //
 // Times are durations since a moment that stays the same, by a clock that does not jump. They are
@@ -211,24 +214,30 @@ func (b *BDP) due(now time.Duration) bool {
 	return trip >= float64(half/2) || since >= half<<min(b.vain, maxVainBytes)
 }
 
-// Acked takes the answer to the PING. If grown is true the stream and connection
-// windows are to become window bytes. An answer to no question is ignored.
-func (b *BDP) Acked(now time.Duration) (window uint32, grown bool) {
+// Acked takes the answer to the PING. If changed is true the stream and connection
+// windows are to become window bytes: more, or, where a far path has become short, less. An answer to no
+// question is ignored.
+func (b *BDP) Acked(now time.Duration) (window uint32, changed bool) {
 	if !b.pinging {
 		return b.window, false
 	}
 	b.pinging, b.since = false, 0
+	wasFar := b.isFar()
 	product := b.product(now)
 	want := min(product*shortLead, 2*float64(b.window))
 	if b.isFar() {
 		want = farWindow(product)
 	}
-	if want < float64(b.window)*worthwhile {
+	switch becameShort := wasFar && !b.isFar(); {
+	case want >= float64(b.window)*worthwhile:
+		b.window = uint32(min(want, MaxBDPWindow))
+	case becameShort && want <= float64(b.window)/muchLess:
+		b.window = min(b.window, max(uint32(want), InitialBDPWindow))
+	default:
 		b.vain = min(b.vain+1, maxVain)
 		return b.window, false
 	}
 	b.vain = 0
-	b.window = uint32(min(want, MaxBDPWindow))
 	return b.window, true
 }
 

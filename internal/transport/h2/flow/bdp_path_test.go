@@ -35,6 +35,7 @@ type farPath struct {
 	unsent           uint32 // written to the socket
 	written, through uint64 // bytes written, and sent by TCP, so far
 	pongs            []uint64
+	obeyed           []uint64 // SETTINGS, with what was written before
 
 	// The receiver's.
 	w        Windows
@@ -43,9 +44,15 @@ type farPath struct {
 	grants   map[int][]func() error
 	pings    map[int]int
 	answers  map[int]int
-	held     uint32 // bytes that TCP keeps behind a hole
+	acks     map[int]int // of SETTINGS that lower
+	held     uint32      // bytes that TCP keeps behind a hole
 	received uint64
 	sent     int // PINGs
+	lowered  int // windows
+
+	// When the step from began, before which another path was.
+	from  int
+	began time.Duration
 }
 
 const (
@@ -59,7 +66,7 @@ func newFarPath(rate float64, trip time.Duration) *farPath {
 		rate: rate, trip: trip, message: 64<<10 + 13, parks: true, rng: rand.New(rand.NewPCG(1, 2)),
 		cwnd: 10 * segment, acked: map[int]float64{}, arrivals: map[int]uint32{},
 		conn: NewOutflow(DefaultWindow), w: NewWindows(DefaultWindow),
-		grants: map[int][]func() error{}, pings: map[int]int{}, answers: map[int]int{},
+		grants: map[int][]func() error{}, pings: map[int]int{}, answers: map[int]int{}, acks: map[int]int{},
 	}
 	p.in, _ = p.w.Stream()
 	p.out = NewOutflow(DefaultWindow)
@@ -80,6 +87,17 @@ func (p *farPath) run(from, trips int) (next int, err error) {
 		}
 	}
 	return next, nil
+}
+
+func (p *farPath) at(i int) time.Duration {
+	return time.Hour + p.began + time.Duration(i-p.from)*p.trip/stepsATrip
+}
+
+// become changes the path at a step. TCP learns of that at once, and what it had sent goes first.
+func (p *farPath) become(rate float64, trip time.Duration, i int) {
+	p.began, p.from = p.at(i)-time.Hour, i
+	p.rate, p.trip = rate, trip
+	p.cwnd = min(p.cwnd, 2*p.product()+20*segment)
 }
 
 func (p *farPath) send(i int) error {
@@ -145,6 +163,10 @@ func (p *farPath) carry(i int) {
 		p.answers[max(arrive, p.stalled)]++
 		p.pongs = p.pongs[1:]
 	}
+	for len(p.obeyed) > 0 && p.obeyed[0] <= p.through {
+		p.acks[max(arrive, p.stalled)]++
+		p.obeyed = p.obeyed[1:]
+	}
 }
 
 func (p *farPath) receive(i int) error {
@@ -155,7 +177,7 @@ func (p *farPath) receive(i int) error {
 	}
 	delete(p.arrivals, i)
 	p.held -= n
-	now := time.Hour + time.Duration(i)*p.trip/stepsATrip
+	now := p.at(i)
 	for n > 0 {
 		k := min(n, 16384)
 		n -= k
@@ -169,6 +191,12 @@ func (p *farPath) receive(i int) error {
 		}
 	}
 	delete(p.answers, i)
+	for range p.acks[i] {
+		if err := p.lowerAcked(i); err != nil {
+			return err
+		}
+	}
+	delete(p.acks, i)
 	if p.parks && p.held == 0 {
 		p.w.Rest()
 	}
@@ -224,6 +252,10 @@ func (p *farPath) grantConn(i int, inc uint32) {
 
 func (p *farPath) grow(i int, n uint32) {
 	before := int64(p.w.Announced())
+	if n < p.w.Announced() {
+		p.lower(i, max(n, DefaultWindow))
+		return
+	}
 	inc, grown := p.w.Grow(n, slices.Values([]*Inflow{&p.in}))
 	if !grown {
 		return
@@ -231,6 +263,29 @@ func (p *farPath) grow(i int, n uint32) {
 	delta := int64(p.w.Announced()) - before
 	p.later(i, func() error { _, _ = p.w.SettingsAcked(); return p.out.AdjustInitial(delta) })
 	p.grantConn(i, inc)
+}
+
+func (p *farPath) lower(i int, n uint32) {
+	delta := int64(n) - int64(p.w.Announced())
+	p.w.Lower(n)
+	p.lowered++
+	p.later(i, func() error {
+		p.obeyed = append(p.obeyed, p.written)
+		return p.out.AdjustInitial(delta)
+	})
+}
+
+// lowerAcked follows the acknowledgement of SETTINGS that lower.
+func (p *farPath) lowerAcked(i int) error {
+	delta, ok := p.w.SettingsAcked()
+	if !ok || delta == 0 {
+		return nil
+	}
+	if err := p.in.AdjustInitial(delta); err != nil {
+		return err
+	}
+	p.grant(i, p.in.Consume(0))
+	return nil
 }
 
 // check compares what came in so many round trips with what comes without windows in late fewer: it
@@ -299,6 +354,55 @@ func TestPathsWithPauses(t *testing.T) {
 	}
 }
 
+// TestPathsThatBecomeShort: a window that a far path needed is given back where the path has become short, and
+// the short path is as fast as any.
+func TestPathsThatBecomeShort(t *testing.T) {
+	for _, far := range []time.Duration{50 * time.Millisecond, 300 * time.Millisecond} {
+		for _, short := range []time.Duration{200 * time.Microsecond, time.Millisecond} {
+			for _, rate := range []float64{12.5e6, 125e6} {
+				for _, loss := range []float64{0, 0.001} {
+					p := newFarPath(rate, far)
+					p.loss = loss
+					if err := p.becomesShort(rate, short); err != nil {
+						t.Errorf("%v, then %v, %g MB/s, loss %g: %v", far, short, rate/1e6, loss, err)
+					}
+				}
+			}
+		}
+	}
+}
+
+// becomesShort has the path change after it was far for long enough to have windows.
+func (p *farPath) becomesShort(rate float64, trip time.Duration) error {
+	next, err := p.run(0, 40)
+	if err != nil {
+		return err
+	}
+	before := p.w.Announced()
+	p.become(rate, trip, next)
+	waiting := (p.queue + float64(p.unsent)) / p.product()
+	pause := farPause * time.Second / 3 // of the far path's, until the next PING
+	if next, err = p.run(next, 100+int(2*waiting)+int(pause/trip)); err != nil {
+		return err
+	}
+	received := p.received
+	if _, err := p.run(next, 100); err != nil {
+		return err
+	}
+	most := max(20*p.product(), rate*aloneTrip.Seconds()*4*shortLead, leastFarWindow)
+	if w := float64(p.w.Announced()); w > most || p.lowered > 1 {
+		return fmt.Errorf("a window of %.0f for a product of %.0f, %d before; lowered %d times", w, p.product(), before, p.lowered)
+	}
+	part := 0.9
+	if p.loss > 0 {
+		part = 0.4 // TCP's own share of that
+	}
+	if got, want := float64(p.received-received), part*100*p.product(); got < want {
+		return fmt.Errorf("%.0f bytes in 100 round trips, want %.0f", got, want)
+	}
+	return nil
+}
+
 func FuzzPaths(f *testing.F) {
 	f.Add(uint32(100), uint32(64<<10), uint8(0), uint32(1000), uint8(0))
 	f.Add(uint32(300_000), uint32(12_500_000), uint8(1), uint32(64<<10), uint8(3))
@@ -313,6 +417,31 @@ func FuzzPaths(f *testing.F) {
 		}
 		if err := p.check(60, 20, part); err != nil {
 			t.Errorf("%v, %g MB/s, loss %g, messages of %d, pause %d: %v", trip, p.rate/1e6, p.loss, p.message, p.pause, err)
+		}
+	})
+}
+
+// FuzzPathsThatChange: whatever a path becomes, no window is overrun, and what is sent goes on arriving.
+func FuzzPathsThatChange(f *testing.F) {
+	f.Add(uint32(300_000), uint32(1_000), uint32(12_500_000), uint32(64<<10), uint8(0))
+	f.Add(uint32(1_000), uint32(300_000), uint32(125_000_000), uint32(3<<20), uint8(2))
+	f.Add(uint32(50_000), uint32(100), uint32(1_250_000), uint32(1000), uint8(10))
+	f.Fuzz(func(t *testing.T, before, after, rate, message uint32, perMille uint8) {
+		trip := func(micros uint32) time.Duration { return time.Duration(100+micros%1_000_000) * time.Microsecond }
+		p := newFarPath(float64(64<<10+rate%1_250_000_000), trip(before))
+		p.loss, p.message = float64(perMille%20)/1000, 1+message%(4<<20)
+		next := 0
+		for _, trip := range []time.Duration{trip(before), trip(after), trip(before)} {
+			p.become(p.rate, trip, next)
+			var err error
+			received := p.received
+			waiting := min((p.queue+float64(p.unsent))/p.product(), 5000)
+			if next, err = p.run(next, 50+int(waiting)); err != nil {
+				t.Fatal(err)
+			}
+			if p.received == received || p.w.Announced() < DefaultWindow {
+				t.Errorf("%d bytes in 50 round trips of %v; a window of %d", p.received-received, trip, p.w.Announced())
+			}
 		}
 	})
 }

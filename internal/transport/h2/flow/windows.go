@@ -143,9 +143,8 @@ func (w *Windows) firstSample() uint32 {
 	return w.announced / 2 << min(w.vain, maxVainBytes)
 }
 
-// Answered ends a sample, and returns the window that the path can carry, if that is
-// larger than before.
-func (w *Windows) Answered(now time.Duration) (window uint32, grown bool) {
+// Answered ends a sample, and returns what [BDP.Acked] does: the caller calls Grow, or Lower.
+func (w *Windows) Answered(now time.Duration) (window uint32, changed bool) {
 	if w.bdp == nil {
 		return 0, false
 	}
