@@ -38,10 +38,11 @@ type Node struct {
 // Socket is the record of a listener or of a connection. It is safe for concurrent
 // use, and its methods may be called on nil.
 type Socket struct {
-	id     int64
-	kind   Kind
-	parent *Node
-	source SocketSource
+	id      int64
+	kind    Kind
+	parent  *Node
+	source  SocketSource
+	created int64 // by the process's clock
 }
 
 // SocketSource is asked for what a socket has to tell when somebody reads it. It is
@@ -80,3 +81,11 @@ type SocketData struct {
 
 // SocketOption is something about a socket that has no field of its own.
 type SocketOption struct{ Name, Value string }
+
+// The options that connections have. Package channelz/service documents them.
+const (
+	OptionParked    = "grpc.parked"
+	OptionStreams   = "grpc.streams_open"
+	OptionBytesHeld = "grpc.bytes_held"
+	OptionNotParked = "grpc.not_parkable" // why; absent if it can be parked
+)

@@ -4,6 +4,9 @@ package channelz
 
 import (
 	"net"
+	"time"
+
+	"google.golang.org/grpc/internal/clock"
 )
 
 // NewSocket registers a Listener or a Connection until its Close, and returns nil while
@@ -15,7 +18,7 @@ func NewSocket(parent *Node, kind Kind, source SocketSource) *Socket {
 	if kind == Listener {
 		source = namedSource{source, addressText(source.ChannelzSocket().LocalAddr)}
 	}
-	s := &Socket{id: lastID.Add(1), kind: kind, parent: parent, source: source}
+	s := &Socket{id: lastID.Add(1), kind: kind, parent: parent, source: source, created: clock.Now()}
 	entries.addSocket(s)
 	return s
 }
@@ -33,6 +36,14 @@ func (s *Socket) ID() int64 {
 		return 0
 	}
 	return s.id
+}
+
+// Created is when the socket was registered, the zero time for nil.
+func (s *Socket) Created() time.Time {
+	if s == nil {
+		return time.Time{}
+	}
+	return clock.Time(s.created)
 }
 
 // String returns the kind and number, for logs; empty for nil.

@@ -12,15 +12,6 @@ import (
 	"google.golang.org/grpc/peer"
 )
 
-// The options that a connection has in channelz. Package channelz/service documents
-// them.
-const (
-	optionParked    = "grpc.parked"
-	optionStreams   = "grpc.streams_open"
-	optionBytesHeld = "grpc.bytes_held"
-	optionNotParked = "grpc.not_parkable" // why; absent if it can be parked
-)
-
 // ListenerSocket is a listener for channelz.
 func ListenerSocket(l net.Listener) channelz.SocketSource { return listenSource{l} }
 
@@ -65,13 +56,13 @@ func (c connSource) ChannelzSocket() channelz.SocketData {
 		LocalFlowControlWindow: int64(st.SendWindow), RemoteFlowControlWindow: int64(st.RecvWindow),
 		System: c.conn.System(),
 		Options: []channelz.SocketOption{
-			{Name: optionParked, Value: strconv.FormatBool(st.Parked)},
-			{Name: optionStreams, Value: strconv.Itoa(st.Streams)},
-			{Name: optionBytesHeld, Value: strconv.Itoa(st.Held)},
+			{Name: channelz.OptionParked, Value: strconv.FormatBool(st.Parked)},
+			{Name: channelz.OptionStreams, Value: strconv.Itoa(st.Streams)},
+			{Name: channelz.OptionBytesHeld, Value: strconv.Itoa(st.Held)},
 		},
 	}
 	if why := c.conn.WhyNot(); why != "" {
-		d.Options = append(d.Options, channelz.SocketOption{Name: optionNotParked, Value: why})
+		d.Options = append(d.Options, channelz.SocketOption{Name: channelz.OptionNotParked, Value: why})
 	}
 	if _, client := c.conn.(*Client); client {
 		d.LastLocalStreamCreated = st.LastStream

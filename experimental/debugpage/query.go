@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package debugpage
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+)
+
+// query is what a request wants.
+type query struct {
+	kind string // "" for the first page
+	id   int64
+	from int64 // the number with which lists begin
+	rows int
+	json bool
+}
+
+// kinds are what there are pages of.
+var kinds = []string{"server", "channel", "subchannel", "socket"}
+
+// parse reads a request. Its error is for the caller to see.
+func (p *Page) parse(r *http.Request) (q query, err error) {
+	q.json = wantsJSON(r)
+	values := r.URL.Query()
+	for _, kind := range kinds {
+		if !values.Has(kind) {
+			continue
+		}
+		if q.kind != "" {
+			return q, fmt.Errorf("%s and %s are asked for at once", q.kind, kind)
+		}
+		if q.id, err = number(values, kind); err != nil {
+			return q, err
+		}
+		q.kind = kind
+	}
+	if q.from, err = number(values, "from"); err != nil {
+		return q, err
+	}
+	rows, err := number(values, "rows")
+	if err != nil {
+		return q, err
+	}
+	if q.rows = p.Rows; rows > 0 {
+		q.rows = int(min(rows, maxRows))
+	}
+	if q.rows <= 0 {
+		q.rows = defaultRows
+	}
+	return q, nil
+}
+
+// number returns a number of the query, 0 if it isn't there.
+func number(values url.Values, name string) (int64, error) {
+	s := values.Get(name)
+	if s == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf("%s=%.20q is not a number", name, s)
+	}
+	return n, nil
+}
+
+// next is the query of the page that begins with number from.
+func (q query) next(from int64) string {
+	values := url.Values{"from": {strconv.FormatInt(from, 10)}, "rows": {strconv.Itoa(q.rows)}}
+	if q.kind != "" {
+		values.Set(q.kind, strconv.FormatInt(q.id, 10))
+	}
+	return "?" + values.Encode()
+}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package debugpage
+
+import (
+	"runtime"
+	"slices"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/experimental/footprint"
+	"google.golang.org/grpc/internal/channelz"
+)
+
+// View is one page, as JSON has it. What a page does not show is left out.
+type View struct {
+	Time    time.Time `json:"time"`
+	Process *Process  `json:"process,omitempty"`
+	Node    *Node     `json:"node,omitempty"` // the server, channel or subchannel that was asked for
+	// Connection is the one that was asked for, or a listener.
+	Connection *Connection `json:"connection,omitempty"`
+
+	Servers     []Node       `json:"servers,omitempty"`
+	Channels    []Node       `json:"channels,omitempty"` // or a channel's channels and subchannels
+	Connections []Connection `json:"connections,omitempty"`
+	RPCs        []RPC        `json:"rpcs,omitempty"` // the oldest first
+
+	// Next is the query of the page with the rest of the lists, "" on the last one.
+	Next string `json:"next,omitempty"`
+}
+
+// Process is what all connections and buffers of the process hold.
+type Process struct {
+	Version    string `json:"version"`
+	Go         string `json:"go"`
+	Goroutines int    `json:"goroutines"`
+	footprint.Snapshot
+	// Unparkable counts the connections that can't be parked, by the reason.
+	Unparkable map[string]int `json:"unparkable,omitempty"`
+}
+
+// Node is a server, channel or subchannel.
+type Node struct {
+	ID      int64     `json:"id"`
+	Kind    string    `json:"kind"`
+	Name    string    `json:"name"` // a target, or addresses
+	State   string    `json:"state,omitempty"`
+	Created time.Time `json:"created"`
+
+	Started   int64     `json:"rpcs_started"`
+	Succeeded int64     `json:"rpcs_succeeded"`
+	Failed    int64     `json:"rpcs_failed"`
+	LastRPC   time.Time `json:"last_rpc,omitzero"`
+
+	LastError *Event   `json:"last_error,omitempty"`
+	Listeners []string `json:"listeners,omitempty"`
+	Trace     []Event  `json:"trace,omitempty"` // on the node's own page
+}
+
+// Event is something that happened to a node.
+type Event struct {
+	Time time.Time `json:"time"`
+	Text string    `json:"text"`
+}
+
+// RPC is one of a server's that is under way.
+type RPC struct {
+	Method string    `json:"method"`
+	Peer   string    `json:"peer"`
+	Began  time.Time `json:"began"`
+}
+
+// view makes the page for q; ok is false where there is no such thing.
+func (p *Page) view(q query) (v View, ok bool) {
+	v.Time = time.Now()
+	switch q.kind {
+	case "":
+		p.first(&v, q)
+		return v, true
+	case "socket":
+		s := channelz.SocketByID(q.id)
+		if s == nil {
+			return v, false
+		}
+		c := connectionOf(s)
+		v.Connection = &c
+		return v, true
+	}
+	return v, p.node(&v, q)
+}
+
+// first fills in the first page.
+func (p *Page) first(v *View, q query) {
+	v.Process = &Process{
+		Version:    grpc.Version,
+		Go:         runtime.Version(),
+		Goroutines: runtime.NumGoroutine(),
+		Snapshot:   footprint.Read(),
+		Unparkable: footprint.Unparkable(),
+	}
+	servers, lastServer := channelz.Servers(channelz.Page{From: q.from, Limit: q.rows})
+	channels, lastChannel := channelz.TopChannels(channelz.Page{From: q.from, Limit: q.rows})
+	// Both lists go on at the same number, so each ends where the shorter one has to.
+	end := int64(-1)
+	cut := func(last bool, list []channelz.NodeData) {
+		if !last && (end < 0 || list[len(list)-1].ID < end) {
+			end = list[len(list)-1].ID
+		}
+	}
+	cut(lastServer, servers)
+	cut(lastChannel, channels)
+	v.Servers, v.Channels = nodesOf(servers, end), nodesOf(channels, end)
+	if end >= 0 {
+		v.Next = q.next(end + 1)
+	}
+	if q.from == 0 {
+		v.RPCs = p.rpcs(q.rows)
+	}
+}
+
+// nodesOf are the nodes of a list up to number end; all if that is negative.
+func nodesOf(list []channelz.NodeData, end int64) []Node {
+	var nodes []Node
+	for _, d := range list {
+		if end < 0 || d.ID <= end {
+			nodes = append(nodes, nodeOf(d))
+		}
+	}
+	return nodes
+}
+
+// node fills in the page of a server, channel or subchannel, and reports whether there is such.
+func (p *Page) node(v *View, q query) bool {
+	kind := channelz.Kind(slices.Index([]string{channelz.Channel: "channel", channelz.Subchannel: "subchannel", channelz.Server: "server"}, q.kind))
+	d, ok := channelz.NodeByID(kind, q.id)
+	if !ok {
+		return false
+	}
+	n := nodeOf(d)
+	for _, e := range d.Trace.Events {
+		n.Trace = append(n.Trace, eventOf(e))
+	}
+	v.Node = &n
+	sockets, last := d.Sockets, true
+	if kind == channelz.Server {
+		sockets, last = channelz.ServerSockets(q.id, channelz.Page{From: q.from, Limit: q.rows})
+	} else {
+		sockets, last = cutRefs(sockets, q)
+	}
+	if !last {
+		v.Next = q.next(sockets[len(sockets)-1].ID + 1)
+	}
+	for _, ref := range sockets {
+		if s := channelz.SocketByID(ref.ID); s != nil { // it may have closed
+			v.Connections = append(v.Connections, connectionOf(s))
+		}
+	}
+	children, last := cutRefs(d.Children, q)
+	if !last {
+		v.Next = q.next(children[len(children)-1].ID + 1)
+	}
+	for _, ref := range children {
+		if d, ok := channelz.NodeByID(ref.Kind, ref.ID); ok {
+			v.Channels = append(v.Channels, nodeOf(d))
+		}
+	}
+	return true
+}
+
+// cutRefs returns the part of a list, in the order of numbers, that is on the page q asks for,
+// and whether nothing follows.
+func cutRefs(list []channelz.Ref, q query) (part []channelz.Ref, last bool) {
+	at, _ := slices.BinarySearchFunc(list, q.from, func(r channelz.Ref, id int64) int { return int(min(max(r.ID-id, -1), 1)) })
+	list = list[at:]
+	if len(list) <= q.rows {
+		return list, true
+	}
+	return list[:q.rows], false
+}
+
+func nodeOf(d channelz.NodeData) Node {
+	n := Node{
+		ID: d.ID, Kind: d.Kind.String(), Name: d.Name, Created: d.Trace.Created,
+		Started: d.CallsStarted, Succeeded: d.CallsSucceeded, Failed: d.CallsFailed, LastRPC: d.LastCallStarted,
+	}
+	if d.Kind != channelz.Server {
+		n.State = d.State.String()
+	}
+	for _, s := range d.Sockets {
+		if s.Kind == channelz.Listener {
+			n.Listeners = append(n.Listeners, s.Name)
+		}
+	}
+	for _, e := range slices.Backward(d.Trace.Events) {
+		if e.Severity >= channelz.Warning {
+			event := eventOf(e)
+			n.LastError = &event
+			break
+		}
+	}
+	return n
+}
+
+func eventOf(e channelz.TraceEvent) Event { return Event{Time: e.Time, Text: e.Text} }
+
+// rpcs are the oldest of all servers that were given.
+func (p *Page) rpcs(rows int) []RPC {
+	var list []RPC
+	for _, s := range p.Servers {
+		for _, r := range s.RPCs() {
+			rpc := RPC{Method: r.Method, Began: r.Began}
+			if r.Peer != nil && r.Peer.Addr != nil {
+				rpc.Peer = r.Peer.Addr.String()
+			}
+			list = append(list, rpc)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b RPC) int { return a.Began.Compare(b.Began) })
+	return list[:min(len(list), rows)]
+}
