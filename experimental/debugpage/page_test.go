@@ -144,7 +144,7 @@ func checkConnection(t *testing.T, c Connection) {
 	t.Helper()
 	if c.Streams != 1 || c.StreamsStarted != 1 || c.Remote == "" || c.Local == "" ||
 		time.Since(c.Created) > time.Minute || c.SendWindow == 0 || c.RecvWindow == 0 ||
-		c.MessagesSent+c.MessagesReceived < 2 {
+		c.MessagesSent+c.MessagesReceived < 1 {
 		t.Errorf("a connection: %+v", c)
 	}
 }
@@ -278,7 +278,7 @@ func TestTexts(t *testing.T) {
 		{ageOf(now, time.Time{}), ""},
 		{ageOf(now, now.Add(-1234567*time.Nanosecond)), "1.23ms"},
 		{roundText(999), "999ns"},
-		{roundText(12345 * time.Millisecond), "12s"},
+		{roundText(12345 * time.Millisecond), "12.3s"},
 		{roundText(90 * time.Minute), "1h30m0s"},
 		{bytesText(0), "0 B"},
 		{bytesText(1023), "1023 B"},

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+
+	"google.golang.org/grpc/internal/channelz"
 )
 
 // query is what a request wants.
@@ -18,8 +20,8 @@ type query struct {
 	json bool
 }
 
-// kinds are what there are pages of.
-var kinds = []string{"server", "channel", "subchannel", "socket"}
+// kinds are what there are pages of. Those of nodes are in the order of channelz.Kind.
+var kinds = []string{channelz.Channel: "channel", channelz.Subchannel: "subchannel", channelz.Server: "server", channelz.Listener: "socket"}
 
 // parse reads a request. Its error is for the caller to see.
 func (p *Page) parse(r *http.Request) (q query, err error) {

@@ -29,12 +29,20 @@ type View struct {
 	Next string `json:"next,omitempty"`
 }
 
-// Process is what all connections and buffers of the process hold.
+// Process is what all connections and buffers of the process hold: see footprint.Snapshot.
 type Process struct {
 	Version    string `json:"version"`
 	Go         string `json:"go"`
 	Goroutines int    `json:"goroutines"`
-	footprint.Snapshot
+
+	Connections int64 `json:"connections"`
+	Parked      int64 `json:"connections_parked"`
+	Active      int64 `json:"connections_active"`
+	BytesHeld   int64 `json:"bytes_held"`
+	BuffersLent int64 `json:"buffers_lent"`
+	BytesLent   int64 `json:"bytes_lent"`
+	BytesKept   int64 `json:"bytes_kept"`
+
 	// Unparkable counts the connections that can't be parked, by the reason.
 	Unparkable map[string]int `json:"unparkable,omitempty"`
 }
@@ -91,13 +99,7 @@ func (p *Page) view(q query) (v View, ok bool) {
 
 // first fills in the first page.
 func (p *Page) first(v *View, q query) {
-	v.Process = &Process{
-		Version:    grpc.Version,
-		Go:         runtime.Version(),
-		Goroutines: runtime.NumGoroutine(),
-		Snapshot:   footprint.Read(),
-		Unparkable: footprint.Unparkable(),
-	}
+	v.Process = processNow()
 	servers, lastServer := channelz.Servers(channelz.Page{From: q.from, Limit: q.rows})
 	channels, lastChannel := channelz.TopChannels(channelz.Page{From: q.from, Limit: q.rows})
 	// Both lists go on at the same number, so each ends where the shorter one has to.
@@ -118,6 +120,23 @@ func (p *Page) first(v *View, q query) {
 	}
 }
 
+func processNow() *Process {
+	s := footprint.Read()
+	return &Process{
+		Version:     grpc.Version,
+		Go:          runtime.Version(),
+		Goroutines:  runtime.NumGoroutine(),
+		Connections: s.Connections,
+		Parked:      s.Parked,
+		Active:      s.Active,
+		BytesHeld:   s.BytesHeld,
+		BuffersLent: s.BuffersLent,
+		BytesLent:   s.BytesLent,
+		BytesKept:   s.BytesKept,
+		Unparkable:  footprint.Unparkable(),
+	}
+}
+
 // nodesOf are the nodes of a list up to number end; all if that is negative.
 func nodesOf(list []channelz.NodeData, end int64) []Node {
 	var nodes []Node
@@ -131,7 +150,7 @@ func nodesOf(list []channelz.NodeData, end int64) []Node {
 
 // node fills in the page of a server, channel or subchannel, and reports whether there is such.
 func (p *Page) node(v *View, q query) bool {
-	kind := channelz.Kind(slices.Index([]string{channelz.Channel: "channel", channelz.Subchannel: "subchannel", channelz.Server: "server"}, q.kind))
+	kind := channelz.Kind(slices.Index(kinds, q.kind))
 	d, ok := channelz.NodeByID(kind, q.id)
 	if !ok {
 		return false
@@ -180,7 +199,7 @@ func cutRefs(list []channelz.Ref, q query) (part []channelz.Ref, last bool) {
 
 func nodeOf(d channelz.NodeData) Node {
 	n := Node{
-		ID: d.ID, Kind: d.Kind.String(), Name: d.Name, Created: d.Trace.Created,
+		ID: d.ID, Kind: kinds[d.Kind], Name: d.Name, Created: d.Trace.Created,
 		Started: d.CallsStarted, Succeeded: d.CallsSucceeded, Failed: d.CallsFailed, LastRPC: d.LastCallStarted,
 	}
 	if d.Kind != channelz.Server {
