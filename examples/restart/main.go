@@ -213,4 +213,3 @@ func (f *follower) check(want int) error {
 	}
 	return nil
 }
-

@@ -160,11 +160,9 @@ func (p *Page) node(v *View, q query) bool {
 		n.Trace = append(n.Trace, eventOf(e))
 	}
 	v.Node = &n
-	sockets, last := d.Sockets, true
+	sockets, last := cutRefs(d.Sockets, q)
 	if kind == channelz.Server {
 		sockets, last = channelz.ServerSockets(q.id, channelz.Page{From: q.from, Limit: q.rows})
-	} else {
-		sockets, last = cutRefs(sockets, q)
 	}
 	if !last {
 		v.Next = q.next(sockets[len(sockets)-1].ID + 1)
