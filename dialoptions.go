@@ -36,10 +36,11 @@ var defaultBackoff ibackoff.Strategy = &ibackoff.Default
 type dialOptions struct {
 	channelOptions
 
-	authority string
-	noProxy   bool
-	localDNS  bool
-	proxyFor  func(*url.URL) (*url.URL, error) // nil: the environment decides; set by tests
+	authority   string
+	noProxy     bool
+	localDNS    bool
+	proxyFor    func(*url.URL) (*url.URL, error)                          // nil: the environment decides; set by tests
+	proxyDialer func(proxy *url.URL, userAgent string) transport.DialFunc // nil: as HTTPS_PROXY is dialed
 	// proxyDefaultPort has a proxy asked for port 443 where a target names none.
 	proxyDefaultPort bool
 
@@ -49,6 +50,7 @@ type dialOptions struct {
 	unary       UnaryClientInterceptor
 	chainUnary  []UnaryClientInterceptor
 	stream      StreamClientInterceptor
+	first       firstInterceptors
 	chainStream []StreamClientInterceptor
 
 	resolvers            []resolver.Builder
@@ -102,6 +104,7 @@ func (o *dialOptions) take(opt DialOption) {
 	if p, ok := opt.(interface{ ChannelMaxBytesHeld() int64 }); ok {
 		o.Transport.MaxBytesHeld = p.ChannelMaxBytesHeld()
 	}
+	o.takeMore(opt)
 }
 
 func (o *dialOptions) addTelemetry(c telemetry.Client) {

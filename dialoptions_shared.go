@@ -47,6 +47,7 @@ func (o *dialOptions) settleProxy(to *channel.Target) (err error) {
 		LocalDNS:    o.localDNS,
 		DefaultPort: o.proxyDefaultPort,
 		For:         o.proxyFor,
+		Dialer:      o.proxyDialer,
 	})
 	return err
 }
@@ -59,6 +60,7 @@ func (o *dialOptions) settleInterceptors() {
 	if o.stream != nil {
 		o.chainStream = append([]StreamClientInterceptor{o.stream}, o.chainStream...)
 	}
+	o.first.prepend(o)
 	o.invoker, o.streamer = chainUnary(o.chainUnary), chainStream(o.chainStream)
 }
 

@@ -4,6 +4,7 @@ package grpc
 
 import (
 	"math"
+	"net"
 	"time"
 
 	"google.golang.org/grpc/credentials"
@@ -73,6 +74,9 @@ func (o *serverOptions) add(opt ServerOption) {
 	}
 	if p, ok := opt.(interface{ ServerTelemetry() telemetry.Server }); ok {
 		o.telemetry = append(o.telemetry, p.ServerTelemetry())
+	}
+	if p, ok := opt.(interface{ ServerProbes() *net.KeepAliveConfig }); ok {
+		o.transport.Probes = p.ServerProbes()
 	}
 	o.addControl(opt)
 	o.addLimits(opt)

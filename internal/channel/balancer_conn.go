@@ -50,7 +50,7 @@ func (b *balancerWrapper) UpdateState(s balancer.State) {
 		return
 	}
 	b.ch.picks.set(s.Picker)
-	b.ch.state.set(s.ConnectivityState)
+	b.ch.setState(s.ConnectivityState)
 }
 
 // ResolveNow implements balancer.ClientConn.

@@ -82,7 +82,7 @@ func (ch *Channel) Close() bool {
 	ch.links = nil
 	ch.mu.Unlock()
 
-	ch.state.set(connectivity.Shutdown)
+	ch.setState(connectivity.Shutdown)
 	ch.picks.close()
 	closed := parts.close()
 	for _, l := range links {
@@ -135,7 +135,7 @@ func (ch *Channel) enterIdle() {
 	ch.mu.Unlock()
 	parts.close() // from here on the balancer can't change picker or state
 	ch.picks.set(nil)
-	ch.state.set(connectivity.Idle)
+	ch.setState(connectivity.Idle)
 	ch.node.Trace(channelz.Info, "Channel entering idle mode", nil)
 }
 
@@ -151,7 +151,7 @@ func (ch *Channel) leaveIdle() error {
 	r := &resolverWrapper{ch: ch}
 	ch.balancer, ch.resolver = b, r
 	ch.mu.Unlock()
-	ch.state.set(connectivity.Connecting)
+	ch.setState(connectivity.Connecting)
 	ch.node.Trace(channelz.Info, "Channel exiting idle mode", nil)
 	if err := r.start(); err != nil {
 		logger.Warningf("%s: failed to start resolver: %v", ch.Name, err)

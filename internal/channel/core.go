@@ -105,6 +105,7 @@ type Subchannel struct {
 	scale atomic.Pointer[scale]
 
 	creds       *subConnCreds // immutable; nil: the channel's
+	young       bool          // the current connection counts as a failed attempt if it is lost; guarded by mu
 	wantsHealth bool          // immutable: the state is to follow the server's health
 	unscale     func()        // ends the watch of a limit of its own; nil: it has the channel's; settled before use
 	silent      bool          // Shutdown was reported; belongs to owner.calls

@@ -2,6 +2,8 @@
 
 package channel
 
+import "google.golang.org/grpc/connectivity"
+
 import "slices"
 
 // addSubConn notes a new subchannel, unless the balancer is not the channel's any more.
@@ -49,6 +51,16 @@ func (ch *Channel) setConnErr(err error) {
 	ch.mu.Lock()
 	defer ch.mu.Unlock()
 	ch.connErr = err
+}
+
+// setState changes the channel's state.
+func (ch *Channel) setState(s connectivity.State) {
+	if ch.opts.OnState == nil {
+		ch.state.set(s, nil)
+		return
+	}
+	err := ch.LastConnErr()
+	ch.state.set(s, func(s connectivity.State) { ch.opts.OnState(s, err) })
 }
 
 // LastConnErr is why the last attempt to connect failed; nil if none did.

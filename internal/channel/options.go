@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/internal/backoff"
 	"google.golang.org/grpc/internal/same"
@@ -32,6 +33,12 @@ type Options struct {
 	NoServiceConfig   bool          // what the resolver brings is ignored
 	NoHealthCheck     bool
 
+	StableAfter  time.Duration // a connection that is lost sooner counts as a failed attempt; 0: none does
+	ResolveEvery time.Duration // about how often the resolver is asked to look again; 0: when something fails
+	// OnState is told each state of the channel, and why the last attempt to connect failed. Locks are
+	// held: it must not block, nor use the channel. nil: nobody is told.
+	OnState func(s connectivity.State, failure error)
+
 	Fallback  *ServiceConfig // for when the resolver brings none
 	Recorders *stats.Recorders
 }
@@ -40,6 +47,9 @@ type Options struct {
 // such as functions, counts as different. The recorders follow from the handlers.
 func (o *Options) SameAs(p *Options) bool {
 	return o.Dialer == nil && p.Dialer == nil &&
+		o.OnState == nil && p.OnState == nil &&
+		o.StableAfter == p.StableAfter &&
+		o.ResolveEvery == p.ResolveEvery &&
 		o.Fallback == p.Fallback &&
 		o.MinConnectTimeout == p.MinConnectTimeout &&
 		o.IdleTimeout == p.IdleTimeout &&

@@ -22,6 +22,15 @@ type ProxyParams struct {
 	DefaultPort bool // the proxy is asked for port 443 where the target names none
 	// For says which proxy stands before a URL, nil for none; nil asks the environment.
 	For func(*url.URL) (*url.URL, error)
+	// Dialer returns who dials through a proxy; nil stands for transport.ProxyDialer.
+	Dialer func(proxy *url.URL, userAgent string) transport.DialFunc
+}
+
+func (p *ProxyParams) through(proxy *url.URL) transport.DialFunc {
+	if p.Dialer != nil {
+		return p.Dialer(proxy, p.UserAgent)
+	}
+	return transport.ProxyDialer(proxy, p.UserAgent)
 }
 
 // SettleProxy decides whether connections may go through a proxy. HTTPS_PROXY and NO_PROXY
@@ -48,7 +57,7 @@ func (t *Target) SettleProxy(p ProxyParams) (transport.DialFunc, error) {
 		endpoint = withPort(endpoint)
 	}
 	t.builder = unresolved{endpoint}
-	return transport.ProxyDialer(proxy, p.UserAgent), nil
+	return p.through(proxy), nil
 }
 
 // dial connects to an address that a resolver found, through a proxy if one stands before it.
@@ -60,7 +69,7 @@ func (p *ProxyParams) dial(ctx context.Context, addr string) (net.Conn, error) {
 	if proxy == nil {
 		return transport.DialDirect(ctx, addr)
 	}
-	return transport.ProxyDialer(proxy, p.UserAgent)(ctx, addr)
+	return p.through(proxy)(ctx, addr)
 }
 
 // withPort adds the usual port to a host without one.

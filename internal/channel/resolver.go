@@ -23,6 +23,7 @@ func (r *resolverWrapper) start() error {
 	if err != nil {
 		return err
 	}
+	built = r.refreshed(built)
 	r.mu.Lock()
 	closed, wanted := r.closed, r.wanted
 	r.resolver = built

@@ -25,8 +25,9 @@ func (w *stateWatch) get() connectivity.State {
 	return w.state
 }
 
-// set changes the state, unless it is Shutdown: that is final.
-func (w *stateWatch) set(s connectivity.State) {
+// set changes the state, unless it is Shutdown: that is final. tell, which may be nil, is told if it
+// does.
+func (w *stateWatch) set(s connectivity.State, tell func(connectivity.State)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.state == s || w.state == connectivity.Shutdown {
@@ -34,6 +35,9 @@ func (w *stateWatch) set(s connectivity.State) {
 	}
 	w.state = s
 	w.node.SetState(s)
+	if tell != nil {
+		tell(s)
+	}
 	if w.changed != nil {
 		close(w.changed)
 		w.changed = nil

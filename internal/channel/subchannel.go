@@ -74,13 +74,15 @@ func (sub *Subchannel) connect(ctx context.Context, addrs []resolver.Address, re
 	case l.isUnfit(): // it was lost before it could be used
 		l.opened()
 		l.gone(sub.ch)
+		sub.young = sub.ch.opts.StableAfter > 0 && sub.current == nil
 		sub.idleLocked()
 	default:
 		l.opened()
-		sub.retries = 0
 		if sub.current == nil {
+			sub.succeededLocked(l)
 			sub.useLocked(l)
 		} else {
+			sub.retries = 0
 			sub.addLocked(l)
 		}
 	}
@@ -195,7 +197,9 @@ func (sub *Subchannel) useLocked(l *Link) {
 // idleLocked follows a connection that was lost before it could be used.
 func (sub *Subchannel) idleLocked() {
 	if sub.current == nil {
-		sub.setStateLocked(connectivity.Idle, nil)
+		if !sub.lostEarlyLocked() {
+			sub.setStateLocked(connectivity.Idle, nil)
+		}
 	} else {
 		sub.dispatchLocked()
 	}
@@ -210,7 +214,7 @@ func (sub *Subchannel) lost(l *Link) {
 	}
 	if was && !sub.promoteLocked(l) {
 		sub.dropLocked()
-		if sub.state != connectivity.Shutdown {
+		if sub.state != connectivity.Shutdown && !sub.lostEarlyLocked() {
 			sub.setStateLocked(sub.stateWithoutLocked())
 		}
 	}

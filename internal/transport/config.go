@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/internal/envconfig"
 	"google.golang.org/grpc/internal/pulse"
 	"google.golang.org/grpc/internal/same"
+	"google.golang.org/grpc/internal/sockopt"
 	"google.golang.org/grpc/internal/tlsconn"
 	"google.golang.org/grpc/internal/transport/h2"
 	"google.golang.org/grpc/keepalive"
@@ -48,6 +49,7 @@ type Tuning struct {
 	MaxBytesHeld      int64 // see h2.Config; 0: what the environment says
 	BufferPool        mem.BufferPool
 	StatsHandlers     []stats.Handler
+	Probes            *net.KeepAliveConfig // nil: as the dialer or the listener has set them
 }
 
 // DialFunc opens a connection to addr, which is as the resolver gave it. A unix
@@ -89,6 +91,13 @@ type ServerConfig struct {
 	Known func(path []byte) Method
 
 	h2 h2.Config
+}
+
+// setProbes has the system probe the connection that carries nc, if an option says how.
+func (t *Tuning) setProbes(nc net.Conn) {
+	if t.Probes != nil {
+		sockopt.SetProbes(nc, *t.Probes)
+	}
 }
 
 func (t *Tuning) fill(c *h2.Config) {
@@ -157,6 +166,7 @@ func (c *ClientConfig) SameAs(o *ClientConfig) bool {
 		c.WriteBufferSize == o.WriteBufferSize &&
 		c.MaxHeaderListSize == o.MaxHeaderListSize &&
 		c.MaxBytesHeld == o.MaxBytesHeld &&
+		c.Probes == o.Probes &&
 		same.Value(c.BufferPool, o.BufferPool) &&
 		slices.EqualFunc(c.StatsHandlers, o.StatsHandlers, same.Value) &&
 		c.UserAgent == o.UserAgent &&

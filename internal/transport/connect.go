@@ -65,6 +65,7 @@ func Connect(ctx context.Context, addr resolver.Address, authority string, p Con
 		return nil, &ConnectError{Step: step, Err: err, Permanent: !temporary(err)}
 	}
 	sockopt.SetUserTimeout(nc, cfg.h2.Keepalive.Timeout)
+	cfg.setProbes(nc)
 	c := &Client{cfg: cfg, events: p.Events, authority: authority}
 	if p.Watch {
 		c.events = &watchedClient{ClientEvents: p.Events}

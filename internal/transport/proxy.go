@@ -138,3 +138,13 @@ func readHead(nc net.Conn) ([]byte, error) {
 	}
 	return head, nil
 }
+
+// Tunnel asks the HTTP proxy at the other end of nc for a tunnel to addr, as ProxyDialer does.
+func Tunnel(ctx context.Context, nc net.Conn, proxy *url.URL, addr, userAgent string) error {
+	return tunnel(ctx, nc, tunnelRequest(proxy, addr, userAgent))
+}
+
+// DialSystem dials TCP as connections without a dialer of the program's are dialed.
+func DialSystem(ctx context.Context, addr string) (net.Conn, error) {
+	return systemDialer.DialContext(ctx, "tcp", addr)
+}

@@ -31,6 +31,7 @@ func NewServer(ctx context.Context, nc net.Conn, p *peer.Peer, host *ServerHost)
 // follows the handshake, which may find that the connection is somebody else's.
 func (c *ServerConfig) SetSocketOptions(raw net.Conn) {
 	sockopt.SetUserTimeout(raw, c.h2.Keepalive.Timeout)
+	c.setProbes(raw)
 }
 
 // Start begins to read. Before it no method of the handler is called.
