@@ -29,6 +29,11 @@ func (c *clientContext) Value(key any) any {
 		if c.conn != nil {
 			return c.conn.Peer()
 		}
+	case ctxkey.ClientRoom:
+		if c.conn != nil {
+			return (*heldStream)(c.stream)
+		}
+		return nil
 	case ctxkey.ClientConn:
 		if c.conn != nil {
 			return c.conn

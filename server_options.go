@@ -78,6 +78,9 @@ func (o *serverOptions) add(opt ServerOption) {
 	if p, ok := opt.(interface{ ServerProbes() *net.KeepAliveConfig }); ok {
 		o.transport.Probes = p.ServerProbes()
 	}
+	if p, ok := opt.(interface{ ServerEndWait() time.Duration }); ok {
+		o.transport.EndWait = p.ServerEndWait()
+	}
 	o.addControl(opt)
 	o.addLimits(opt)
 	o.addRecovery(opt)

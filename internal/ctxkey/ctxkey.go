@@ -27,6 +27,10 @@ type ServerConn struct{}
 // ClientConn finds the connection of a client's stream, in the stream's context: a Drainer.
 type ClientConn struct{}
 
+// ClientRoom finds a handover.Client in the context of a client's stream, where it is known which
+// server answers.
+type ClientRoom struct{}
+
 // Drainer is a connection, as those see it whose RPCs it carries.
 type Drainer interface {
 	// Draining returns a context that ends when the connection begins to drain; nil: that is not

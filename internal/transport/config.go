@@ -85,7 +85,8 @@ type ServerConfig struct {
 	Policy           keepalive.EnforcementPolicy
 	MaxRecvMsgSize   int
 	Tap              tap.ServerInHandle
-	LaxPath          bool // accept a :path without a leading slash
+	EndWait          time.Duration // how long a client may read nothing once the handler has returned; 0: for ever
+	LaxPath          bool          // accept a :path without a leading slash
 
 	// Known returns the method of a :path, and nil for one that it does not know. It may be nil.
 	Known func(path []byte) Method

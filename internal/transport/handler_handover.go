@@ -79,6 +79,9 @@ func (s *HandlerStream) Arm(w handover.Waker, input bool) handover.Events {
 // ArmRoom is as that of ServerStream.
 func (s *HandlerStream) ArmRoom(w handover.Waker, _ bool) bool {
 	h := s.handed.Load()
+	if h == nil {
+		return true // net/http does not tell
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.size < handedBuffer || s.ctx.Err() != nil {

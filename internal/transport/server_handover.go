@@ -93,4 +93,7 @@ func (s *ServerStream) Fate() error {
 }
 
 // Done follows the end of a call that was handed over.
-func (s *ServerStream) Done() { s.h2.Done() }
+func (s *ServerStream) Done() {
+	s.h2.Done()
+	s.boundEnd()
+}

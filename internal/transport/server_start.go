@@ -56,5 +56,6 @@ func (s *ServerStream) isLate() bool {
 func (s *ServerStream) handled() {
 	if s.owner == nil { // else the owner calls Done
 		s.h2.Leave()
+		s.boundEnd()
 	}
 }
