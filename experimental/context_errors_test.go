@@ -94,7 +94,7 @@ func TestServersStatusIsNoContextError(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := st.Recv(); err != io.EOF { //nolint:errorlint // programs compare so
+	if _, err := st.Recv(); err != io.EOF {
 		t.Error(err)
 	}
 }

@@ -128,7 +128,7 @@ func Wait(ctx context.Context, cc *grpc.ClientConn) error {
 		case connectivity.Ready:
 			return nil
 		case connectivity.Shutdown:
-			return grpc.ErrClientConnClosing //nolint:staticcheck // it is what RPCs fail with
+			return grpc.ErrClientConnClosing
 		case connectivity.Idle:
 			cc.Connect()
 			fallthrough

@@ -37,6 +37,7 @@
 //     http.Server.WriteTimeout and the like hold there.
 //   - Room is of the stream and its connection: many streams that are not read share the bound of a
 //     connection's send queue. A Send may be made by one goroutine at a time, as always; so may these.
+//   - A stream with MaxSendWait is wrapped, which a streams.Group takes a slower way for.
 //
 // All of this may change or go in a later release.
 package flowcontrol
@@ -129,7 +130,7 @@ func (w waker) Wake() {
 var errNotRead = status.Error(codes.ResourceExhausted, "the peer has not read what was sent to it for too long")
 
 // waitFor is wait for a time.
-func (r room) waitFor(d time.Duration, rpc context.Context) error {
+func (r room) waitFor(rpc context.Context, d time.Duration) error {
 	if r == nil || r(nil) {
 		return nil
 	}
@@ -162,7 +163,7 @@ type boundServer struct {
 
 func (s *boundServer) SendMsg(m any) error {
 	if s.err == nil {
-		s.err = serverRoom(s.Context()).waitFor(s.most, s.Context())
+		s.err = serverRoom(s.Context()).waitFor(s.Context(), s.most)
 	}
 	if s.err != nil {
 		return s.err
@@ -200,7 +201,7 @@ type boundClient struct {
 
 func (c *boundClient) SendMsg(m any) error {
 	ctx := c.Context()
-	if err := roomOf(ctx).waitFor(c.most, ctx); err != nil {
+	if err := roomOf(ctx).waitFor(ctx, c.most); err != nil {
 		if s, ok := ctx.Value(ctxkey.ClientRoom{}).(handover.Client); ok {
 			s.Fail(err)
 		}

@@ -6,6 +6,7 @@ package testservice
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/http"
 	"testing"
@@ -96,7 +97,9 @@ func StartHTTP(t testing.TB, f *Functions, opts ...grpc.ServerOption) *Service {
 	t.Cleanup(func() {
 		s.Stop()
 		web.Close()
-		<-served
+		if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+			t.Error(err)
+		}
 	})
 	return s
 }
