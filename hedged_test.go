@@ -9,9 +9,11 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"golang.org/x/net/http2"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/internal/serviceconfig"
@@ -184,6 +186,34 @@ func TestHedgingAllAtOnce(t *testing.T) {
 	}
 	cc := newTestClient(t, serve(t, e).addr, WithDefaultServiceConfig(hedging(4, "0s", "", "")))
 	wantCode(t, "call", call(testContext(t), cc, "x"), codes.OK)
+}
+
+// A server that refuses all streams sees the attempts of the policy, and one more: what was refused
+// is sent again once for the RPC, not once for each attempt (gRFC A6).
+func TestHedgingOneRetryOfRefused(t *testing.T) {
+	for _, attempts := range []int{2, 5} {
+		for _, stream := range []bool{false, true} {
+			var seen atomic.Int32
+			r := newRefuser(t, func(f *http2.Framer, id uint32, n int) bool {
+				seen.Store(int32(n))
+				_ = f.WriteRSTStream(id, http2.ErrCodeRefusedStream)
+				return true
+			})
+			cc := newTestClient(t, r.lis.Addr().String(), WithDefaultServiceConfig(hedging(attempts, "0s", `"UNAVAILABLE"`, "")))
+			var err error
+			if stream {
+				err = downCall(testContext(t), cc)
+			} else {
+				err = call(testContext(t), cc, "x")
+			}
+			wantCode(t, "call", err, codes.Unavailable)
+			if n := int(seen.Load()); n != attempts+1 {
+				t.Errorf("%d attempts, stream %t: the server saw %d streams", attempts, stream, n)
+			}
+			cc.Close()
+			r.lis.Close()
+		}
+	}
 }
 
 // An attempt with response headers is the one that counts, though it fails with a code that
