@@ -6,14 +6,17 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"weak"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/encoding"
 	gz "google.golang.org/grpc/encoding/gzip"
 	"google.golang.org/grpc/internal/transport"
+	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 )
@@ -193,3 +196,39 @@ func (w *wrapped) Header() http.Header         { return w.header }
 func (w *wrapped) Write(b []byte) (int, error) { return len(b), nil }
 func (w *wrapped) WriteHeader(code int)        { w.code = code }
 func (w *wrapped) Flush()                      {}
+
+// droppedReply is a codec and the pool of its buffers. When a reply is being sent, and its buffer
+// freed, it looks whether the message that it was made of is kept.
+type droppedReply struct {
+	encoding.CodecV2
+	mem.BufferPool
+	message weak.Pointer[text]
+	kept    chan bool
+}
+
+func (d *droppedReply) Marshal(v any) (mem.BufferSlice, error) {
+	d.message = weak.Make(v.(*text))
+	data := make([]byte, 8<<10)
+	copy(data, []byte{0x7a, 0xfd, 0x3f}) // field 15 is all the rest
+	return mem.BufferSlice{mem.NewBuffer(&data, d)}, nil
+}
+
+func (d *droppedReply) Put(*[]byte) {
+	runtime.GC()
+	d.kept <- d.message.Value() != nil
+}
+
+// TestReplyIsDropped: while a reply waits to be sent, as many may for one connection, the message
+// that it was encoded from is garbage.
+func TestReplyIsDropped(t *testing.T) {
+	d := &droppedReply{CodecV2: codecFor(""), kept: make(chan bool, 1)}
+	e := newEcho()
+	e.unary = func(context.Context, *text) (*text, error) { return &text{Value: "reply"}, nil }
+	cc := newTestClient(t, serve(t, e, ForceServerCodecV2(d)).addr)
+	if err := cc.Invoke(testContext(t), unaryMethod, &text{}, new(text)); err != nil {
+		t.Fatal(err)
+	}
+	if <-d.kept {
+		t.Error("the message is kept while its reply is sent")
+	}
+}

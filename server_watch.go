@@ -193,6 +193,9 @@ func (w *serverWatch) end(err error) {
 // keepsPlain says that a binary log wants the RPC's messages.
 func (w *serverWatch) keepsPlain() bool { return w != nil && w.log != nil }
 
+// handlesMessages says that replied is to be given the message.
+func (w *serverWatch) handlesMessages() bool { return w != nil && len(w.handlers) > 0 }
+
 // noMessage is called when the next message was asked for, and err came instead.
 func (w *serverWatch) noMessage(err error) {
 	switch {

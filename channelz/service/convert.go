@@ -16,7 +16,10 @@ import (
 )
 
 func each[From, To any](list []From, convert func(From) To) []To {
-	var out []To
+	if len(list) == 0 {
+		return nil
+	}
+	out := make([]To, 0, len(list))
 	for _, entry := range list {
 		out = append(out, convert(entry))
 	}

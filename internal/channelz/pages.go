@@ -51,6 +51,7 @@ func ServerSockets(server int64, p Page) (list []Ref, last bool) {
 		return nil, true
 	}
 	ids, last := choose(n.sockets, p, func(s *Socket) bool { return s.kind == Connection })
+	list = make([]Ref, 0, len(ids))
 	for _, id := range ids {
 		list = append(list, n.sockets[id].Ref())
 	}
