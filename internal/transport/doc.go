@@ -59,6 +59,40 @@
 // returned by Recv, and to the caller from then on. A message to send belongs
 // to the transport from the call on, also if that fails.
 //
+// # What a peer can lengthen
+//
+// Beside what package h2 lists. What is kept of a block is charged as one object, with the names
+// and values in it; what a program gets of it is its own (TestRetention, TestMetadataKeepsNoBlock).
+//
+//	list                        bound                                      test
+//	messages that are not read  the windows; charged, the small ones with  TestTinyMessages, TestInboxIsCompact
+//	                            what stands beside them
+//	a message that is not whole what has arrived, twice at most            TestBytesThatCome
+//	texts of refusals           the windows of their streams               TestRefusalsInWindows
+//	the body of an answer that  1 KiB; charged                             TestForeignBodyIsCharged
+//	is not of gRPC
+//	what a proxy answers        16 KiB, 1 KiB of it in the error           TestProxyErrors
+//	values that are joined in a one for each 8 bytes, and 256 more         TestMalformedBinaryReply
+//	"-bin" field
+//	fields                      one step each, for each time that a        TestReferencesTakeNoTime
+//	                            program asks
+//	connections that can't be   one each, of the process                   TestWhyNot
+//	parked
+//
+// And outside of this package:
+//
+//	the start of a connection   64 KiB undecided, 96 KiB that are owed,    TestSnifferIsLinear, TestSnifferGivesUp
+//	that oneport looks at       each byte looked at once
+//	a record of TLS             one, of 18 KB, and what of it has arrived  TestTrickleHoldsWhatArrived
+//	a record of ALTS            one, of 1 MiB, as it arrives               TestDeclaredLength
+//	a handshake of ALTS         64 KiB                                     TestTooMuch
+//	what a retry would send     MaxRetryRPCBufferSize at what it takes     TestKeptMessages
+//	channelz: events and texts  30 of 2 KB for each channel                TestTraceIsBounded, TestTraceTextIsBounded
+//	channelz: a page of sockets all sockets of the server are looked at;   TestServerPages, TestReplyIsDropped
+//	                            the reply is garbage once it is encoded
+//	xDS: resources              one parsed value for each that somebody    TestWatchersShareAResource
+//	                            watches; the control plane is trusted
+//
 // # Where RFC 9113 says otherwise
 //
 // The rules of RFC 9113 and RFC 7541 that one side can break are kept, and each has a test

@@ -293,6 +293,50 @@
 // (streams.isFull); small ones share buffers, so that the memory is at most about two and a half
 // times as much (send_queue.go).
 //
+// The lists of this package, who fills them, how far, and what shows it:
+//
+//	list                          filled by       bound                                 test
+//	frames to be written          the peer        512 replies, 4096 window updates,     TestFloods,
+//	(output)                                      8 for each stream, 1 MiB before a     TestRepliesNotRead
+//	                                              stream is opened (limits.go)
+//	messages to be sent           our senders     64 to 128 KiB and a message for each  TestFull,
+//	(sendQueue)                                   stream, a quarter of MaxHeld for all  TestSendQueueMemory
+//	calls that wait for a place   our callers     none: the program pays                TestAbandonIsConstant
+//	parts of a field block        the peer        the list's limit and 64 KiB;          TestIncompleteBlocks
+//	(pile)                                        charged
+//	fields of HPACK's table       the peer        4 KiB as RFC 7541 counts; charged     TestReferencesAreShared
+//	memos                         the peer        eight, of a few KB; charged           TestMemosAreSmall
+//	streams, and handlers that    the peer        MaxStreams, MaxHeld; 1000             TestBoundOfWhatIsHeld,
+//	outlive theirs                                                                      TestStuckHandlers
+//	pieces of bodies              the peer        the windows; charged, with what is    TestTinyMessages
+//	(package transport)                           kept beside them
+//
+// # What a peer's bytes cost
+//
+// Each loop over what a peer can lengthen takes a number of steps that is linear in the bytes that
+// the peer spent, or has a bound of its own:
+//
+//	loop over                  runs for                     steps                           test
+//	fields of a block          a block                      one each; a reference to a      TestReferencesTakeNoTime
+//	                                                        table is one lookup
+//	entries of HPACK's tables  parking, and a field that    128: 4 KiB in entries of 32     TestHistories
+//	                           we encode
+//	memos                      a block                      eight                           TestMemosAreSmall
+//	parts of a block           its end                      one each; none is copied twice  TestIncompleteBlocks
+//	settings                   a SETTINGS                   256 at most, else the end       TestFloods
+//	all streams                a new initial window         counted as a useless frame for  TestInitialWindowFlood,
+//	                                                        each 64 of them                 TestNonsenseWalks
+//	all streams                the acknowledgement of ours  as often as we lower or raise   TestWindowsGrow,
+//	                           that lowers, and each growth our windows: by doubling, or    TestWindowsWithinTheBound
+//	                                                        for the bound of all
+//	streams above an id        a GOAWAY                     each stream once, whatever the  TestOursIsLinear
+//	                                                        number of GOAWAYs
+//	calls that wait            one that gives up            one                             TestAbandonIsConstant
+//	streams with something     a write                      those that it sends for         TestFull
+//	to send
+//	all streams                the end of the connection    one each, once                  TestAccountIsExact
+//	frames that serve nothing  each                         one; ten thousand end it        TestFloods
+//
 // # How a connection ends
 //
 //   - kill marks it as dead, with the cause that everybody is told: the first

@@ -151,6 +151,9 @@ func (a *active) useless() error {
 	return a.nonsense.useless(time.Duration(clock.At(a.now)))
 }
 
+// walked records that a frame had us walk over so many streams.
+func (a *active) walked(streams int) { a.nonsense.walked(streams, time.Duration(clock.At(a.now))) }
+
 // decode reads a whole field block into headers.
 func (a *active) decode(block []byte, cfg *Config) error {
 	b := &a.headers

@@ -30,6 +30,15 @@ func (n *nonsense) useless(now time.Duration) error {
 	return frame.ConnError(frame.EnhanceYourCalm, "too many frames that serve nothing")
 }
 
+// walked records that a frame had us walk over so many streams. The next useless frame tells whether
+// that was too much.
+func (n *nonsense) walked(streams int, now time.Duration) {
+	before := n.n
+	if n.n += int32(streams / streamsPerFrame); before < 1 && n.n > 0 {
+		n.since = int32(now / time.Second)
+	}
+}
+
 // useful records a frame that opened, fed or ended a stream.
 func (n *nonsense) useful() { n.earn(1) }
 

@@ -60,10 +60,12 @@ func (r *reader) onSettings(h frame.Header, p []byte) error {
 		return frame.ConnError(frame.EnhanceYourCalm, "too many settings in one frame")
 	}
 	c := r.lock()
-	if err := c.obey(list); err != nil {
+	walked, err := c.obey(list)
+	if err != nil {
 		c.unlock()
 		return err
 	}
+	r.in.act.walked(walked)
 	c.out.settingsAck()
 	c.unlock()
 	r.tellPlaces(list)
@@ -126,20 +128,21 @@ func (r *reader) onSettingsAck() error {
 	return nil
 }
 
-func (c *locked) obey(list frame.SettingsView) error {
+// obey returns how many streams it walked over.
+func (c *locked) obey(list frame.SettingsView) (walked int, err error) {
 	var initial uint32
 	moved := false
 	for i := range list.Len() {
 		s := list.At(i)
 		if err := c.obeyOne(s); err != nil {
-			return err
+			return 0, err
 		}
 		if s.ID == frame.InitialWindowSize {
 			initial, moved = s.Value, true
 		}
 	}
 	if !moved {
-		return nil
+		return 0, nil
 	}
 	return c.moveOutflows(c.windows.SetPeerInitial(initial))
 }
@@ -169,16 +172,17 @@ func (c *locked) obeyOne(s frame.Setting) error {
 	return nil
 }
 
-// moveOutflows gives the streams' send windows the difference, section 6.9.2.
-func (c *locked) moveOutflows(delta int64) error {
+// moveOutflows gives the streams' send windows the difference, section 6.9.2, and returns how many
+// there are.
+func (c *locked) moveOutflows(delta int64) (streams int, err error) {
 	if delta == 0 {
-		return nil
+		return 0, nil
 	}
 	for s := range c.streams.byID.all() {
 		if err := s.out.AdjustInitial(delta); err != nil {
-			return frame.ConnError(frame.FlowControlError, err.Error())
+			return 0, frame.ConnError(frame.FlowControlError, err.Error())
 		}
 		c.streams.schedule(s)
 	}
-	return nil
+	return c.streams.open(), nil
 }
