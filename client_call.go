@@ -223,6 +223,7 @@ func (r *clientCall) start(a *attempt, first *transport.Payload, last bool) erro
 	if err := a.Open(a.ctx, r.call, first, last); err != nil {
 		return err
 	}
+	r.log.Opened()
 	r.tellOutHeader(a, r.call, r.cc.opts.Transport.UserAgent)
 	return nil
 }

@@ -5,6 +5,7 @@ package grpc
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 
 	"google.golang.org/grpc/codes"
@@ -427,4 +428,10 @@ func (cs *clientStream) Context() context.Context {
 		cs.context = &clientContext{cs.attempt.ctx, cs, cs.attempt.Stream.Client()}
 	}
 	return cs.context
+}
+
+// Format implements fmt.Formatter. A stream has credentials and metadata below it, and other
+// goroutines write to it: it is printed as what it is, without its contents.
+func (cs *clientStream) Format(f fmt.State, _ rune) {
+	_, _ = fmt.Fprintf(f, "(*grpc.clientStream)(%p)", cs)
 }

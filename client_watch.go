@@ -180,13 +180,14 @@ func (w *clientWatch) tellEnd(a *attempt, err error) {
 	a.seen.End(err, response)
 }
 
-// logBegin logs the beginning of the RPC (gRFC A16), if its method is logged. The log has the
-// RPC, not its attempts. h is complete without the timeout, which ctx has.
+// logBegin keeps the beginning of the RPC (gRFC A16), if its method is logged, until its first
+// attempt has opened a stream: what credentials or the connection refuse is not logged. The log
+// has the RPC, not its attempts. h is complete without the timeout, which ctx has.
 func (w *clientWatch) logBegin(ctx context.Context, h binarylog.ClientHeader) {
 	if deadline, ok := ctx.Deadline(); ok {
 		h.Timeout = time.Until(deadline)
 	}
-	w.log.ClientHeader(h)
+	w.log.Begin(h)
 }
 
 // logSent logs a message when it is sent for the first time. For a client that does not stream

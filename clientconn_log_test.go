@@ -4,6 +4,8 @@ package grpc
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -90,6 +92,13 @@ func TestClientBinaryLog(t *testing.T) {
 	if _, types := sink.take(); types != whole { // a client that does not stream ends with its message
 		t.Errorf("stream of the server: %s", types)
 	}
+	// What never left the client is not logged: its error may have a secret of its credentials.
+	if err := call(ctx, cc, "x", PerRPCCredentials(failingToken{errors.New("secret")})); err == nil {
+		t.Error("a call without a token succeeds")
+	}
+	if _, types := sink.take(); types != "" {
+		t.Errorf("without a token: %s", types)
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	finished := make(chan error, 1)
 	st, err := cc.NewStream(ctx, bidiStream, bidiMethod, OnFinish(func(err error) { finished <- err }))
@@ -102,4 +111,29 @@ func TestClientBinaryLog(t *testing.T) {
 	if _, types := sink.take(); types != "CLIENT_HEADER CANCEL" {
 		t.Errorf("cancelled: %s", types)
 	}
+}
+
+// failingToken has none.
+type failingToken struct{ err error }
+
+func (t failingToken) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
+	return nil, t.err
+}
+func (failingToken) RequireTransportSecurity() bool { return false }
+
+// TestStreamsPrintNoSecrets: a stream is printed, in whatever way, without what it sends.
+func TestStreamsPrintNoSecrets(t *testing.T) {
+	cc := newTestClient(t, serve(t, newEcho()).addr)
+	ctx := metadata.AppendToOutgoingContext(testContext(t), "x", "secret of a stream")
+	st, err := cc.NewStream(ctx, bidiStream, bidiMethod)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%d", "%x"} {
+		if text := fmt.Sprintf(verb, st); len(text) > 60 {
+			t.Errorf("%s: %s", verb, text)
+		}
+	}
+	_ = st.CloseSend()
+	_ = st.RecvMsg(new(text))
 }

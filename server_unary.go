@@ -22,7 +22,7 @@ func (s *Server) serveUnary(ctx context.Context, st servedCall, m *method) error
 		// Message and status are sent one after the other, so that both are logged before the
 		// client can have them.
 		if err := st.Send(out.payload); err != nil {
-			return err
+			return end(st, err) // the response headers may be what cannot be sent
 		}
 		st.watch.sent(reply, sizes)
 		return end(st, nil)

@@ -89,6 +89,15 @@ func TestServerBinaryLog(t *testing.T) {
 		t.Errorf("trailer = %v", tr)
 	}
 
+	e.unary = func(ctx context.Context, in *text) (*text, error) {
+		_ = SetHeader(ctx, metadata.Pairs("x y", "1")) // cannot be sent, and so the reply neither
+		return in, nil
+	}
+	c.unary(ctx, "x").wantStatus(t, codes.Internal, `header key "x y" contains illegal characters not in [0-9a-z-_.]`)
+	if _, types = sink.take(t); !strings.HasPrefix(types, "CLIENT_HEADER CLIENT_MESSAGE ") || !strings.HasSuffix(types, "SERVER_TRAILER") {
+		t.Errorf("entries = %s", types)
+	}
+
 	received := make(chan struct{})
 	bidi := e.stream
 	e.stream = func(ss ServerStream) error {

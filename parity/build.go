@@ -37,7 +37,7 @@ func buildBoth(ctx context.Context, dir string) ([sides]build, error) {
 	for side, args := range [sides][]string{nil, {"-modfile=published.mod"}} {
 		builds[side].path = filepath.Join(dir, fmt.Sprintf("probes%d", side))
 		wg.Go(func() {
-			all := append([]string{"build", "-o", builds[side].path}, args...)
+			all := append([]string{"build", "-tags", "grpctrace", "-o", builds[side].path}, args...)
 			out, err := exec.CommandContext(ctx, "go", append(all, "./probes")...).CombinedOutput()
 			if err != nil {
 				errs[side] = fmt.Errorf("go %s: %w\n%s", strings.Join(all, " "), err, out)

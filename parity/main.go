@@ -75,6 +75,11 @@ func compare(ctx context.Context, o options) (bool, error) {
 		return true, nil
 	}
 	c.run(ctx)
+	for _, e := range c.chosen {
+		if e.Fewer {
+			c.lines[published][e.Name] = verdict.Shared(c.lines[ours][e.Name], c.lines[published][e.Name])
+		}
+	}
 	report := verdict.Judge(names(c.chosen), names(entries), c.lines[ours], c.lines[published], kept)
 	c.print(report, kept)
 	fmt.Printf("%d probes: %d same, %d differ as listed, %d differ, %d listed in vain; %.0f s\n",

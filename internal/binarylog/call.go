@@ -37,8 +37,9 @@ type Call struct {
 	loggers []MethodLogger
 	ctx     context.Context // that the loggers are given
 
-	mu       sync.Mutex // orders the entries, and guards what follows
-	peerDone bool       // the peer's address was logged
+	mu       sync.Mutex       // orders the entries, and guards what follows
+	peerDone bool             // the peer's address was logged
+	unopened *pb.GrpcLogEntry // the beginning of an RPC that is not on its way yet
 }
 
 // NewCall begins the log of an RPC, whose method is "/package.Service/Method". The
@@ -89,9 +90,40 @@ type ClientHeader struct {
 
 // ClientHeader logs the beginning.
 func (c *Call) ClientHeader(h ClientHeader) {
+	if c != nil {
+		c.write(headerEntry(h), h.Peer)
+	}
+}
+
+// Begin keeps the beginning of a client's RPC until Opened, or until there is an entry of a
+// message or of the server's. An RPC that ends before is not logged: nothing of it was sent.
+func (c *Call) Begin(h ClientHeader) {
 	if c == nil {
 		return
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.unopened = headerEntry(h)
+}
+
+// Opened logs the beginning: the RPC is on its way.
+func (c *Call) Opened() {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.openLocked()
+}
+
+func (c *Call) openLocked() {
+	if e := c.unopened; e != nil {
+		c.unopened = nil
+		c.writeLocked(e, nil)
+	}
+}
+
+func headerEntry(h ClientHeader) *pb.GrpcLogEntry {
 	out := &pb.ClientHeader{MethodName: h.Method, Authority: h.Authority}
 	if h.Timeout > 0 {
 		out.Timeout = durationpb.New(h.Timeout)
@@ -101,7 +133,7 @@ func (c *Call) ClientHeader(h ClientHeader) {
 		Payload: &pb.GrpcLogEntry_ClientHeader{ClientHeader: out},
 	}
 	out.Metadata = entriesOf(h.Metadata)
-	c.write(e, h.Peer)
+	return e
 }
 
 // ServerHeader logs the header of the answer. The peer is the server's address, on the
@@ -170,15 +202,24 @@ func (c *Call) Trailer(s *status.Status, md metadata.MD, peer net.Addr) {
 	c.write(e, peer)
 }
 
-// write completes an entry and passes it on. On a server the peer is logged once; a client
-// tells it with the header and with the trailer.
+// write completes an entry and passes it on, unless it is the end of what never began. On a
+// server the peer is logged once; a client tells it with the header and with the trailer.
 func (c *Call) write(e *pb.GrpcLogEntry, peer net.Addr) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	ends := e.GetType() == pb.GrpcLogEntry_EVENT_TYPE_CANCEL || e.GetType() == pb.GrpcLogEntry_EVENT_TYPE_SERVER_TRAILER
+	if ends && peer == nil && c.unopened != nil {
+		return
+	}
+	c.openLocked()
+	c.writeLocked(e, peer)
+}
+
+func (c *Call) writeLocked(e *pb.GrpcLogEntry, peer net.Addr) {
 	e.Logger = pb.GrpcLogEntry_LOGGER_CLIENT
 	if c.side == Server {
 		e.Logger = pb.GrpcLogEntry_LOGGER_SERVER
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	if peer != nil && (c.side == Client || !c.peerDone) {
 		c.peerDone = true
 		e.Peer = addressOf(peer)

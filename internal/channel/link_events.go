@@ -35,7 +35,8 @@ func (l *Link) Draining(why transport.GoAway) {
 		logger.Errorf("Client received GoAway with error code %v and debug data equal to ASCII %q.", why.Code(), why.Debug())
 		l.sub.ch.pingLess()
 	} else if !why.Expected() {
-		logger.Warningf("%s: %s sent GOAWAY: %v, %q", l.sub.ch.Name, l.addr.Addr, why.Code(), why.Debug())
+		// What it says beside is in the errors of RPCs; a log outlives them (RFC 9113, section 6.8).
+		logger.Warningf("%s: %s sent GOAWAY: %v", l.sub.ch.Name, l.addr.Addr, why.Code())
 	}
 	l.mu.Lock()
 	l.left, l.goAway = true, why.Number()
@@ -55,7 +56,7 @@ func (l *Link) Closed(err error) {
 	if listed {
 		l.sub.ch.removeLink(l)
 	}
-	logger.Infof("%s: the connection to %s is closed: %v", l.sub.ch.Name, l.addr.Addr, err)
+	logger.Infof("%s: the connection to %s is closed: %v", l.sub.ch.Name, l.addr.Addr, transport.WithoutDebugData(err))
 	if ctx != nil {
 		for _, h := range l.sub.ch.opts.Transport.StatsHandlers {
 			h.HandleConn(ctx, &stats.ConnEnd{Client: true})

@@ -69,3 +69,12 @@ func (s *ClientStream) abortStatus(err *h2.StreamError) *status.Status {
 	}
 	return status.New(grpcwire.RSTCode(uint32(err.Code)), err.Error())
 }
+
+// WithoutDebugData is err for a log: what the peer said in a GOAWAY beside its code is in the
+// errors of RPCs, and not in what outlives them (RFC 9113, section 6.8).
+func WithoutDebugData(err error) error {
+	if rule, ok := errors.AsType[*h2.ConnError](err); ok && rule.Remote {
+		return fmt.Errorf("peer closed the connection with GOAWAY: %v", rule.Code)
+	}
+	return err
+}

@@ -31,6 +31,7 @@ var areas = []area{
 	{"stream", slices.Concat(streamProbes, turnProbes, stageProbes(), orderProbes, haltProbes(), failureProbes(), sendingProbes(), earlyProbes())},
 	{"channel", slices.Concat(resolverProbes, policyProbes(), subchannelProbes(), customProbes, stateProbes, lbProbes())},
 	{"xds", xdsProbes()},
+	{"secret", secretProbes()},
 	{"outsider", slices.Concat(nameProbes(), outsiderProbes())},
 	{"wrap", slices.Concat(wrapEndProbes(), wrapFaultProbes(), wrapMiscProbes, socketProbes())},
 }

@@ -81,7 +81,7 @@ func service(t *testing.T) *ClientStatusDiscoveryServer {
 			t.Cleanup(client.Watch(c.Client, c.Clusters, cluster, watcher[*resource.Cluster]{}))
 		}
 	}
-	return &ClientStatusDiscoveryServer{pool: pool}
+	return &ClientStatusDiscoveryServer{pool: func() *xdsclient.Pool { return pool }}
 }
 
 type watcher[T any] struct{}

@@ -214,3 +214,18 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// TestServersPrintNoPasswords is about messages: errors of RPCs name the control plane.
+func TestServersPrintNoPasswords(t *testing.T) {
+	for uri, want := range map[string]string{
+		"dns://user:password@ns/x:1": "dns://ns/x:1",
+		"dns://user@ns/x:1":          "dns://ns/x:1",
+		"dns:///x@y:1":               "dns:///x@y:1",
+		"host:1":                     "host:1",
+		"unix:/a@b":                  "unix:/a@b",
+	} {
+		if got := plainURI(uri); got != want {
+			t.Errorf("%s: %s", uri, got)
+		}
+	}
+}

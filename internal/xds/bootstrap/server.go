@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/xds/bootstrap"
@@ -55,7 +56,18 @@ type serverJSON struct {
 func (s *Server) Key() string { return s.key }
 
 // String is for logs; it shows no configuration of credentials.
-func (s *Server) String() string { return s.URI + " (" + s.channel.Type + ")" }
+func (s *Server) String() string { return plainURI(s.URI) + " (" + s.channel.Type + ")" }
+
+// plainURI leaves out a password: it is for messages.
+func plainURI(uri string) string {
+	scheme, rest, ok := strings.Cut(uri, "://")
+	authority, path, _ := strings.Cut(rest, "/")
+	at := strings.LastIndexByte(authority, '@')
+	if !ok || at < 0 {
+		return uri
+	}
+	return scheme + "://" + authority[at+1:] + "/" + path
+}
 
 // MarshalJSON returns the server as a bootstrap file has it, with the credentials that were
 // chosen and the features that are known.

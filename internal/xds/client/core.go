@@ -165,10 +165,19 @@ type subscription struct {
 	asked   bool    // something was sent on this stream
 	reading bool    // a response is being read
 	owed    bool    // the last response is neither acknowledged nor refused yet
+	pace    answerPace
 	// late are names that are asked for since a response was begun that is not acknowledged yet. It may
 	// have had them, and they were not taken from it; a server that sees them in the acknowledgement
 	// takes them for known. So they are left out there, and asked for afterwards.
 	late map[string]struct{}
+}
+
+// answerPace slows down a control plane whose next response only our answer to the last one
+// waits for.
+type answerPace struct {
+	since   time.Time // when the second began that answers are counted of
+	answers int
+	waits   bool // a timer will have the last response answered
 }
 
 // loadReporter sends load reports to a server.

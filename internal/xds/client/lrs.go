@@ -118,8 +118,12 @@ type reporting struct {
 	names    []string // nil: all
 }
 
-// minInterval is the least that a control plane may ask for.
-const minInterval = time.Millisecond
+// minInterval is the least that a control plane may ask for, and shortestInterval the least that it gets:
+// reports follow one another by this interval alone.
+const (
+	minInterval      = time.Millisecond
+	shortestInterval = 100 * time.Millisecond
+)
 
 func (r *reporting) configure(in *lrsv3.LoadStatsResponse) error {
 	d := in.GetLoadReportingInterval()
@@ -131,7 +135,7 @@ func (r *reporting) configure(in *lrsv3.LoadStatsResponse) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.interval, r.names = d.AsDuration(), append([]string{}, in.GetClusters()...)
+	r.interval, r.names = max(d.AsDuration(), shortestInterval), append([]string{}, in.GetClusters()...)
 	if in.GetSendAllClusters() {
 		r.names = nil
 	}

@@ -124,3 +124,23 @@ func TestCountingDoesNotAllocate(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+// TestLoadReportsHaveAFloor: a control plane gets no more reports than it needs, however many it
+// asks for.
+func TestLoadReportsHaveAFloor(t *testing.T) {
+	inWorld(t, one(""), Config{}, func(w *world) {
+		loads, stop := w.ReportLoad(w.Bootstrap().Servers[0])
+		defer stop()
+		synctest.Wait()
+		s := <-w.planes["p"].loads
+		s.load()
+		loads.Cluster("c", "")
+		s.responses <- &lrsv3.LoadStatsResponse{SendAllClusters: true, LoadReportingInterval: durationpb.New(minInterval)}
+		synctest.Wait()
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if n := len(s.requests); n != int(time.Second/shortestInterval) {
+			t.Errorf("%d reports in a second", n)
+		}
+	})
+}

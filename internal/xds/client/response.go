@@ -176,12 +176,15 @@ func (r *response) finish(stream Stream) {
 	case sub.nack == nil:
 		sub.version, sub.refused = r.version, nil
 	case sub.refused != nil && *sub.refused == r.version:
-		sub.dirty = false
-		s.kickLater(stream, sub)
+		s.answerLater(sub, refusalPause)
 		return
 	default:
 		sub.refused = &r.version
 		c.warnf("%v: version %q of %s is refused: %v", s.config, r.version, r.kind.name(), sub.nack)
+	}
+	if pause := sub.pace.next(time.Now()); pause > 0 {
+		s.answerLater(sub, pause)
+		return
 	}
 	s.kickLocked()
 }
@@ -190,11 +193,34 @@ func (r *response) finish(stream Stream) {
 // refusal: there are control planes that answer each with the same again, at once.
 const refusalPause = time.Second
 
-func (s *server) kickLater(stream Stream, sub *subscription) {
-	time.AfterFunc(refusalPause, func() {
+// maxAnswers is how many responses of a type are answered at once in a second. There are control
+// planes that answer each answer, with another version each time.
+const maxAnswers = 50
+
+// next returns how long the answer to a response has to wait.
+func (p *answerPace) next(now time.Time) time.Duration {
+	if now.Sub(p.since) >= time.Second {
+		p.since, p.answers = now, 0
+	}
+	if p.answers++; p.answers <= maxAnswers {
+		return 0
+	}
+	return p.since.Add(time.Second).Sub(now)
+}
+
+// answerLater has the last response of the type, which may be a later one by then, answered
+// after a while.
+func (s *server) answerLater(sub *subscription, pause time.Duration) {
+	sub.dirty = false
+	if sub.pace.waits {
+		return
+	}
+	sub.pace.waits = true
+	time.AfterFunc(pause, func() {
 		s.client.mu.Lock()
 		defer s.client.mu.Unlock()
-		if s.stream == stream {
+		sub.pace.waits = false
+		if s.stream != nil && sub.owed {
 			sub.dirty = true
 			s.kickLocked()
 		}

@@ -25,6 +25,9 @@ type Probe struct {
 	Alone bool
 	// Env are environment variables, NAME=value, of its process. They imply Alone.
 	Env []string
+	// Fewer says that lines which the published module alone prints are no difference: each
+	// line is something better not seen.
+	Fewer bool
 	// Limit in place of the common one.
 	Limit time.Duration
 }

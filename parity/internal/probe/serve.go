@@ -13,9 +13,10 @@ import (
 
 // An Entry describes a probe to the program that runs them.
 type Entry struct {
-	Name string   `json:"name"`
-	Own  bool     `json:"own,omitempty"`
-	Env  []string `json:"env,omitempty"`
+	Name  string   `json:"name"`
+	Own   bool     `json:"own,omitempty"`
+	Fewer bool     `json:"fewer,omitempty"`
+	Env   []string `json:"env,omitempty"`
 }
 
 // A Result is what a probe printed.
@@ -28,7 +29,7 @@ type Result struct {
 func List(w io.Writer, probes []Probe) error {
 	enc := json.NewEncoder(w)
 	for _, p := range probes {
-		if err := enc.Encode(Entry{Name: p.Name, Own: p.Own(), Env: p.Env}); err != nil {
+		if err := enc.Encode(Entry{Name: p.Name, Own: p.Own(), Fewer: p.Fewer, Env: p.Env}); err != nil {
 			return err
 		}
 	}

@@ -2,6 +2,8 @@
 
 package verdict
 
+import "slices"
+
 // Diff returns the lines of both, each with a mark in front: "  " in both, "- " only in
 // theirs, "+ " only in ours.
 func Diff(theirs, ours []string) []string {
@@ -41,4 +43,16 @@ func commonSuffixes(a, b []string) [][]int {
 		}
 	}
 	return n
+}
+
+// Shared are the lines that both have, for probes whose lines are better missing. If one has a
+// line twice, it is there as often as the first has it.
+func Shared(a, b []string) []string {
+	var out []string
+	for _, line := range a {
+		if slices.Contains(b, line) {
+			out = append(out, line)
+		}
+	}
+	return out
 }

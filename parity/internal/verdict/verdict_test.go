@@ -87,3 +87,10 @@ func TestDiff(t *testing.T) {
 		}
 	}
 }
+
+func TestShared(t *testing.T) {
+	got := Shared([]string{"a", "b", "c"}, []string{"c", "x", "a", "y"})
+	if !slices.Equal(got, []string{"a", "c"}) {
+		t.Errorf("%q", got)
+	}
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package client
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+)
+
+// TestAnswersArePaced: a control plane that answers each request at once, with another version
+// each time, decides what is asked for, not how often.
+func TestAnswersArePaced(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		value func(n int) string
+		// pushes is how many responses come for each request.
+		pushes int
+	}{
+		{"valid", func(n int) string { return fmt.Sprint("a=", n) }, 1},
+		{"invalid", func(int) string { return "a=bad" }, 1},
+		{"in turn", func(n int) string { return []string{"a=1", "a=bad"}[n%2] }, 1},
+		{"several for a request", func(n int) string { return fmt.Sprint("a=", n) }, 7},
+		{"the same", func(int) string { return "a=1" }, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			inWorld(t, one(""), Config{}, func(w *world) {
+				const seconds = 10
+				Watch(w.Client, parts, "a", &seen{t: t})
+				s := w.planes["p"].next()
+				end := time.After(seconds*time.Second - time.Millisecond)
+				requests, version := 0, 0
+				last := ""
+				for open := true; open && requests <= 2*seconds*maxAnswers; { // more than that is no pace
+					select {
+					case m := <-s.requests:
+						requests++
+						last = m.(*discoveryv3.DiscoveryRequest).GetResponseNonce()
+						for range tt.pushes {
+							version++
+							s.send(partURL, fmt.Sprint(version), fmt.Sprint(version), tt.value(version))
+						}
+					case <-end:
+						open = false
+					}
+				}
+				if requests < seconds || requests > seconds*(maxAnswers+1) { // one more for each pause: it is not counted
+					t.Errorf("%d requests in %d s", requests, seconds)
+				}
+				time.Sleep(2 * time.Second)
+				synctest.Wait()
+				for len(s.requests) > 0 {
+					last = (<-s.requests).(*discoveryv3.DiscoveryRequest).GetResponseNonce()
+				}
+				if last != fmt.Sprint(version) {
+					t.Errorf("the last answer is to %s of %d", last, version)
+				}
+			})
+		})
+	}
+}
+
+// TestStreamsDoNotWaitForAnswers: an answer that is due is of one stream, and the next one begins
+// without it.
+func TestStreamsDoNotWaitForAnswers(t *testing.T) {
+	inWorld(t, one(""), Config{}, func(w *world) {
+		a, _ := w.watch(parts, "a")
+		s := w.planes["p"].next()
+		s.want(partURL, "", "", "a")
+		s.send(partURL, "1", "1", "a=bad")
+		s.want(partURL, "", "1", "a")
+		a.want("error Thing")
+		s.send(partURL, "1", "2", "a=bad")
+		s.quiet()
+		time.Sleep(refusalPause / 4)
+		close(s.end)
+		time.Sleep(minStream)
+		s = w.planes["p"].next()
+		s.want(partURL, "", "", "a")
+		s.send(partURL, "2", "3", "a=5")
+		s.want(partURL, "2", "3", "a")
+		a.want("5")
+		time.Sleep(2 * refusalPause)
+		s.quiet()
+	})
+}
