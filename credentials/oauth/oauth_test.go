@@ -282,12 +282,36 @@ func TestServiceAccount(t *testing.T) {
 	ts.set(func() { ts.fail = http.StatusForbidden })
 	expect("")
 	ts.set(func() { ts.fail, ts.lifetime = 0, 1 })
-	expect("Bearer t2") // expires before it could be of use again
+	expect("Bearer t2")
+	expect("Bearer t2") // for a second, though it is to expire: RPCs do not pace requests
 	ts.set(func() { ts.lifetime = 3600 })
+	if c, err = oauth.NewServiceAccountFromKey(newKey(t, ts.URL), "scope1", "scope2"); err != nil {
+		t.Fatal(err)
+	}
 	expect("Bearer t3")
 	expect("Bearer t3")
 	if got := claims(t, ts.assertion); got["scope"] != "scope1 scope2" || got["aud"] != ts.URL {
 		t.Errorf("%v", got)
+	}
+}
+
+// TestServiceAccountFails: a token service that refuses at once is not asked by every RPC.
+func TestServiceAccountFails(t *testing.T) {
+	ts := newTokenService(t)
+	ts.set(func() { ts.fail = http.StatusForbidden })
+	c, err := oauth.NewServiceAccountFromKey(newKey(t, ts.URL))
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin := time.Now()
+	for range 300 {
+		var refused *oauth2.RetrieveError
+		if _, err := c.GetRequestMetadata(safe(t)); !errors.As(err, &refused) {
+			t.Fatal(err)
+		}
+	}
+	if most := 11 + int(time.Since(begin)/(100*time.Millisecond)); ts.served > most {
+		t.Errorf("%d requests, want %d at most", ts.served, most)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/oauth2/google"
 	"golang.org/x/oauth2/jwt"
 	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/internal/tokencache"
 )
 
 // fetchTimeout bounds the request for a token: the token service is asked again by an RPC
@@ -26,6 +27,8 @@ type serviceAccount struct {
 	mu      sync.Mutex // guards what follows
 	token   *oauth2.Token
 	pending *request // nil if no request is under way
+	came    time.Time
+	pace    tokencache.Pace
 }
 
 // request is one for a token. The fields are set before done is closed.
@@ -85,8 +88,13 @@ func (s *serviceAccount) current(ctx context.Context) (*oauth2.Token, error) {
 func (s *serviceAccount) tokenOrRequest(ctx context.Context) (*oauth2.Token, *request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.token.Valid() {
+	if s.token.Valid() || s.token != nil && time.Since(s.came) < tokencache.MinLife {
 		return s.token, nil
+	}
+	if err := s.pace.Held(); err != nil {
+		done := make(chan struct{})
+		close(done)
+		return nil, &request{done: done, err: err}
 	}
 	if s.pending == nil {
 		s.pending = &request{done: make(chan struct{})}
@@ -104,6 +112,7 @@ func (s *serviceAccount) fetch(ctx context.Context, r *request) {
 	r.token, r.err = s.config.TokenSource(ctx).Token()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.token, s.pending = r.token, nil
+	s.token, s.pending, s.came = r.token, nil, time.Now()
+	s.pace.Answered(r.err)
 	close(r.done)
 }

@@ -15,11 +15,16 @@ import (
 	"time"
 
 	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/internal/tokencache"
 )
 
 // minLifetime is how long a token has to be good for to be sent again: servers may pass it
 // on, and take their time.
 const minLifetime = 5 * time.Minute
+
+// minKept is how long a token is sent at least, though it is to expire sooner than that: a service
+// whose tokens are short-lived must not be asked by every RPC.
+const minKept = time.Second
 
 // String returns all options, with a colon between them. There is no token in them.
 func (o Options) String() string {
@@ -50,8 +55,9 @@ func (o Options) check() error {
 // NewCredentials returns credentials that exchange tokens as opts say. The files are read
 // for each exchange. One takes place when an RPC needs a token, with the RPC's context, while
 // others wait for it as long as theirs allow; the new token serves all RPCs until five minutes
-// before it expires. An RPC that has to exchange tokens, and can't, fails with the code that
-// errors of credentials have; the next one tries again.
+// before it expires, or for a second if it is to expire sooner. An RPC that has to exchange tokens, and can't, fails with the code that
+// errors of credentials have; the next one tries again; after ten failures in
+// a row those within 0.1 s of the last one fail as it did.
 //
 // Tokens are sent to servers only over connections with privacy and integrity, such as TLS.
 //
@@ -70,7 +76,9 @@ type callCreds struct {
 	turn chan struct{} // holds one element; who took it owns what follows
 
 	header string // the last token, with its type
+	came   time.Time
 	expiry time.Time
+	pace   tokencache.Pace
 }
 
 // GetRequestMetadata implements credentials.PerRPCCredentials.
@@ -96,13 +104,20 @@ func (c *callCreds) current(ctx context.Context) (string, error) {
 		return "", ctx.Err()
 	}
 	defer func() { c.turn <- struct{}{} }()
-	if c.header != "" && time.Until(c.expiry) > minLifetime {
+	if c.header != "" && (time.Until(c.expiry) > minLifetime || time.Since(c.came) < minKept) {
 		return c.header, nil
 	}
+	if err := c.pace.Held(); err != nil {
+		return "", err
+	}
 	got, err := exchange(ctx, c.opts)
+	if ctx.Err() == nil { // else it says nothing of the service
+		c.pace.Answered(err)
+	}
 	if err != nil {
 		return "", err
 	}
+	c.came = time.Now()
 	c.header = got.TokenType + " " + got.AccessToken
 	c.expiry = time.Now().Add(time.Duration(got.ExpiresIn) * time.Second)
 	return c.header, nil

@@ -145,6 +145,7 @@ func TestLifetime(t *testing.T) {
 			if _, err := c.GetRequestMetadata(over(t, credentials.PrivacyAndIntegrity)); err != nil {
 				t.Error(err)
 			}
+			c.(*callCreds).came = time.Now().Add(-minKept)
 		}
 		if len(s.requests) != want {
 			t.Errorf("%d seconds: %d exchanges", seconds, len(s.requests))
@@ -184,6 +185,31 @@ func TestFaults(t *testing.T) {
 	_, err2 := newCreds(t, o).GetRequestMetadata(over(t, credentials.PrivacyAndIntegrity))
 	if !errors.Is(err, os.ErrNotExist) || !errors.Is(err2, os.ErrNotExist) {
 		t.Errorf("%v, %v", err, err2)
+	}
+}
+
+// TestAnswersDoNotPace: a service that answers at once is not asked by every RPC, whatever it
+// answers.
+func TestAnswersDoNotPace(t *testing.T) {
+	for _, tt := range []struct {
+		status int
+		answer string
+	}{
+		{http.StatusOK, answer("new", 0)},
+		{http.StatusOK, answer("new", 299)},
+		{http.StatusOK, "{}"},
+		{http.StatusServiceUnavailable, ""},
+	} {
+		s := newService(t)
+		s.set(tt.status, tt.answer)
+		c := newCreds(t, s.options(t))
+		begin := time.Now()
+		for range 300 {
+			_, _ = c.GetRequestMetadata(over(t, credentials.PrivacyAndIntegrity))
+		}
+		if most := 11 + int(time.Since(begin)/(100*time.Millisecond)); len(s.requests) > most {
+			t.Errorf("%d %s: %d exchanges, want %d at most", tt.status, tt.answer, len(s.requests), most)
+		}
 	}
 }
 

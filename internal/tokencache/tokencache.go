@@ -21,6 +21,9 @@ const (
 	// refreshAhead is when RPCs begin to have the next token fetched, while they still
 	// send the old one: none of them has to wait then.
 	refreshAhead = time.Minute
+	// MinLife is how long a token is kept at least: an issuer whose tokens are to expire at once
+	// must not be asked by every RPC.
+	MinLife = time.Second
 )
 
 // Token is a token and when it expires, as its issuer says.
@@ -47,6 +50,7 @@ type Cache struct {
 	err      error    // of the last fetch
 	failures int      // since the last success
 	retryAt  time.Time
+	fetched  time.Time // when the token came
 }
 
 // attempt is one fetch. The fields are set before done is closed.
@@ -82,8 +86,9 @@ func (c *Cache) now() (string, *attempt, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := time.Now()
-	usable := c.token.usable(now)
-	mayFetch := c.pending == nil && !now.Before(c.retryAt)
+	usable := c.token.usable(now) || now.Before(c.token.Expiry) && now.Sub(c.fetched) < MinLife
+	expired := c.err == nil && !usable // since it came
+	mayFetch := c.pending == nil && (expired || !now.Before(c.retryAt))
 	if mayFetch && (!usable || c.token.due(now)) {
 		c.pending = &attempt{done: make(chan struct{})}
 		go c.run(c.pending)
@@ -107,7 +112,8 @@ func (c *Cache) run(a *attempt) {
 		c.retryAt = time.Now().Add(c.backoff.Backoff(c.failures))
 		c.failures++
 	} else {
-		c.token, c.failures, c.retryAt = a.token, 0, time.Time{}
+		c.token, c.failures, c.fetched = a.token, 0, time.Now()
+		c.retryAt = c.fetched.Add(MinLife)
 	}
 	close(a.done)
 }

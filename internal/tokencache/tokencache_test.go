@@ -72,6 +72,26 @@ func TestLife(t *testing.T) {
 	})
 }
 
+// TestAnswersDoNotPace: an issuer whose tokens are due at once is asked once a second.
+func TestAnswersDoNotPace(t *testing.T) {
+	for _, life := range []time.Duration{time.Second, Skew, Skew + time.Second, Skew + refreshAhead} {
+		synctest.Test(t, func(t *testing.T) {
+			asked := 0
+			c := New(func() (Token, error) {
+				asked++
+				return Token{Value: "t", Expiry: time.Now().Add(life)}, nil
+			})
+			for range 10_000 {
+				expect(t, c, "t", nil)
+				time.Sleep(time.Millisecond)
+			}
+			if asked < 9 || asked > 11 {
+				t.Errorf("a token for %v: asked %d times in 10 s", life, asked)
+			}
+		})
+	}
+}
+
 // TestShort: a token that nobody may keep serves those that waited for it.
 func TestShort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -82,6 +102,8 @@ func TestShort(t *testing.T) {
 			wg.Go(func() { expect(t, c, "t1", nil) })
 		}
 		wg.Wait()
+		expect(t, c, "t1", nil)
+		time.Sleep(MinLife)
 		expect(t, c, "t2", nil)
 	})
 }
