@@ -4,6 +4,8 @@ package stats
 
 import (
 	"reflect"
+	"runtime"
+	"strings"
 	"sync"
 
 	estats "google.golang.org/grpc/experimental/stats"
@@ -58,7 +60,7 @@ func (s *Shared) Add(handlers []stats.Handler, others ...estats.MetricsRecorder)
 
 func (s *Shared) addOne(r estats.MetricsRecorder) (undo func()) {
 	if !reflect.ValueOf(r).Comparable() {
-		return r.RegisterAsyncReporter(s.reporter, s.metrics...)
+		return s.register(r)
 	}
 	s.mu.Lock()
 	use := s.users[r]
@@ -73,10 +75,26 @@ func (s *Shared) addOne(r estats.MetricsRecorder) (undo func()) {
 	use.count++
 	s.mu.Unlock()
 	if first { // without the lock: it is the recorder's code
-		use.undo = r.RegisterAsyncReporter(s.reporter, s.metrics...)
+		use.undo = s.register(r)
 		close(use.registered)
 	}
 	return func() { s.remove(r, use) }
+}
+
+// register registers with one recorder. A recorder that embeds a MetricsRecorder, and was given
+// none, has not asked for these figures: it only lacks the method.
+func (s *Shared) register(r estats.MetricsRecorder) (undo func()) {
+	undo = func() {}
+	defer func() {
+		cause := recover()
+		if err, ok := cause.(runtime.Error); cause != nil && !(ok && strings.Contains(err.Error(), "nil pointer")) {
+			panic(cause)
+		}
+	}()
+	if f := r.RegisterAsyncReporter(s.reporter, s.metrics...); f != nil {
+		undo = f
+	}
+	return undo
 }
 
 func (s *Shared) remove(r estats.MetricsRecorder, use *sharedUse) {

@@ -33,3 +33,33 @@ func TestSharedRegistersARecorderOnce(t *testing.T) {
 		t.Error("registered, though nobody is left")
 	}
 }
+
+// embedding has only the methods of what it was given: nothing.
+type embedding struct{ estats.MetricsRecorder }
+
+type panicking struct{ estats.MetricsRecorder }
+
+func (panicking) RegisterAsyncReporter(estats.AsyncMetricReporter, ...estats.AsyncMetric) func() {
+	panic("of the recorder")
+}
+
+type silent struct{ estats.MetricsRecorder }
+
+func (silent) RegisterAsyncReporter(estats.AsyncMetricReporter, ...estats.AsyncMetric) func() {
+	return nil
+}
+
+func TestRecordersWithoutTheMethod(t *testing.T) {
+	s := NewShared(nil, nil)
+	for _, r := range []estats.MetricsRecorder{embedding{}, &embedding{}, silent{}} {
+		stop := s.Add(nil, r, r)
+		stop()
+		stop()
+	}
+	defer func() {
+		if got := recover(); got != "of the recorder" {
+			t.Errorf("%v", got)
+		}
+	}()
+	s.Add(nil, panicking{})
+}
