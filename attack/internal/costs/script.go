@@ -15,6 +15,7 @@ const (
 	maxData = 60_000  // bytes in DATA frames, which fit into the first window of a connection
 	maxList = 8 << 20 // octets of header lists, as RFC 9113 counts them
 	maxOpen = 1000    // streams
+	maxSend = 16      // of them, whose handlers send without end
 )
 
 // Script is what an attacker sends, and its price.
@@ -91,6 +92,9 @@ func (w *writer) call(arg int) {
 	}
 	method := methods[arg%len(methods)]
 	if method == orders.Trickle {
+		if w.Sending == maxSend {
+			return
+		}
 		w.Sending++
 	}
 	w.Streams++

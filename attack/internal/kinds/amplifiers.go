@@ -11,7 +11,7 @@ import (
 )
 
 var (
-	channelzServe   = orders.Serve{Extra: orders.Channelz}
+	channelzServe   = orders.Serve{Extra: orders.Channelz, MaxStreams: 100}
 	reflectionServe = orders.Serve{Extra: orders.Reflection}
 	logged          = []string{"GRPC_BINARY_LOG_FILTER=*"}
 )
@@ -83,7 +83,7 @@ var amplifierKinds = []Kind{
 		Attack: flood(2, true, request(append(wire.Request(orders.Keeps), appendMany(nil, 200, "x", "value")...))),
 	},
 	{
-		Name: "server/binlog/tiny", Extras: true, Env: logged,
+		Name: "server/binlog/tiny", Dear: tinyRead, Extras: true, Env: logged,
 		About:  "messages of one byte, as many as windows take, to a server that logs everything",
 		Attack: hold(8, true, bodies(50, orders.Sink, messages([]byte{0}))),
 	},
@@ -100,7 +100,7 @@ var amplifierKinds = []Kind{
 		Attack: flood(1, true, amplify(1)),
 	},
 	{
-		Name: "client/binlog/answers", Extras: true, Env: logged, Work: streams(orders.Pour, 100),
+		Name: "client/binlog/answers", Dear: tinyRead, Extras: true, Env: logged, Work: streams(orders.Pour, 100),
 		About:  "messages of one byte, as many as windows take, for clients that log everything",
 		Attack: serveStreams(begin(messages([]byte{0}))),
 	},

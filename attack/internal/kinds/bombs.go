@@ -19,14 +19,14 @@ var bombKinds = []Kind{
 		Attack: flood(1, true, bombsOn(100, orders.Sink, bomb(60*mib), true)),
 	},
 	{
-		Name: "server/bomb/many-streams-stay", Serve: limited, Own: 100 * 4 * mib, Spate: 2 * 100 * 4 * mib,
-		About:  "4 KB that gzip blows up to 4 MiB, again and again, on 100 streams that stay open and are read",
-		Attack: flood(1, true, bombsOn(100, orders.Sink, bomb(4*mib-8), false)),
+		Name: "server/bomb/many-streams-stay", Serve: limited, Own: 20 * 4 * mib, Spate: 100 * 4 * mib,
+		About:  "4 KB that gzip blows up to 4 MiB, again and again, on 20 streams that stay open and are read",
+		Attack: flood(1, true, bombsOn(20, orders.Sink, bomb(4*mib-8), false)),
 	},
 	{
-		Name: "server/bomb/handed-over", Serve: orders.Serve{HandedOver: true, MaxStreams: 100}, Own: 100 * 4 * mib, Spate: 2 * 100 * 4 * mib,
+		Name: "server/bomb/handed-over", Serve: orders.Serve{HandedOver: true, MaxStreams: 100}, Own: 20 * 4 * mib, Spate: 100 * 4 * mib,
 		About:  "the same for streams whose handlers have handed them over",
-		Attack: flood(1, true, bombsOn(100, orders.Sink, bomb(4*mib-8), false)),
+		Attack: flood(1, true, bombsOn(20, orders.Sink, bomb(4*mib-8), false)),
 	},
 	{
 		Name: "server/bomb/tiny", Serve: limited,
