@@ -26,12 +26,12 @@ var clientConnectionKinds = []Kind{
 		}),
 	},
 	{
-		Name: "client/conn/close", Work: manyChannels(orders.Plain),
+		Name: "client/conn/close", Work: manyChannels(orders.Plain), Busy: failing,
 		About:  "connections that are closed at once",
 		Attack: accept(func(*attacker.Attacker, net.Conn) error { return errAgain }),
 	},
 	{
-		Name: "client/conn/reset", Work: manyChannels(orders.Plain),
+		Name: "client/conn/reset", Work: manyChannels(orders.Plain), Busy: failing,
 		About: "connections that are reset at once",
 		Attack: accept(func(_ *attacker.Attacker, nc net.Conn) error {
 			attacker.Reset(nc)
@@ -87,6 +87,10 @@ var clientConnectionKinds = []Kind{
 		Attack: accept(func(_ *attacker.Attacker, nc net.Conn) error { return say(nc, "HTTP/1.1 400 Bad Request\r\n\r\n") }),
 	},
 }
+
+// failing is how long callers take that fail at once and begin again after 5 ms, over some hundreds of
+// channels; how many calls that are is chance.
+const failing = time.Second
 
 // manyChannels is work of 200 channels with a caller each.
 func manyChannels(s orders.Security) *orders.Work {

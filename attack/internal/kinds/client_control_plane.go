@@ -17,16 +17,20 @@ import (
 // childOf is what a balancer, and a subchannel, of a target take that a lookup server has named.
 const childOf = 6 << 10
 
+// ownKeys is what a cache of lookups holds for the keys that a program makes itself, a new one for each
+// call: an entry stays for some seconds, also where its lookup failed, and then for a bound in bytes.
+const ownKeys = 16 << 20
+
 // controlKinds are attacks on a client by those who tell it where to go: route lookup servers (RLS), and
 // control planes of xDS.
 var controlKinds = []Kind{
 	{
-		Name: "client/rls/silent", Extras: true, Work: looksUp(100), Own: 100 * calling,
+		Name: "client/rls/silent", Extras: true, Work: looksUp(100), Own: ownKeys, Busy: failing,
 		About:  "lookups, each with another key, that are never answered",
 		Attack: serveStreams(func(*attacker.Conn, uint32) error { return nil }),
 	},
 	{
-		Name: "client/rls/refused", Extras: true, Work: looksUp(50),
+		Name: "client/rls/refused", Extras: true, Work: looksUp(50), Own: ownKeys, Busy: failing,
 		About:  "lookups that fail, each with a text of 7 KB, which a cache may keep",
 		Attack: serveStreams(trailersOnly(wire.Field{Name: "grpc-status", Value: "13"}, wire.Field{Name: "grpc-message", Value: bytesOf(7 << 10)})),
 	},
@@ -42,11 +46,11 @@ var controlKinds = []Kind{
 	},
 	{
 		Name: "client/rls/header-data", Extras: true, Work: looksUp(50), Spate: 128 * mib, // an entry is not thrown out in its first seconds
-		About:  "answers with header data of 256 KB",
-		Attack: lookups(func(int) []byte { return append(text(3, "same"), text(2, bytesOf(256<<10))...) }),
+		About:  "answers with header data of 16 KB",
+		Attack: lookups(func(int) []byte { return append(text(3, "same"), text(2, bytesOf(16<<10))...) }),
 	},
 	{
-		Name: "client/rls/garbage", Extras: true, Work: looksUp(50),
+		Name: "client/rls/garbage", Extras: true, Work: looksUp(50), Own: ownKeys, Busy: failing,
 		About:  "answers that are no message",
 		Attack: lookups(func(int) []byte { return []byte(bytesOf(1000)) }),
 	},

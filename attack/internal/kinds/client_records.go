@@ -53,7 +53,7 @@ var clientRecordKinds = []Kind{
 		Attack: bareSilence,
 	},
 	{
-		Name: "client/alts/garbage", Work: manyChannels(orders.ALTS),
+		Name: "client/alts/garbage", Work: manyChannels(orders.ALTS), Busy: failing,
 		About:  "frames that the handshaker service does not understand",
 		Attack: bareAnswer(altsFrame(104, 6, bytesOf(100))),
 	},
