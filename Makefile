@@ -88,6 +88,10 @@ bench-smoke: ## run every benchmark of `go test -bench` for a few rounds: do the
 apicheck: $(BIN)/apidiff ## compare the API with the published module's
 	tools/apicheck.sh $(BIN)/apidiff $(PUBLISHED)
 
+.PHONY: upgrade
+upgrade: $(BIN)/apidiff ## list what another release asks for (VERSION=v1.86.0, FROM=v1.85.0, ARGS='-grfc FOLDER')
+	go run ./tools/upgrade -apidiff $(BIN)/apidiff $(FROM:%=-from %) $(ARGS) $(VERSION)
+
 .PHONY: vuln
 vuln: $(BIN)/govulncheck ## look for known vulnerabilities in what this module uses (VULNDB: another database)
 	$(BIN)/govulncheck $(VULNDB:%=-db %) ./...

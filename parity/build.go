@@ -27,14 +27,24 @@ type build struct {
 	path string
 }
 
-// buildBoth builds the probes with this module and with the published one.
-func buildBoth(ctx context.Context, dir string) ([sides]build, error) {
+// buildBoth builds the probes with this module and with the published one, or with two releases.
+func buildBoth(ctx context.Context, dir string, o options) ([sides]build, error) {
 	var (
 		builds [sides]build
 		errs   [sides]error
 		wg     sync.WaitGroup
 	)
-	for side, args := range [sides][]string{nil, {"-modfile=published.mod"}} {
+	flags := [sides][]string{ours: nil, published: {"-modfile=published.mod"}}
+	if o.between() {
+		for side, release := range o.releases {
+			mod, err := modfile(ctx, dir, release)
+			if err != nil {
+				return builds, err
+			}
+			flags[side] = []string{"-mod=mod", "-modfile=" + mod}
+		}
+	}
+	for side, args := range flags {
 		builds[side].path = filepath.Join(dir, fmt.Sprintf("probes%d", side))
 		wg.Go(func() {
 			all := append([]string{"build", "-tags", "grpctrace", "-o", builds[side].path}, args...)
@@ -51,6 +61,25 @@ func buildBoth(ctx context.Context, dir string) ([sides]build, error) {
 		}
 	}
 	return builds, nil
+}
+
+// modfile writes one that requires a release of the published module.
+func modfile(ctx context.Context, dir, release string) (string, error) {
+	mod := filepath.Join(dir, release+".mod")
+	for from, to := range map[string]string{"published.mod": mod, "published.sum": filepath.Join(dir, release+".sum")} {
+		text, err := os.ReadFile(from)
+		if err != nil {
+			return "", err
+		}
+		if err := os.WriteFile(to, text, 0o600); err != nil {
+			return "", err
+		}
+	}
+	out, err := exec.CommandContext(ctx, "go", "mod", "edit", "-require=google.golang.org/grpc@"+release, mod).CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("go mod edit: %w\n%s", err, out)
+	}
+	return mod, nil
 }
 
 // entries asks the program which probes it has.

@@ -4,10 +4,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 
 	"google.golang.org/grpc/parity/internal/probe"
@@ -22,6 +24,28 @@ const shard = 40
 type options struct {
 	pattern       *regexp.Regexp
 	verbose, list bool
+	releases      [sides]string // of the published module, to compare these; else empty
+}
+
+// between reports whether two published releases are to be compared.
+func (o options) between() bool { return o.releases[published] != "" }
+
+// setBetween parses "v1.84.0,v1.85.0", the older release first.
+func (o *options) setBetween(s string) error {
+	older, newer, ok := strings.Cut(s, ",")
+	if !ok || !strings.HasPrefix(older, "v") || !strings.HasPrefix(newer, "v") {
+		return errors.New("want two releases, such as v1.84.0,v1.85.0")
+	}
+	o.releases = [sides]string{ours: newer, published: older}
+	return nil
+}
+
+// plus says which side the lines with + are of.
+func (o options) plus() string {
+	if o.between() {
+		return "(- " + o.releases[published] + ", + " + o.releases[ours] + ")"
+	}
+	return "(- published, + this module)"
 }
 
 // campaign runs probes in both builds.
@@ -120,10 +144,10 @@ func (c *campaign) print(r verdict.Report, kept verdict.Kept) {
 	for _, e := range c.chosen {
 		switch {
 		case slices.Contains(r.Different, e.Name):
-			fmt.Printf("DIFFERENT %s (- published, + this module)\n", e.Name)
+			fmt.Printf("DIFFERENT %s %s\n", e.Name, c.opts.plus())
 			c.printDiff(e.Name)
 		case c.opts.verbose && slices.Contains(r.Kept, e.Name):
-			fmt.Printf("kept %s: %s (- published, + this module)\n", e.Name, kept.Reason(e.Name))
+			fmt.Printf("kept %s: %s %s\n", e.Name, kept.Reason(e.Name), c.opts.plus())
 			c.printDiff(e.Name)
 		case c.opts.verbose:
 			fmt.Printf("same %s\n", e.Name)

@@ -8,7 +8,9 @@
 // difference has to be listed in differences.txt with its reason, and each that is listed
 // has to be there: the list can neither fall short nor grow old.
 //
-//	go run . [-run regexp] [-v] [-list]
+//	go run . [-run regexp] [-v] [-list] [-between v1.84.0,v1.85.0]
+//
+// With -between it compares two published releases instead, and prints what differs.
 package main
 
 import (
@@ -28,6 +30,7 @@ func main() {
 	pattern := flag.String("run", "", "only probes whose names match this `regexp`")
 	flag.BoolVar(&o.verbose, "v", false, "print the lines of every probe, not only where they differ")
 	flag.BoolVar(&o.list, "list", false, "print the names of the probes, and end")
+	flag.Func("between", "compare these two published `releases` instead: v1.84.0,v1.85.0", o.setBetween)
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -50,16 +53,19 @@ func main() {
 // compare says whether the differences are those that are listed.
 func compare(ctx context.Context, o options) (bool, error) {
 	start := time.Now()
-	kept, err := readKept()
-	if err != nil {
-		return false, err
+	var kept verdict.Kept
+	var err error
+	if !o.between() {
+		if kept, err = readKept(); err != nil {
+			return false, err
+		}
 	}
 	dir, err := os.MkdirTemp("", "parity")
 	if err != nil {
 		return false, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	builds, err := buildBoth(ctx, dir)
+	builds, err := buildBoth(ctx, dir, o)
 	if err != nil {
 		return false, err
 	}

@@ -124,3 +124,17 @@ func TestCampaignDifferent(t *testing.T) {
 		t.Errorf("different: %q, want %q", got, want)
 	}
 }
+
+func TestSetBetween(t *testing.T) {
+	for text, want := range map[string][sides]string{
+		"v1.84.0,v1.85.0": {ours: "v1.85.0", published: "v1.84.0"},
+		"v1.84.0":         {},
+		"1.84.0,1.85.0":   {},
+	} {
+		var o options
+		err := o.setBetween(text)
+		if o.releases != want || (err == nil) != o.between() {
+			t.Errorf("%q: %v, %v", text, o.releases, err)
+		}
+	}
+}
