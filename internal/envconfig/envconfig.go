@@ -138,6 +138,17 @@ var (
 	// GRPC_GO_LOG_FORMATTER.
 	LogFormatter = os.Getenv("GRPC_GO_LOG_FORMATTER")
 
+	// HTTP2Trace says where a line for each HTTP/2 frame is written, and for each time that a
+	// connection begins, parks, wakes and ends: "stderr", "stdout", or the name of a file, which is
+	// appended to. Empty, the default, writes nothing and costs nothing. See docs/trace.md.
+	// GRPC_GO_HTTP2_TRACE.
+	HTTP2Trace = os.Getenv("GRPC_GO_HTTP2_TRACE")
+
+	// HTTP2TraceOptions are words for it, with commas between them: "json" makes each line an
+	// object; "values" has lines say the values of header fields, which may be secret.
+	// GRPC_GO_HTTP2_TRACE_OPTIONS.
+	HTTP2TraceOptions = os.Getenv("GRPC_GO_HTTP2_TRACE_OPTIONS")
+
 	// BinaryLogFilter says which methods the binary log records, in the syntax of
 	// gRFC A16; none when it is empty. GRPC_BINARY_LOG_FILTER.
 	BinaryLogFilter = os.Getenv("GRPC_BINARY_LOG_FILTER")

@@ -7,6 +7,7 @@ import (
 	"math"
 	"net"
 	"slices"
+	"sync"
 	"time"
 
 	"google.golang.org/grpc/credentials"
@@ -17,6 +18,7 @@ import (
 	"google.golang.org/grpc/internal/sockopt"
 	"google.golang.org/grpc/internal/tlsconn"
 	"google.golang.org/grpc/internal/transport/h2"
+	"google.golang.org/grpc/internal/transport/h2/trace"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/stats"
@@ -101,6 +103,15 @@ func (t *Tuning) setProbes(nc net.Conn) {
 	}
 }
 
+// processTrace is the log of frames that the environment asks for; nil for none.
+var processTrace = sync.OnceValue(func() *trace.Log {
+	log, err := openTrace(envconfig.HTTP2Trace, envconfig.HTTP2TraceOptions)
+	if err != nil {
+		logger.Errorf("GRPC_GO_HTTP2_TRACE: %v", err)
+	}
+	return log
+})
+
 func (t *Tuning) fill(c *h2.Config) {
 	if t.BufferPool == nil {
 		t.BufferPool = mem.DefaultBufferPool()
@@ -132,6 +143,7 @@ func (t *Tuning) fill(c *h2.Config) {
 	}
 	c.Kinds = kinds
 	c.Panics = panicLog{}
+	c.Trace = processTrace()
 	ballast.Start(envconfig.BusyHeap)
 	if !envconfig.RawSyscalls {
 		pulse.Forbid()

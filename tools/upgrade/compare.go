@@ -68,8 +68,8 @@ func namedVariables(ctx context.Context, dir string) (found []string, err error)
 	return found, nil
 }
 
-// variablesIn reads the symbols of a compiled package: those of string constants are named
-// go:string."THE TEXT".
+// variablesIn reads the symbols of a compiled package: those of string constants are named after
+// their text, such as go:string."THE TEXT".
 func variablesIn(symbols string) (found []string) {
 	for line := range strings.Lines(symbols) {
 		_, text, ok := strings.Cut(strings.TrimSpace(line), `go:string."`)

@@ -88,6 +88,9 @@ func (c *Conn) tellAll() {
 	l := c.lock()
 	err, lost := l.end.cause, l.streams.lose()
 	l.unlock()
+	if c.out.cfg.Trace != nil {
+		c.traceClosed(err)
+	}
 	c.handler.Closed(err)
 	for s := range lost.all() {
 		s.recv.OnAbort(&StreamError{Code: frame.InternalError, Cause: err})

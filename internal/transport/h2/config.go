@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/internal/transport/h2/flow"
 	"google.golang.org/grpc/internal/transport/h2/frame"
 	"google.golang.org/grpc/internal/transport/h2/hpack"
+	"google.golang.org/grpc/internal/transport/h2/trace"
 	"google.golang.org/grpc/mem"
 )
 
@@ -63,6 +64,8 @@ type Config struct {
 	// Panics is told of panics that end a connection, in place of the process: see Contain. Nil
 	// lets them end the process.
 	Panics PanicLog
+	// Trace is told of each frame, and of parking; nil: nobody is.
+	Trace *trace.Log
 	// TrackIdle keeps the time since which no stream is open: see Conn.Idle.
 	TrackIdle bool
 	Keepalive Keepalive

@@ -123,6 +123,12 @@
 // What this saves from is a fault of ours that a peer can find, as one was found: not a state that
 // may be wrong, but a process with thousands of other connections.
 //
+// # A trace
+//
+// Config.Trace, if there is one, is told of each frame that is read (reader.readFrame, dispatch), of
+// each parcel before it is written (writer.take), and of parking, waking and lending. It reads frames
+// from their bytes, with HPACK decoders of its own (package trace). docs/trace.md has an example.
+//
 // # Words
 //
 //   - A batch is what the reader does between two waits. A parcel is what is given to the
@@ -164,7 +170,8 @@
 //	stream_core, send_queue,
 //	ledger, fragments, memos,
 //	header_block, part_decoder,
-//	pile, outbuf, coder, shared
+//	pile, outbuf, coder, shared,
+//	trace
 //	config, side, receiver,        words, rules and arithmetic
 //	frames, pieces, field_writer, limits,
 //	lending, nonsense, errors, keepalive, habit,

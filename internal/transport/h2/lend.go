@@ -33,6 +33,9 @@ func (r *reader) lend() bool {
 	}
 	c.out.reader = lent
 	c.unlock()
+	if r.out.cfg.Trace != nil {
+		(*Conn)(r).traceEvent("lent", "")
+	}
 	err := r.handle.Park()
 	if err == nil {
 		return true

@@ -25,6 +25,9 @@ func (c *Conn) Start() {
 		c.in.holds = true
 		h.CountIn(c.account.total())
 	}
+	if c.out.cfg.Trace != nil {
+		c.traceOpen()
+	}
 	l := c.lock()
 	l.streams.since = clock.Now()
 	d, ok := l.life.start()

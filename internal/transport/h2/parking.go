@@ -205,6 +205,9 @@ func (r *reader) park() error {
 		p.task, gone = next, p
 	}
 	r.slim()
+	if r.out.cfg.Trace != nil {
+		(*Conn)(r).traceEvent("parked", "")
+	}
 	err := r.handle.Park()
 	if err == nil {
 		return gone
@@ -231,6 +234,9 @@ func (r *reader) activate() {
 	kept := c.streams.byID.takeKept()
 	c.unlock()
 	r.in.activate(&r.wire, r.streams.side, r.out.cfg, kept)
+	if r.out.cfg.Trace != nil {
+		(*Conn)(r).traceEvent("awake", "")
+	}
 }
 
 // slim gives back what a parked connection does not need.

@@ -80,6 +80,9 @@ func (r *reader) readFrame() error {
 	if err := h.Check(r.out.cfg.maxFrame()); err != nil {
 		return r.skipFaulty(h, err)
 	}
+	if r.out.cfg.Trace != nil && (h.Type == frame.Data || h.Type > frame.Continuation) {
+		r.traceReceived(h, nil)
+	}
 	if h.Type == frame.Data {
 		r.in.act.rd.Discard(frame.HeaderLen)
 		return r.onData(h)
@@ -159,6 +162,9 @@ func (r *reader) skipFaulty(h frame.Header, fault error) error {
 }
 
 func (r *reader) dispatch(h frame.Header, p []byte) error {
+	if r.out.cfg.Trace != nil {
+		r.traceReceived(h, p)
+	}
 	switch h.Type {
 	case frame.Headers:
 		return r.onHeaders(h, p)

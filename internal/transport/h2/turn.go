@@ -46,6 +46,9 @@ func (s *Stream) Turn() *Turn {
 	c.out.reader = waiting
 	c.unlock()
 	r.in.act.lending.turn.Store(turnWorks)
+	if conn.out.cfg.Trace != nil {
+		conn.traceEvent("taken", "")
+	}
 	return (*Turn)(conn)
 }
 

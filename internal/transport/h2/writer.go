@@ -96,6 +96,14 @@ func (w *writer) flush() {
 
 // take returns the next parcel. Where there is none the token is given back.
 func (w *writer) take() (outbuf, bool) {
+	p, ok := w.takeParcel()
+	if ok && w.out.cfg.Trace != nil {
+		w.traceSent(&p)
+	}
+	return p, ok
+}
+
+func (w *writer) takeParcel() (outbuf, bool) {
 	c := w.lock()
 	defer c.unlock()
 	if c.life.dead() {
