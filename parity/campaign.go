@@ -30,11 +30,11 @@ type options struct {
 // between reports whether two published releases are to be compared.
 func (o options) between() bool { return o.releases[published] != "" }
 
-// setBetween parses "v1.84.0,v1.85.0", the older release first.
+// setBetween parses "v1.2.0,v1.3.0", the older release first.
 func (o *options) setBetween(s string) error {
 	older, newer, ok := strings.Cut(s, ",")
 	if !ok || !strings.HasPrefix(older, "v") || !strings.HasPrefix(newer, "v") {
-		return errors.New("want two releases, such as v1.84.0,v1.85.0")
+		return errors.New("want two releases, such as v1.2.0,v1.3.0")
 	}
 	o.releases = [sides]string{ours: newer, published: older}
 	return nil

@@ -8,7 +8,7 @@
 // difference has to be listed in differences.txt with its reason, and each that is listed
 // has to be there: the list can neither fall short nor grow old.
 //
-//	go run . [-run regexp] [-v] [-list] [-between v1.84.0,v1.85.0]
+//	go run . [-run regexp] [-v] [-list] [-between v1.2.0,v1.3.0]
 //
 // With -between it compares two published releases instead, and prints what differs.
 package main
@@ -30,7 +30,7 @@ func main() {
 	pattern := flag.String("run", "", "only probes whose names match this `regexp`")
 	flag.BoolVar(&o.verbose, "v", false, "print the lines of every probe, not only where they differ")
 	flag.BoolVar(&o.list, "list", false, "print the names of the probes, and end")
-	flag.Func("between", "compare these two published `releases` instead: v1.84.0,v1.85.0", o.setBetween)
+	flag.Func("between", "compare these two published `releases` instead: v1.2.0,v1.3.0", o.setBetween)
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()

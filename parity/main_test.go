@@ -127,9 +127,9 @@ func TestCampaignDifferent(t *testing.T) {
 
 func TestSetBetween(t *testing.T) {
 	for text, want := range map[string][sides]string{
-		"v1.84.0,v1.85.0": {ours: "v1.85.0", published: "v1.84.0"},
-		"v1.84.0":         {},
-		"1.84.0,1.85.0":   {},
+		"v1.2.0,v1.3.0": {ours: "v1.3.0", published: "v1.2.0"},
+		"v1.2.0":         {},
+		"1.2.0,1.3.0":   {},
 	} {
 		var o options
 		err := o.setBetween(text)

@@ -109,7 +109,7 @@ func probesIn(text string) (found []string) {
 
 var (
 	proposal = regexp.MustCompile(`^([AL]\d+)-(.+)\.md$`)
-	status   = regexp.MustCompile(`(?mi)^\W*(status|implemented in|last updated)\W*:\W*(.*)$`)
+	status   = regexp.MustCompile(`(?mi)^[ \t*-]*(status|implemented in|last updated)[ \t*]*:[ \t*]*(.*)$`)
 )
 
 // unnamedProposals are gRFCs whose number no file of this repository has.
