@@ -3,12 +3,16 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -40,6 +44,34 @@ func TestReadmeHasEveryDifference(t *testing.T) {
 	}
 	if !slices.Equal(headings, rows) {
 		t.Errorf("differences.txt has the headings\n%q, README the rows\n%q", headings, rows)
+	}
+}
+
+// TestReadmeCountsProbes counts the probes as README says it, to the hundred.
+func TestReadmeCountsProbes(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("some probes are of Linux")
+	}
+	out, err := exec.Command("go", "run", "./probes", "-list").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries, err := probe.Decode[probe.Entry](bytes.NewReader(out))
+	if err != nil {
+		t.Fatal(err)
+	}
+	readme, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	says := regexp.MustCompile(`([0-9]),([0-9]00)\sprobes on both modules`).FindAllSubmatch(readme, -1)
+	if len(says) != 2 {
+		t.Fatalf("README says it %d times, want 2", len(says))
+	}
+	for _, m := range says {
+		if n, _ := strconv.Atoi(string(m[1]) + string(m[2])); n != len(entries)/100*100 {
+			t.Errorf("README says %d, there are %d probes", n, len(entries))
+		}
 	}
 }
 

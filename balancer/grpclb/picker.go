@@ -60,10 +60,8 @@ func (p *listPicker) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
 	return res, nil
 }
 
+// tokenMD has an empty token, too: a server sees that a load balancer has named it.
 func tokenMD(token string) metadata.MD {
-	if token == "" {
-		return nil
-	}
 	return metadata.MD{tokenKey: []string{token}}
 }
 
@@ -104,7 +102,7 @@ func (b orderBuilder) Build(info base.PickerBuildInfo) balancer.Picker {
 
 type server struct {
 	sc balancer.SubConn
-	md metadata.MD // nil without a token
+	md metadata.MD // nil if no load balancer has named it
 }
 
 type orderPicker struct {

@@ -28,7 +28,7 @@ func (p *picker) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
 	if err != nil {
 		return res, err
 	}
-	if c.header != "" {
+	if !c.dflt { // the service said something beside the targets, be it nothing
 		res.Metadata = metadata.Join(res.Metadata, metadata.MD{headerKey: []string{c.header}})
 	}
 	return res, nil

@@ -4,7 +4,9 @@ package main
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
+	"io"
 	"maps"
 	"net"
 	"slices"
@@ -29,7 +31,13 @@ type names struct {
 	mu    sync.Mutex
 	code  dnsmessage.RCode // of all answers
 	a     [][4]byte
-	txt   []string // of the service config
+	aaaa  [][16]byte
+	srv   []dnsmessage.SRVResource // of grpclb's balancers
+	txt   []string                 // of the service config
+	more  [][]string               // more texts
+	only  dnsmessage.Type          // the code is of answers of this type, if it is not 0
+	mute  dnsmessage.Type          // nothing is answered about this type
+	short dnsmessage.Type          // answers of this type over UDP are cut off
 	asked map[string]bool
 }
 
@@ -40,6 +48,10 @@ func newNames(p *probe.P) *names {
 	}
 	p.Cleanup(func() { _ = conn.Close() })
 	n := &names{addr: conn.LocalAddr().String(), a: [][4]byte{{127, 0, 0, 1}}, asked: make(map[string]bool)}
+	if l, err := net.Listen("tcp", n.addr); err == nil {
+		p.Cleanup(func() { _ = l.Close() })
+		go n.serveTCP(l)
+	}
 	go func() {
 		buf := make([]byte, 1500)
 		for {
@@ -47,12 +59,37 @@ func newNames(p *probe.P) *names {
 			if err != nil {
 				return
 			}
-			if reply := n.answer(buf[:size]); reply != nil {
+			if reply := n.answer(buf[:size], true); reply != nil {
 				_, _ = conn.WriteTo(reply, from)
 			}
 		}
 	}()
 	return n
+}
+
+// serveTCP answers those who were told to ask again.
+func (n *names) serveTCP(l net.Listener) {
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		go func() {
+			defer c.Close()
+			for {
+				size := make([]byte, 2)
+				if _, err := io.ReadFull(c, size); err != nil {
+					return
+				}
+				query := make([]byte, binary.BigEndian.Uint16(size))
+				if _, err := io.ReadFull(c, query); err != nil {
+					return
+				}
+				reply := n.answer(query, false)
+				_, _ = c.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(reply))), reply...))
+			}
+		}()
+	}
 }
 
 func (n *names) set(change func()) {
@@ -61,7 +98,7 @@ func (n *names) set(change func()) {
 	change()
 }
 
-func (n *names) answer(query []byte) []byte {
+func (n *names) answer(query []byte, datagram bool) []byte {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	var m dnsmessage.Message
@@ -70,25 +107,54 @@ func (n *names) answer(query []byte) []byte {
 	}
 	q := m.Questions[0]
 	n.asked[q.Name.String()+" "+q.Type.String()] = true
+	if n.mute != 0 && n.mute == q.Type {
+		return nil
+	}
 	reply := dnsmessage.Message{
-		Header:    dnsmessage.Header{ID: m.ID, Response: true, Authoritative: true, RecursionAvailable: true, RCode: n.code},
+		Header:    dnsmessage.Header{ID: m.ID, Response: true, Authoritative: true, RecursionAvailable: true},
 		Questions: m.Questions,
 	}
-	header := dnsmessage.ResourceHeader{Name: q.Name, Type: q.Type, Class: q.Class, TTL: 1}
-	switch {
-	case n.code != dnsmessage.RCodeSuccess:
-	case q.Type == dnsmessage.TypeA:
-		for _, a := range n.a {
-			reply.Answers = append(reply.Answers, dnsmessage.Resource{Header: header, Body: &dnsmessage.AResource{A: a}})
+	if n.only == 0 || n.only == q.Type {
+		reply.RCode = n.code
+	}
+	if datagram && n.short != 0 && n.short == q.Type {
+		reply.Truncated = true
+	} else if reply.RCode == dnsmessage.RCodeSuccess {
+		for _, body := range n.bodies(q) {
+			reply.Answers = append(reply.Answers, dnsmessage.Resource{Header: dnsmessage.ResourceHeader{Name: q.Name, Type: q.Type, Class: q.Class, TTL: 1}, Body: body})
 		}
-	case q.Type == dnsmessage.TypeTXT && n.txt != nil:
-		reply.Answers = []dnsmessage.Resource{{Header: header, Body: &dnsmessage.TXTResource{TXT: n.txt}}}
 	}
 	packed, err := reply.Pack()
 	if err != nil {
 		return nil
 	}
 	return packed
+}
+
+// bodies are what there is of a name and a type.
+func (n *names) bodies(q dnsmessage.Question) (out []dnsmessage.ResourceBody) {
+	switch q.Type {
+	case dnsmessage.TypeA:
+		for _, a := range n.a {
+			out = append(out, &dnsmessage.AResource{A: a})
+		}
+	case dnsmessage.TypeAAAA:
+		for _, a := range n.aaaa {
+			out = append(out, &dnsmessage.AAAAResource{AAAA: a})
+		}
+	case dnsmessage.TypeSRV:
+		for i := range n.srv {
+			out = append(out, &n.srv[i])
+		}
+	case dnsmessage.TypeTXT:
+		if n.txt != nil {
+			out = append(out, &dnsmessage.TXTResource{TXT: n.txt})
+		}
+		for _, t := range n.more {
+			out = append(out, &dnsmessage.TXTResource{TXT: t})
+		}
+	}
+	return out
 }
 
 // channel is one to a port of svc.test.
@@ -108,20 +174,23 @@ func portOf(addr string) string {
 	return port
 }
 
+// nameProbe resolves the name with what set has the server answer.
+func nameProbe(name string, set func(*names)) probe.Probe {
+	return probe.Probe{Name: "names/" + name, Alone: true, Run: func(p *probe.P) {
+		n := newNames(p)
+		set(n)
+		cc := n.channel(p, portOf(server(p)))
+		p.Printf("%s", strings.ReplaceAll(call(p.Context(), cc), n.addr, "DNS"))
+		p.Printf("waits: %v", strings.Contains(briefly(p, cc, grpc.WaitForReady(true)), "DeadlineExceeded"))
+		p.Printf("%v", cc.GetState())
+		n.set(func() { p.Printf("%v", slices.Sorted(maps.Keys(n.asked))) })
+	}}
+}
+
 // nameProbes ask a DNS server of their own.
 func nameProbes() []probe.Probe {
 	var out []probe.Probe
-	add := func(name string, set func(*names)) {
-		out = append(out, probe.Probe{Name: "names/" + name, Alone: true, Run: func(p *probe.P) {
-			n := newNames(p)
-			set(n)
-			cc := n.channel(p, portOf(server(p)))
-			p.Printf("%s", strings.ReplaceAll(call(p.Context(), cc), n.addr, "DNS"))
-			p.Printf("waits: %v", strings.Contains(briefly(p, cc, grpc.WaitForReady(true)), "DeadlineExceeded"))
-			p.Printf("%v", cc.GetState())
-			n.set(func() { p.Printf("%v", slices.Sorted(maps.Keys(n.asked))) })
-		}})
-	}
+	add := func(name string, set func(*names)) { out = append(out, nameProbe(name, set)) }
 	config := func(text ...string) func(*names) { return func(n *names) { n.txt = text } }
 	add("found", func(*names) {})
 	add("twice", func(n *names) { n.a = append(n.a, n.a[0]) })

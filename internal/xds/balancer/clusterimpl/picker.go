@@ -41,8 +41,6 @@ func (p *policy) reportLocked() {
 	p.ClientConn.UpdateState(s)
 }
 
-var errBreaker = status.Error(codes.Unavailable, "circuit breaker: the cluster has as many requests as it may have at a time")
-
 // Pick implements balancer.Picker.
 func (p *picker) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
 	if p.drop {
@@ -65,7 +63,7 @@ func (p *picker) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
 	if p.requests.Add(1) > limit { // others were faster
 		p.requests.Add(-1)
 		if r.Done != nil {
-			r.Done(balancer.DoneInfo{Err: errBreaker})
+			r.Done(balancer.DoneInfo{Err: p.broke})
 		}
 		return p.broken()
 	}
@@ -99,5 +97,5 @@ func (p *picker) broken() (balancer.PickResult, error) {
 	if p.load != nil {
 		p.load.Dropped("")
 	}
-	return balancer.PickResult{}, errBreaker
+	return balancer.PickResult{}, p.broke
 }

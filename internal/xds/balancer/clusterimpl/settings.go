@@ -7,10 +7,12 @@ import (
 	"sync"
 
 	"google.golang.org/grpc/balancer"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/internal/xds/client"
 	"google.golang.org/grpc/internal/xds/dependency"
 	"google.golang.org/grpc/internal/xds/match"
 	"google.golang.org/grpc/internal/xds/resource"
+	"google.golang.org/grpc/status"
 )
 
 // settings are what RPCs go by, from one change of the cluster to the next. Only places changes.
@@ -20,6 +22,7 @@ type settings struct {
 	all      bool // one of drops drops all
 	requests *requests
 	load     *client.ClusterLoad // nil: nobody is told
+	broke    error               // of RPCs that are more than the cluster may have at a time
 	labels   map[string]string
 
 	places sync.Map // of *place, by LocalityID
@@ -53,6 +56,7 @@ func makeSettings(c *resource.Cluster, drops []resource.Drop, n *requests, load 
 	for _, d := range drops {
 		s.all = s.all || !mayPass(d)
 	}
+	s.broke = status.Errorf(codes.Unavailable, "max requests %d exceeded on service %s", c.MaxRequests, c.EDSName())
 	s.labels = c.TelemetryLabels()
 	s.labels["grpc.lb.backend_service"] = n.key.cluster
 	return s
