@@ -144,16 +144,21 @@ func TestEnvironHidesSettings(t *testing.T) {
 	}
 }
 
-func TestCampaignDifferent(t *testing.T) {
-	entries := []probe.Entry{{Name: "same"}, {Name: "other"}, {Name: "died"}, {Name: "not chosen"}}
-	c := newCampaign([sides]build{}, entries, options{pattern: regexp.MustCompile("^(same|other|died)$")})
+func TestCampaignSurprises(t *testing.T) {
+	entries := []probe.Entry{{Name: "same"}, {Name: "other"}, {Name: "died"}, {Name: "not chosen"}, {Name: "kept"}, {Name: "kept no more"}, {Name: "open/same"}, {Name: "open/other"}}
+	kept := verdict.Kept{"kept": "r", "kept no more": "r", "open/*": "r"}
+	c := newCampaign([sides]build{}, entries, kept, options{pattern: regexp.MustCompile("^(same|other|died|kept.*|open/.*)$")})
 	for side, word := range []string{"1", "2"} {
-		c.lines[side]["same"] = []string{"0"}
-		c.lines[side]["other"] = []string{word}
+		for _, name := range []string{"same", "kept no more", "open/same"} {
+			c.lines[side][name] = []string{"0"}
+		}
+		for _, name := range []string{"other", "kept", "open/other"} {
+			c.lines[side][name] = []string{word}
+		}
 	}
 	c.lines[ours]["died"] = []string{"0"}
-	if got, want := names(c.different()), []string{"other", "died"}; !slices.Equal(got, want) {
-		t.Errorf("different: %q, want %q", got, want)
+	if got, want := names(c.surprising()), []string{"other", "died", "kept no more"}; !slices.Equal(got, want) {
+		t.Errorf("surprising: %q, want %q", got, want)
 	}
 }
 

@@ -9,8 +9,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"os"
 	"regexp"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -34,6 +36,16 @@ type Probe struct {
 
 // Own says whether the probe needs a process of its own.
 func (p Probe) Own() bool { return p.Alone || len(p.Env) > 0 }
+
+// PatienceVariable is the environment variable that says by how much probes are to wait longer
+// than usual.
+const PatienceVariable = "PARITY_PATIENCE"
+
+// Patience is what it says, 1 without it.
+var Patience = sync.OnceValue(func() time.Duration {
+	n, _ := strconv.Atoi(os.Getenv(PatienceVariable)) // 0 if it is not there
+	return time.Duration(max(n, 1))
+})
 
 // Limit is how long a probe may run before it is reported as hanging. Calls inside get
 // three quarters of it, so that a call that hangs is reported by its own status.
@@ -94,7 +106,7 @@ func scrub(s string) string {
 // Do runs the probe and returns its lines; limit is that of probes without one of their own. A panic and a hang become a line; the goroutine
 // of a probe that hangs is left behind.
 func Do(probe Probe, limit time.Duration) []string {
-	limit = cmp.Or(probe.Limit, limit)
+	limit = cmp.Or(probe.Limit, limit) * Patience()
 	ctx, cancel := context.WithTimeout(context.Background(), limit*3/4)
 	defer cancel()
 	p := &P{ctx: ctx}

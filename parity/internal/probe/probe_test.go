@@ -5,6 +5,7 @@ package probe
 import (
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -45,14 +46,16 @@ func TestDo(t *testing.T) {
 }
 
 func TestDoHang(t *testing.T) {
-	release := make(chan struct{})
-	defer close(release)
-	got := Do(Probe{Run: func(p *P) {
-		<-p.Context().Done()
-		p.Printf("the context ends first")
-		<-release
-	}}, 40*time.Millisecond)
-	if want := []string{"the context ends first", "HANG"}; !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		defer close(release)
+		got := Do(Probe{Run: func(p *P) {
+			<-p.Context().Done()
+			p.Printf("the context ends first")
+			<-release
+		}}, time.Second)
+		if want := []string{"the context ends first", "HANG"}; !slices.Equal(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	})
 }

@@ -246,7 +246,7 @@ func (r *Raw) Print(p *probe.P, id uint32) {
 		}
 		data = nil
 	}
-	_ = r.SetReadDeadline(time.Now().Add(700 * time.Millisecond))
+	_ = r.SetReadDeadline(time.Now().Add(700 * time.Millisecond * probe.Patience()))
 	for {
 		f, err := r.Next()
 		if err != nil {
