@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"sync"
-	"time"
 
 	"google.golang.org/grpc"
 	czpb "google.golang.org/grpc/channelz/grpc_channelz_v1"
@@ -95,14 +94,6 @@ func contextEndProbes() []probe.Probe {
 				_ = stream(ctx, s)
 				<-began
 				cancel()
-			})
-		}},
-		{Name: "row/context of a stream whose deadline passes", Run: func(p *probe.P) {
-			contextEnds(p, func(ctx context.Context, s *rig.Started, began chan struct{}) {
-				ctx, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
-				p.Cleanup(cancel)
-				_ = stream(ctx, s)
-				<-began
 			})
 		}},
 		{Name: "row/context of a stream whose connection breaks", Run: func(p *probe.P) {

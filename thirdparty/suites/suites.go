@@ -167,6 +167,21 @@ var suites = []suite{
 		run:      "GRPCWriter|GRPCResumable|GRPCStorageClient|BytesCodec|RoutingInterceptors|PrepareDirectPath|ListObjects_UserProject|Checksums|RangeReader|ChunkRetry|StallTimeout|WriteStall",
 	},
 	{
+		name:     "vanguard",
+		module:   "connectrpc.com/vanguard@v0.4.0",
+		packages: []string{"./..."},
+	},
+	{
+		name:     "arrow flight",
+		module:   "github.com/apache/arrow-go/v18@v18.8.0",
+		packages: []string{"./arrow/flight/..."},
+	},
+	{
+		name:     "dskit",
+		module:   "github.com/grafana/dskit@v0.0.0-20260703122047-de1ec7541c44",
+		packages: []string{"./server/...", "./middleware/...", "./grpcclient/...", "./grpcutil/...", "./httpgrpc/...", "./clusterutil/..."},
+	},
+	{
 		// The server, whose services call one another over gRPC, in one process with SQLite
 		// in memory, and what is about gRPC alone.
 		name:   "temporal",
