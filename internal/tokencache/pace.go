@@ -20,7 +20,7 @@ type Pace struct {
 	mu       sync.Mutex // guards what follows
 	failures int        // since the last success
 	failed   time.Time
-	err      error
+	err      func() error // a function: who prints credentials prints no answer of the issuer
 }
 
 // Held returns the error of the last request if the next one has to wait, or nil.
@@ -30,14 +30,14 @@ func (p *Pace) Held() error {
 	if p.failures < freeTries || time.Since(p.failed) >= tryPause {
 		return nil
 	}
-	return p.err
+	return p.err()
 }
 
 // Answered is called with the outcome of each request.
 func (p *Pace) Answered(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.err, p.failed = err, time.Now()
+	p.err, p.failed = func() error { return err }, time.Now()
 	p.failures++
 	if err == nil {
 		p.failures = 0

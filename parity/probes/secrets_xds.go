@@ -68,7 +68,7 @@ func xdsListener(spoil func(*hcm.HttpConnectionManager)) *listener.Listener {
 				Name: "v", Domains: []string{"*"},
 				Routes: []*route.Route{{
 					Match: &route.RouteMatch{PathSpecifier: &route.RouteMatch_Prefix{}, Headers: []*route.HeaderMatcher{{
-						Name: "authorization", HeaderMatchSpecifier: &route.HeaderMatcher_ExactMatch{ExactMatch: secret},
+						Name: "authorization", HeaderMatchSpecifier: &route.HeaderMatcher_ExactMatch{ExactMatch: secret}, //nolint:staticcheck // control planes still send it
 					}}},
 					Action:              &route.Route_Route{Route: &route.RouteAction{ClusterSpecifier: &route.RouteAction_Cluster{Cluster: "c"}}},
 					RequestHeadersToAdd: []*core.HeaderValueOption{{Header: &core.HeaderValue{Key: "x", Value: secret}}},
