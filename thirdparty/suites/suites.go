@@ -182,6 +182,11 @@ var suites = []suite{
 		packages: []string{"./server/...", "./middleware/...", "./grpcclient/...", "./grpcutil/...", "./httpgrpc/...", "./clusterutil/..."},
 	},
 	{
+		name:     "fabric",
+		module:   "github.com/hyperledger/fabric@v1.4.0-rc1.0.20260423151550-2190a1c8e067",
+		packages: []string{"./internal/pkg/comm/..."},
+	},
+	{
 		// The server, whose services call one another over gRPC, in one process with SQLite
 		// in memory, and what is about gRPC alone.
 		name:   "temporal",
