@@ -119,7 +119,7 @@ func (r *reader) onSettingsAck() error {
 	if delta < 0 {
 		for s := range c.streams.byID.all() {
 			_ = s.in.AdjustInitial(delta) // it fails only for growth
-			c.out.windowUpdate(s.id, s.in.Consume(0))
+			c.out.windowUpdate(s.id, s.in.Lowered())
 		}
 	}
 	if t := c.out.cfg.HeaderTable; t != nil {

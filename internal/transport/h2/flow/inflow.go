@@ -19,14 +19,16 @@ const grantFraction = 4
 //
 // No stall: a peer is blocked only by a window of 0, and if all was consumed
 // unread is 0 too, so the difference is the whole target and is granted. This
-// wants a target above 0.
+// wants a target above 0. Where nothing is consumed before more has come, that is expected, and
+// the window is wide enough for it, whatever the target is lowered to meanwhile.
 //
 // Methods that return an increment have already counted it as granted: unless
 // it is 0, the caller must send the WINDOW_UPDATE.
 type Inflow struct {
-	window Window
-	target int32
-	unread int64
+	window   Window
+	target   int32
+	expected uint32 // what the reader waits for, and has not been received: see Expect
+	unread   int64
 }
 
 // NewInflow returns an Inflow whose window is initial bytes, known to the peer:
@@ -51,6 +53,7 @@ func (f *Inflow) Receive(n uint32) error {
 		return err
 	}
 	f.unread += int64(n)
+	f.expected -= min(n, f.expected)
 	return nil
 }
 
@@ -92,6 +95,7 @@ func (f *Inflow) SetTarget(n uint32) (increment uint32) {
 // The caller has decided to spend that memory. The loan ends by itself once the
 // bytes are consumed.
 func (f *Inflow) Expect(n uint32) (increment uint32) {
+	f.expected = n
 	return f.grant(int64(n) - int64(f.window.n))
 }
 
@@ -102,9 +106,7 @@ func (f *Inflow) Expect(n uint32) (increment uint32) {
 // larger one must be let pass. Streams that start in between start with the
 // larger one, too.
 //
-// After lowering, Consume(0) returns the increment to send, if any: what was too
-// little for an update at the old target may be enough at the new one, and the
-// peer could wait for it for ever.
+// After lowering, Lowered returns the increment to send, without which the peer could wait for ever.
 //
 // It returns ErrOverflow, and changes nothing, if the window would pass
 // MaxWindow: such a setting must not be sent, as the peer has to close the
@@ -116,6 +118,11 @@ func (f *Inflow) AdjustInitial(delta int64) error {
 	f.target = int32(min(max(int64(f.target)+delta, 1), MaxWindow))
 	return nil
 }
+
+// Lowered follows AdjustInitial with a delta below zero, and returns the increment to send, if any:
+// what is left of what the reader expects, and what was too little for an update at the old
+// target and may be enough at the new one.
+func (f *Inflow) Lowered() (increment uint32) { return f.Expect(f.expected) + f.Consume(0) }
 
 // owed is what the memory answered for lacks of the target; below zero there
 // is a loan.

@@ -175,3 +175,30 @@ func TestFlowDoesNotAllocate(t *testing.T) {
 		t.Errorf("%v allocations, want none", got)
 	}
 }
+
+// What the reader expects can be sent, though the initial window is lowered before, between or
+// after what arrives of it: it consumes nothing before it has it all.
+func TestExpectedIsLowered(t *testing.T) {
+	const initial, lowered, message = 1 << 20, 1 << 16, 5 << 20
+	for _, before := range []uint32{0, 100, initial, 4 << 20} {
+		f := NewInflow(initial)
+		f.Expect(message)
+		if err := f.Receive(before); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.AdjustInitial(lowered - initial); err != nil {
+			t.Fatal(err)
+		}
+		peers := int64(message) - int64(before) + lowered - initial // what the peer knows of
+		peers += int64(f.Lowered())
+		if peers < message-int64(before) || peers != int64(f.Window()) {
+			t.Errorf("%d bytes have come: the peer may send %d more, the window is %d", before, peers, f.Window())
+		}
+		if err := f.Receive(message - before); err != nil {
+			t.Fatal(err)
+		}
+		if inc := f.Consume(message); f.Window() != lowered || inc == 0 {
+			t.Errorf("the window is %d after the message, with an update of %d", f.Window(), inc)
+		}
+	}
+}
