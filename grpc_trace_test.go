@@ -9,11 +9,15 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/grpc/internal/envconfig"
 	"google.golang.org/grpc/internal/park"
 	"google.golang.org/grpc/metadata"
 )
 
 const traceVariable = "GRPC_GO_HTTP2_TRACE"
+
+// traceParks says that connections park in these tests.
+var traceParks = park.Supported() && envconfig.HTTPFramerReadBufferPooling
 
 // TestTrace has another process trace its frames, as the environment says.
 func TestTrace(t *testing.T) {
@@ -35,7 +39,7 @@ func TestTrace(t *testing.T) {
 		" open | ", " sent HEADERS ", " received HEADERS ", " sent DATA ", " received DATA ", " closed ",
 		":method=\"POST\"", "grpc-status=\"0\"", " authorization",
 	}
-	if park.Supported() {
+	if traceParks {
 		said = append(said, " parked | ", " awake | ")
 	}
 	for _, want := range said {
@@ -57,7 +61,7 @@ func traced(t *testing.T) {
 		if err := call(ctx, cc, "hello"); err != nil {
 			t.Fatal(err)
 		}
-		if park.Supported() {
+		if traceParks {
 			waitUntil(t, "both ends are parked", func() bool { return park.ReadStats().Parked >= 2 })
 		}
 	}

@@ -165,7 +165,7 @@ func TestCampaignSurprises(t *testing.T) {
 func TestSetBetween(t *testing.T) {
 	for text, want := range map[string][sides]string{
 		"v1.2.0,v1.3.0": {ours: "v1.3.0", published: "v1.2.0"},
-		"v1.2.0":         {},
+		"v1.2.0":        {},
 		"1.2.0,1.3.0":   {},
 	} {
 		var o options

@@ -253,7 +253,9 @@ func (p *turnPeer) toTurn() {
 	p.Helper()
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
 		p.say(1)
-		for range 20 {
+		// A role that is lent is waited for: another message before somebody has come would have been
+		// lent in vain, and the more often, the longer nothing is lent.
+		for i := 0; i < 20 || p.lent() && time.Now().Before(deadline); i++ {
 			if p.l.waits() {
 				return
 			}
@@ -261,6 +263,13 @@ func (p *turnPeer) toTurn() {
 		}
 	}
 	p.Fatal("there is no turn")
+}
+
+// lent reports whether the reader's role is lent, and nobody has taken it.
+func (p *turnPeer) lent() bool {
+	l := p.c.lock()
+	defer l.unlock()
+	return l.out.reader == lent
 }
 
 // sees waits for a frame with this at its beginning.
@@ -468,7 +477,7 @@ func TestTurnHeeds(t *testing.T) {
 			}
 			p.say(1)
 		}},
-		"keepalive, which it does not": {cfg: Config{Keepalive: Keepalive{Interval: 100 * time.Millisecond, Timeout: 20 * time.Millisecond}}, f: func(p *turnPeer) {
+		"keepalive, which it does not": {cfg: Config{Keepalive: Keepalive{Interval: 2 * time.Second, Timeout: 20 * time.Millisecond}}, f: func(p *turnPeer) {
 			p.overWith("abort 1 ")
 			p.told("closed: " + p.c.Cause().Error())
 		}},
