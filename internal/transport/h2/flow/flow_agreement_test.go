@@ -152,7 +152,7 @@ func randomTraffic(r *rand.Rand, initial uint32, withSettings bool) error {
 		case op < 11:
 			err = l.deliver(false)
 		case op < 13:
-			l.grant(l.company.Consume(&l.in, uint32(min(int64(size(r)), l.in.unread))))
+			l.grant(l.company.Consume(&l.in, uint32(min(int64(size(r)), int64(l.in.unread)))))
 		case op == 16:
 			l.grant(l.company.Sends(&l.in))
 		case op == 13 && !withSettings:

@@ -2,6 +2,8 @@
 
 package flow
 
+import "math"
+
 // grantFraction is the part of its target that an Inflow lets add up before it
 // sends an update: small enough that the peer, which has the other three
 // quarters to go on with, does not run dry on the way.
@@ -28,7 +30,7 @@ type Inflow struct {
 	window   Window
 	target   int32
 	expected uint32 // what the reader waits for, and has not been received: see Expect
-	unread   int64
+	unread   uint32 // at most: who holds more than 4 GiB of one stream is granted a little too much
 }
 
 // NewInflow returns an Inflow whose window is initial bytes, known to the peer:
@@ -52,7 +54,7 @@ func (f *Inflow) Receive(n uint32) error {
 	if err := f.window.Take(n); err != nil {
 		return err
 	}
-	f.unread += int64(n)
+	f.unread += min(n, math.MaxUint32-f.unread)
 	f.expected -= min(n, f.expected)
 	return nil
 }
@@ -62,7 +64,7 @@ func (f *Inflow) Receive(n uint32) error {
 // Small amounts add up, to a quarter of the target, before one is sent. More
 // than what is unread is never given back.
 func (f *Inflow) Consume(n uint32) (increment uint32) {
-	f.unread -= min(int64(n), f.unread)
+	f.unread -= min(n, f.unread)
 	if owed := f.owed(); owed >= max(int64(f.target)/grantFraction, 1) {
 		return f.grant(owed)
 	}
@@ -76,7 +78,7 @@ func (f *Inflow) Defer(n uint32) (increment uint32) {
 	if f.window.n <= f.target/2 {
 		return f.Consume(n)
 	}
-	f.unread -= min(int64(n), f.unread)
+	f.unread -= min(n, f.unread)
 	return 0
 }
 
@@ -122,11 +124,16 @@ func (f *Inflow) AdjustInitial(delta int64) error {
 // Lowered follows AdjustInitial with a delta below zero, and returns the increment to send, if any:
 // what is left of what the reader expects, and what was too little for an update at the old
 // target and may be enough at the new one.
-func (f *Inflow) Lowered() (increment uint32) { return f.Expect(f.expected) + f.Consume(0) }
+func (f *Inflow) Lowered() (increment uint32) {
+	if f.expected > 0 {
+		increment = f.Expect(f.expected)
+	}
+	return increment + f.Consume(0)
+}
 
 // owed is what the memory answered for lacks of the target; below zero there
 // is a loan.
-func (f *Inflow) owed() int64 { return int64(f.target) - int64(f.window.n) - f.unread }
+func (f *Inflow) owed() int64 { return int64(f.target) - int64(f.window.n) - int64(f.unread) }
 
 // grant widens the window by n, or by as much of it as MaxWindow allows.
 func (f *Inflow) grant(n int64) uint32 {
