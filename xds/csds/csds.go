@@ -30,13 +30,16 @@ import (
 // ClientStatusDiscoveryServer implements the service for all xDS clients of the process. Make it
 // with NewClientStatusDiscoveryServer. Its methods may be called by any goroutine.
 type ClientStatusDiscoveryServer struct {
-	pool func() *xdsclient.Pool // a function: who prints the server prints no configuration
+	from *source
 }
+
+// source is where the clients are: a function, so that who prints the server prints no configuration.
+type source struct{ pool func() *xdsclient.Pool }
 
 // NewClientStatusDiscoveryServer returns an implementation, to be registered with a server. The
 // error is always nil.
 func NewClientStatusDiscoveryServer() (*ClientStatusDiscoveryServer, error) {
-	return &ClientStatusDiscoveryServer{pool: xdsclient.Default}, nil
+	return &ClientStatusDiscoveryServer{from: &source{xdsclient.Default}}, nil
 }
 
 // StreamClientStatus answers each request with what there is at that time. The error is that of
@@ -68,7 +71,7 @@ func (s *ClientStatusDiscoveryServer) FetchClientStatus(_ context.Context, req *
 		return nil, status.Errorf(codes.InvalidArgument, "node_matchers are not supported, request contains node_matchers: %v", m)
 	}
 	resp := &statusv3.ClientStatusResponse{}
-	for name, c := range s.pool().Clients() {
+	for name, c := range s.from.pool().Clients() {
 		resp.Config = append(resp.Config, &statusv3.ClientConfig{
 			Node:              c.Bootstrap().Node(),
 			ClientScope:       name,

@@ -81,7 +81,7 @@ func service(t *testing.T) *ClientStatusDiscoveryServer {
 			t.Cleanup(client.Watch(c.Client, c.Clusters, cluster, watcher[*resource.Cluster]{}))
 		}
 	}
-	return &ClientStatusDiscoveryServer{pool: func() *xdsclient.Pool { return pool }}
+	return &ClientStatusDiscoveryServer{from: &source{func() *xdsclient.Pool { return pool }}}
 }
 
 type watcher[T any] struct{}
