@@ -10,13 +10,13 @@ import (
 
 // What a script may cost. Its price is its bytes, the octets of its header lists, and its streams.
 const (
-	cpuBase   = 150 * time.Millisecond
+	cpuBase   = 250 * time.Millisecond
 	cpuByte   = 60 * time.Nanosecond // 60 ms a MB
 	cpuStream = 30 * time.Microsecond
 
-	allocatedBase   = 2 << 20
+	allocatedBase   = 4 << 20
 	allocatedByte   = 8
-	allocatedList   = 4
+	allocatedList   = 10
 	allocatedStream = 8 << 10
 	allocatedSender = 2 << 20 // of a handler, or a caller, that sends without end
 
