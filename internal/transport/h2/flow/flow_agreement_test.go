@@ -179,7 +179,7 @@ func consumeAllThenSend(l *link) error {
 		return err
 	}
 	for l.in.unread > 0 {
-		l.grant(l.company.Consume(&l.in, uint32(min(l.in.unread, MaxWindow))))
+		l.grant(l.company.Consume(&l.in, min(l.in.unread, MaxWindow)))
 	}
 	if err := l.settle(); err != nil {
 		return err
