@@ -80,7 +80,7 @@ func TestA32CircuitBreaking(t *testing.T) {
 	for _, cc := range []*grpc.ClientConn{one, two} {
 		talking(ctx, t, cc, grpc.WaitForReady(true))
 	}
-	if _, err := try(t.Context(), t, one); status.Code(err) != codes.Unavailable || !strings.Contains(err.Error(), "circuit breaker") {
+	if _, err := try(t.Context(), t, one); status.Code(err) != codes.Unavailable || !strings.Contains(err.Error(), "max requests") {
 		t.Error(err)
 	}
 	cancel()
