@@ -266,11 +266,6 @@ func metadataWays() []secretWay {
 				w.call(w.Context(), cc)
 			}
 		}},
-		{"metadata/method", nil, func(w *watch) {
-			s := w.pair(nil)
-			w.print("error of a call", s.Invoke(w.Context(), "/probe.Probe/"+secret, rig.M("x"), new(rig.Msg)))
-			w.print("error of a call", s.Invoke(w.Context(), secondSecret, rig.M("x"), new(rig.Msg)))
-		}},
 		{"metadata/message", nil, func(w *watch) {
 			s := w.pair(nil)
 			w.print("error of a call", s.Invoke(w.Context(), rig.Unary, rig.M(secret), new(rig.Msg)))
