@@ -59,7 +59,7 @@ func (w *wrapped) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, erro
 func (w *wrapped) TryRead(size int, pool mem.BufferPool) (*[]byte, int, error) {
 	switch known, tests := w.standing(); {
 	case w.err != nil || known == distrusted || !w.isSettled():
-	case known == alone && !tests: // what it is waits to be found out
+	case known == untested, known == alone && !tests: // what it is waits to be found out
 		return nil, 0, os.ErrDeadlineExceeded
 	default:
 		return nil, 0, ErrWouldBlock

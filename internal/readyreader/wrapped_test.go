@@ -490,3 +490,18 @@ func TestWhyNotWrapped(t *testing.T) {
 		w.Withdraw()
 	}
 }
+
+// A wrapper of which nothing is known yet is waited for, not left to the poller: it may have a
+// goroutine that reads ahead, which would take the bytes that the poller waits for.
+func TestUntestedIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	w, peer := wrap(t, func(c net.Conn) net.Conn { return &brittle{Conn: c} })
+	mustWrite(t, peer, "x")
+	if _, err := io.ReadFull(w.conn, make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	w.resume(1) // the account is even, and nothing else is known
+	if _, _, err := w.TryRead(10, newTestPool(t)); !isTimeout(err) {
+		t.Errorf("TryRead: %v", err)
+	}
+}

@@ -229,6 +229,11 @@ func wakes(e *ends) {
 			case err == nil:
 				got = append(got, b...)
 				_, _ = p.Discard(1) // it is there
+			case errors.Is(err, os.ErrDeadlineExceeded):
+				// What it is is not known before it was waited for.
+				if _, err := p.Peek(1); err != nil {
+					e.t.Fatal(err)
+				}
 			case err != readyreader.ErrWouldBlock:
 				e.t.Fatal(err)
 			default:
