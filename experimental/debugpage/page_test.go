@@ -51,16 +51,23 @@ func watched(t *testing.T) *Page {
 	return &Page{Servers: []*servercontrol.Control{&control}}
 }
 
+// fetch fetches a page, which has to be there and of a type.
+func fetch(t *testing.T, p *Page, query, accept, want string) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequest(http.MethodGet, "/debug/grpc"+query, nil)
+	r.Header.Set("Accept", accept)
+	w := httptest.NewRecorder()
+	p.ServeHTTP(w, r)
+	if got := w.Header().Get("Content-Type"); w.Code != http.StatusOK || got != want {
+		t.Fatalf("%s: %d, %s: %s", query, w.Code, got, w.Body)
+	}
+	return w
+}
+
 // get fetches a page as JSON.
 func get(t *testing.T, p *Page, query string) View {
 	t.Helper()
-	r := httptest.NewRequest(http.MethodGet, "/debug/grpc"+query, nil)
-	r.Header.Set("Accept", "application/json")
-	w := httptest.NewRecorder()
-	p.ServeHTTP(w, r)
-	if w.Code != http.StatusOK || w.Header().Get("Content-Type") != "application/json" {
-		t.Fatalf("%s: %d, %s: %s", query, w.Code, w.Header().Get("Content-Type"), w.Body)
-	}
+	w := fetch(t, p, query, "application/json", "application/json")
 	var v View
 	if err := json.Unmarshal(w.Body.Bytes(), &v); err != nil {
 		t.Fatal(err)
@@ -71,13 +78,7 @@ func get(t *testing.T, p *Page, query string) View {
 // getHTML fetches a page as a browser does.
 func getHTML(t *testing.T, p *Page, query string) string {
 	t.Helper()
-	r := httptest.NewRequest(http.MethodGet, "/debug/grpc"+query, nil)
-	r.Header.Set("Accept", "text/html,application/xhtml+xml,application/json;q=0.9")
-	w := httptest.NewRecorder()
-	p.ServeHTTP(w, r)
-	if w.Code != http.StatusOK || w.Header().Get("Content-Type") != "text/html; charset=utf-8" {
-		t.Fatalf("%s: %d, %s: %s", query, w.Code, w.Header().Get("Content-Type"), w.Body)
-	}
+	w := fetch(t, p, query, "text/html,application/xhtml+xml,application/json;q=0.9", "text/html; charset=utf-8")
 	s := w.Body.String()
 	if !strings.HasSuffix(strings.TrimSpace(s), "</html>") {
 		t.Errorf("%s: the page breaks off: %s", query, s[max(0, len(s)-300):])

@@ -82,7 +82,11 @@ func AfterFunc(ctx context.Context, f func()) (stop func() bool) {
 	if d == nil {
 		return func() bool { return false }
 	}
-	stop = context.AfterFunc(d, f)
+	stop = context.AfterFunc(d, func() {
+		if ctx.Err() == nil { // else stop is about to be called
+			f()
+		}
+	})
 	context.AfterFunc(ctx, func() { stop() })
 	return stop
 }

@@ -41,27 +41,15 @@ func untilDrain(st testservice.Duplex) error {
 	}
 	select {
 	case <-drain.Done(st.Context()):
-		<-drain.Done(context.WithValue(st.Context(), t0{}, 1)) // from now on it is known
+		<-drain.Done(context.WithValue(st.Context(), derivedKey{}, 1)) // from now on it is known
 		return errRestart
 	case <-st.Context().Done():
 		return errors.New("the RPC ended first")
 	}
 }
 
-type t0 struct{}
-
-// begin opens a stream whose handler has begun.
-func begin(t *testing.T, client testpb.TestServiceClient) testservice.DuplexClient {
-	t.Helper()
-	st, err := client.FullDuplexCall(testservice.Context(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := st.Recv(); err != nil {
-		t.Fatal(err)
-	}
-	return st
-}
+// derivedKey is that of a value in a context that derives from the RPC's.
+type derivedKey struct{}
 
 func ends(t *testing.T, st testservice.DuplexClient, code codes.Code, text string) {
 	t.Helper()
@@ -88,7 +76,7 @@ func TestWishHandlerLearnsOfDrain(t *testing.T) {
 				s = testservice.StartHTTP(t, f)
 			}
 			_, client := s.Dial(t, opts...)
-			st := begin(t, client)
+			st := testservice.Begin(t, client)
 			told := drain.Client(st)
 			s.GracefulStop()
 			ends(t, st, codes.Unavailable, "come again")
@@ -105,7 +93,7 @@ func TestWishHandlerLearnsOfAge(t *testing.T) {
 	s := testservice.Start(t, &testservice.Functions{Stream: untilDrain},
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionAge: 50 * time.Millisecond}))
 	_, client := s.Dial(t)
-	st := begin(t, client)
+	st := testservice.Begin(t, client)
 	ends(t, st, codes.Unavailable, "come again")
 }
 
@@ -128,7 +116,7 @@ func TestWishStopIsNoDrain(t *testing.T) {
 		return nil
 	}}, grpc.WaitForHandlers(true))
 	_, client := s.Dial(t)
-	begin(t, client)
+	testservice.Begin(t, client)
 	s.Stop()
 	if testservice.Await(t, result, "the handler's end") {
 		t.Error("Stop was told as a drain")
@@ -141,12 +129,13 @@ func TestWishHandedStreamLearnsOfDrain(t *testing.T) {
 	calls := &streams.ServerCallbacks[testpb.StreamingOutputCallRequest, testpb.StreamingOutputCallResponse]{
 		OnHalfClose: func(s *server) { _ = s.Finish(nil) },
 	}
-	told := make(chan struct{}, 2)
+	told, ended := make(chan struct{}, 2), make(chan struct{}, 2)
 	s := testservice.Start(t, &testservice.Functions{Stream: func(st testservice.Duplex) error {
 		w, err := streams.Bidi(st, calls, nil)
 		if err != nil {
 			return err
 		}
+		context.AfterFunc(w.Context(), func() { ended <- struct{}{} })
 		drain.AfterFunc(w.Context(), func() {
 			told <- struct{}{}
 			_ = w.Send(&testpb.StreamingOutputCallResponse{})
@@ -155,13 +144,14 @@ func TestWishHandedStreamLearnsOfDrain(t *testing.T) {
 		return w.Send(&testpb.StreamingOutputCallResponse{})
 	}})
 	_, client := s.Dial(t)
-	over, st := begin(t, client), begin(t, client)
+	over, st := testservice.Begin(t, client), testservice.Begin(t, client)
 	if err := over.CloseSend(); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := over.Recv(); !errors.Is(err, io.EOF) {
 		t.Fatal(err)
 	}
+	testservice.Await(t, ended, "the end of the first stream's context")
 	s.GracefulStop()
 	if _, err := st.Recv(); err != nil {
 		t.Errorf("the last message did not come: %v", err)

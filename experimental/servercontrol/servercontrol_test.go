@@ -37,18 +37,6 @@ func untilEnd(st testservice.Duplex) error {
 	return err
 }
 
-func begin(t *testing.T, client testpb.TestServiceClient) testservice.DuplexClient {
-	t.Helper()
-	st, err := client.FullDuplexCall(testservice.Context(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := st.Recv(); err != nil {
-		t.Fatal(err)
-	}
-	return st
-}
-
 // GracefulStop ends with its context, says what is left, and can be called again.
 func TestWishGracefulStopUntil(t *testing.T) {
 	for name, start := range map[string]func(testing.TB, *testservice.Functions, ...grpc.ServerOption) *testservice.Service{
@@ -58,7 +46,7 @@ func TestWishGracefulStopUntil(t *testing.T) {
 			var c servercontrol.Control
 			s := start(t, &testservice.Functions{Stream: untilEnd}, c.Option())
 			_, client := s.Dial(t)
-			st := begin(t, client)
+			st := testservice.Begin(t, client)
 
 			cause := errors.New("enough")
 			ctx, cancel := context.WithCancelCause(context.Background())
@@ -138,7 +126,7 @@ func TestWishControlOneConnection(t *testing.T) {
 	}}, c.Option())
 	_, one := s.Dial(t)
 	_, two := s.Dial(t)
-	first, second := begin(t, one), begin(t, two)
+	first, second := testservice.Begin(t, one), testservice.Begin(t, two)
 
 	conns := c.Conns()
 	if len(conns) != 2 || conns[0].ID() == conns[1].ID() || conns[0].Began().After(conns[1].Began()) {

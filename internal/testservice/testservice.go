@@ -116,6 +116,19 @@ func (s *Service) Dial(t testing.TB, opts ...grpc.DialOption) (*grpc.ClientConn,
 	return cc, testpb.NewTestServiceClient(cc)
 }
 
+// Begin opens a stream whose handler has sent a message.
+func Begin(t testing.TB, client testpb.TestServiceClient) DuplexClient {
+	t.Helper()
+	st, err := client.FullDuplexCall(Context(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := st.Recv(); err != nil {
+		t.Fatal(err)
+	}
+	return st
+}
+
 // Context returns one that ends when patience does, or the test.
 func Context(t testing.TB) context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), Patience)

@@ -29,22 +29,6 @@ func listenerChanges() changes {
 	manager := func(f func(*hcmv3.HttpConnectionManager)) func(*xdsState) {
 		return func(s *xdsState) { f(s.manager) }
 	}
-	filters := func(list ...*hcmv3.HttpFilter) func(*xdsState) {
-		return func(s *xdsState) { s.manager.HttpFilters = list }
-	}
-	router := plane.Filter("router", &routerv3.Router{})
-	fault := plane.Filter("fault", &faultv3.HTTPFault{})
-	unknown := plane.Filter("unknown", wrapperspb.String("x"))
-	optional := plane.Filter("unknown", wrapperspb.String("x"))
-	optional.IsOptional = true
-	garbage := plane.Filter("fault", &faultv3.HTTPFault{})
-	garbage.GetTypedConfig().Value = []byte("\xff")
-	rbac := plane.Filter("rbac", &rbacv3.RBAC{})
-	disabled := plane.Filter("fault", &faultv3.HTTPFault{Abort: &faultv3.FaultAbort{
-		ErrorType:  &faultv3.FaultAbort_GrpcStatus{GrpcStatus: 14},
-		Percentage: &typev3.FractionalPercent{Numerator: 100},
-	}})
-	disabled.Disabled = true
 	return changes{
 		"as it is":       func(*xdsState) {},
 		"no ApiListener": func(s *xdsState) { s.listener = &listenerv3.Listener{Name: "svc"} },
@@ -87,6 +71,32 @@ func listenerChanges() changes {
 		"max duration": manager(func(m *hcmv3.HttpConnectionManager) {
 			m.CommonHttpProtocolOptions = &corev3.HttpProtocolOptions{MaxStreamDuration: durationpb.New(1)}
 		}),
+		"garbage": func(s *xdsState) {
+			s.more = append(s.more, plane.Wrapped{Message: &anypb.Any{TypeUrl: plane.Any(&listenerv3.Listener{}).GetTypeUrl(), Value: []byte("\xff")}, Name: "svc"})
+			s.listener = plane.Listener("other", s.manager)
+		},
+	}
+}
+
+// filterChanges are those of a listener's HTTP filters.
+func filterChanges() changes {
+	filters := func(list ...*hcmv3.HttpFilter) func(*xdsState) {
+		return func(s *xdsState) { s.manager.HttpFilters = list }
+	}
+	router := plane.Filter("router", &routerv3.Router{})
+	fault := plane.Filter("fault", &faultv3.HTTPFault{})
+	unknown := plane.Filter("unknown", wrapperspb.String("x"))
+	optional := plane.Filter("unknown", wrapperspb.String("x"))
+	optional.IsOptional = true
+	garbage := plane.Filter("fault", &faultv3.HTTPFault{})
+	garbage.GetTypedConfig().Value = []byte("\xff")
+	rbac := plane.Filter("rbac", &rbacv3.RBAC{})
+	disabled := plane.Filter("fault", &faultv3.HTTPFault{Abort: &faultv3.FaultAbort{
+		ErrorType:  &faultv3.FaultAbort_GrpcStatus{GrpcStatus: 14},
+		Percentage: &typev3.FractionalPercent{Numerator: 100},
+	}})
+	disabled.Disabled = true
+	return changes{
 		"no filters":                filters(),
 		"no router":                 filters(fault),
 		"router first":              filters(router, fault),
@@ -101,10 +111,6 @@ func listenerChanges() changes {
 		"filter of servers":         filters(rbac, router),
 		"filter that is disabled":   filters(disabled, router),
 		"filter that is discovered": filters(&hcmv3.HttpFilter{Name: "x", ConfigType: &hcmv3.HttpFilter_ConfigDiscovery{}}, router),
-		"garbage": func(s *xdsState) {
-			s.more = append(s.more, plane.Wrapped{Message: &anypb.Any{TypeUrl: plane.Any(&listenerv3.Listener{}).GetTypeUrl(), Value: []byte("\xff")}, Name: "svc"})
-			s.listener = plane.Listener("other", s.manager)
-		},
 	}
 }
 
@@ -352,6 +358,7 @@ func xdsResourceProbes() []probe.Probe {
 		}
 	}
 	add("listener", "Listener", listenerChanges())
+	add("listener", "Listener", filterChanges())
 	add("cluster", "Cluster", clusterChanges())
 	add("cluster", "Cluster", clusterExtras())
 	add("endpoints", "ClusterLoadAssignment", endpointChanges())
