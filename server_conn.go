@@ -263,6 +263,10 @@ func (h *serverHandler) ConnClosed(c *transport.Server, err error) {
 	s := (*Server)(h)
 	s.mu.Lock()
 	socket, known := s.conns.remove(c)
+	if known { // before who waits for the last one to end looks at what is left
+		s.opts.control.tracker.EndConn(c)
+		s.opts.limits.release(c)
+	}
 	if s.conns.len() == 0 {
 		s.empty.Broadcast()
 	}
@@ -270,8 +274,6 @@ func (h *serverHandler) ConnClosed(c *transport.Server, err error) {
 	if !known {
 		return
 	}
-	s.opts.control.tracker.EndConn(c)
-	s.opts.limits.release(c)
 	socket.Close()
 	s.endConn(c.Context())
 	if logger.V(2) {
