@@ -59,7 +59,9 @@ func (w *messageWriter) write(msg any) (out outMessage, err error) {
 	out.payload.Data, out.length = data, data.Len()
 	if w.keep {
 		// An empty message that is sent is not nil in the log; one that is received is.
-		out.plain = append([]byte{}, data.Materialize()...)
+		if out.plain = data.Materialize(); out.plain == nil {
+			out.plain = []byte{}
+		}
 	}
 	if w.compressor != nil {
 		if out.payload, err = compress(w.compressor, data, w.pool); err != nil {

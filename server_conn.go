@@ -136,7 +136,7 @@ func (s *Server) handshake(h *handshake) {
 		ctx = rpcconfig.NewConnContext(ctx, router)
 	}
 	c := transport.NewServer(ctx, nc, p, &s.host)
-	if s.channelz != nil {
+	if s.channelz != nil || s.opts.control.tracker != nil {
 		c.Watch()
 	}
 	if !s.addConn(h, c) {
@@ -261,10 +261,11 @@ func (h *serverHandler) Unparkable(c *transport.Server, why string) {
 // ConnClosed implements transport.ServerHandler.
 func (h *serverHandler) ConnClosed(c *transport.Server, err error) {
 	s := (*Server)(h)
+	failure := transport.Failure(err)
 	s.mu.Lock()
 	socket, known := s.conns.remove(c)
 	if known { // before who waits for the last one to end looks at what is left
-		s.opts.control.tracker.EndConn(c)
+		s.opts.control.tracker.EndConn(c, failure)
 		s.opts.limits.release(c)
 	}
 	if s.conns.len() == 0 {

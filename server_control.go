@@ -106,4 +106,7 @@ func (c *controlledServer) Conns() []control.Conn { return c.opts.control.tracke
 // RPCs implements control.Server.
 func (c *controlledServer) RPCs() []control.RPC { return c.opts.control.tracker.RPCs() }
 
+// Lost implements control.Server.
+func (c *controlledServer) Lost() []control.Lost { return c.opts.control.tracker.Lost() }
+
 var _ control.Link = (*transport.Server)(nil)

@@ -31,7 +31,8 @@ import (
 // It stands before all interceptors of the program, which see errors as they were; what they
 // return is judged. It sees an RPC as the program does: retries and hedging are within. A stream
 // has the errors in RecvMsg, SendMsg, CloseSend and Header. Streams of package
-// experimental/streams get theirs in OnDone.
+// experimental/streams get theirs in OnDone. All channels may have it, over bufconn and with xDS too: it
+// looks at nothing but the RPC's context and its error.
 func WithContextErrors() grpc.DialOption { return contextErrors{} }
 
 // contextErrors is known to package grpc by its method.

@@ -3,6 +3,7 @@
 package experimental_test
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"sync/atomic"
@@ -120,6 +121,42 @@ func TestWishResolvedNowAndThen(t *testing.T) {
 	}
 	for range 3 {
 		testservice.Await(t, asked, "a request to resolve")
+	}
+}
+
+// A new server is found, and gets RPCs, without any failure; a channel without a resolver that looks
+// anything up is asked nothing.
+func TestWishNewServersAreFound(t *testing.T) {
+	one, two := make(chan struct{}, 100), make(chan struct{}, 100)
+	tells := func(c chan struct{}) *testservice.Functions {
+		return &testservice.Functions{Empty: func(context.Context) error {
+			select {
+			case c <- struct{}{}:
+			default:
+			}
+			return nil
+		}}
+	}
+	first, second := testservice.Start(t, tells(one)), testservice.Start(t, tells(two))
+	r := manual.NewBuilderWithScheme("grows")
+	state := resolver.State{Addresses: []resolver.Address{{Addr: first.Addr}}}
+	r.InitialState(state)
+	grown := resolver.State{Addresses: append(state.Addresses, resolver.Address{Addr: second.Addr})}
+	r.ResolveNowCallback = func(resolver.ResolveNowOptions) { go r.UpdateState(grown) }
+	cc, err := grpc.NewClient("grows:///", grpc.WithResolvers(r), grpc.WithDefaultServiceConfig(`{"loadBalancingConfig":[{"round_robin":{}}]}`),
+		grpc.WithTransportCredentials(insecure.NewCredentials()), experimental.WithResolveInterval(20*time.Millisecond))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cc.Close()
+	client, ctx := testpb.NewTestServiceClient(cc), testservice.Context(t)
+	for len(two) == 0 {
+		if _, err := client.EmptyCall(ctx, &testpb.Empty{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(one) == 0 {
+		t.Error("the first server got nothing")
 	}
 }
 

@@ -20,6 +20,12 @@ import (
 // So do panics of taps, stats handlers and codecs outside of the handler. Callbacks of streams that
 // were handed over have streams.Options.Recover.
 //
+// What an RPC ends with is seen by the client as any status: it retries, if its service config names the
+// code, and each attempt, or hedge, that panics is reported by itself. bufconn, unix sockets and TLS are
+// as TCP; with package xds, give the option to xds.NewGRPCServer.
+//
+// A handler that panics for what a client sends costs that client nothing: each panic logs a stack.
+//
 // The default is that a panic ends the process, as it does without gRPC: a handler that panicked
 // with a lock held, or halfway through a change, leaves that behind.
 func RecoverPanics(report func(ctx context.Context, p Panic) error) grpc.ServerOption {

@@ -36,6 +36,9 @@ func main() {
 	defer stop()
 	ok, err := func() (bool, error) {
 		var err error
+		if flag.NArg() > 0 {
+			return false, fmt.Errorf("it takes flags alone, and not %q: -run chooses probes", flag.Arg(0))
+		}
 		if o.pattern, err = regexp.Compile(*pattern); err != nil {
 			return false, err
 		}

@@ -13,4 +13,5 @@ go vet -tags grpctrace . ./experimental/nettrace
 if [[ $GOARCH == 386 ]]; then
 	# Asking for export data compiles each package and its test variants.
 	go list -test -export -f '{{.Export}}' ./... >/dev/null
+	go -C attack vet ./... # its numbers are those of frames, which have 32 bits
 fi

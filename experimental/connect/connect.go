@@ -30,7 +30,7 @@
 // READY is what the balancer makes of it: with pick_first and round_robin one connection is up,
 // with xDS one of a cluster's. A channel that goes idle later (grpc.WithIdleTimeout) is IDLE, and
 // connects again with the next RPC. Retries, hedging and interceptors are not concerned: no RPC is
-// sent. It works with bufconn and custom dialers.
+// sent. It works with bufconn and custom dialers, and against servers behind ServeHTTP.
 //
 // All of this may change or go in a later release.
 package connect
@@ -143,7 +143,8 @@ func Wait(ctx context.Context, cc *grpc.ClientConn) error {
 // OnState has f told of each state that a channel enters, in order, one at a time, on another
 // goroutine: it may block, and use the channel. failure is why the last attempt to connect failed
 // by then; nil: none has. The state with which a channel begins, IDLE, is not told. The last is
-// SHUTDOWN. A channel can have several such options.
+// SHUTDOWN. A channel can have several such options. States wait for an f that blocks, without bound:
+// a server that accepts and closes can bring thousands a second (see experimental.WithStableAfter).
 func OnState(f func(s connectivity.State, failure error)) grpc.DialOption {
 	return stateListener{tell: f}
 }

@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/internal/channelz"
+	"google.golang.org/grpc/internal/sockopt"
 )
 
 // Connection is one of a server or of a subchannel; or a listener, which has an ID and a local
@@ -43,6 +44,9 @@ type Connection struct {
 	RoundTrip time.Duration `json:"round_trip,omitempty"`
 	Security  string        `json:"security,omitempty"` // the suite of ciphers
 	GoAway    *uint32       `json:"goaway,omitempty"`   // the code of the last GOAWAY that came
+
+	// LastError is why a stream last ended before its time, cancellations aside.
+	LastError *Event `json:"last_error,omitempty"`
 }
 
 // connectionOf asks a connection how it is.
@@ -76,8 +80,9 @@ func connectionOf(s *channelz.Socket) Connection {
 	case *credentials.OtherChannelzSecurityValue:
 		c.Security = v.Name
 	}
-	if d.System != nil {
-		c.RoundTrip = roundTrip(d.System)
+	c.RoundTrip = sockopt.RoundTrip(d.System)
+	if d.LastError != "" {
+		c.LastError = &Event{Time: d.LastErrorAt, Text: d.LastError}
 	}
 	return c
 }

@@ -13,7 +13,9 @@
 // channels, and the server's RPCs that have been under way longest. Behind each number is a page of
 // its own: a server and its connections, a channel and its subchannels, a connection. A
 // connection says how old it is, whether it is parked or why it cannot be, its streams, windows,
-// messages, what its peer has it hold, and, on Linux, the round trip as TCP measures it.
+// messages, what its peer has it hold, why a stream last ended before its time, and, on Linux and macOS,
+// the round trip as TCP measures it. Connections of the servers in [Page.Servers] that ended by an error
+// are on the first page, the last 16 of each server.
 // A channel or subchannel says its state and its last error, and has the trace of channelz.
 //
 // The same is given as JSON to who asks for it: by the header "Accept: application/json", or by
@@ -28,6 +30,16 @@
 // some atomic additions an RPC, about 100 bytes a connection. Nothing runs while nobody looks. RPCs
 // are listed for the servers in [Page.Servers], which keep a list of them (package
 // experimental/servercontrol).
+//
+// # Edges
+//
+//   - Behind ServeHTTP connections are net/http's, and not on the page; RPCs are.
+//   - Connections over bufconn, and wrapped ones that hide their socket, have no round trip.
+//   - Each attempt of an RPC that is retried or hedged is a stream, and an RPC of its server.
+//   - Channels to control planes (xDS, RLS) and to handshakers (ALTS) are channels like others, as are
+//     the servers of package xds.
+//   - Interceptors are not seen; an RPC is on the page while they run.
+//   - Tools that read channelz, such as grpcdebug, see what they saw, with or without the page.
 //
 // # Who may look
 //

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -20,6 +21,7 @@ import (
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/internal/channelz"
+	"google.golang.org/grpc/internal/testservice"
 )
 
 // watched is a process with a server, a channel, and a stream of it that stays open.
@@ -167,6 +169,37 @@ func TestHTML(t *testing.T) {
 	socket := get(t, p, fmt.Sprintf("?server=%d", server)).Connections[0].ID
 	if s := getHTML(t, p, fmt.Sprintf("?socket=%d", socket)); !strings.Contains(s, "may be sent") {
 		t.Errorf("the connection's page: %s", s)
+	}
+}
+
+// The page of a connection tells its last error and round trip, and the first one which were lost.
+func TestLastErrors(t *testing.T) {
+	var control servercontrol.Control
+	ends := make(testservice.ConnEnds, 1)
+	s := testservice.Start(t, &testservice.Functions{}, control.Option(), grpc.StatsHandler(ends))
+	p := &Page{Servers: []*servercontrol.Control{&control}}
+	raw := testservice.DialRaw(t, s.Addr)
+	raw.Frame(testservice.FrameHeaders, 5, 1, []byte{0x82}) // a request without a path
+	raw.Until(testservice.FrameRSTStream)
+	servers := get(t, p, "").Servers
+	query := fmt.Sprintf("?server=%d", servers[len(servers)-1].ID)
+	c := get(t, p, query).Connections[0]
+	if c.LastError == nil || !strings.Contains(c.LastError.Text, "PROTOCOL_ERROR") || c.LastError.Time.IsZero() || runtime.GOOS == "linux" && c.RoundTrip <= 0 {
+		t.Errorf("the connection is %+v", c)
+	}
+	for _, query := range []string{query, fmt.Sprintf("?socket=%d", c.ID)} {
+		if html := getHTML(t, p, query); !strings.Contains(html, "PROTOCOL_ERROR") {
+			t.Errorf("%s does not tell: %s", query, html)
+		}
+	}
+	raw.Frame(testservice.FrameRSTStream, 0, 0, []byte{0, 0, 0, 0}) // of no stream: it ends the connection
+	testservice.Await(t, ends, "the end of the connection")
+	lost := get(t, p, "").Lost
+	if len(lost) != 1 || lost[0].Peer != raw.LocalAddr().String() || !strings.Contains(lost[0].Error, "PROTOCOL_ERROR") {
+		t.Errorf("%+v are lost", lost)
+	}
+	if html := getHTML(t, p, ""); !strings.Contains(html, `id="lost"`) {
+		t.Errorf("the first page: %s", html)
 	}
 }
 

@@ -24,6 +24,7 @@ type View struct {
 	Channels    []Node       `json:"channels,omitempty"` // or a channel's channels and subchannels
 	Connections []Connection `json:"connections,omitempty"`
 	RPCs        []RPC        `json:"rpcs,omitempty"` // the oldest first
+	Lost        []Lost       `json:"lost,omitempty"` // the last one first
 
 	// Next is the query of the page with the rest of the lists, "" on the last one.
 	Next string `json:"next,omitempty"`
@@ -78,6 +79,14 @@ type RPC struct {
 	Began  time.Time `json:"began"`
 }
 
+// Lost is a connection of a server that ended by an error.
+type Lost struct {
+	Peer  string    `json:"peer"`
+	Began time.Time `json:"began"`
+	Ended time.Time `json:"ended"`
+	Error string    `json:"error"`
+}
+
 // view makes the page for q; ok is false where there is no such thing.
 func (p *Page) view(q query) (v View, ok bool) {
 	v.Time = time.Now()
@@ -116,7 +125,7 @@ func (p *Page) first(v *View, q query) {
 		v.Next = q.next(end + 1)
 	}
 	if q.from == 0 {
-		v.RPCs = p.rpcs(q.rows)
+		v.RPCs, v.Lost = p.rpcs(q.rows), p.lost(q.rows)
 	}
 }
 
@@ -226,12 +235,24 @@ func (p *Page) rpcs(rows int) []RPC {
 	for _, s := range p.Servers {
 		for _, r := range s.RPCs() {
 			rpc := RPC{Method: r.Method, Began: r.Began}
-			if r.Peer != nil && r.Peer.Addr != nil {
-				rpc.Peer = r.Peer.Addr.String()
+			if r.Peer != nil {
+				rpc.Peer = addrText(r.Peer.Addr)
 			}
 			list = append(list, rpc)
 		}
 	}
 	slices.SortStableFunc(list, func(a, b RPC) int { return a.Began.Compare(b.Began) })
+	return list[:min(len(list), rows)]
+}
+
+// lost are the last ones of all servers that were given.
+func (p *Page) lost(rows int) []Lost {
+	var list []Lost
+	for _, s := range p.Servers {
+		for _, l := range s.Lost() {
+			list = append(list, Lost{Peer: addrText(l.Addr), Began: l.Began, Ended: l.Ended, Error: l.Err.Error()})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Lost) int { return b.Ended.Compare(a.Ended) })
 	return list[:min(len(list), rows)]
 }

@@ -21,6 +21,8 @@
 //   - [MaxEndWait], of a server, is for streams whose handler has returned, and for unary replies: if
 //     the client takes nothing of what is left for that long, the stream is reset with CANCEL, and
 //     its place and memory are free. A client that reads slowly, but does, is not cut off.
+//     A stream that waits is not kept alive by that: one that is reset, or whose connection is lost, is
+//     forgotten at once.
 //
 // By default nothing is bound, as in the published module.
 //
@@ -35,6 +37,8 @@
 //     the same there. MaxEndWait holds for them once OnDone has returned.
 //   - Behind ServeHTTP net/http waits, and does not tell: there always is room, and nothing is bound;
 //     http.Server.WriteTimeout and the like hold there.
+//   - bufconn, unix sockets, TLS: as with TCP, as windows are HTTP/2's. With package xds give the options
+//     to xds.NewGRPCServer, and to the channel as to any.
 //   - Room is of the stream and its connection: many streams that are not read share the bound of a
 //     connection's send queue. A Send may be made by one goroutine at a time, as always; so may these.
 //   - A stream with MaxSendWait is wrapped, which a streams.Group takes a slower way for.

@@ -38,6 +38,7 @@
 //
 //   - Behind ServeHTTP only RPCs are limited: connections are net/http's.
 //   - Each attempt of an RPC that is retried or hedged counts.
+//   - IPv6 addresses count one by one: who has a network of them has as many addresses.
 //   - Exempt lets health checks through when the server is full, so that it is not taken for dead.
 //   - With package xds, give the option to xds.NewGRPCServer.
 //
@@ -58,7 +59,8 @@ type Limits struct {
 	BytesHeld             int64 // in bytes, by all peers of the process together
 
 	// Exempt tells, by their names ("/package.Service/Method"), the RPCs that are neither counted
-	// nor refused; nil: there are none. Any goroutine may call it, and it must not block.
+	// nor refused; nil: there are none. Any goroutine may call it, it must not block, and it
+	// must say the same of a name always.
 	Exempt func(method string) bool
 }
 

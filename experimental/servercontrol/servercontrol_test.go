@@ -111,7 +111,7 @@ func TestNoServer(t *testing.T) {
 	if err := c.GracefulStop(context.Background()); !errors.Is(err, servercontrol.ErrNoServer) {
 		t.Error(err)
 	}
-	if c.Conns() != nil || c.RPCs() != nil || c.Conn(1) != nil {
+	if c.Conns() != nil || c.RPCs() != nil || c.Lost() != nil || c.Conn(1) != nil {
 		t.Error("no server has something")
 	}
 }

@@ -37,9 +37,9 @@ type Call struct {
 	loggers []MethodLogger
 	ctx     context.Context // that the loggers are given
 
-	mu       sync.Mutex       // orders the entries, and guards what follows
-	peerDone bool             // the peer's address was logged
-	unopened *pb.GrpcLogEntry // the beginning of an RPC that is not on its way yet
+	mu       sync.Mutex // orders the entries, and guards what follows
+	peerDone bool       // the peer's address was logged
+	unopened *entry     // the beginning of an RPC that is not on its way yet
 }
 
 // NewCall begins the log of an RPC, whose method is "/package.Service/Method". The
@@ -123,17 +123,15 @@ func (c *Call) openLocked() {
 	}
 }
 
-func headerEntry(h ClientHeader) *pb.GrpcLogEntry {
+func headerEntry(h ClientHeader) *entry {
 	out := &pb.ClientHeader{MethodName: h.Method, Authority: h.Authority}
 	if h.Timeout > 0 {
 		out.Timeout = durationpb.New(h.Timeout)
 	}
-	e := &pb.GrpcLogEntry{
+	return &entry{&pb.GrpcLogEntry{
 		Type:    pb.GrpcLogEntry_EVENT_TYPE_CLIENT_HEADER,
 		Payload: &pb.GrpcLogEntry_ClientHeader{ClientHeader: out},
-	}
-	out.Metadata = entriesOf(h.Metadata)
-	return e
+	}, fieldsOf(h.Metadata)}
 }
 
 // ServerHeader logs the header of the answer. The peer is the server's address, on the
@@ -142,13 +140,10 @@ func (c *Call) ServerHeader(md metadata.MD, peer net.Addr) {
 	if c == nil {
 		return
 	}
-	out := &pb.ServerHeader{}
-	e := &pb.GrpcLogEntry{
+	c.write(&entry{&pb.GrpcLogEntry{
 		Type:    pb.GrpcLogEntry_EVENT_TYPE_SERVER_HEADER,
-		Payload: &pb.GrpcLogEntry_ServerHeader{ServerHeader: out},
-	}
-	out.Metadata = entriesOf(md)
-	c.write(e, peer)
+		Payload: &pb.GrpcLogEntry_ServerHeader{},
+	}, fieldsOf(md)}, peer)
 }
 
 // Message logs a message, uncompressed and without its prefix, that the side from sent.
@@ -163,20 +158,20 @@ func (c *Call) Message(from Side, message []byte) {
 	if from == Server {
 		e.Type = pb.GrpcLogEntry_EVENT_TYPE_SERVER_MESSAGE
 	}
-	c.write(e, nil)
+	c.write(&entry{whole: e}, nil)
 }
 
 // HalfClose logs that the client has sent its last message.
 func (c *Call) HalfClose() {
 	if c != nil {
-		c.write(&pb.GrpcLogEntry{Type: pb.GrpcLogEntry_EVENT_TYPE_CLIENT_HALF_CLOSE}, nil)
+		c.write(&entry{whole: &pb.GrpcLogEntry{Type: pb.GrpcLogEntry_EVENT_TYPE_CLIENT_HALF_CLOSE}}, nil)
 	}
 }
 
 // Cancel logs that the RPC was cancelled.
 func (c *Call) Cancel() {
 	if c != nil {
-		c.write(&pb.GrpcLogEntry{Type: pb.GrpcLogEntry_EVENT_TYPE_CANCEL}, nil)
+		c.write(&entry{whole: &pb.GrpcLogEntry{Type: pb.GrpcLogEntry_EVENT_TYPE_CANCEL}}, nil)
 	}
 }
 
@@ -194,20 +189,19 @@ func (c *Call) Trailer(s *status.Status, md metadata.MD, peer net.Addr) {
 		}
 		out.StatusDetails = details
 	}
-	e := &pb.GrpcLogEntry{
+	c.write(&entry{&pb.GrpcLogEntry{
 		Type:    pb.GrpcLogEntry_EVENT_TYPE_SERVER_TRAILER,
 		Payload: &pb.GrpcLogEntry_Trailer{Trailer: out},
-	}
-	out.Metadata = entriesOf(md)
-	c.write(e, peer)
+	}, fieldsOf(md)}, peer)
 }
 
 // write completes an entry and passes it on, unless it is the end of what never began. On a
 // server the peer is logged once; a client tells it with the header and with the trailer.
-func (c *Call) write(e *pb.GrpcLogEntry, peer net.Addr) {
+func (c *Call) write(e *entry, peer net.Addr) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	ends := e.GetType() == pb.GrpcLogEntry_EVENT_TYPE_CANCEL || e.GetType() == pb.GrpcLogEntry_EVENT_TYPE_SERVER_TRAILER
+	kind := e.whole.Type
+	ends := kind == pb.GrpcLogEntry_EVENT_TYPE_CANCEL || kind == pb.GrpcLogEntry_EVENT_TYPE_SERVER_TRAILER
 	if ends && peer == nil && c.unopened != nil {
 		return
 	}
@@ -215,32 +209,35 @@ func (c *Call) write(e *pb.GrpcLogEntry, peer net.Addr) {
 	c.writeLocked(e, peer)
 }
 
-func (c *Call) writeLocked(e *pb.GrpcLogEntry, peer net.Addr) {
-	e.Logger = pb.GrpcLogEntry_LOGGER_CLIENT
+func (c *Call) writeLocked(e *entry, peer net.Addr) {
+	e.whole.Logger = pb.GrpcLogEntry_LOGGER_CLIENT
 	if c.side == Server {
-		e.Logger = pb.GrpcLogEntry_LOGGER_SERVER
+		e.whole.Logger = pb.GrpcLogEntry_LOGGER_SERVER
 	}
 	if peer != nil && (c.side == Client || !c.peerDone) {
 		c.peerDone = true
-		e.Peer = addressOf(peer)
+		e.whole.Peer = addressOf(peer)
 	}
 	for _, l := range c.loggers {
-		l.Log(c.ctx, wholeEntry{e})
+		l.Log(c.ctx, e)
 	}
 }
 
-// entriesOf is the metadata that the application sent.
-func entriesOf(md metadata.MD) *pb.Metadata {
-	out := &pb.Metadata{}
+// field is one of the metadata.
+type field struct{ key, value string }
+
+// fieldsOf is the metadata that the application sent. The values are not copied: a log may keep little
+// of them.
+func fieldsOf(md metadata.MD) (fields []field) {
 	for _, key := range sortedKeys(md) {
 		if omitted(key) {
 			continue
 		}
 		for _, value := range md[key] {
-			out.Entry = append(out.Entry, &pb.MetadataEntry{Key: key, Value: []byte(value)})
+			fields = append(fields, field{key, value})
 		}
 	}
-	return out
+	return fields
 }
 
 // omitted says whether a header is one of gRPC's or HTTP's own, or holds a secret (gRFC A16).

@@ -271,9 +271,9 @@ func TestLogger(t *testing.T) {
 	if newCall(ctx, Server, "/a.S/Other", nil, o) != nil {
 		t.Error("a method is logged that neither wants")
 	}
-	NewTruncatingMethodLogger(0, 0).Log(ctx, wholeEntry{&pb.GrpcLogEntry{}}) // there is a sink
+	NewTruncatingMethodLogger(0, 0).Log(ctx, &entry{whole: &pb.GrpcLogEntry{}}) // there is a sink
 	SetSink(nil)
-	NewTruncatingMethodLogger(0, 0).Log(ctx, wholeEntry{&pb.GrpcLogEntry{}}) // goes nowhere
+	NewTruncatingMethodLogger(0, 0).Log(ctx, &entry{whole: &pb.GrpcLogEntry{}}) // goes nowhere
 	if len(m.entries) != 5 {
 		t.Errorf("%d entries in the sink, want 5", len(m.entries))
 	}
@@ -304,4 +304,23 @@ func liveHeap() int64 {
 	runtime.GC()
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
+}
+
+// What does not fit is not copied either: a log that keeps ten bytes of the metadata costs about as much
+// for values of a MiB as for short ones.
+func TestValuesThatDoNotFitAreNotCopied(t *testing.T) {
+	const calls = 20
+	c, _ := begin(t, Server, "*{h:10;m:4}")
+	md := metadata.MD{"pad": {strings.Repeat("p", 1<<20)}}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range calls {
+		c.ClientHeader(ClientHeader{Method: "/a.S/M", Authority: "a", Metadata: md})
+		c.ServerHeader(md, nil)
+		c.Trailer(status.New(codes.Aborted, "text"), md, nil)
+	}
+	runtime.ReadMemStats(&after)
+	if each := (after.TotalAlloc - before.TotalAlloc) / calls; each > 64<<10 {
+		t.Errorf("three entries cost %d bytes", each)
+	}
 }

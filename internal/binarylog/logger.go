@@ -28,12 +28,16 @@ type MethodLogger interface {
 
 // LogEntryConfig is an entry that is not cut yet. Build makes a message of it.
 type LogEntryConfig interface {
-	whole() *pb.GrpcLogEntry
+	uncut() *entry
 }
 
-type wholeEntry struct{ entry *pb.GrpcLogEntry }
+// entry is one that is not cut yet.
+type entry struct {
+	whole    *pb.GrpcLogEntry // without its metadata
+	metadata []field
+}
 
-func (w wholeEntry) whole() *pb.GrpcLogEntry { return w.entry }
+func (e *entry) uncut() *entry { return e }
 
 // TruncatingMethodLogger is a MethodLogger that cuts metadata and messages. It is safe for
 // concurrent use.
@@ -70,7 +74,8 @@ func (t *TruncatingMethodLogger) Log(_ context.Context, c LogEntryConfig) {
 
 // Build returns the entry, cut, and with a number and the time. The caller may keep it.
 func (t *TruncatingMethodLogger) Build(c LogEntryConfig) *pb.GrpcLogEntry {
-	whole := c.whole()
+	uncut := c.uncut()
+	whole := uncut.whole
 	e := &pb.GrpcLogEntry{
 		Timestamp:            timestamppb.Now(),
 		CallId:               t.id,
@@ -83,15 +88,15 @@ func (t *TruncatingMethodLogger) Build(c LogEntryConfig) *pb.GrpcLogEntry {
 	switch p := whole.Payload.(type) {
 	case *pb.GrpcLogEntry_ClientHeader:
 		h := &pb.ClientHeader{MethodName: p.ClientHeader.MethodName, Authority: p.ClientHeader.Authority, Timeout: p.ClientHeader.Timeout}
-		h.Metadata, e.PayloadTruncated = t.limits.metadata(p.ClientHeader.Metadata)
+		h.Metadata, e.PayloadTruncated = t.limits.metadata(uncut.metadata)
 		e.Payload = &pb.GrpcLogEntry_ClientHeader{ClientHeader: h}
 	case *pb.GrpcLogEntry_ServerHeader:
 		h := &pb.ServerHeader{}
-		h.Metadata, e.PayloadTruncated = t.limits.metadata(p.ServerHeader.Metadata)
+		h.Metadata, e.PayloadTruncated = t.limits.metadata(uncut.metadata)
 		e.Payload = &pb.GrpcLogEntry_ServerHeader{ServerHeader: h}
 	case *pb.GrpcLogEntry_Trailer:
 		out := &pb.Trailer{StatusCode: p.Trailer.StatusCode, StatusMessage: p.Trailer.StatusMessage, StatusDetails: p.Trailer.StatusDetails}
-		out.Metadata, e.PayloadTruncated = t.limits.metadata(p.Trailer.Metadata)
+		out.Metadata, e.PayloadTruncated = t.limits.metadata(uncut.metadata)
 		e.Payload = &pb.GrpcLogEntry_Trailer{Trailer: out}
 	case *pb.GrpcLogEntry_Message:
 		out := &pb.Message{Length: p.Message.Length}
@@ -112,20 +117,20 @@ func (l Limits) message(b []byte) (kept []byte, truncated bool) {
 
 // metadata returns what is kept of metadata. What does not fit is left out, and what comes
 // after it may fit again.
-func (l Limits) metadata(md *pb.Metadata) (kept *pb.Metadata, truncated bool) {
+func (l Limits) metadata(fields []field) (kept *pb.Metadata, truncated bool) {
 	kept = &pb.Metadata{}
 	left := l.Header
-	for _, e := range md.GetEntry() {
-		size := uint64(len(e.Key) + len(e.Value))
+	for _, f := range fields {
+		size := uint64(len(f.key) + len(f.value))
 		switch {
-		case e.Key == traceKey:
+		case f.key == traceKey:
 		case size > left:
 			truncated = true
 			continue
 		default:
 			left -= size
 		}
-		kept.Entry = append(kept.Entry, e)
+		kept.Entry = append(kept.Entry, &pb.MetadataEntry{Key: f.key, Value: []byte(f.value)})
 	}
 	return kept, truncated
 }

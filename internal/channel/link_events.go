@@ -5,6 +5,7 @@ package channel
 import (
 	"context"
 
+	"google.golang.org/grpc/internal/channelz"
 	"google.golang.org/grpc/internal/transport"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/stats"
@@ -16,8 +17,7 @@ func (l *Link) Begun(c *transport.Client) {
 	if len(handlers) == 0 {
 		return
 	}
-	ctx, end := context.WithCancel(context.Background())
-	ctx = peer.NewContext(ctx, c.Peer())
+	ctx := peer.NewContext(context.Background(), c.Peer())
 	info := &stats.ConnTagInfo{RemoteAddr: c.Peer().Addr, LocalAddr: c.Peer().LocalAddr}
 	for _, h := range handlers {
 		ctx = h.TagConn(ctx, info)
@@ -26,7 +26,7 @@ func (l *Link) Begun(c *transport.Client) {
 		h.HandleConn(ctx, &stats.ConnBegin{Client: true})
 	}
 	l.mu.Lock()
-	l.ctx, l.end = ctx, end
+	l.ctx = ctx
 	l.mu.Unlock()
 }
 
@@ -52,14 +52,16 @@ func (l *Link) Closed(err error) {
 	l.Unusable()
 	l.mu.Lock()
 	l.closed = true
-	listed, ctx, end, socket := l.listed, l.ctx, l.end, l.socket
+	listed, ctx, socket := l.listed, l.ctx, l.socket
 	l.mu.Unlock()
 	if listed {
 		l.sub.ch.removeLink(l)
 	}
 	logger.Infof("%s: the connection to %s is closed: %v", l.sub.ch.Name, l.addr.Addr, transport.WithoutDebugData(err))
+	if why := transport.Failure(err); why != nil {
+		l.sub.node.Trace(channelz.Warning, "the connection to "+l.addr.Addr+" was lost: "+why.Error(), nil)
+	}
 	if ctx != nil {
-		end()
 		for _, h := range l.sub.ch.opts.Transport.StatsHandlers {
 			h.HandleConn(ctx, &stats.ConnEnd{Client: true})
 		}

@@ -73,6 +73,9 @@ type SocketData struct {
 	MaxStreams uint32
 	// GoAway is the error code of the last GOAWAY that came; nil for none, and at servers.
 	GoAway *uint32
+	// LastError is why a stream last ended before its time, "" if none has.
+	LastError   string
+	LastErrorAt time.Time
 
 	Options []SocketOption
 	// System is what the operating system knows the socket by; nil if that is not known.

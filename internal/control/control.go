@@ -7,6 +7,8 @@ package control
 import (
 	"context"
 	"hash/maphash"
+	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -21,6 +23,7 @@ type Server interface {
 	GracefulStop(ctx context.Context) (conns int, err error)
 	Conns() []Conn
 	RPCs() []RPC
+	Lost() []Lost
 }
 
 // Conn is a connection.
@@ -45,9 +48,23 @@ type Status struct {
 	NotParkable            string
 	BytesHeld              int
 	SendWindow, RecvWindow uint32
+	RoundTrip              time.Duration
+	LastError              string
+	LastErrorAt            time.Time
 	Draining               bool
 	Silent                 bool
 }
+
+// Lost is a connection that ended by an error.
+type Lost struct {
+	ID           uint64
+	Addr         net.Addr // of the client; nil: not known
+	Began, Ended time.Time
+	Err          error
+}
+
+// remembered is how many connections a Tracker remembers that were lost.
+const remembered = 16
 
 // RPC is one whose handler has begun, and is not over.
 type RPC struct {
@@ -65,6 +82,7 @@ type Tracker struct {
 
 	mu    sync.Mutex
 	conns map[Link]Conn
+	lost  []Lost // the last ones, the oldest first
 }
 
 // shard has the RPCs with some hashes.
@@ -90,14 +108,34 @@ func (t *Tracker) BeginConn(l Link) {
 	t.mu.Unlock()
 }
 
-// EndConn follows its end.
-func (t *Tracker) EndConn(l Link) {
+// EndConn follows its end. A connection that ended by an error, which is not nil then, is remembered
+// for a while, without what it holds.
+func (t *Tracker) EndConn(l Link, err error) {
 	if t == nil {
 		return
 	}
 	t.mu.Lock()
+	defer t.mu.Unlock()
+	c := t.conns[l]
 	delete(t.conns, l)
-	t.mu.Unlock()
+	if err == nil {
+		return
+	}
+	if len(t.lost) == remembered {
+		t.lost = slices.Delete(t.lost, 0, 1)
+	}
+	lost := Lost{ID: c.ID, Began: c.Began, Ended: time.Now(), Err: err}
+	if p := l.Peer(); p != nil {
+		lost.Addr = p.Addr
+	}
+	t.lost = append(t.lost, lost)
+}
+
+// Lost returns the last connections that ended by an error, the oldest first.
+func (t *Tracker) Lost() []Lost {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.lost)
 }
 
 // Conns returns those that are open.

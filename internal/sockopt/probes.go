@@ -4,6 +4,7 @@ package sockopt
 
 import (
 	"net"
+	"time"
 
 	"google.golang.org/grpc/internal/readyreader"
 )
@@ -18,4 +19,33 @@ func SetProbes(conn net.Conn, cfg net.KeepAliveConfig) {
 	if ok {
 		_ = tcp.SetKeepAliveConfig(cfg) // the connection works without
 	}
+}
+
+// Package net's values for what a KeepAliveConfig leaves out.
+const (
+	defaultProbeTime  = 15 * time.Second // Idle and Interval
+	defaultProbeCount = 9
+)
+
+// ProbesEnd is a user timeout that lets the system send all probes of cfg: with a shorter one Linux
+// ends the connection when the first probe after it stays unanswered, whatever Count says. It is
+// 0 where that is not known, because a field says to leave the system's value, or there are no probes.
+//
+// It ends half an interval before the last answer is waited for in vain: the system looks at
+// the clock with each interval, which may come a little early.
+func ProbesEnd(cfg net.KeepAliveConfig) time.Duration {
+	if !cfg.Enable || cfg.Idle < 0 || cfg.Interval < 0 || cfg.Count < 0 {
+		return 0
+	}
+	idle, interval, count := cfg.Idle, cfg.Interval, cfg.Count
+	if idle == 0 {
+		idle = defaultProbeTime
+	}
+	if interval == 0 {
+		interval = defaultProbeTime
+	}
+	if count == 0 {
+		count = defaultProbeCount
+	}
+	return idle + interval*time.Duration(count) - interval/2
 }

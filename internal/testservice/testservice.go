@@ -31,6 +31,7 @@ type (
 type Functions struct {
 	testpb.UnimplementedTestServiceServer
 	Empty  func(context.Context) error
+	Unary  func(context.Context, *testpb.SimpleRequest) (*testpb.SimpleResponse, error)
 	Stream func(Duplex) error
 }
 
@@ -40,6 +41,14 @@ func (f *Functions) EmptyCall(ctx context.Context, _ *testpb.Empty) (*testpb.Emp
 		return &testpb.Empty{}, nil
 	}
 	return &testpb.Empty{}, f.Empty(ctx)
+}
+
+// UnaryCall implements the service.
+func (f *Functions) UnaryCall(ctx context.Context, req *testpb.SimpleRequest) (*testpb.SimpleResponse, error) {
+	if f.Unary == nil {
+		return &testpb.SimpleResponse{}, nil
+	}
+	return f.Unary(ctx, req)
 }
 
 // FullDuplexCall implements the service.

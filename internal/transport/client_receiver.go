@@ -142,6 +142,7 @@ func (r *clientReceiver) OnEnd() error {
 func (r *clientReceiver) OnAbort(err *h2.StreamError) {
 	s := (*ClientStream)(r)
 	lost := lostMaybeSeen
+	s.client.traffic().streamFailed(err)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err.Unprocessed && s.headers == nil { // a server that answers has processed it

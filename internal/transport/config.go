@@ -13,7 +13,6 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/internal/ballast"
 	"google.golang.org/grpc/internal/envconfig"
-	"google.golang.org/grpc/internal/park"
 	"google.golang.org/grpc/internal/pulse"
 	"google.golang.org/grpc/internal/same"
 	"google.golang.org/grpc/internal/sockopt"
@@ -52,7 +51,6 @@ type Tuning struct {
 	MaxBytesHeld      int64 // see h2.Config; 0: what the environment says
 	BufferPool        mem.BufferPool
 	StatsHandlers     []stats.Handler
-	Ground            *park.Ground         // what connections stand on; nil: what those of the process share
 	Probes            *net.KeepAliveConfig // nil: as the dialer or the listener has set them
 }
 
@@ -98,11 +96,17 @@ type ServerConfig struct {
 	h2 h2.Config
 }
 
-// setProbes has the system probe the connection that carries nc, if an option says how.
-func (t *Tuning) setProbes(nc net.Conn) {
+// setSocketOptions sets those of the socket that carries nc. What is sent may stay unacknowledged
+// for timeout (gRFC A18); where an option has the system probe the connection, for as long as all
+// probes take, unless the program has chosen the timeout.
+func (t *Tuning) setSocketOptions(nc net.Conn, timeout time.Duration, chosen bool) {
 	if t.Probes != nil {
 		sockopt.SetProbes(nc, *t.Probes)
+		if d := sockopt.ProbesEnd(*t.Probes); d > 0 && !chosen {
+			timeout = d
+		}
 	}
+	sockopt.SetUserTimeout(nc, timeout)
 }
 
 // processTrace is the log of frames that the environment asks for; nil for none.
@@ -145,7 +149,6 @@ func (t *Tuning) fill(c *h2.Config) {
 	}
 	c.Kinds = kinds
 	c.Panics = panicLog{}
-	c.Ground = t.Ground
 	c.Trace = processTrace()
 	ballast.Start(envconfig.BusyHeap)
 	if !envconfig.RawSyscalls {

@@ -13,7 +13,6 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/internal/connectproxy"
 	"google.golang.org/grpc/internal/ctxkey"
-	"google.golang.org/grpc/internal/sockopt"
 	"google.golang.org/grpc/internal/transport/h2"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/resolver"
@@ -64,8 +63,7 @@ func Connect(ctx context.Context, addr resolver.Address, authority string, p Con
 		}
 		return nil, &ConnectError{Step: step, Err: err, Permanent: !temporary(err)}
 	}
-	sockopt.SetUserTimeout(nc, cfg.h2.Keepalive.Timeout)
-	cfg.setProbes(nc)
+	cfg.setSocketOptions(nc, cfg.h2.Keepalive.Timeout, cfg.h2.Keepalive.Timeout > 0 && cfg.Keepalive.Timeout > 0)
 	c := &Client{cfg: cfg, events: p.Events, authority: authority}
 	if p.Watch {
 		c.events = &watchedClient{ClientEvents: p.Events}

@@ -4,11 +4,11 @@ package transport
 
 import (
 	"context"
+	"errors"
 	"net"
 	"syscall"
 
 	"google.golang.org/grpc/internal/clock"
-	"google.golang.org/grpc/internal/sockopt"
 	"google.golang.org/grpc/internal/transport/grpcwire"
 	"google.golang.org/grpc/internal/transport/h2"
 	"google.golang.org/grpc/internal/transport/h2/frame"
@@ -30,8 +30,7 @@ func NewServer(ctx context.Context, nc net.Conn, p *peer.Peer, host *ServerHost)
 // SetSocketOptions sets those of the socket that carries raw, which is as it was accepted. It
 // follows the handshake, which may find that the connection is somebody else's.
 func (c *ServerConfig) SetSocketOptions(raw net.Conn) {
-	sockopt.SetUserTimeout(raw, c.h2.Keepalive.Timeout)
-	c.setProbes(raw)
+	c.setSocketOptions(raw, c.h2.Keepalive.Timeout, c.Keepalive.Timeout > 0)
 }
 
 // Start begins to read. Before it no method of the handler is called.
@@ -80,6 +79,16 @@ type serverHandler Server
 
 // Accept implements h2.Handler.
 func (h *serverHandler) Accept(b *h2.HeaderBlock, end bool) (*h2.Stream, error) {
+	st, err := h.accept(b, end)
+	if t := h.special.traffic; t != nil && err != nil {
+		if e, ok := errors.AsType[frame.Error](err); ok {
+			t.streamFailed(&h2.StreamError{Code: e.Code, Reason: e.Reason})
+		}
+	}
+	return st, err
+}
+
+func (h *serverHandler) accept(b *h2.HeaderBlock, end bool) (*h2.Stream, error) {
 	req, err := parseRequest(b, h.host.ServerConfig)
 	if err != nil {
 		return nil, err

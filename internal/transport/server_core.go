@@ -45,6 +45,8 @@ type ServerHost struct {
 	Handler ServerHandler
 	// Drain ends when the server begins to drain, or is stopped. Calls behind net/http see it.
 	Drain context.Context
+
+	ends endWaits
 }
 
 // Server is one connection that was accepted. It is safe for concurrent use.

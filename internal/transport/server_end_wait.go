@@ -3,33 +3,127 @@
 package transport
 
 import (
+	"sync"
 	"time"
+	"weak"
 
-	"google.golang.org/grpc/internal/transport/h2"
+	"google.golang.org/grpc/internal/clock"
 	"google.golang.org/grpc/internal/transport/h2/frame"
 )
 
-// boundEnd follows the end of a call's handler: where ServerConfig.EndWait says so, a client that
-// reads nothing of what is left for that long has its stream reset.
+// endWaits are the streams of a server whose handlers have returned while something of them was not
+// sent yet: where ServerConfig.EndWait says so, a client that reads nothing of it for that long
+// has its stream reset.
+//
+// A stream that is over is not kept: its connection holds those that are open, and the list looks
+// at them from afar. The list itself has as many places as twice the streams that are open, and
+// some, so that a client can't lengthen it by streams that it begins and ends.
+type endWaits struct {
+	mu     sync.Mutex
+	list   []endWait   // in the order of due
+	full   int         // how long it may be before those that are over are taken out
+	timer  *time.Timer // nil: there was none so far
+	armed  bool        // the timer runs
+	sweeps int         // of the whole list; for tests
+}
+
+// endWait is one stream.
+type endWait struct {
+	stream weak.Pointer[ServerStream]
+	left   int   // bytes that were not sent when the wait began
+	due    int64 // when it ends, by the clock
+}
+
+const fewEndWaits = 64
+
+// boundEnd follows the end of a call's handler.
 func (s *ServerStream) boundEnd() {
-	wait := s.server.host.EndWait
-	if wait <= 0 {
+	host := s.server.host
+	if host.EndWait <= 0 {
 		return
 	}
 	if left, open := s.h2.Unsent(); open {
-		boundEnd(&s.h2, wait, left)
+		host.ends.add(s, left, host.EndWait)
 	}
 }
 
-func boundEnd(st *h2.Stream, wait time.Duration, left int) {
-	time.AfterFunc(wait, func() {
-		now, open := st.Unsent()
-		switch {
-		case !open:
-		case now < left:
-			boundEnd(st, wait, now)
-		default:
-			st.Reset(frame.Cancel)
+func (e *endWaits) add(s *ServerStream, left int, wait time.Duration) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.list) >= max(e.full, fewEndWaits) {
+		e.sweepLocked()
+	}
+	e.list = append(e.list, endWait{weak.Make(s), left, clock.Now() + int64(wait)})
+	e.armLocked(wait)
+}
+
+// sweepLocked takes out the streams that are over.
+func (e *endWaits) sweepLocked() {
+	e.sweeps++
+	open := make([]endWait, 0, fewEndWaits)
+	for _, w := range e.list {
+		if s := w.stream.Value(); s != nil && s.isOpen() {
+			open = append(open, w)
 		}
-	})
+	}
+	e.list, e.full = open, 2*len(open)
+}
+
+// isOpen reports whether something may still be sent.
+func (s *ServerStream) isOpen() bool {
+	_, open := s.h2.Unsent()
+	return open
+}
+
+// armLocked has the timer wait for the first stream of the list.
+func (e *endWaits) armLocked(wait time.Duration) {
+	if e.armed || len(e.list) == 0 {
+		return
+	}
+	e.armed = true
+	d := time.Duration(max(e.list[0].due-clock.Now(), 0))
+	if e.timer == nil {
+		e.timer = time.AfterFunc(d, func() { e.passed(wait) })
+	} else {
+		e.timer.Reset(d)
+	}
+}
+
+// passed ends the streams whose time has come and of which nothing was read.
+func (e *endWaits) passed(wait time.Duration) {
+	for _, streams := range e.late(wait) {
+		go func() { // the write may wait, and the other connections must not
+			for _, s := range streams {
+				s.h2.Reset(frame.Cancel)
+			}
+		}()
+	}
+}
+
+// late takes the streams from the list whose time has come, and returns those that are to be reset.
+func (e *endWaits) late(wait time.Duration) map[*Server][]*ServerStream {
+	late := make(map[*Server][]*ServerStream)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	now, n := clock.Now(), 0
+	for ; n < len(e.list) && e.list[n].due <= now; n++ {
+		w := e.list[n]
+		s := w.stream.Value()
+		if s == nil {
+			continue
+		}
+		switch left, open := s.h2.Unsent(); {
+		case !open:
+		case left < w.left:
+			e.list = append(e.list, endWait{w.stream, left, now + int64(wait)})
+		default:
+			late[s.server] = append(late[s.server], s)
+		}
+	}
+	if e.list = e.list[n:]; len(e.list) == 0 {
+		e.list = nil
+	}
+	e.armed = false
+	e.armLocked(wait)
+	return late
 }

@@ -91,6 +91,7 @@ func (s *ServerStream) endBody(err error) {
 // OnAbort implements h2.Receiver.
 func (r *serverReceiver) OnAbort(err *h2.StreamError) {
 	s := (*ServerStream)(r)
+	s.server.traffic().streamFailed(err)
 	s.mu.Lock()
 	s.stranded = err.Cause != nil
 	derived := s.asContext().cancelLocked(cancelled)

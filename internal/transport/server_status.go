@@ -2,14 +2,30 @@
 
 package transport
 
-import "google.golang.org/grpc/internal/control"
+import (
+	"errors"
+	"io"
+	"time"
+
+	"google.golang.org/grpc/internal/control"
+	"google.golang.org/grpc/internal/sockopt"
+	"google.golang.org/grpc/internal/transport/h2"
+	"google.golang.org/grpc/internal/transport/h2/frame"
+)
 
 // Status implements control.Link.
 func (s *Server) Status() control.Status {
 	st := s.Stats()
+	roundTrip := time.Duration(0)
+	if cause := s.conn.Cause(); cause != nil { // how it ended is what happened last
+		st.LastError = cause.Error()
+	} else {
+		roundTrip = sockopt.RoundTrip(s.System())
+	}
 	return control.Status{
 		Streams: st.Streams, Parked: st.Parked, NotParkable: s.WhyNot(), BytesHeld: st.Held,
 		SendWindow: st.SendWindow, RecvWindow: st.RecvWindow,
+		RoundTrip: roundTrip, LastError: st.LastError, LastErrorAt: st.LastErrorAt,
 		Draining: s.conn.Draining(), Silent: s.conn.Silent(),
 	}
 }
@@ -17,3 +33,18 @@ func (s *Server) Status() control.Status {
 // EndSilentDrain follows Drain. A client that has said nothing so far is not waited for: it hears
 // which of its calls are served, which is none, and the connection closes.
 func (s *Server) EndSilentDrain() { s.conn.EndSilentDrain() }
+
+// Failure is the error by which a connection ended, nil if it ended as connections do: a side took
+// leave, or closed it between two frames.
+func Failure(err error) error {
+	if rule, ok := errors.AsType[*h2.ConnError](err); ok {
+		if rule.Remote && rule.Code == frame.NoError {
+			return nil
+		}
+		return WithoutDebugData(err)
+	}
+	if below, ok := errors.AsType[*h2.IOError](err); ok && !errors.Is(below.Err, io.EOF) {
+		return err
+	}
+	return nil
+}

@@ -54,6 +54,7 @@ func (c connSource) ChannelzSocket() channelz.SocketData {
 		MessagesSent: st.Sent, MessagesReceived: st.Received,
 		LastMessageSent: st.LastSent, LastMessageReceived: st.LastReceived,
 		LocalFlowControlWindow: int64(st.SendWindow), RemoteFlowControlWindow: int64(st.RecvWindow),
+		LastError: st.LastError, LastErrorAt: st.LastErrorAt,
 		System: c.conn.System(),
 		Options: []channelz.SocketOption{
 			{Name: channelz.OptionParked, Value: strconv.FormatBool(st.Parked)},

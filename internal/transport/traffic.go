@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc/internal/transport/h2"
+	"google.golang.org/grpc/internal/transport/h2/frame"
 )
 
 // traffic counts what a connection carries, if somebody watches it. For a connection that is
@@ -17,6 +18,14 @@ type traffic struct {
 
 	// In nanoseconds of Unix time, 0 for never.
 	lastStream, lastSent, lastReceived atomic.Int64
+
+	lastError atomic.Pointer[streamFailure] // nil: no stream has failed
+}
+
+// streamFailure is why a stream ended before its time, and when.
+type streamFailure struct {
+	at  int64 // in nanoseconds of Unix time
+	err *h2.StreamError
 }
 
 func (t *traffic) streamBegan() {
@@ -38,6 +47,15 @@ func (t *traffic) streamEnded(well bool) {
 	}
 }
 
+// streamFailed notes an error of a stream. That a call was cancelled is none, and what ended
+// the connection is the connection's to tell.
+func (t *traffic) streamFailed(err *h2.StreamError) {
+	if t == nil || err.Cause != nil || err.Code == frame.Cancel || err.Code == frame.NoError {
+		return
+	}
+	t.lastError.Store(&streamFailure{at: time.Now().UnixNano(), err: err})
+}
+
 func (t *traffic) messageSent() {
 	if t != nil {
 		t.sent.Add(1)
@@ -56,11 +74,15 @@ func (t *traffic) stats() (s TrafficStats) {
 	if t == nil {
 		return s
 	}
-	return TrafficStats{
+	s = TrafficStats{
 		Started: t.started.Load(), Succeeded: t.succeeded.Load(), Failed: t.failed.Load(),
 		Sent: t.sent.Load(), Received: t.received.Load(),
 		LastStream: timeAt(&t.lastStream), LastSent: timeAt(&t.lastSent), LastReceived: timeAt(&t.lastReceived),
 	}
+	if f := t.lastError.Load(); f != nil {
+		s.LastError, s.LastErrorAt = f.err.Error(), time.Unix(0, f.at)
+	}
+	return s
 }
 
 func timeAt(nanos *atomic.Int64) time.Time {
@@ -79,6 +101,11 @@ type TrafficStats struct {
 
 	// The zero time stands for never.
 	LastStream, LastSent, LastReceived time.Time
+
+	// LastError is why a stream last ended before its time, "" if none has. Cancelled calls are
+	// not meant.
+	LastError   string
+	LastErrorAt time.Time
 }
 
 // ConnStats is how a connection stands at a moment.

@@ -50,7 +50,13 @@ func parse(args []string) (options, error) {
 	fs.DurationVar(&o.time, "time", 0, "how long an attack takes at most; 0: what suits it, 2s mostly")
 	fs.BoolVar(&o.short, "short", false, "the kinds that have hurt before, a second each")
 	fs.BoolVar(&o.list, "list", false, "print the kinds and end")
-	return o, fs.Parse(args)
+	if err := fs.Parse(args); err != nil {
+		return o, err
+	}
+	if fs.NArg() > 0 {
+		return o, fmt.Errorf("attack takes flags alone, and not %q", fs.Arg(0))
+	}
+	return o, nil
 }
 
 func (o options) choose() ([]kinds.Kind, error) {

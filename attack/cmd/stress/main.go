@@ -43,6 +43,9 @@ func run(ctx context.Context, args []string) error {
 	if err := fs.Parse(args); err != nil {
 		return err
 	}
+	if fs.NArg() > 0 {
+		return fmt.Errorf("stress takes flags alone, and not %q", fs.Arg(0))
+	}
 	c.Links = strings.Split(*over, ",")
 	if slices.Contains(c.Links, stress.ALTS) && c.Handshaker == "" {
 		err := onPlatform(ctx)

@@ -13,7 +13,7 @@ var steps = []func(w *writer, arg int){
 	(*writer).call,
 	func(w *writer, arg int) { w.reply(arg) },
 	func(w *writer, arg int) { w.body(arg, 0, wire.AppendMessage(nil, 0, make([]byte, arg))) },
-	func(w *writer, arg int) { w.body(arg, 0, append(wire.AppendPrefix(nil, 0, 1<<20+arg), 0)) },
+	func(w *writer, arg int) { w.body(arg, 0, append(wire.AppendPrefix(nil, 0, uint32(1<<20+arg)), 0)) },
 	func(w *writer, arg int) { w.body(arg, 0, tinyMessages(8*arg)) },
 	func(w *writer, arg int) { w.body(arg, 0, nil) },
 	func(w *writer, arg int) { w.body(arg, wire.Padded, append([]byte{byte(arg)}, make([]byte, arg)...)) },

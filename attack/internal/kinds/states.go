@@ -137,7 +137,7 @@ var stateKinds = []Kind{
 				if err := c.Headers(id, 0, wire.Response()); err != nil {
 					return err
 				}
-				if err := c.Frame(wire.Data, 0, id, wire.AppendPrefix(nil, 0, int(n-1))); err != nil {
+				if err := c.Frame(wire.Data, 0, id, wire.AppendPrefix(nil, 0, n-1)); err != nil {
 					return err
 				}
 			}

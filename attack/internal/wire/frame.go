@@ -97,10 +97,10 @@ func Uint32(v uint32) []byte { return binary.BigEndian.AppendUint32(nil, v) }
 
 // AppendMessage appends a message as gRPC frames it: a flag, a length, and the message.
 func AppendMessage(b []byte, compressed byte, message []byte) []byte {
-	return append(AppendPrefix(b, compressed, len(message)), message...)
+	return append(AppendPrefix(b, compressed, uint32(len(message))), message...)
 }
 
 // AppendPrefix appends what stands before a message, with a length that may be a lie.
-func AppendPrefix(b []byte, compressed byte, length int) []byte {
-	return binary.BigEndian.AppendUint32(append(b, compressed), uint32(length))
+func AppendPrefix(b []byte, compressed byte, length uint32) []byte {
+	return binary.BigEndian.AppendUint32(append(b, compressed), length)
 }

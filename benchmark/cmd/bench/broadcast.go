@@ -33,7 +33,7 @@ func parseBroadcast(args []string) (broadcastOptions, error) {
 	fs.IntVar(&o.times, "times", 50, "broadcasts in a run")
 	fs.IntVar(&o.runs, "runs", 3, "runs of each implementation, in turn")
 	fs.StringVar(&o.prof.cpu, "cpuprofile", "", "folder for CPU profiles of clients and servers, of the last run")
-	if err := fs.Parse(args); err != nil || o.prof.cpu == "" {
+	if err := parseFlags(fs, args); err != nil || o.prof.cpu == "" {
 		return o, err
 	}
 	return o, os.MkdirAll(o.prof.cpu, 0o755)

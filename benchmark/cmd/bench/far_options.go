@@ -34,7 +34,7 @@ func parseFar(args []string) (farOptions, error) {
 	fs.Float64Var(&o.seconds, "seconds", 0, "how long each stream lasts; 0 is 4 s, or 30 round trips if that is longer")
 	fs.IntVar(&o.runs, "runs", 1, "measurements of each, in turn")
 	fs.IntVar(&o.calls, "calls", 5, "calls on each connection, in rows of calls")
-	if err := fs.Parse(args); err != nil {
+	if err := parseFlags(fs, args); err != nil {
 		return o, err
 	}
 	given := false

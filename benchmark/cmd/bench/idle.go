@@ -40,7 +40,7 @@ func parseIdle(args []string) (idleOptions, error) {
 	fs.IntVar(&o.streams, "streams", 0, "with -watch: leave so many streams open on each connection, and print what one of them costs")
 	fs.IntVar(&o.stall, "stall", 0, "bytes of messages that the server sends on a stream of each connection and nobody reads")
 	fs.StringVar(&o.svg, "svg", "", "file for the chart (default out/benchmark/idle.svg)")
-	return o, fs.Parse(args)
+	return o, parseFlags(fs, args)
 }
 
 func runIdle(ctx context.Context, args []string) error {

@@ -19,39 +19,58 @@ package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"os/signal"
+	"slices"
+	"strings"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	args, run := os.Args[1:], runRates
-	if len(args) > 0 {
-		switch args[0] {
-		case "idle":
-			args, run = args[1:], runIdle
-		case "broadcast":
-			args, run = args[1:], runBroadcast
-		case "soak":
-			args, run = args[1:], runSoak
-		case "sparse":
-			args, run = args[1:], runSparse
-		case "xds":
-			args, run = args[1:], runXDS
-		case "far":
-			args, run = args[1:], runFar
-		case "roam":
-			args, run = args[1:], runRoam
-		case "peers":
-			args, run = args[1:], runPeers
-		}
+	run, args, err := command(os.Args[1:])
+	if err == nil {
+		err = run(ctx, args)
 	}
-	if err := run(ctx, args); err != nil {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
+}
+
+// measurement is what a command runs, with the arguments after its name.
+type measurement func(ctx context.Context, args []string) error
+
+// commands are all but the rates, which have no name.
+var commands = map[string]measurement{
+	"idle": runIdle, "broadcast": runBroadcast, "soak": runSoak, "sparse": runSparse,
+	"xds": runXDS, "far": runFar, "roam": runRoam, "peers": runPeers,
+}
+
+// command finds what the arguments ask for. Without the name of a command it is the rates.
+func command(args []string) (measurement, []string, error) {
+	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
+		return runRates, args, nil
+	}
+	if run, ok := commands[args[0]]; ok {
+		return run, args[1:], nil
+	}
+	return nil, nil, fmt.Errorf("there is no command %q: it is one of %s, or none for the rates",
+		args[0], strings.Join(slices.Sorted(maps.Keys(commands)), ", "))
+}
+
+// parseFlags refuses what follows the flags.
+func parseFlags(fs *flag.FlagSet, args []string) error {
+	if err := fs.Parse(args); err != nil {
+		return err
+	}
+	if fs.NArg() > 0 {
+		return fmt.Errorf("%s takes flags alone, and not %q", fs.Name(), fs.Arg(0))
+	}
+	return nil
 }
 
 func runRates(ctx context.Context, args []string) error {

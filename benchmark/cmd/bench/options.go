@@ -36,7 +36,7 @@ func parse(args []string) (options, error) {
 	fs.BoolVar(&o.list, "list", false, "print the rows and end")
 	fs.StringVar(&o.prof.cpu, "cpuprofile", "", "folder for CPU profiles of clients and servers")
 	fs.StringVar(&o.prof.allocs, "allocprofile", "", "folder for allocation profiles; they cost speed")
-	if err := fs.Parse(args); err != nil {
+	if err := parseFlags(fs, args); err != nil {
 		return o, err
 	}
 	given := map[string]bool{}

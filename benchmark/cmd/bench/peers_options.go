@@ -39,7 +39,7 @@ func parsePeers(args []string) (peersOptions, error) {
 	fs.Float64Var(&o.seconds, "seconds", 2, "how long each lasts")
 	fs.Float64Var(&o.warmup, "warmup", 0.5, "seconds of load before it")
 	fs.DurationVar(&o.linger, "linger", 1500*time.Millisecond, "how long connections are left alone before memory is measured")
-	return o, fs.Parse(args)
+	return o, parseFlags(fs, args)
 }
 
 // rates are the options of the rates of one pair of implementations.

@@ -28,7 +28,7 @@ func parseRoam(args []string) (roamOptions, error) {
 	down := fs.String("down", "2,10", "for how many seconds the link is down")
 	fs.DurationVar(&o.within, "within", 90*time.Second, "how long to wait for the first success once the link is back")
 	fs.IntVar(&o.runs, "runs", 1, "measurements of each, all at the same time")
-	if err := fs.Parse(args); err != nil {
+	if err := parseFlags(fs, args); err != nil {
 		return o, err
 	}
 	if o.runs < 1 || o.within <= 0 {

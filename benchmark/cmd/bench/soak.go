@@ -30,7 +30,7 @@ func parseSoak(args []string) (soakOptions, error) {
 	fs.DurationVar(&o.duration, "for", time.Minute, "how long, for each of them")
 	fs.DurationVar(&o.round, "round", 15*time.Second, "how long until all connections close and memory is measured")
 	fs.IntVar(&o.clients, "clients", 64, "clients at the same time")
-	return o, fs.Parse(args)
+	return o, parseFlags(fs, args)
 }
 
 func runSoak(ctx context.Context, args []string) error {

@@ -44,7 +44,7 @@ func parseSparse(args []string) (sparseOptions, error) {
 	fs.DurationVar(&o.window, "for", 3*time.Second, "how long each lasts at least; it lasts until each connection has made a call")
 	fs.StringVar(&o.prof.cpu, "cpuprofile", "", "folder for CPU profiles of clients and servers")
 	fs.StringVar(&o.prof.allocs, "allocprofile", "", "folder for profiles of what clients and servers allocate, from their start on")
-	if err := fs.Parse(args); err != nil {
+	if err := parseFlags(fs, args); err != nil {
 		return o, err
 	}
 	for _, dir := range []string{o.prof.cpu, o.prof.allocs} {

@@ -56,6 +56,9 @@ type options struct {
 }
 
 func run(ctx context.Context, o options) error {
+	if flag.NArg() > 0 {
+		return fmt.Errorf("it takes flags alone, and not %q", flag.Arg(0))
+	}
 	start := time.Now()
 	var results []idle.Result
 	for _, name := range strings.Split(o.impls, ",") {

@@ -17,7 +17,7 @@ func (RBAC) Server(i Instance) rpcconfig.Filter {
 	if !ok || c.Policy == nil {
 		return nil
 	}
-	engine := c.Policy.Engine(i.Name)
+	engine := c.Policy.Engine()
 	if engine == nil {
 		return nil
 	}
