@@ -9,6 +9,7 @@ import (
 	"net"
 	"sync"
 	"syscall"
+	"time"
 
 	"google.golang.org/grpc/mem"
 )
@@ -138,6 +139,9 @@ type rawOp struct {
 	p    []byte
 	n    int
 	err  error
+
+	returns bool          // on a far path, rather than wait for room
+	trip    time.Duration // not 0: it did, and the round trip
 }
 
 var rawOps = sync.Pool{New: func() any {
@@ -149,7 +153,7 @@ var rawOps = sync.Pool{New: func() any {
 func takeOp() *rawOp { return rawOps.Get().(*rawOp) }
 
 func (op *rawOp) release() {
-	op.pool, op.buf, op.p, op.n, op.err = nil, nil, nil, 0, nil
+	op.pool, op.buf, op.p, op.n, op.err, op.trip = nil, nil, nil, 0, nil, 0
 	rawOps.Put(op)
 }
 
@@ -180,13 +184,14 @@ func (op *rawOp) writeGiven(fd uintptr) bool {
 	return true
 }
 
+// pushGiven writes all of p. On a far path it comes back when the socket takes no more.
 func (op *rawOp) pushGiven(fd uintptr) bool {
 	for op.n < len(op.p) {
 		n, err := writeOnce(int(fd), op.p[op.n:])
 		op.n += n
 		if err != nil {
 			op.err = err
-			return err != ErrWouldBlock
+			return err != ErrWouldBlock || op.comesBack(fd)
 		}
 	}
 	op.err = nil

@@ -7,6 +7,7 @@ import (
 	"os"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -23,21 +24,35 @@ func (s *rawSocket) LeastPiece() int { return leastPiece }
 
 // TryWriteVector implements VectorWriter.
 func (s *rawSocket) TryWriteVector(pieces [][]byte) (int, error) {
-	return s.writeVector(pieces, false)
-}
-
-// WriteVector implements VectorWriter.
-func (s *rawSocket) WriteVector(pieces [][]byte) (int, error) {
-	return s.writeVector(pieces, true)
-}
-
-func (s *rawSocket) writeVector(pieces [][]byte, wait bool) (int, error) {
-	op := vectorOps.Get().(*vectorOp)
-	op.rest, op.wait = pieces, wait
+	op := takeVectorOp(pieces)
+	op.wait = false
 	waitErr := s.rc.Write(op.onWrite)
 	n, err := op.n, op.err
 	op.release()
 	return s.writeResult(n, err, waitErr)
+}
+
+// WriteVector implements VectorWriter.
+func (s *rawSocket) WriteVector(pieces [][]byte) (int, error) {
+	var r refill
+	for done := 0; ; {
+		op := takeVectorOp(pieces)
+		op.wait, op.returns = true, r.wants()
+		waitErr := s.rc.Write(op.onWrite)
+		n, err, trip := op.n, op.err, op.trip
+		pieces = op.rest
+		op.release()
+		if done += n; trip == 0 || waitErr != nil {
+			return s.writeResult(done, err, waitErr)
+		}
+		r.rest(n, trip)
+	}
+}
+
+func takeVectorOp(pieces [][]byte) *vectorOp {
+	op := vectorOps.Get().(*vectorOp)
+	op.rest = pieces
+	return op
 }
 
 // vectorOp is one write of many pieces: what rawOp is for others.
@@ -49,6 +64,9 @@ type vectorOp struct {
 	n    int
 	err  error
 
+	returns bool          // see rawOp
+	trip    time.Duration // see rawOp
+
 	vector [maxVector]unix.Iovec
 }
 
@@ -59,7 +77,7 @@ var vectorOps = sync.Pool{New: func() any {
 }}
 
 func (op *vectorOp) release() {
-	op.rest, op.n, op.err = nil, 0, nil
+	op.rest, op.n, op.err, op.trip = nil, 0, nil, 0
 	vectorOps.Put(op)
 }
 
@@ -77,7 +95,10 @@ func (op *vectorOp) write(fd uintptr) bool {
 			op.err = ErrWouldBlock
 		}
 	}
-	return !op.wait || op.err != ErrWouldBlock
+	if op.wait && op.err == ErrWouldBlock && (op.returns || op.n > 0) {
+		op.trip = farTripFor(fd)
+	}
+	return !op.wait || op.err != ErrWouldBlock || op.trip > 0
 }
 
 // fill puts the pieces that come next into the vector, and returns how many these are, and

@@ -6,10 +6,24 @@ package readyreader
 
 // Write implements Writer.
 func (s *rawSocket) Write(p []byte) (int, error) {
-	op := takeOp()
-	op.p = p
-	waitErr := s.rc.Write(op.onPush)
-	n, err := op.n, op.err
-	op.release()
-	return s.writeResult(n, err, waitErr)
+	var r refill
+	for done := 0; ; {
+		op := takeOp()
+		op.p, op.returns = p[done:], r.wants()
+		waitErr := s.rc.Write(op.onPush)
+		n, err, trip := op.n, op.err, op.trip
+		op.release()
+		if done += n; trip == 0 || waitErr != nil {
+			return s.writeResult(done, err, waitErr)
+		}
+		r.rest(n, trip)
+	}
+}
+
+// comesBack reports whether a write to a full socket is to return, as its path is far: see refill.
+func (op *rawOp) comesBack(fd uintptr) bool {
+	if op.returns || op.n > 0 {
+		op.trip = farTripFor(fd)
+	}
+	return op.trip > 0
 }
