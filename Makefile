@@ -79,6 +79,13 @@ stress: ## everything at once, under the race detector and with pools that check
 	go -C attack run -race -tags grpceager ./cmd/stress $(ARGS)
 	go -C attack run -tags grpcpoison,grpceager ./cmd/stress $(ARGS)
 
+.PHONY: simulate mutate
+simulate: ## run histories that a seed decides, and look for one that is wrong (ARGS="-for 20s -seed N")
+	go run ./internal/simulation/run $(ARGS)
+
+mutate: ## put faults into the code and count those that the simulation finds (ARGS="-run windows -tests")
+	go run ./internal/simulation/mutations $(ARGS)
+
 bench: ## measure this module and the published one in turn, and print ratios
 	go -C benchmark run ./cmd/bench $(ARGS)
 

@@ -76,6 +76,43 @@ func TestConnectionThatNeverSpoke(t *testing.T) {
 	}
 }
 
+// connContexts keeps the context of a connection's begin and of its end.
+type connContexts struct{ begin, end chan context.Context }
+
+func (connContexts) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
+
+func (c connContexts) HandleConn(ctx context.Context, s stats.ConnStats) {
+	switch s.(type) {
+	case *stats.ConnBegin:
+		c.begin <- ctx
+	case *stats.ConnEnd:
+		c.end <- ctx
+	}
+}
+
+func (connContexts) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context { return ctx }
+func (connContexts) HandleRPC(context.Context, stats.RPCStats)                       {}
+
+// TestContextOfConnectionEnds: what a client's stats handler has bound to the context of a
+// connection ends with it, before the handler is told.
+func TestContextOfConnectionEnds(t *testing.T) {
+	w := connContexts{make(chan context.Context, 1), make(chan context.Context, 1)}
+	s := serve(t, newEcho())
+	cc := newTestClient(t, s.addr, WithStatsHandler(w))
+	wantCode(t, "call", call(testContext(t), cc, "x"), codes.OK)
+	begin := within(t, w.begin, "ConnBegin")
+	if err := begin.Err(); err != nil {
+		t.Errorf("while the connection is open: %v", err)
+	}
+	if err := cc.Close(); err != nil {
+		t.Error(err)
+	}
+	end := within(t, w.end, "ConnEnd")
+	if begin.Err() == nil || end.Err() == nil {
+		t.Errorf("at its end: %v, %v", begin.Err(), end.Err())
+	}
+}
+
 // TestNilStatsHandlersAreLogged: a nil handler is ignored, and the log says so.
 func TestNilStatsHandlersAreLogged(t *testing.T) {
 	if !testutils.InChild(t, "") {

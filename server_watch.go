@@ -235,9 +235,12 @@ func (w *serverWatch) received(msg any, n messageSizes) {
 
 // sent is called with each message that was sent.
 func (w *serverWatch) sent(msg any, n messageSizes) {
-	if w == nil {
-		return
+	if w != nil {
+		w.tellSent(&w.ctx, msg, n)
 	}
+}
+
+func (w *serverWatch) tellSent(ctx context.Context, msg any, n messageSizes) {
 	if w.log != nil {
 		w.log.Message(binarylog.Server, n.plain)
 	}
@@ -246,7 +249,7 @@ func (w *serverWatch) sent(msg any, n messageSizes) {
 	}
 	if len(w.handlers) > 0 {
 		e := outPayload(msg, n)
-		w.handlers.emit(&w.ctx, &e)
+		w.handlers.emit(ctx, &e)
 	}
 }
 
@@ -255,19 +258,42 @@ func (w *serverWatch) replied(msg any, n messageSizes) {
 	if w == nil {
 		return
 	}
-	w.sentHeader()
-	w.sent(msg, n)
+	// The reply has ended the RPC, and its context, with which its trailers are told.
+	ctx := (*repliedContext)(w)
+	w.tellHeader(ctx)
+	w.tellSent(ctx, msg, n)
 	w.sentTrailer()
 }
 
+// repliedContext is the context of the RPC as it was when the reply was sent.
+type repliedContext serverWatch
+
+// Deadline implements context.Context.
+func (c *repliedContext) Deadline() (time.Time, bool) { return c.ctx.Deadline() }
+
+// Done implements context.Context: it has not ended.
+func (c *repliedContext) Done() <-chan struct{} { return nil }
+
+// Err implements context.Context.
+func (c *repliedContext) Err() error { return nil }
+
+// Value implements context.Context.
+func (c *repliedContext) Value(key any) any { return c.ctx.Value(key) }
+
 // sentHeader is called when response headers have been sent, or may have.
 func (w *serverWatch) sentHeader() {
-	if w == nil || !w.logged() || !w.call.HeaderSent() || w.headerTold.Swap(true) {
+	if w != nil {
+		w.tellHeader(&w.ctx)
+	}
+}
+
+func (w *serverWatch) tellHeader(ctx context.Context) {
+	if !w.logged() || !w.call.HeaderSent() || w.headerTold.Swap(true) {
 		return
 	}
 	md := w.call.Headers().Copy()
 	w.logHeader.Do(func() { w.log.ServerHeader(md, nil) })
-	w.handlers.emit(&w.ctx, &stats.OutHeader{Compression: w.call.SendCompress(), Header: md})
+	w.handlers.emit(ctx, &stats.OutHeader{Compression: w.call.SendCompress(), Header: md})
 }
 
 func (w *serverWatch) sentTrailer() {

@@ -5,6 +5,7 @@ package grpc
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -15,6 +16,7 @@ import (
 	"google.golang.org/grpc/internal/testutils"
 	"google.golang.org/grpc/internal/transport"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
 )
 
@@ -41,6 +43,42 @@ func (s *serverSink) take(t *testing.T) (entries []*pb.GrpcLogEntry, types strin
 	t.Helper()
 	within(t, s.ended, "the end")
 	return s.logged.take()
+}
+
+// replyContexts keeps what is wrong with the contexts of a unary reply's events.
+type replyContexts struct{ told chan string }
+
+func (replyContexts) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
+func (replyContexts) HandleConn(context.Context, stats.ConnStats)                       {}
+
+type replyTag struct{}
+
+func (replyContexts) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context {
+	return context.WithValue(ctx, replyTag{}, true)
+}
+
+func (r replyContexts) HandleRPC(ctx context.Context, s stats.RPCStats) {
+	method, _ := Method(ctx)
+	_, deadline := ctx.Deadline()
+	said := fmt.Sprintf("%T %v %s %v %v", s, ctx.Err(), method, deadline, ctx.Value(replyTag{}))
+	switch s.(type) {
+	case *stats.OutHeader, *stats.OutPayload, *stats.OutTrailer:
+		r.told <- said
+	}
+}
+
+// TestContextsOfAReply: the reply that ends a call is told with a context that has not ended, but for
+// its trailers.
+func TestContextsOfAReply(t *testing.T) {
+	r := replyContexts{make(chan string, 3)}
+	s := serve(t, newEcho(), StatsHandler(r))
+	cc := newTestClient(t, s.addr)
+	wantCode(t, "call", call(testContext(t), cc, "x"), codes.OK)
+	for _, want := range []string{"OutHeader <nil>", "OutPayload <nil>", "OutTrailer context canceled"} {
+		if got, want := within(t, r.told, want), "*stats."+want+" "+unaryMethod+" true true"; got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
 }
 
 func TestServerBinaryLog(t *testing.T) {

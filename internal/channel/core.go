@@ -76,11 +76,12 @@ type Link struct {
 	mu     sync.Mutex
 	unfit  bool // it takes no new RPCs
 	closed bool
-	listed bool            // it is among the channel's links
-	left   bool            // a GOAWAY came
-	goAway uint32          // the error code of the last one
-	reason string          // why it was lost, for metrics; the first that is known
-	ctx    context.Context // of the stats handlers; nil without
+	listed bool               // it is among the channel's links
+	left   bool               // a GOAWAY came
+	goAway uint32             // the error code of the last one
+	reason string             // why it was lost, for metrics; the first that is known
+	ctx    context.Context    // of the stats handlers; nil without
+	end    context.CancelFunc // ends ctx
 	socket *channelz.Socket
 }
 

@@ -17,7 +17,8 @@ func (l *Link) Begun(c *transport.Client) {
 	if len(handlers) == 0 {
 		return
 	}
-	ctx := peer.NewContext(context.Background(), c.Peer())
+	ctx, end := context.WithCancel(context.Background())
+	ctx = peer.NewContext(ctx, c.Peer())
 	info := &stats.ConnTagInfo{RemoteAddr: c.Peer().Addr, LocalAddr: c.Peer().LocalAddr}
 	for _, h := range handlers {
 		ctx = h.TagConn(ctx, info)
@@ -26,7 +27,7 @@ func (l *Link) Begun(c *transport.Client) {
 		h.HandleConn(ctx, &stats.ConnBegin{Client: true})
 	}
 	l.mu.Lock()
-	l.ctx = ctx
+	l.ctx, l.end = ctx, end
 	l.mu.Unlock()
 }
 
@@ -52,7 +53,7 @@ func (l *Link) Closed(err error) {
 	l.Unusable()
 	l.mu.Lock()
 	l.closed = true
-	listed, ctx, socket := l.listed, l.ctx, l.socket
+	listed, ctx, end, socket := l.listed, l.ctx, l.end, l.socket
 	l.mu.Unlock()
 	if listed {
 		l.sub.ch.removeLink(l)
@@ -62,6 +63,7 @@ func (l *Link) Closed(err error) {
 		l.sub.node.Trace(channelz.Warning, "the connection to "+l.addr.Addr+" was lost: "+why.Error(), nil)
 	}
 	if ctx != nil {
+		end()
 		for _, h := range l.sub.ch.opts.Transport.StatsHandlers {
 			h.HandleConn(ctx, &stats.ConnEnd{Client: true})
 		}

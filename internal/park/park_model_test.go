@@ -11,7 +11,7 @@ import (
 // but also in the middle of Park, and knows who must hold the reader's role.
 type model struct {
 	t   *testing.T
-	rng *rand.Rand
+	rng interface{ IntN(int) int } // what comes next
 	s   *set
 	k   kernel
 	h   Handle

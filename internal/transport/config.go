@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/internal/ballast"
 	"google.golang.org/grpc/internal/envconfig"
+	"google.golang.org/grpc/internal/park"
 	"google.golang.org/grpc/internal/pulse"
 	"google.golang.org/grpc/internal/same"
 	"google.golang.org/grpc/internal/sockopt"
@@ -51,6 +52,7 @@ type Tuning struct {
 	MaxBytesHeld      int64 // see h2.Config; 0: what the environment says
 	BufferPool        mem.BufferPool
 	StatsHandlers     []stats.Handler
+	Ground            *park.Ground         // what connections stand on; nil: what those of the process share
 	Probes            *net.KeepAliveConfig // nil: as the dialer or the listener has set them
 }
 
@@ -149,6 +151,7 @@ func (t *Tuning) fill(c *h2.Config) {
 	}
 	c.Kinds = kinds
 	c.Panics = panicLog{}
+	c.Ground = t.Ground
 	c.Trace = processTrace()
 	ballast.Start(envconfig.BusyHeap)
 	if !envconfig.RawSyscalls {

@@ -22,9 +22,9 @@ type Policy struct {
 	loggers rbac.Loggers
 }
 
-// Parse checks a message. filter is the name of the HTTP filter, for audits. The error names
-// the field that is wrong, and is a reason to refuse the resource.
-func Parse(filter string, m *rbacpb.RBAC) (*Policy, error) {
+// Parse checks a message. The error names the field that is wrong, and is a reason to refuse the
+// resource.
+func Parse(m *rbacpb.RBAC) (*Policy, error) {
 	p := &Policy{engine: &rbac.Engine{}}
 	switch m.GetAction() {
 	case rbacpb.RBAC_ALLOW:
@@ -49,17 +49,17 @@ func Parse(filter string, m *rbacpb.RBAC) (*Policy, error) {
 	if p.engine.Audit, p.loggers, err = parseAudit(m.GetAuditLoggingOptions()); err != nil {
 		return nil, fmt.Errorf("audit_logging_options.%w", err)
 	}
-	p.engine.Audit.PolicyName = filter
 	return p, nil
 }
 
-// Engine returns an engine with loggers of its own, nil if all RPCs may pass unasked.
-func (p *Policy) Engine() *rbac.Engine {
+// Engine returns an engine with loggers of its own, nil if all RPCs may pass unasked. filter is the
+// name of the HTTP filter, for audits.
+func (p *Policy) Engine(filter string) *rbac.Engine {
 	if p.engine == nil {
 		return nil
 	}
 	e := *p.engine
-	e.Audit.Loggers = p.loggers.Build()
+	e.Audit.PolicyName, e.Audit.Loggers = filter, p.loggers.Build()
 	return &e
 }
 
@@ -122,8 +122,6 @@ func parsePermission(m *rbacpb.Permission) (rbac.Matcher, error) {
 		return ports, within("destination_port_range: ", err)
 	case *rbacpb.Permission_Metadata:
 		return never(r.Metadata.GetInvert()), nil //nolint:staticcheck // deprecated, and in use by control planes
-	case *rbacpb.Permission_SourcedMetadata:
-		return never(r.SourcedMetadata.GetMetadataMatcher().GetInvert()), nil
 	case *rbacpb.Permission_RequestedServerName:
 		text, err := parseString(r.RequestedServerName)
 		return serverName(text), within("requested_server_name: ", err)
@@ -166,8 +164,6 @@ func parsePrincipal(m *rbacpb.Principal) (rbac.Matcher, error) {
 		return parsePath(p.UrlPath)
 	case *rbacpb.Principal_Metadata:
 		return never(p.Metadata.GetInvert()), nil //nolint:staticcheck // as above
-	case *rbacpb.Principal_SourcedMetadata:
-		return never(p.SourcedMetadata.GetMetadataMatcher().GetInvert()), nil
 	}
 	return nil, fmt.Errorf("identifier: %T is not supported", m.GetIdentifier())
 }

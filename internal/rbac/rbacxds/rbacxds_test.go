@@ -98,7 +98,6 @@ func TestPermissionsAndPrincipals(t *testing.T) {
 		{`{"urlPath":{"path":{"safeRegex":{"regex":"/[a-z]\\.B/."}}}}`, true},
 		{`{"metadata":{"filter":"f","path":[{"key":"k"}],"value":{"nullMatch":{}}}}`, false},
 		{`{"metadata":{"filter":"f","path":[{"key":"k"}],"value":{"nullMatch":{}},"invert":true}}`, true},
-		{`{"sourcedMetadata":{"metadataMatcher":{"filter":"f","path":[{"key":"k"}],"value":{"nullMatch":{}}}}}`, false},
 
 		{`permission {"andRules":{"rules":[{"any":true},{"urlPath":{"path":{"exact":"/x"}}}]}}`, false},
 		{`permission {"orRules":{"rules":[{"any":true},{"urlPath":{"path":{"exact":"/x"}}}]}}`, true},
@@ -137,12 +136,12 @@ func TestPermissionsAndPrincipals(t *testing.T) {
 		}
 		for side, policy := range policies {
 			m := message(t, `{"policies":{"p":`+strings.Replace(policy, "RULE", rule, 1)+`}}`)
-			p, err := rbacxds.Parse("f", m)
+			p, err := rbacxds.Parse(m)
 			if err != nil {
 				t.Errorf("%s: %v", tt.rule, err)
 				continue
 			}
-			if got := p.Engine().Authorize(call(t)); got != tt.want {
+			if got := p.Engine("f").Authorize(call(t)); got != tt.want {
 				t.Errorf("%s as %s: %t, want %t", tt.rule, side, got, tt.want)
 			}
 		}
@@ -184,7 +183,7 @@ func TestErrorsNameTheField(t *testing.T) {
 		{`{"auditLoggingOptions":{"auditCondition":9}}`, `audit_logging_options.audit_condition: `},
 		{`{"auditLoggingOptions":{"loggerConfigs":[{}]}}`, `audit_logging_options.logger_configs[0]: `},
 	} {
-		p, err := rbacxds.Parse("f", message(t, tt.message))
+		p, err := rbacxds.Parse(message(t, tt.message))
 		if p != nil || err == nil || !strings.Contains(err.Error(), tt.err) {
 			t.Errorf("%s: %v, error %v, want %q", tt.message, p, err, tt.err)
 		}
@@ -192,8 +191,8 @@ func TestErrorsNameTheField(t *testing.T) {
 }
 
 func TestActionLogIsNoPolicy(t *testing.T) {
-	p, err := rbacxds.Parse("f", message(t, `{"action":"LOG","policies":{"p":{}}}`))
-	if err != nil || p.Engine() != nil {
+	p, err := rbacxds.Parse(message(t, `{"action":"LOG","policies":{"p":{}}}`))
+	if err != nil || p.Engine("f") != nil {
 		t.Errorf("%v, %v; want no engine", p, err)
 	}
 }
@@ -250,13 +249,13 @@ func TestAudit(t *testing.T) {
 			"b":{"permissions":[{"any":true}],"principals":[{"any":true}]}},
 			"auditLoggingOptions":{"auditCondition":"ON_DENY_AND_ALLOW","loggerConfigs":[{"auditLogger":{"name":"n"}}]}}`)
 		m.AuditLoggingOptions.LoggerConfigs[0].AuditLogger.TypedConfig = tt.config
-		p, err := rbacxds.Parse("filter", m)
+		p, err := rbacxds.Parse(m)
 		if tt.err != "" {
 			if err == nil || !strings.Contains(err.Error(), tt.err) {
 				t.Errorf("%s: error %v, want %q", tt.name, err, tt.err)
 			}
 			m.AuditLoggingOptions.LoggerConfigs[0].IsOptional = true
-			if _, err := rbacxds.Parse("filter", m); (err == nil) != strings.Contains(tt.err, "no builder") {
+			if _, err := rbacxds.Parse(m); (err == nil) != strings.Contains(tt.err, "no builder") {
 				t.Errorf("%s, optional: %v", tt.name, err)
 			}
 			continue
@@ -268,7 +267,7 @@ func TestAudit(t *testing.T) {
 		if tt.want == "" {
 			continue // standard output stays clean
 		}
-		allowed := p.Engine().Authorize(call(t))
+		allowed := p.Engine("filter").Authorize(call(t))
 		want := []audit.Event{{FullMethodName: "/a.B/C", PolicyName: "filter", MatchedRule: "b", Authorized: tt.action == "ALLOW"}}
 		if allowed != want[0].Authorized || k.config != tt.want || !reflect.DeepEqual(k.events, want) {
 			t.Errorf("%s: allowed %t, config %s, events %v", tt.name, allowed, k.config, k.events)
@@ -296,11 +295,11 @@ func FuzzParse(f *testing.F) {
 		if proto.Unmarshal(wire, m) != nil {
 			return
 		}
-		p, err := rbacxds.Parse("f", m)
+		p, err := rbacxds.Parse(m)
 		if err != nil {
 			return
 		}
-		if e := p.Engine(); e != nil {
+		if e := p.Engine("f"); e != nil {
 			e.Authorize(call(t))
 		}
 	})

@@ -6,6 +6,8 @@ import (
 	"math"
 	"time"
 
+	"google.golang.org/grpc/internal/clock"
+	"google.golang.org/grpc/internal/park"
 	"google.golang.org/grpc/internal/transport/h2/flow"
 	"google.golang.org/grpc/internal/transport/h2/frame"
 	"google.golang.org/grpc/internal/transport/h2/hpack"
@@ -64,6 +66,8 @@ type Config struct {
 	// Panics is told of panics that end a connection, in place of the process: see Contain. Nil
 	// lets them end the process.
 	Panics PanicLog
+	// Ground is what the connection stands on; nil: on what those of the process share.
+	Ground *park.Ground
 	// Trace is told of each frame, and of parking; nil: nobody is.
 	Trace *trace.Log
 	// TrackIdle keeps the time since which no stream is open: see Conn.Idle.
@@ -75,6 +79,11 @@ const (
 	defaultMaxHeaderList = 16 << 20
 	defaultMaxHeld       = 256 << 20
 )
+
+// watched reports whether sockets of connections can be waited for without a goroutine.
+func (c *Config) watched() bool {
+	return c.Ground != nil || park.Supported() && !clock.InBubble()
+}
 
 func (c *Config) maxHeld() int64 {
 	if c.MaxHeld == 0 {

@@ -89,14 +89,13 @@ func (r *reader) onPingAck(data [8]byte) {
 	defer c.unlock()
 	switch data {
 	case bdpPing:
-		switch n, changed := c.windows.Answered(time.Duration(clock.Now())); {
-		case !changed:
-			c.out.windowUpdate(0, c.windows.Owed())
-		case n < c.windows.Announced():
+		n, changed := c.windows.Answered(time.Duration(clock.Now()))
+		if changed && n < c.windows.Announced() {
 			c.lowerWindows(n)
-		default:
-			c.growWindows(n)
+			return
 		}
+		c.growWindows(n) // also where nothing changed: streams may have ended that kept windows small
+		c.out.windowUpdate(0, c.windows.Owed())
 	case drainPing:
 		if c.life.drain == announced {
 			time.AfterFunc(drainGrace, (*Conn)(r).drainLate)
@@ -105,30 +104,34 @@ func (r *reader) onPingAck(data [8]byte) {
 }
 
 // growWindows makes n the receive window of the connection and of every stream, as the
-// estimator found that the path can carry it, or as much of it as may be held: a peer that keeps to its
-// windows, where nobody reads, must not come near the bound on what it makes us hold.
+// estimator found that the path can carry it. Those of the streams are kept within windowBound: a peer
+// that keeps to its windows, where nobody reads, must not come near the bound on what it makes us hold.
+// The connection's is given back as DATA arrives, read or not, so it makes nobody hold anything.
 func (c *locked) growWindows(n uint32) {
-	n = min(n, c.windowBound())
-	inc, grown := c.windows.Grow(n, c.streams.receiveWindows())
+	most := c.windowBound()
+	if uint64(most)*4 < uint64(c.windows.Announced())*5 {
+		most = 0 // not worth SETTINGS: with each stream that comes or goes there would be some
+	}
+	inc, grown := c.windows.Grow(n, most, c.streams.receiveWindows())
 	if grown {
 		c.out.settings(frame.Setting{ID: frame.InitialWindowSize, Value: c.windows.Announced()})
-		c.out.windowUpdate(0, inc)
 	}
+	c.out.windowUpdate(0, inc)
 }
 
-// windowBound is how far the windows may grow: those of all open streams together to half of what
-// the account's bound allows for.
+// windowBound is how far the windows of streams may grow: all open ones together to a quarter of what
+// the account's bound allows for, so that twice as many may be open before they are lowered.
 func (c *locked) windowBound() uint32 {
-	most := c.out.cfg.maxHeld() / 2 / int64(max(c.streams.open(), 1))
+	most := c.out.cfg.maxHeld() / 4 / int64(max(c.streams.open(), 1))
 	return uint32(min(most, flow.MaxBDPWindow))
 }
 
 // boundWindows takes back what the windows have grown by where so many streams have been opened since
-// that they are past windowBound.
+// that they are past twice windowBound.
 func (c *locked) boundWindows() {
 	now := c.windows.Announced()
 	if now > c.out.cfg.streamWindow() && int64(now)*int64(c.streams.open()) > c.out.cfg.maxHeld()/2 {
-		c.lowerWindows(c.windowBound() / 2)
+		c.lowerWindows(c.windowBound())
 	}
 }
 

@@ -355,12 +355,12 @@ func TestWindowsWithinTheBound(t *testing.T) {
 		c := p.conn.lock()
 		c.growWindows(1 << 24)
 		c.unlockAndFlush()
-		p.want(fmt.Sprint("SETTINGS INITIAL_WINDOW_SIZE=", 2<<20), fmt.Sprint("WINDOW 0 ", 2<<20-flow.DefaultWindow))
+		p.want(fmt.Sprint("SETTINGS INITIAL_WINDOW_SIZE=", 1<<20), fmt.Sprint("WINDOW 0 ", 1<<24-flow.DefaultWindow))
 		for id := uint32(3); id < 17; id += 2 {
 			p.send(p.request(id, false))
 		}
 		p.send(data(3, "x", false))
-		const lowered = 2 << 20 / 8 / 2
+		const lowered = 1 << 20 / 8
 		p.want(fmt.Sprint("SETTINGS INITIAL_WINDOW_SIZE=", lowered))
 		p.send(raw(fSettings, 1, 0, nil)) // of the first
 		windows := func() (windows []uint32) {
@@ -372,7 +372,7 @@ func TestWindowsWithinTheBound(t *testing.T) {
 			slices.Sort(windows)
 			return slices.Compact(windows)
 		}
-		if w := windows(); w[0] != 2<<20-1 || w[len(w)-1] != 2<<20 {
+		if w := windows(); w[0] != 1<<20-1 || w[len(w)-1] != 1<<20 {
 			t.Errorf("windows of %d before the peer has heard of less", w)
 		}
 		p.send(raw(fSettings, 1, 0, nil), data(3, "x", false))
@@ -380,6 +380,29 @@ func TestWindowsWithinTheBound(t *testing.T) {
 		if w := windows(); w[0] != lowered-2 || w[len(w)-1] != lowered {
 			t.Errorf("windows of %d in the end", w)
 		}
+	})
+}
+
+// Many streams bound their own windows, not the connection's, which holds nothing. When they have ended
+// the next answer to a PING gives back what they took, though the estimate has not changed.
+func TestWindowsGrowAgain(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPeer(t, Server, peerConfig{Config: Config{MaxHeld: 8 << 20}})
+		for id := uint32(1); id < 17; id += 2 {
+			p.send(p.request(id, false))
+		}
+		c := p.conn.lock()
+		c.growWindows(1 << 24)
+		c.unlockAndFlush()
+		p.want(fmt.Sprint("SETTINGS INITIAL_WINDOW_SIZE=", 2<<20/8), fmt.Sprint("WINDOW 0 ", 1<<24-flow.DefaultWindow))
+		for id := uint32(3); id < 17; id += 2 {
+			p.send(rst(id, http2.ErrCodeCancel))
+		}
+		c = p.conn.lock()
+		c.growWindows(1 << 24)
+		c.growWindows(1 << 24)
+		c.unlockAndFlush()
+		p.want(fmt.Sprint("SETTINGS INITIAL_WINDOW_SIZE=", 2<<20))
 	})
 }
 

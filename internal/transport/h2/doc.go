@@ -237,9 +237,10 @@
 // on a connection does, instead of 1.4.
 //
 // A window is credit, and costs no memory until a peer sends what nobody reads. So the
-// windows of all open streams together grow to half of Config.MaxHeld at most, and are lowered
-// when more streams are opened: a peer that keeps to them does not reach that bound by the windows'
-// growth. With StaticWindow nothing is measured, and nothing grows. StreamWindow and ConnWindow are where
+// windows of all open streams together grow to a quarter of Config.MaxHeld at most, are lowered
+// when they come to half of it as more streams are opened, and grow again when those have ended: a peer that
+// keeps to them does not reach that bound by the windows' growth. The connection's window is not bounded
+// so: it is given back as DATA arrives, whoever reads it. With StaticWindow nothing is measured, and nothing grows. StreamWindow and ConnWindow are where
 // the windows begin: from there they grow.
 //
 // # What may wait

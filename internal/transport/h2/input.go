@@ -12,7 +12,6 @@ import (
 	"google.golang.org/grpc/internal/transport/h2/frame"
 	"google.golang.org/grpc/internal/transport/h2/hpack"
 	"google.golang.org/grpc/internal/warm"
-	"google.golang.org/grpc/mem"
 )
 
 // input is the reader's own part of the connection. What the reader writes for each frame
@@ -101,12 +100,12 @@ func (in *input) freeze() {
 }
 
 // release gives act back, without what grew large.
-func (in *input) release(side Side, pool mem.BufferPool) {
+func (in *input) release(side Side, cfg *Config) {
 	a := in.act
 	in.act = nil
 	if in.swept {
 		in.swept = false
-		park.ProcessSweeper().Remove(&a.entry)
+		cfg.Ground.Sweeper().Remove(&a.entry)
 	}
 	a.rd = readyreader.Recycle(a.rd)
 	if a.dec.Cap() > maxPooledTable {
@@ -118,7 +117,7 @@ func (in *input) release(side Side, pool mem.BufferPool) {
 	a.headers.forget()
 	a.ledger = ledger{}
 	a.broke = false
-	a.frags.drop(pool) // a connection may end in the middle of a field block
+	a.frags.drop(cfg.Pool) // a connection may end in the middle of a field block
 	a.frags.charged = 0
 	a.batch, a.caused = false, false
 	a.failed = nil

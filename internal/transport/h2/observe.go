@@ -59,6 +59,7 @@ func (c *Conn) Stats() Stats {
 // one that was wrapped it may turn out while that is read. It may be called at any time.
 func (c *Conn) WhyNot() string {
 	switch {
+	case c.out.cfg.Ground != nil: // it watches whatever stands on it
 	case !park.Supported():
 		return "there is no poller for sockets on this system"
 	case clock.InBubble():

@@ -6,9 +6,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc/internal/clock"
-	"google.golang.org/grpc/internal/park"
 	"google.golang.org/grpc/internal/readyreader"
-	"google.golang.org/grpc/internal/warm"
 )
 
 // Start sends the preface and begins to read, on a goroutine of its own. Drain and Retire may
@@ -40,13 +38,13 @@ func (c *Conn) Start() {
 		time.AfterFunc(drainPatience, c.drainLate)
 	}
 	l.unlockAndFlush()
-	warm.Go((*reader)(c))
+	c.out.cfg.Ground.Go((*reader)(c))
 }
 
 func (c *Conn) initParking() {
-	if _, ok := readyreader.Socket(c.wire.nc, readOptions(&c.wire, c.out.cfg)); ok && park.Supported() && !clock.InBubble() {
+	if _, ok := readyreader.Socket(c.wire.nc, readOptions(&c.wire, c.out.cfg)); ok && c.out.cfg.watched() {
 		c.in.parks = true
-		c.handle.Init((*parkedConn)(c))
+		c.handle.InitOn(c.out.cfg.Ground, (*parkedConn)(c))
 		return
 	}
 	c.handle.Init(nil)

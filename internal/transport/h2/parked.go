@@ -6,7 +6,6 @@ import (
 	"syscall"
 
 	"google.golang.org/grpc/internal/readyreader"
-	"google.golang.org/grpc/internal/warm"
 )
 
 // parkedConn is the connection as the poller knows it.
@@ -19,7 +18,7 @@ func (p *parkedConn) RawConn() syscall.RawConn {
 }
 
 // Wake implements park.Owner: there is input, or the end of it.
-func (p *parkedConn) Wake() { warm.Go((*reader)(p)) }
+func (p *parkedConn) Wake() { p.out.cfg.Ground.Go((*reader)(p)) }
 
 // ParkObserver is a [Handler] that wants to know of a connection which turns out, while it
 // is read, to be one that can't be parked.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"sync"
 
-	"google.golang.org/grpc/internal/park"
 	"google.golang.org/grpc/internal/readyreader"
 	"google.golang.org/grpc/internal/transport/h2/frame"
 	"google.golang.org/grpc/internal/warm"
@@ -156,7 +155,7 @@ func (r *reader) goesAtOnce() bool {
 	case !r.in.parks:
 	case r.in.swept:
 		if r.habit.more() {
-			park.ProcessSweeper().Trust(&r.in.act.entry)
+			r.out.cfg.Ground.Sweeper().Trust(&r.in.act.entry)
 		}
 	case r.habit.isSeldom():
 		r.habit.spare()
@@ -172,7 +171,7 @@ func (r *reader) goesAtOnce() bool {
 
 // try is watch for a reader that will probably wait in vain, if not too many of these do.
 func (r *reader) try() bool {
-	r.in.swept = park.ProcessSweeper().Try(&r.in.act.entry, (*sweptConn)(r))
+	r.in.swept = r.out.cfg.Ground.Sweeper().Try(&r.in.act.entry, (*sweptConn)(r))
 	return r.in.swept
 }
 
@@ -182,7 +181,7 @@ func (r *reader) try() bool {
 func (r *reader) watch() {
 	if r.in.parks && !r.in.swept {
 		r.in.swept = true
-		park.ProcessSweeper().Add(&r.in.act.entry, (*sweptConn)(r))
+		r.out.cfg.Ground.Sweeper().Add(&r.in.act.entry, (*sweptConn)(r))
 	}
 }
 
@@ -246,7 +245,7 @@ func (r *reader) slim() {
 	kept := r.in.act.dec.Keep()
 	c.unlock()
 	r.in.freeze()
-	r.in.release(r.streams.side, r.out.cfg.Pool)
+	r.in.release(r.streams.side, r.out.cfg)
 	r.wire.releaseIdle()
 	records := r.retained()
 	c = r.lock()

@@ -25,7 +25,7 @@ func (r *reader) stop(err error) {
 	c.dropOutput() // what was queued since
 	c.out.dropCoder()
 	c.unlock()
-	r.in.release(r.streams.side, r.out.cfg.Pool)
+	r.in.release(r.streams.side, r.out.cfg)
 }
 
 // causeOf is what to tell the streams when reading ended with err: the rule

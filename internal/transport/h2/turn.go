@@ -7,7 +7,6 @@ import (
 	"os"
 
 	"google.golang.org/grpc/internal/transport/h2/frame"
-	"google.golang.org/grpc/internal/warm"
 )
 
 // Turn is the reader's role in the hands of a goroutine that waits for a message of a stream. It
@@ -172,5 +171,5 @@ func (t *Turn) Leave(err error) {
 	default:
 		r.in.act.failed = err
 	}
-	warm.Go(r)
+	r.out.cfg.Ground.Go(r)
 }

@@ -10,7 +10,6 @@ import (
 	"sync"
 
 	"google.golang.org/grpc/internal/readyreader"
-	"google.golang.org/grpc/internal/warm"
 )
 
 // The combining writer. Whoever queues frames under Conn.mu and finds that
@@ -126,14 +125,14 @@ func (w *writer) takeParcel() (outbuf, bool) {
 }
 
 // pass gives the token to a goroutine that may wait.
-func (w *writer) pass() { warm.Go((*patientWriter)(w)) }
+func (w *writer) pass() { w.out.cfg.Ground.Go((*patientWriter)(w)) }
 
 // handOver is pass for whoever has taken a parcel.
 func (w *writer) handOver(f flusher) {
 	t := flushers.Get().(*flusher)
 	*t = f
 	t.writer = w
-	warm.Go(t)
+	w.out.cfg.Ground.Go(t)
 }
 
 // patientWriter is the task that writes and may wait. It holds the write token.

@@ -65,7 +65,7 @@ func readRBAC(in *rbacv3.RBAC) (Config, error) {
 	if in.GetRules() == nil {
 		return &RBACConfig{}, nil
 	}
-	p, err := rbacxds.Parse("rbac", in.GetRules())
+	p, err := rbacxds.Parse(in.GetRules())
 	if err != nil {
 		return nil, err
 	}

@@ -8,12 +8,21 @@ import (
 	"strings"
 	"testing"
 
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	policyv3 "github.com/envoyproxy/go-control-plane/envoy/config/rbac/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	rbacv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/rbac/v3"
 	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
+	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
+	"google.golang.org/grpc/internal/xds/unknown/fieldtable"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
+)
+
+// The types of a logger that there is, and of one that there is not.
+const (
+	stdoutLog = "type.googleapis.com/envoy.extensions.rbac.audit_loggers.stream.v3.StdoutAuditLog"
+	aRoute    = "type.googleapis.com/envoy.config.route.v3.Route"
 )
 
 // rbacFields has each field of RBAC policies, and what becomes of it. TestRBACFields wants all of
@@ -23,6 +32,8 @@ var rbacFields = []struct {
 	field, text  string
 	verdict, why string
 }{
+	{&rbacv3.RBACPerRoute{}, "rbac", `rbac {}`, "obeyed", "without it all RPCs of the route pass"},
+
 	{&rbacv3.RBAC{}, "rules", `rules {}`, "obeyed", "without it all RPCs pass; without policies in it none does"},
 	{&rbacv3.RBAC{}, "rules_stat_prefix", `rules_stat_prefix: "x"`, "harmless", "there are no statistics"},
 	{&rbacv3.RBAC{}, "matcher", `matcher {}`, "refused", "without it all RPCs would pass"},
@@ -34,12 +45,22 @@ var rbacFields = []struct {
 	{&policyv3.RBAC{}, "action", `action: 7`, "refused", "if it is not known; LOG is no policy (A41)"},
 	{&policyv3.RBAC{}, "policies", `policies { key: "q" value {} }`, "refused", "if they have no permissions or no principals"},
 	{&policyv3.RBAC{}, "audit_logging_options", `audit_logging_options { audit_condition: ON_DENY }`, "obeyed", "A59"},
+	{&policyv3.RBAC_AuditLoggingOptions{}, "audit_condition", `audit_condition: 9`, "refused", "if it is not known"},
+	{&policyv3.RBAC_AuditLoggingOptions{}, "logger_configs", `logger_configs {}`, "refused", "if one has no logger"},
+	{&policyv3.RBAC_AuditLoggingOptions_AuditLoggerConfig{}, "audit_logger", `audit_logger { typed_config { [` + aRoute + `] {} } }`, "refused", "if it is not known"},
+	{&policyv3.RBAC_AuditLoggingOptions_AuditLoggerConfig{}, "is_optional", `is_optional: true audit_logger { typed_config { [` + aRoute + `] {} } }`, "obeyed", ""},
+	{&corev3.TypedExtensionConfig{}, "name", `name: "x" typed_config { [` + stdoutLog + `] {} }`, "harmless", "the type says which logger is meant (A59)"},
+	{&corev3.TypedExtensionConfig{}, "typed_config", ``, "refused", "if it is missing"},
 
 	{&policyv3.Policy{}, "permissions", `permissions {}`, "refused", "if one is empty"},
 	{&policyv3.Policy{}, "principals", `principals {}`, "refused", "if one is empty"},
 	{&policyv3.Policy{}, "condition", `condition {}`, "refused", "A41"},
 	{&policyv3.Policy{}, "checked_condition", `checked_condition {}`, "refused", "A41"},
 	{&policyv3.Policy{}, "cel_config", `cel_config {}`, "harmless", "conditions are refused"},
+
+	{&policyv3.Permission_Set{}, "rules", `rules {}`, "refused", "if one is empty"},
+	{&policyv3.Principal_Set{}, "ids", `ids {}`, "refused", "if one is empty"},
+	{&policyv3.Principal_Authenticated{}, "principal_name", `principal_name {}`, "refused", "if empty"},
 
 	{&policyv3.Permission{}, "and_rules", `and_rules {}`, "refused", "if empty"},
 	{&policyv3.Permission{}, "or_rules", `or_rules {}`, "refused", "if empty"},
@@ -54,7 +75,7 @@ var rbacFields = []struct {
 	{&policyv3.Permission{}, "requested_server_name", `requested_server_name {}`, "refused", "if empty; the name is \"\" (A41)"},
 	{&policyv3.Permission{}, "matcher", `matcher {}`, "refused", ""},
 	{&policyv3.Permission{}, "uri_template", `uri_template {}`, "refused", ""},
-	{&policyv3.Permission{}, "sourced_metadata", `sourced_metadata {}`, "obeyed", "as metadata"},
+	{&policyv3.Permission{}, "sourced_metadata", `sourced_metadata {}`, "refused", "routes have metadata, which is not looked at"},
 
 	{&policyv3.Principal{}, "and_ids", `and_ids {}`, "refused", "if empty"},
 	{&policyv3.Principal{}, "or_ids", `or_ids {}`, "refused", "if empty"},
@@ -68,7 +89,7 @@ var rbacFields = []struct {
 	{&policyv3.Principal{}, "metadata", `metadata {}`, "obeyed", "as for a Permission"},
 	{&policyv3.Principal{}, "filter_state", `filter_state {}`, "refused", ""},
 	{&policyv3.Principal{}, "not_id", `not_id {}`, "refused", "if empty"},
-	{&policyv3.Principal{}, "sourced_metadata", `sourced_metadata {}`, "obeyed", "as metadata"},
+	{&policyv3.Principal{}, "sourced_metadata", `sourced_metadata {}`, "refused", "routes have metadata, which is not looked at"},
 	{&policyv3.Principal{}, "custom", `custom {}`, "refused", ""},
 
 	{&routev3.HeaderMatcher{}, "name", ``, "refused", "if empty, of grpc-, or :scheme (A41)"},
@@ -90,6 +111,20 @@ var rbacFields = []struct {
 	{&matcherv3.StringMatcher{}, "contains", `contains: ""`, "refused", "if empty"},
 	{&matcherv3.StringMatcher{}, "custom", `custom {}`, "refused", ""},
 	{&matcherv3.StringMatcher{}, "ignore_case", `exact: "x" ignore_case: true`, "obeyed", "but for safe_regex (A63)"},
+
+	{&matcherv3.RegexMatcher{}, "google_re2", `google_re2 {} regex: "a"`, "harmless", "it bounds the size of Envoy's programs; deprecated"},
+	{&matcherv3.RegexMatcher{}, "regex", `regex: "a)(b"`, "refused", "if it is none"},
+	{&matcherv3.PathMatcher{}, "path", `path {}`, "refused", "if empty"},
+	{&corev3.CidrRange{}, "address_prefix", `address_prefix: "x"`, "refused", "if it is no address"},
+	{&corev3.CidrRange{}, "prefix_len", `address_prefix: "10.0.0.0" prefix_len { value: 33 }`, "refused", "if the address has fewer bits"},
+	{&typev3.Int32Range{}, "start", `start: -1 end: 2`, "refused", "if it is no port"},
+	{&typev3.Int32Range{}, "end", `start: 2 end: 65537`, "refused", "if no port is below it"},
+	{&typev3.Int64Range{}, "start", `start: 2 end: 1`, "refused", "if it is above the end"},
+	{&typev3.Int64Range{}, "end", `start: 0 end: -1`, "refused", "if it is below the start"},
+	{&matcherv3.MetadataMatcher{}, "filter", `filter: "x"`, "harmless", "there is no metadata (A41)"},
+	{&matcherv3.MetadataMatcher{}, "path", `path { key: "x" }`, "harmless", "as above"},
+	{&matcherv3.MetadataMatcher{}, "value", `value { present_match: true }`, "harmless", "as above"},
+	{&matcherv3.MetadataMatcher{}, "invert", `invert: true`, "obeyed", "it matches always"},
 }
 
 // rbacTexts are the text of the filter's message with a field, for each place that it may have.
@@ -106,6 +141,36 @@ func rbacTexts(m proto.Message, text string) []string {
 		return []string{`rules { ` + text + ` }`}
 	case *policyv3.Policy:
 		return []string{policy(anybody + anything + text)}
+	case *rbacv3.RBACPerRoute:
+		return nil // TestRBACFields has it
+	case *policyv3.RBAC_AuditLoggingOptions:
+		return []string{`rules { audit_logging_options { ` + text + ` } }`}
+	case *policyv3.RBAC_AuditLoggingOptions_AuditLoggerConfig:
+		return []string{`rules { audit_logging_options { logger_configs { ` + text + ` } } }`}
+	case *corev3.TypedExtensionConfig:
+		return []string{`rules { audit_logging_options { logger_configs { audit_logger { ` + text + ` } } } }`}
+	case *policyv3.Permission_Set:
+		return []string{either(`and_rules { ` + text + ` }`)[0], either(`or_rules { ` + text + ` }`)[0]}
+	case *policyv3.Principal_Set:
+		return []string{either(`and_ids { ` + text + ` }`)[1], either(`or_ids { ` + text + ` }`)[1]}
+	case *policyv3.Principal_Authenticated:
+		return either(`authenticated { ` + text + ` }`)[1:]
+	case *matcherv3.RegexMatcher:
+		return append(either(`url_path { path { safe_regex { `+text+` } } }`), either(`header { name: "x" safe_regex_match { `+text+` } }`)...)
+	case *matcherv3.PathMatcher:
+		return either(`url_path { ` + text + ` }`)
+	case *corev3.CidrRange:
+		ranges := []string{either(`destination_ip { ` + text + ` }`)[0]}
+		for _, kind := range []string{"source_ip", "direct_remote_ip", "remote_ip"} {
+			ranges = append(ranges, either(kind + ` { ` + text + ` }`)[1])
+		}
+		return ranges
+	case *typev3.Int32Range:
+		return either(`destination_port_range { ` + text + ` }`)[:1]
+	case *typev3.Int64Range:
+		return either(`header { name: "x" range_match { ` + text + ` } }`)
+	case *matcherv3.MetadataMatcher:
+		return either(`metadata { ` + text + ` }`)
 	case *policyv3.Permission:
 		return either(text)[:1]
 	case *policyv3.Principal:
@@ -121,11 +186,11 @@ func rbacTexts(m proto.Message, text string) []string {
 // internal/xds/README.md has the same table. What obedience is, package rbacxds tests.
 func TestRBACFields(t *testing.T) {
 	var table strings.Builder
-	seen, types := make(map[string]bool), make(map[string]proto.Message)
+	decided := make(fieldtable.Decisions)
 	for _, f := range rbacFields {
 		d := f.message.ProtoReflect().Descriptor()
 		name := string(d.FullName()) + "." + f.field
-		seen[name], types[string(d.FullName())] = true, f.message
+		decided.Add(d, f.field, f.verdict != "harmless" && (f.verdict != "refused" || conditional(f.why)))
 		fmt.Fprintf(&table, "| %s | `%s` | %s | %s |\n", strings.TrimPrefix(string(d.FullName()), "envoy."), f.field, f.verdict, f.why)
 		for _, text := range rbacTexts(f.message, f.text) {
 			for _, route := range []bool{false, true} {
@@ -141,18 +206,21 @@ func TestRBACFields(t *testing.T) {
 			}
 		}
 	}
-	for _, m := range types {
-		d := m.ProtoReflect().Descriptor()
-		for i := range d.Fields().Len() {
-			if name := string(d.Fields().Get(i).FullName()); !seen[name] {
-				t.Errorf("nobody has decided on %s", name)
-			}
-		}
+	if _, err := (RBAC{}).ParseOverride(message(t, &rbacv3.RBACPerRoute{}, ``)); err != nil {
+		t.Error(err)
+	}
+	for _, missing := range decided.Missing((&rbacv3.RBACPerRoute{}).ProtoReflect().Descriptor()) {
+		t.Errorf("nobody has decided on %s", missing)
 	}
 	readme, err := os.ReadFile("../README.md")
 	if err != nil || !strings.Contains(string(readme), table.String()) {
 		t.Errorf("internal/xds/README.md has another table (%v); want\n%s", err, table.String())
 	}
+}
+
+// conditional reports whether a field is refused for some of its values alone.
+func conditional(why string) bool {
+	return strings.HasPrefix(why, "if ") || strings.HasPrefix(why, "unless ") || strings.HasPrefix(why, "for ")
 }
 
 // TestUnknownRBACFields: a condition of a newer control plane's is not skipped.

@@ -17,7 +17,7 @@ func (RBAC) Server(i Instance) rpcconfig.Filter {
 	if !ok || c.Policy == nil {
 		return nil
 	}
-	engine := c.Policy.Engine()
+	engine := c.Policy.Engine(i.Name)
 	if engine == nil {
 		return nil
 	}

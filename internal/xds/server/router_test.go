@@ -22,7 +22,7 @@ import (
 // everybody is the configuration of a filter that lets all RPCs in, or none.
 func everybody(t testing.TB, action rbacpb.RBAC_Action) *httpfilter.RBACConfig {
 	t.Helper()
-	p, err := rbacxds.Parse("rbac", &rbacpb.RBAC{Action: action, Policies: map[string]*rbacpb.Policy{"p": {
+	p, err := rbacxds.Parse(&rbacpb.RBAC{Action: action, Policies: map[string]*rbacpb.Policy{"p": {
 		Permissions: []*rbacpb.Permission{{Rule: &rbacpb.Permission_Any{Any: true}}},
 		Principals:  []*rbacpb.Principal{{Identifier: &rbacpb.Principal_Any{Any: true}}},
 	}}})

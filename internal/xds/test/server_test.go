@@ -334,14 +334,14 @@ func TestA59Audit(t *testing.T) {
 			},
 		}}},
 	}
-	p.set(s.listener(inline(takes("", ""), filter("rbac", policy))))
+	p.set(s.listener(inline(takes("", ""), filter("the guard", policy))))
 	s.wantMode(connectivity.ServingModeServing)
 	if err := empty(t, s.dial("")); status.Code(err) != codes.PermissionDenied {
 		t.Error(err)
 	}
 	select {
 	case e := <-a.events:
-		want := audit.Event{FullMethodName: testgrpc.TestService_EmptyCall_FullMethodName, PolicyName: "rbac", MatchedRule: "everybody"}
+		want := audit.Event{FullMethodName: testgrpc.TestService_EmptyCall_FullMethodName, PolicyName: "the guard", MatchedRule: "everybody"}
 		if e != want {
 			t.Errorf("%+v, want %+v", e, want)
 		}

@@ -256,7 +256,7 @@ func (p *farPath) grow(i int, n uint32) {
 		p.lower(i, max(n, DefaultWindow))
 		return
 	}
-	inc, grown := p.w.Grow(n, slices.Values([]*Inflow{&p.in}))
+	inc, grown := p.w.Grow(n, n, slices.Values([]*Inflow{&p.in}))
 	if !grown {
 		return
 	}

@@ -160,17 +160,18 @@ func (w *Windows) Owed() (increment uint32) {
 	return w.SetRecv(uint32(w.target))
 }
 
-// Grow makes n, or as much of it as there can be, the receive window of every stream, and
-// of the connection, which may have a larger one. It is less where a stream's window, which
-// may be wide for one large message, would pass 2^31-1: the peer would have to close the
-// connection. If it returns true the caller announces what Announced then returns, and
-// sends the increment for the connection, unless that is 0.
-func (w *Windows) Grow(n uint32, streams iter.Seq[*Inflow]) (increment uint32, grown bool) {
+// Grow makes n the connection's receive window, which may have a larger one, and n, but no more than
+// most, that of every stream. It is less where a stream's window, which may be wide for one large
+// message, would pass 2^31-1: the peer would have to close the connection. If it returns true the caller
+// announces what Announced then returns. It sends the increment for the connection, unless that is 0.
+func (w *Windows) Grow(n, most uint32, streams iter.Seq[*Inflow]) (increment uint32, grown bool) {
+	increment = w.Widen(n)
+	n = min(n, most)
 	for in := range streams {
 		n = uint32(min(int64(n), int64(w.granted)+in.Headroom()))
 	}
 	if n <= w.announced {
-		return 0, false
+		return increment, false
 	}
 	delta := int64(n) - int64(w.granted)
 	w.announced, w.granted = n, max(n, w.granted)
@@ -180,16 +181,14 @@ func (w *Windows) Grow(n uint32, streams iter.Seq[*Inflow]) (increment uint32, g
 			_ = in.AdjustInitial(delta) // there is room
 		}
 	}
-	return w.Widen(n), true
+	return increment, true
 }
 
 // Lower makes n, which is less than before, the receive window that streams begin with; of those that
-// there are once the peer has acknowledged it. The caller announces what Announced then returns.
+// there are once the peer has acknowledged it. The caller announces what Announced then returns. The
+// connection's window and the estimate stay.
 func (w *Windows) Lower(n uint32) {
 	w.announced = n
-	if w.bdp != nil {
-		w.bdp.window = n
-	}
 	w.SettingsSent()
 }
 

@@ -67,14 +67,17 @@ func TestWindowsGrow(t *testing.T) {
 	b, _ := w.Stream()
 	b.Expect(MaxWindow - 1000)
 	all := slices.Values([]*Inflow{&a, &b})
-	if inc, grown := w.Grow(1<<20, all); !grown || w.Announced() != DefaultWindow+1000 || inc != 1000 {
+	if inc, grown := w.Grow(1<<20, 1<<20, all); !grown || w.Announced() != DefaultWindow+1000 || inc != 1<<20-DefaultWindow {
 		t.Errorf("%d, %v: %d", inc, grown, w.Announced())
 	}
 	if a.Window() != DefaultWindow+1000 || b.Window() != MaxWindow {
 		t.Errorf("the streams have %d and %d", a.Window(), b.Window())
 	}
-	if _, grown := w.Grow(1<<20, all); grown {
+	if inc, grown := w.Grow(1<<20, 1<<20, all); grown || inc != 0 {
 		t.Error("grown past what a stream can have")
+	}
+	if inc, grown := w.Grow(1<<21, 0, all); grown || inc != 1<<20 {
+		t.Errorf("the connection's alone: %d, %v", inc, grown)
 	}
 	if delta, ok := w.SettingsAcked(); !ok || delta != 0 {
 		t.Errorf("acknowledged: %d, %v", delta, ok)
@@ -144,7 +147,7 @@ func TestWindowsGrowAcrossRests(t *testing.T) {
 			continue
 		}
 		if n, grown := w.Answered(now); grown {
-			w.Grow(n, func(func(*Inflow) bool) {})
+			w.Grow(n, n, func(func(*Inflow) bool) {})
 			w.SettingsAcked()
 		}
 	}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package park
+
+import "google.golang.org/grpc/internal/warm"
+
+// Ground is what a connection stands on: a poller with its kernel, a sweeper, and the goroutines
+// of its tasks. Those of a process share one, which has no value of its own. Another one is for
+// who decides what comes next, such as a simulation (package simulation).
+type Ground struct {
+	set     set
+	sweeper *Sweeper
+	kernel  Kernel
+}
+
+// Kernel is what another Ground asks of a system. Arm, Disarm and Calm may be called by any
+// goroutine, with locks held: they must not wait.
+type Kernel interface {
+	// Arm asks for one event with this token when fd is readable, at its end, or in error; at
+	// once if it is so now. It replaces an earlier arming. first says that fd is new.
+	Arm(fd int, token uint64, first bool) error
+	// Calm takes back what Arm has asked for, Disarm forgets fd as well.
+	Calm(fd int)
+	Disarm(fd int)
+	// Wait blocks until there are events, and puts their tokens into tokens, or until closed is,
+	// and then fails. A goroutine calls it from the first handle that parks until the last has closed.
+	Wait(closed <-chan struct{}, tokens []uint64) (int, error)
+	// Go runs a task on another goroutine.
+	Go(warm.Task)
+}
+
+// NewGround returns a ground over k.
+func NewGround(k Kernel) *Ground {
+	return &Ground{
+		set:     set{open: func() (backend, error) { return foreign{k, make(chan struct{})}, nil }},
+		sweeper: NewSweeper(Linger),
+		kernel:  k,
+	}
+}
+
+// Sweeper is the one of the connections that stand on g; nil stands for the process's ground here
+// and below.
+func (g *Ground) Sweeper() *Sweeper {
+	if g == nil {
+		return processSweeper
+	}
+	return g.sweeper
+}
+
+// Takes reports whether Take is cheap there.
+func (g *Ground) Takes() bool { return g != nil || takes }
+
+// Go runs t on another goroutine. It never blocks.
+func (g *Ground) Go(t warm.Task) {
+	if g == nil {
+		warm.Go(t)
+		return
+	}
+	g.kernel.Go(t)
+}
+
+// InitOn is Init on g.
+func (h *Handle) InitOn(g *Ground, o Owner) {
+	if g == nil {
+		h.Init(o)
+		return
+	}
+	h.init(&g.set, o)
+}
+
+// foreign is the Kernel as a backend.
+type foreign struct {
+	Kernel
+	closed chan struct{}
+}
+
+func (f foreign) arm(fd int, token uint64, first bool) error { return f.Arm(fd, token, first) }
+func (f foreign) disarm(fd int)                              { f.Disarm(fd) }
+func (f foreign) calm(fd int)                                { f.Calm(fd) }
+func (f foreign) wait(tokens []uint64) (int, error)          { return f.Wait(f.closed, tokens) }
+func (f foreign) close()                                     { close(f.closed) }

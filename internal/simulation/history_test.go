@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulation
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"google.golang.org/grpc/internal/park"
+	"google.golang.org/grpc/internal/transport"
+	"google.golang.org/grpc/internal/transport/h2"
+	"google.golang.org/grpc/keepalive"
+)
+
+// result is what has come of a history.
+type result struct {
+	failure string
+	history []string
+	swarm   swarm
+	choices []uint32
+	steps   int
+	calls   int
+	sum     uint64 // of what has happened, to see whether it does again
+}
+
+// replay runs the history that the chooser chooses.
+func replay(t *testing.T, c *chooser, points *coverage, verbose bool) (r result) {
+	return play(t, &world{c: c, verbose: verbose, points: points})
+}
+
+// play runs the history of a world.
+func play(t *testing.T, w *world) (r result) {
+	defer func() {
+		if p := recover(); p != nil {
+			w.fail("panic: %v", p)
+		}
+		r = result{
+			failure: w.failure, history: w.history, swarm: w.swarm, choices: w.c.made,
+			steps: w.steps, calls: len(w.calls), sum: w.sum,
+		}
+	}()
+	synctest.Test(t, func(*testing.T) { w.live() })
+	return r
+}
+
+// live is the whole history.
+func (w *world) live() {
+	if w.begin == nil {
+		w.begin = (*world).atRandom
+	}
+	w.begin(w)
+	w.run(true)
+	w.settle()
+	w.rest()
+	w.part()
+	w.tearDown()
+}
+
+// atRandom chooses what a history is about.
+func (w *world) atRandom() {
+	w.prepare(newSwarm(w.c))
+	calls := 1 + w.c.pick(2)
+	if w.swarm.has(manyCalls) {
+		calls += 4
+	}
+	for range calls {
+		w.newCall(w.links[0])
+	}
+	w.faults = w.c.pick(10)
+}
+
+// prepare makes a world with one connection.
+func (w *world) prepare(s swarm) {
+	w.swarm = s
+	w.note(nil, "%v", w.swarm)
+	w.kernel = newKernel(w)
+	w.ground = park.NewGround(w.kernel)
+	w.pool = newPool(w)
+	w.configure()
+	w.connect()
+}
+
+func (w *world) configure() {
+	tuning := transport.Tuning{BufferPool: w.pool, Ground: w.ground, StaticWindow: w.swarm.has(staticWindow)}
+	if w.swarm.has(smallHeld) {
+		tuning.MaxBytesHeld = 200 << 10
+	}
+	w.client = transport.ClientConfig{Tuning: tuning, UserAgent: "simulation"}
+	cfg := &transport.ServerConfig{Tuning: tuning, MaxRecvMsgSize: 1 << 20, HandshakeTimeout: 1000 * time.Hour}
+	cfg.Policy = keepalive.EnforcementPolicy{MinTime: time.Second, PermitWithoutStream: true}
+	if w.swarm.has(keepalives) {
+		w.client.Keepalive = keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 3 * time.Second, PermitWithoutStream: w.c.pick(2) == 0}
+		cfg.Keepalive = keepalive.ServerParameters{Time: 7 * time.Second, Timeout: 2 * time.Second}
+	}
+	if w.swarm.has(fewStreams) {
+		cfg.MaxStreams = of(w.c, uint32(1), 2, 3)
+	}
+	cfg.Prepare()
+	w.host = &transport.ServerHost{ServerConfig: cfg, Handler: (*server)(w)}
+}
+
+// settle ends all that keeps calls from their end, and checks that they come to it without the
+// clock.
+func (w *world) settle() {
+	w.settling = true
+	w.note(nil, "no more faults")
+	for _, l := range w.links {
+		l.near.stalled, l.far.stalled = false, false
+	}
+	w.run(false)
+	for _, k := range w.calls {
+		if k.hangs || k.began && k.stream == nil || w.swarm.has(fewStreams) {
+			k.cancel()
+		}
+	}
+	w.run(false)
+	w.allOver(func(k *call) bool { return k.link.disturbed == "" && !w.swarm.has(fewStreams) })
+	for i := 0; i < 10 && w.failure == "" && !w.isOver(); i++ {
+		w.pass(2 * time.Second)
+		w.run(false)
+	}
+	w.allOver(func(*call) bool { return true })
+}
+
+func (k *call) done() bool {
+	return k.over && k.senderDone && (k.handled == 0 || k.handlerDone)
+}
+
+func (w *world) isOver() bool {
+	for _, k := range w.calls {
+		if !k.done() {
+			return false
+		}
+	}
+	return true
+}
+
+func (w *world) allOver(among func(*call) bool) {
+	for _, k := range w.calls {
+		if !k.done() && among(k) {
+			w.fail("call %d waits, and nothing can happen: over %v, sender done %v, handled %d, handler done %v",
+				k.n, k.over, k.senderDone, k.handled, k.handlerDone)
+		}
+	}
+}
+
+// rest looks at connections that have nothing to do.
+func (w *world) rest() {
+	for range 6 {
+		if w.failure != "" {
+			return
+		}
+		w.pass(150 * time.Millisecond)
+		w.run(false)
+	}
+	for _, l := range w.links {
+		if !l.quiet() || l.drained || w.failure != "" {
+			continue
+		}
+		w.reach(idleChecked)
+		c, s := l.client.Stats(), l.server.Stats()
+		if c.Streams != 0 || s.Streams != 0 {
+			w.fail("connection %d: all calls have ended, and there are %d streams, and %d", l.n, c.Streams, s.Streams)
+		}
+		if !w.swarm.has(fewWatches) && !w.swarm.has(keepalives) && !(c.Parked && s.Parked) {
+			w.fail("connection %d is idle, and not parked: client %v, server %v", l.n, c.Parked, s.Parked)
+		}
+		if c.Parked && s.Parked {
+			w.reach(parkedBoth)
+			if c.Held != 0 || s.Held != 0 {
+				w.fail("connection %d is parked, and charged with %d and %d bytes", l.n, c.Held, s.Held)
+			}
+		}
+	}
+}
+
+// part ends all connections, and looks at what is left.
+func (w *world) part() {
+	if w.failure != "" {
+		return
+	}
+	for _, l := range w.links {
+		l.disturb("the end")
+		switch w.c.pick(4) {
+		case 0, 3:
+			if l.client != nil {
+				w.program("close of the client", func() { l.client.Close(nil) })
+			} else if l.server != nil {
+				w.program("close of the server", func() { l.server.Close(nil) })
+			}
+		case 1:
+			if l.server != nil {
+				w.program("close of the server", func() { l.server.Close(nil) })
+			}
+		case 2:
+			if l.server != nil {
+				l.drained = true
+				w.program("leave of the server", func() { l.server.Drain("the end") })
+			}
+		}
+	}
+	for range 12 {
+		w.run(false)
+		if w.failure != "" || w.hasEnded() {
+			break
+		}
+		w.pass(2 * time.Second)
+	}
+	w.checkEnds()
+}
+
+func (w *world) hasEnded() bool {
+	for _, l := range w.links {
+		if !l.near.closed || !l.far.closed {
+			return false
+		}
+	}
+	return len(w.waiting) == 0
+}
+
+func (w *world) checkEnds() {
+	if w.failure != "" {
+		return
+	}
+	for _, l := range w.links {
+		if l.clientClosed != 1 || l.serverClosed != 1 {
+			w.fail("connection %d: the client was told of the end %d times, the server %d times", l.n, l.clientClosed, l.serverClosed)
+		}
+		if !l.near.closed || !l.far.closed {
+			w.fail("connection %d: a socket is left: client %v, server %v", l.n, !l.near.closed, !l.far.closed)
+		}
+	}
+	switch {
+	case len(w.waiting) > 0:
+		w.fail("%d goroutines are left, the first at %s", len(w.waiting), placeNames[w.waiting[0].at])
+	case len(w.kernel.known) > 0:
+		w.fail("%d sockets are left in the kernel", len(w.kernel.known))
+	case len(w.pool.lent) > 0:
+		w.fail("%d buffers are left", len(w.pool.lent))
+	case transport.OpenConns() != 0:
+		w.fail("%d connections are left", transport.OpenConns())
+	case h2.BytesHeld() != 0:
+		w.fail("%d bytes are charged, and no connection is left", h2.BytesHeld())
+	case w.ground.Sweeper().Len() != 0:
+		w.fail("%d connections are left in the sweeper", w.ground.Sweeper().Len())
+	}
+}
+
+// tearDown ends all goroutines of a history, also of one that has failed.
+func (w *world) tearDown() {
+	w.mu.Lock()
+	w.free, w.settling = true, true
+	w.mu.Unlock()
+	failed := w.failure != ""
+	for _, k := range w.calls {
+		if k.end != nil {
+			k.end()
+		}
+	}
+	for range 10 {
+		for _, l := range w.links {
+			l.connected = true
+			if failed {
+				_, _ = l.near.Close(), l.far.Close()
+			}
+		}
+		w.mu.Lock()
+		list := w.waiting
+		w.waiting = nil
+		w.mu.Unlock()
+		for _, x := range list {
+			if x.task != nil {
+				go x.task.Run()
+			} else {
+				x.ch <- struct{}{}
+			}
+		}
+		synctest.Wait()
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		if !failed {
+			return
+		}
+		for _, l := range w.links {
+			if l.client != nil {
+				l.client.Close(nil)
+			}
+			if l.server != nil {
+				l.server.Close(nil)
+			}
+		}
+	}
+}

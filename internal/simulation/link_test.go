@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+
+	"google.golang.org/grpc/internal/transport"
+	"google.golang.org/grpc/internal/transport/h2"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/resolver"
+)
+
+// link is a connection, both ends of it.
+type link struct {
+	w              *world
+	n              int
+	near, far      *socket // the client's end, and the server's
+	client         *transport.Client
+	server         *transport.Server
+	connectErr     error
+	connected      bool   // Connect has returned
+	disturbed      string // why calls may fail
+	drained        bool   // either side takes no more calls
+	clientClosed   int    // how many times the client was told of the end
+	serverClosed   int
+	clientCause    error
+	serverCause    error
+	serverAccepted bool
+}
+
+func (l *link) ends() [2]*socket { return [2]*socket{l.near, l.far} }
+
+func (l *link) disturb(why string) {
+	if l.disturbed == "" {
+		l.disturbed = why
+	}
+}
+
+// cut breaks a connection: what is on its way is lost.
+func (l *link) cut(err error) {
+	l.w.note(l.near, "is cut off")
+	l.disturb("cut")
+	for _, s := range l.ends() {
+		s.broken = err
+		s.flight, s.in = nil, nil
+	}
+}
+
+// connect begins another connection.
+func (w *world) connect() *link {
+	l := &link{w: w, n: len(w.links)}
+	limit := 1 << 20
+	switch {
+	case w.swarm.has(smallRoom) && w.swarm.has(bulk): // else there would be too many steps
+		limit = of(w.c, 40000, 16000, 5000)
+	case w.swarm.has(smallRoom):
+		limit = of(w.c, 4096, 1024, 100, 20)
+	}
+	l.near = w.socket(l, "client", limit)
+	l.far = w.socket(l, "server", limit)
+	l.near.peer, l.far.peer = l.far, l.near
+	l.near.watch, l.far.watch = newObserver(l.near), newObserver(l.far)
+	l.near.watch.other, l.far.watch.other = l.far.watch, l.near.watch
+	w.links = append(w.links, l)
+	w.program("accept", l.accept)
+	w.program("connect", l.dial)
+	return l
+}
+
+func (w *world) socket(l *link, side string, limit int) *socket {
+	w.fds++
+	return &socket{w: w, link: l, fd: w.fds, name: fmt.Sprintf("%s%d", side, l.n), limit: limit}
+}
+
+func (l *link) accept() {
+	nc := l.far
+	s := transport.NewServer(context.Background(), nc, &peer.Peer{Addr: nc.RemoteAddr(), LocalAddr: nc.LocalAddr()}, l.w.host)
+	l.server = s
+	s.Start()
+}
+
+func (l *link) dial() {
+	cfg := l.w.client
+	cfg.Dial = func(context.Context, string) (net.Conn, error) { return l.near, nil }
+	cfg.Prepare()
+	c, err := transport.Connect(context.Background(), resolver.Address{Addr: "virtual"}, "virtual", transport.ConnectParams{Config: &cfg, Events: l})
+	l.w.yield(atProgram, l.near)
+	l.client, l.connectErr, l.connected = c, err, true
+	l.w.note(l.near, "has connected: %v", err)
+	if err != nil && !l.mayEnd() && !l.drained {
+		l.w.fail("connection %d did not come up: %v", l.n, err)
+	}
+}
+
+// Begun implements transport.ClientEvents.
+func (l *link) Begun(*transport.Client) {}
+
+// Draining implements transport.ClientEvents.
+func (l *link) Draining(why transport.GoAway) {
+	l.w.reach(goAwayHeard)
+	if !why.Expected() && !l.w.mayOverflow() {
+		l.w.fail("the server complains: %s %q", why.Code(), why.Debug())
+	}
+	if !l.drained && !l.mayEnd() {
+		l.w.fail("the server takes leave, and nobody told it to")
+	}
+}
+
+// Places implements transport.ClientEvents.
+func (l *link) Places(uint32) { l.w.reach(placesTold) }
+
+// Unparkable implements transport.ClientEvents.
+func (l *link) Unparkable(string) { l.w.reach(unparkable) }
+
+// Closed implements transport.ClientEvents.
+func (l *link) Closed(err error) {
+	l.clientClosed++
+	l.clientCause = err
+	l.ended(l.near, err, l.clientClosed)
+}
+
+// ended checks what an end says of the end of its connection.
+func (l *link) ended(s *socket, err error, times int) {
+	l.w.note(s, "has ended: %v", err)
+	if times > 1 {
+		l.w.fail("%s was told of its end twice", s.name)
+	}
+	var rule *h2.ConnError
+	if errors.As(err, &rule) && rule.Code != 0 && !l.w.mayOverflow() {
+		l.w.fail("%s found a rule broken: %v", s.name, err)
+	}
+	if !l.mayEnd() && !l.drained {
+		l.w.fail("%s has ended, and nothing was wrong: %v", s.name, err)
+	}
+}

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulation
+
+import (
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/internal/transport"
+)
+
+// The reference model: what may have become of a call, by what was done to it and to its
+// connection.
+
+// late reports whether the deadline has passed.
+func (k *call) late() bool { return k.deadline > 0 && time.Since(k.begun) >= k.deadline }
+
+// mayDie reports whether connections may end without a fault: keepalive's answers take long where
+// time passes while the goroutines stand still.
+func (w *world) mayDie() bool { return w.swarm.has(keepalives) && w.passed >= time.Second }
+
+// mayOverflow reports whether what the windows allow for may be more than the account does.
+func (w *world) mayOverflow() bool { return w.swarm.has(smallHeld) && w.swarm.has(bulk) }
+
+// mayEnd reports whether the connection may have ended.
+func (l *link) mayEnd() bool {
+	// Whoever has taken leave waits for the other a second at a time.
+	late := l.drained && l.w.passed >= time.Second
+	return l.disturbed != "" || late || l.w.mayDie() || l.w.mayOverflow()
+}
+
+// allows reports whether a call may end with a status that no handler has given it.
+func (k *call) allows(c codes.Code) bool {
+	l := k.link
+	switch c {
+	case codes.Canceled:
+		return k.cancelled
+	case codes.DeadlineExceeded:
+		return k.late()
+	case codes.Unavailable:
+		return l.mayEnd() || l.drained && (k.unprocessed || k.openErr != nil) || l.w.swarm.has(fewStreams) && k.unprocessed ||
+			l.w.swarm.has(smallHeld) && k.unprocessed
+	case codes.ResourceExhausted: // ENHANCE_YOUR_CALM
+		return l.w.swarm.has(smallHeld) && k.handled == 0
+	}
+	return false
+}
+
+// checkOpen follows a call that was not opened.
+func (k *call) checkOpen(err error) {
+	k.w.points[firstStatus+point(k.status)]++
+	if !k.allows(k.status) {
+		k.w.fail("call %d was not opened, and nothing was wrong: %v", k.n, err)
+	}
+}
+
+// checkEnd follows the end of a call, as its client sees it.
+func (k *call) checkEnd() {
+	w := k.w
+	w.points[firstStatus+point(k.status)]++
+	if k.unprocessed && k.handled > 0 {
+		w.fail("call %d is said not to be processed, and a handler has begun", k.n)
+	}
+	if k.got > k.handlerSent+1 {
+		w.fail("call %d has brought %d messages, %d were sent", k.n, k.got, k.handlerSent)
+	}
+	if k.status == k.code && k.gotTrailers {
+		if k.handled == 0 {
+			w.fail("call %d has an end that no handler has given it", k.n)
+		} else if k.got != k.handlerSent {
+			w.fail("call %d ended with %v after %d messages, %d were sent", k.n, k.status, k.got, k.handlerSent)
+		}
+		if k.handlerErr == nil && k.handlerSent != len(k.down) {
+			w.fail("call %d: the handler has sent %d of %d messages, and nothing was wrong", k.n, k.handlerSent, len(k.down))
+		}
+		return
+	}
+	if !k.allows(k.status) {
+		w.fail("call %d ended with %v, the handler's is %v, and nothing was wrong: %v", k.n, k.status, k.code, k.stream.Status())
+	}
+}
+
+// checkAllArrived follows the end of the client's messages, as the handler sees it.
+func (k *call) checkAllArrived() {
+	if k.handlerGot != len(k.up) {
+		k.w.fail("call %d: the end has come after %d messages, there are %d", k.n, k.handlerGot, len(k.up))
+	}
+}
+
+// checkHandlerErr follows a receive of the handler that failed.
+func (k *call) checkHandlerErr(err error) {
+	switch c := codeOf(err); {
+	case k.link.mayEnd(), k.cancelled, k.late():
+	default:
+		k.w.fail("call %d: a receive of the handler fails with %v, and nothing was wrong: %v", k.n, c, err)
+	}
+}
+
+// checkQuiet looks at all that must hold when nothing can happen without the clock.
+func (w *world) checkQuiet() {
+	for _, l := range w.links {
+		for _, s := range l.ends() {
+			w.checkInput(s)
+		}
+		l.checkWindows()
+		l.checkAccounts()
+	}
+}
+
+// checkInput finds a lost wake-up: what has arrived and nobody is going to read.
+func (w *world) checkInput(s *socket) {
+	if s.closed || len(s.in) == 0 || s.broken != nil || s.peer.stalled || s.peer.room() <= 0 {
+		return
+	}
+	if w.swarm.has(fewStreams) || s.link.server == nil {
+		return // the reader may wait for a handler, or there is none yet
+	}
+	w.fail("%s: %d bytes have arrived, and nobody is to be woken", s.name, len(s.in))
+}
+
+// quiet reports whether nothing is on its way, nor held up.
+func (l *link) quiet() bool {
+	for _, s := range l.ends() {
+		if len(s.in)+len(s.flight) > 0 || s.stalled || s.closed || s.broken != nil || s.shut || s.room() <= 0 {
+			return false
+		}
+	}
+	return l.client != nil && l.server != nil && l.disturbed == "" && l.clientClosed+l.serverClosed == 0
+}
+
+func (l *link) checkWindows() {
+	if !l.quiet() {
+		return
+	}
+	c, s := l.client.Stats(), l.server.Stats()
+	if c.SendWindow != s.RecvWindow || s.SendWindow != c.RecvWindow {
+		l.w.fail("connection %d: the client may send %d and be sent %d, the server may be sent %d and send %d",
+			l.n, c.SendWindow, c.RecvWindow, s.RecvWindow, s.SendWindow)
+	}
+	if c.RecvWindow < 65535/2 || s.RecvWindow < 65535/2 {
+		l.w.fail("connection %d: all was read, and the windows are %d and %d", l.n, c.RecvWindow, s.RecvWindow)
+	}
+	if c.Streams != s.Streams {
+		l.w.fail("connection %d: the client has %d streams, the server %d", l.n, c.Streams, s.Streams)
+	}
+	l.w.reach(windowsCompared)
+}
+
+// checkAccounts compares what is charged with what is held.
+func (l *link) checkAccounts() {
+	if !l.quiet() {
+		return
+	}
+	up, down, open := 0, 0, 0 // bytes that were taken
+	for _, k := range l.w.calls {
+		if k.link != l || !k.began || k.stream == nil && k.openErr == nil {
+			continue
+		}
+		if k.over || k.cancelled || k.handled == 0 || k.handlerDone || k.finished {
+			return // what was left is given back, and cannot be told
+		}
+		open++
+		for i := range k.handlerGot {
+			up += 5 + k.up[i]
+		}
+		for i := range k.got {
+			down += 5 + k.down[i]
+		}
+	}
+	l.checkAccount("server", l.server.Stats(), l.near.watch.data-up, open)
+	l.checkAccount("client", l.client.Stats(), l.far.watch.data-down, open)
+}
+
+// checkAccount compares what one end says that it holds with the bytes that nobody has taken.
+func (l *link) checkAccount(side string, s transport.ConnStats, unread, open int) {
+	if unread > 0 {
+		l.w.reach(accountCompared)
+	}
+	if s.Held < unread {
+		l.w.fail("connection %d: %d bytes lie unread, and the %s is charged with %d", l.n, unread, side, s.Held)
+	}
+	if most := 4*(unread+l.w.sendable()) + open*8192 + 65536; s.Held > most {
+		l.w.fail("connection %d: %d bytes lie unread, and the %s is charged with %d", l.n, unread, side, s.Held)
+	}
+}
+
+// sendable bounds what may wait to be sent.
+func (w *world) sendable() (n int) {
+	for _, k := range w.calls {
+		for _, l := range [][]int{k.up, k.down} {
+			for _, m := range l {
+				n += m + 5
+			}
+		}
+	}
+	return n
+}

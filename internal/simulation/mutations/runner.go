@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// runner tries faults.
+type runner struct {
+	dir       string // for what it builds
+	budget    time.Duration
+	tests     bool
+	checkOnly bool
+}
+
+// explored are packages with an explorer of their own, beside the simulation: it counts as a part
+// of that.
+var explored = []string{"./internal/park", "./internal/handover", "./internal/warm"}
+
+// try puts a fault in and looks who finds it.
+func (r *runner) try(m mutation) (v verdict) {
+	file, changed, err := m.apply()
+	if err != nil {
+		return verdict{broken: err}
+	}
+	overlay, err := r.overlay(file, changed)
+	if err != nil {
+		return verdict{broken: err}
+	}
+	pkg := "./" + filepath.Dir(file)
+	if out, err := r.command(5*time.Minute, "go", "build", "-overlay", overlay, pkg); err != nil {
+		return verdict{broken: fmt.Errorf("it does not build: %s", out)}
+	}
+	if r.checkOnly {
+		return verdict{bySimulation: true, how: "can be put in"}
+	}
+	v = r.simulate(overlay)
+	for _, e := range explored {
+		if e == pkg && !v.bySimulation {
+			out, err := r.command(2*time.Minute, "go", "test", "-count=1", "-overlay", overlay, "-run", "Orders", pkg)
+			v.bySimulation, v.how, v.what = err != nil, how(err != nil, "explorer"), reason(out)
+		}
+	}
+	if r.tests {
+		_, err := r.command(4*time.Minute, "go", "test", "-count=1", "-timeout", "3m", "-overlay", overlay, pkg)
+		v.byTests = err != nil
+		v.how += ", " + how(v.byTests, "tests")
+	}
+	return v
+}
+
+func how(found bool, by string) string {
+	if found {
+		return by + ": found"
+	}
+	return by + ": MISSED"
+}
+
+func (r *runner) overlay(file, changed string) (string, error) {
+	full, err := filepath.Abs(file)
+	if err != nil {
+		return "", err
+	}
+	put := filepath.Join(r.dir, "changed.go")
+	if err := os.WriteFile(put, []byte(changed), 0o600); err != nil {
+		return "", err
+	}
+	text, err := json.Marshal(map[string]map[string]string{"Replace": {full: put}})
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(r.dir, "overlay.json")
+	return path, os.WriteFile(path, text, 0o600)
+}
+
+// simulate runs the simulation until it finds something, or its time is over. A panic, or a
+// history that does not end, counts.
+func (r *runner) simulate(overlay string) (v verdict) {
+	bin := filepath.Join(r.dir, "simulation.test")
+	if out, err := r.command(5*time.Minute, "go", "test", "-c", "-overlay", overlay, "-o", bin, "./internal/simulation"); err != nil {
+		return verdict{broken: fmt.Errorf("it does not build: %s", out)}
+	}
+	begin := time.Now()
+	out, err := r.command(r.budget+30*time.Second, bin, "-test.run", "^TestSimulation$", "-seed", "1", "-for", r.budget.String())
+	v.bySimulation = err != nil
+	v.how = how(v.bySimulation, "simulation")
+	if v.bySimulation {
+		v.how += fmt.Sprintf(" in %v", time.Since(begin).Round(100*time.Millisecond))
+		v.what = reason(out)
+	}
+	return v
+}
+
+var tells = regexp.MustCompile(`(seed \d+: .*|^panic: .*|\npanic: .*|fatal error: .*|leakcheck: .*)`)
+
+// reason is the line of an output that tells most.
+func reason(out string) string { return tells.FindString(out) }
+
+// command runs a program for so long at most.
+func (r *runner) command(limit time.Duration, name string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	c := exec.CommandContext(ctx, name, args...)
+	c.WaitDelay = 5 * time.Second
+	out, err := c.CombinedOutput()
+	text := string(out)
+	if len(text) > 8000 {
+		text = text[:8000]
+	}
+	if ctx.Err() != nil {
+		text += "\nfatal error: no end"
+	}
+	return strings.TrimSpace(text), err
+}

@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulation
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/internal/transport"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/grpc/status"
+)
+
+// call is one RPC: what its programs are to do, and what has come of it.
+type call struct {
+	w    *world
+	n    int
+	link *link
+
+	// What is to be done.
+	unary       bool
+	up, down    []int // the lengths of messages
+	deadline    time.Duration
+	watched     bool
+	stopsAfter  int  // how many messages the client takes before it stops; -1: all
+	readsFirst  int  // how many messages the handler takes before it sends
+	readsAll    bool // it takes all before it ends
+	hangs       bool // it waits for the end of its context
+	headerFirst bool
+	code        codes.Code // that the handler ends with
+	lazyClose   bool       // the client says the end of its messages apart
+
+	// What has happened.
+	stream      *transport.ClientStream
+	end         context.CancelFunc
+	began       bool // NewStream was called
+	begun       time.Time
+	openErr     error
+	sent        int // messages that the client has given
+	closed      bool
+	senderDone  bool
+	got         int // messages that the client has taken
+	resumed     bool
+	cancelled   bool
+	over        bool // the client knows the end
+	overAt      time.Time
+	status      codes.Code
+	gotTrailers bool
+	unprocessed bool
+
+	handled      int // how many times a handler began
+	handlerDone  bool
+	handlerGot   int
+	handlerSent  int
+	handlerSaw   bool  // the end of the client's messages
+	handlerErr   error // of a receive or send
+	finished     bool
+	finishErr    error
+	streamServer *transport.ServerStream
+}
+
+// newCall chooses what a call is to do.
+func (w *world) newCall(l *link) *call {
+	c := w.c
+	k := &call{w: w, n: len(w.calls), link: l, stopsAfter: -1, readsAll: true}
+	k.unary = c.pick(2) == 0
+	many := 3
+	if w.swarm.has(manyMessages) {
+		many = 12
+	}
+	k.up, k.down = w.lengths(many), w.lengths(many)
+	if k.unary {
+		k.up, k.down = append(k.up, w.length())[:1], append(k.down, w.length())[:1]
+	}
+	k.code = of(c, codes.OK, codes.OK, codes.OK, codes.NotFound, codes.Internal)
+	k.readsFirst = c.pick(3)
+	k.readsAll = !c.rarely(4)
+	k.headerFirst = c.rarely(4)
+	k.lazyClose = c.rarely(2)
+	k.hangs = w.swarm.has(neverEnds) && c.rarely(3)
+	if w.swarm.has(stopsReading) && c.rarely(2) {
+		k.stopsAfter = c.pick(2)
+	}
+	if w.swarm.has(deadlines) && c.rarely(2) {
+		k.deadline = of(c, 5*time.Millisecond, 50*time.Millisecond, 5*time.Second)
+	}
+	k.watched = w.swarm.has(watchedCalls)
+	w.add(k)
+	return k
+}
+
+// add has a call's program begin some time.
+func (w *world) add(k *call) {
+	w.calls = append(w.calls, k)
+	w.program(fmt.Sprintf("call %d", k.n), k.run)
+}
+
+func (w *world) lengths(many int) (l []int) {
+	for range w.c.pick(many) {
+		l = append(l, w.length())
+	}
+	return l
+}
+
+func (w *world) length() int {
+	if w.swarm.has(bulk) && w.c.rarely(3) {
+		return of(w.c, 5000, 17000, 40000, 66000, 140000)
+	}
+	return of(w.c, 8, 0, 1, 100, 1200)
+}
+
+// fill makes the i-th message of a call, in a direction.
+func fill(b []byte, call, direction, i int) {
+	var key [8]byte
+	binary.BigEndian.PutUint32(key[:], uint32(call<<1|direction)<<16|uint32(i))
+	binary.BigEndian.PutUint32(key[4:], uint32(len(b)))
+	n := copy(b, key[:])
+	for n > 0 && n < len(b) { // numbers in between, so that no two parts are the same
+		k := copy(b[n:], b[:n])
+		b[n] ^= byte(n >> 3)
+		n += k
+	}
+}
+
+func (w *world) payload(call, direction, i, n int) transport.Payload {
+	if n < 1024 {
+		b := make([]byte, n)
+		fill(b, call, direction, i)
+		return transport.Payload{Data: transport.OnePiece(mem.SliceBuffer(b))}
+	}
+	b := w.pool.Get(n)
+	fill(*b, call, direction, i)
+	return transport.Payload{Data: transport.OnePiece(mem.NewBuffer(b, w.pool))}
+}
+
+// check compares a message that has arrived with the one that was sent.
+func (w *world) check(m transport.Message, call, direction, i int, want []int) {
+	b := m.Data.ReadOnlyData()
+	if i >= len(want) {
+		w.fail("call %d, direction %d: a message %d that nobody has sent", call, direction, i)
+	} else if len(b) != want[i] {
+		w.fail("call %d, direction %d, message %d: %d bytes, %d were sent", call, direction, i, len(b), want[i])
+	} else {
+		if cap(w.scratch) < len(b) {
+			w.scratch = make([]byte, len(b), max(2*len(b), 4096))
+		}
+		wanted := w.scratch[:len(b)]
+		fill(wanted, call, direction, i)
+		if !bytes.Equal(wanted, b) {
+			w.fail("call %d, direction %d, message %d is not as it was sent", call, direction, i)
+		}
+	}
+	m.Data.Free()
+}
+
+// cancel ends a call early.
+func (k *call) cancel() {
+	if k.over || k.cancelled || k.end == nil {
+		return
+	}
+	k.w.note(nil, "call %d is cancelled", k.n)
+	k.cancelled = true
+	if k.watched && k.stream != nil {
+		k.w.program("cancel", func() { k.stream.Cancel(context.Canceled) })
+	}
+	k.end()
+}
+
+// run is the client's program.
+func (k *call) run() {
+	w := k.w
+	w.await(atProgram, k.link.near, func() bool { return k.link.connected })
+	k.begun = time.Now()
+	ctx, cancel := context.WithCancel(context.Background())
+	if k.deadline > 0 {
+		ctx, cancel = context.WithTimeout(context.Background(), k.deadline)
+	}
+	k.end = cancel
+	l := k.link
+	if l.client == nil {
+		k.over, k.status, k.senderDone = true, codes.Unavailable, true
+		k.openErr = l.connectErr
+		cancel()
+		return
+	}
+	c := &transport.Call{Method: "/sim/" + strconv.Itoa(k.n), MaxRecvMsgSize: 1 << 20, Watched: k.watched}
+	var first *transport.Payload
+	last := false
+	if len(k.up) > 0 {
+		p := w.payload(k.n, 0, 0, k.up[0])
+		first = &p
+		k.sent = 1
+		last = len(k.up) == 1 && !k.lazyClose
+	}
+	k.began = true
+	w.note(l.near, "opens call %d: %s", k.n, k)
+	s, err := l.client.NewStream(ctx, c, first, last)
+	w.yield(atProgram, l.near)
+	k.stream = s
+	if err != nil {
+		w.note(l.near, "does not open call %d: %v", k.n, err)
+		k.openErr = err
+		k.over, k.senderDone = true, true
+		k.status = codeOf(err)
+		k.checkOpen(err)
+		cancel()
+		return
+	}
+	if k.watched {
+		context.AfterFunc(ctx, func() {
+			if !k.over {
+				k.w.program("end of a context", func() { s.Cancel(ctx.Err()) })
+			}
+		})
+	}
+	k.closed = last
+	if last {
+		k.senderDone = true
+	} else {
+		w.program("sender", k.send)
+	}
+	k.receive(ctx)
+	cancel()
+}
+
+func codeOf(err error) codes.Code {
+	if errors.Is(err, transport.ErrUnavailable) {
+		return codes.Unavailable
+	}
+	if st, ok := status.FromError(err); ok {
+		return st.Code()
+	}
+	return status.FromContextError(err).Code()
+}
+
+// send is the client's other goroutine.
+func (k *call) send() {
+	w := k.w
+	defer func() { k.senderDone = true }()
+	for i := k.sent; i < len(k.up); i++ {
+		last := i == len(k.up)-1 && !k.lazyClose
+		err := k.stream.Send(w.payload(k.n, 0, i, k.up[i]), last)
+		w.yield(atProgram, k.link.near)
+		w.note(k.link.near, "call %d has sent message %d: %v", k.n, i, err)
+		if err != nil {
+			return
+		}
+		k.sent++
+		k.closed = last
+	}
+	if !k.closed {
+		err := k.stream.CloseSend()
+		w.yield(atProgram, k.link.near)
+		if err == nil {
+			k.closed = true
+		}
+	}
+}
+
+func (k *call) receive(ctx context.Context) {
+	w := k.w
+	if k.unary {
+		k.stream.AwaitReply()
+		w.yield(atProgram, k.link.near)
+	}
+	for {
+		if k.got == k.stopsAfter && !k.resumed {
+			w.note(k.link.near, "call %d stops reading", k.n)
+			w.reach(stoppedReading)
+			w.await(atProgram, k.link.near, func() bool { return w.settling || ctx.Err() != nil })
+			k.resumed = true
+		}
+		m, err := k.stream.Recv()
+		w.yield(atProgram, k.link.near)
+		if err != nil {
+			if err != io.EOF {
+				w.fail("call %d: a receive fails: %v", k.n, err)
+			}
+			break
+		}
+		w.note(k.link.near, "call %d takes message %d", k.n, k.got)
+		w.check(m, k.n, 1, k.got, k.down)
+		k.got++
+	}
+	k.over, k.overAt = true, time.Now()
+	k.status = k.stream.Status().Code()
+	k.gotTrailers, k.unprocessed = k.stream.GotTrailers(), k.stream.Unprocessed()
+	w.note(k.link.near, "call %d ends: %v %q", k.n, k.status, k.stream.Status().Message())
+	k.checkEnd()
+}
+
+// String says what a call does.
+func (k *call) String() string {
+	return fmt.Sprintf("up %v down %v code %v deadline %v first %d all %v hangs %v stops %d unary %v watched %v",
+		k.up, k.down, k.code, k.deadline, k.readsFirst, k.readsAll, k.hangs, k.stopsAfter, k.unary, k.watched)
+}
+
+// server is the world as the handler of all connections.
+type server world
+
+// NewStream implements transport.ServerHandler.
+func (*server) NewStream(transport.Method) (*transport.ServerStream, int) { return nil, 0 }
+
+// Refuses implements transport.ServerHandler.
+func (*server) Refuses(*transport.ServerStream) *status.Status { return nil }
+
+// Unparkable implements transport.ServerHandler.
+func (h *server) Unparkable(*transport.Server, string) { (*world)(h).reach(unparkable) }
+
+// ConnClosed implements transport.ServerHandler.
+func (h *server) ConnClosed(c *transport.Server, err error) {
+	for _, l := range h.links {
+		if l.server == c {
+			l.serverClosed++
+			l.serverCause = err
+			l.ended(l.far, err, l.serverClosed)
+		}
+	}
+}
+
+// HandleStream implements transport.ServerHandler.
+func (h *server) HandleStream(s *transport.ServerStream) {
+	w := (*world)(h)
+	w.yield(atProgram, nil)
+	n, err := strconv.Atoi(strings.TrimPrefix(s.Method(), "/sim/"))
+	if err != nil || n >= len(w.calls) {
+		w.fail("a call of %q that nobody has made", s.Method())
+		_ = s.Finish(nil)
+		return
+	}
+	k := w.calls[n]
+	k.streamServer = s
+	if k.handled++; k.handled > 1 {
+		w.fail("call %d is served twice", n)
+	}
+	w.note(k.link.far, "serves call %d", n)
+	k.handle(s)
+	w.yield(atProgram, k.link.far)
+	k.handlerDone = true
+	w.note(k.link.far, "has served call %d: %v", n, k.finishErr)
+}
+
+func (k *call) handle(s *transport.ServerStream) {
+	w := k.w
+	if k.headerFirst {
+		_ = s.SendHeader(nil)
+		w.yield(atProgram, k.link.far)
+	}
+	for i := 0; i < k.readsFirst && k.take(s); i++ {
+	}
+	if k.unary && k.code == codes.OK && !k.hangs {
+		for k.take(s) {
+		}
+		k.handlerSent = 1
+		k.finishErr = s.Reply(w.payload(k.n, 1, 0, k.down[0]))
+		w.yield(atProgram, k.link.far)
+		k.finished = true
+		return
+	}
+	for i, n := range k.down {
+		err := s.Send(w.payload(k.n, 1, i, n))
+		w.yield(atProgram, k.link.far)
+		w.note(k.link.far, "call %d has replied with message %d: %v", k.n, i, err)
+		if err != nil {
+			k.handlerErr = err
+			break
+		}
+		k.handlerSent++
+		if i&1 == 1 {
+			k.take(s)
+		}
+	}
+	if k.readsAll && k.handlerErr == nil {
+		for k.take(s) {
+		}
+	}
+	if k.hangs {
+		<-s.Context().Done()
+		w.yield(atProgram, k.link.far)
+	}
+	k.finishErr = s.Finish(status.New(k.code, "as was asked for"))
+	w.yield(atProgram, k.link.far)
+	k.finished = true
+}
+
+// take receives a message, and reports whether there was one.
+func (k *call) take(s *transport.ServerStream) bool {
+	w := k.w
+	if k.handlerSaw || k.handlerErr != nil {
+		return false
+	}
+	m, err := s.Recv()
+	w.yield(atProgram, k.link.far)
+	switch {
+	case err == io.EOF:
+		k.handlerSaw = true
+		k.checkAllArrived()
+		return false
+	case err != nil:
+		k.handlerErr = err
+		w.note(k.link.far, "call %d: a receive fails: %v", k.n, err)
+		k.checkHandlerErr(err)
+		return false
+	}
+	w.note(k.link.far, "call %d: message %d arrives", k.n, k.handlerGot)
+	w.check(m, k.n, 0, k.handlerGot, k.up)
+	k.handlerGot++
+	return true
+}

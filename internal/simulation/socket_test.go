@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulation
+
+import (
+	"io"
+	"net"
+	"os"
+	"syscall"
+	"time"
+
+	"google.golang.org/grpc/internal/readyreader"
+	"google.golang.org/grpc/mem"
+)
+
+// socket is one end of a connection of the virtual network. Bytes that the other end has written
+// are in flight until a step has them arrive. All of it is touched by one goroutine at a time:
+// the one that goes on, or the world's.
+type socket struct {
+	w    *world
+	link *link
+	fd   int
+	name string
+	peer *socket
+
+	in      []byte // has arrived
+	flight  []byte // written by the peer, on its way
+	taken   int    // bytes of in that were read, for all time
+	sent    int    // bytes that the peer has written, for all time
+	fin     bool   // the peer's end is behind what is in flight
+	ended   bool   // it has arrived
+	broken  error  // a fault: nothing is read or written any more
+	closed  bool
+	shut    bool // our direction was closed
+	stalled bool // what is in flight does not arrive for now
+	limit   int  // of in and flight together
+	readBy  time.Time
+	writeBy time.Time
+
+	watch *observer // of what this end writes
+}
+
+func (s *socket) past(t time.Time) bool { return !t.IsZero() && !time.Now().Before(t) }
+
+// readable reports whether a read would return at once.
+func (s *socket) readable() bool {
+	return s.closed || len(s.in) > 0 || s.broken != nil || s.ended || s.past(s.readBy)
+}
+
+// hasEvent reports whether the kernel would tell of it.
+func (s *socket) hasEvent() bool {
+	return !s.closed && (len(s.in) > 0 || s.broken != nil || s.ended)
+}
+
+// room is how many bytes the peer may write.
+func (s *socket) room() int { return s.limit - len(s.in) - len(s.flight) }
+
+func (s *socket) writable() bool {
+	return s.closed || s.shut || s.broken != nil || s.peer.closed || s.peer.room() > 0 || s.past(s.writeBy)
+}
+
+// take reads to p what has arrived, or says why not.
+func (s *socket) take(p []byte) (int, error) {
+	switch {
+	case s.closed:
+		return 0, net.ErrClosed
+	case s.past(s.readBy):
+		return 0, os.ErrDeadlineExceeded
+	case len(p) == 0:
+		return 0, nil
+	case len(s.in) > 0:
+		if n := len(p); n > 1 && s.w.swarm.has(shortReads) {
+			p = p[:n-s.w.c.pick(n)]
+		}
+		n := copy(p, s.in)
+		s.in = s.in[n:]
+		s.taken += n
+		s.peer.watch.read(n)
+		return n, nil
+	case s.broken != nil:
+		return 0, s.broken
+	case s.ended:
+		return 0, io.EOF
+	}
+	return 0, readyreader.ErrWouldBlock
+}
+
+func (s *socket) takeBuffer(size int, pool mem.BufferPool) (*[]byte, int, error) {
+	if len(s.in) == 0 || s.closed {
+		_, err := s.take(make([]byte, 1))
+		return nil, 0, err
+	}
+	b := pool.Get(size)
+	n, err := s.take(*b)
+	if err != nil {
+		pool.Put(b)
+		return nil, 0, err
+	}
+	return b, n, nil
+}
+
+// TryRead implements readyreader.TryReader.
+func (s *socket) TryRead(size int, pool mem.BufferPool) (*[]byte, int, error) {
+	s.w.yield(atTryRead, s)
+	b, n, err := s.takeBuffer(size, pool)
+	s.w.note(s, "tries to read: %d, %v", n, err)
+	s.w.reach(whoReads[s.w.role()])
+	return b, n, err
+}
+
+// ReadOnReady implements readyreader.Reader.
+func (s *socket) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, error) {
+	for {
+		s.w.await(atRead, s, s.readable)
+		b, n, err := s.takeBuffer(size, pool)
+		if err == readyreader.ErrWouldBlock {
+			continue
+		}
+		s.w.note(s, "reads: %d, %v", n, err)
+		s.w.reach(whoReads[s.w.role()])
+		return b, n, err
+	}
+}
+
+// TryReadInto implements readyreader.InPlaceReader.
+func (s *socket) TryReadInto(p []byte) (int, error) {
+	s.w.yield(atTryRead, s)
+	n, err := s.take(p)
+	s.w.note(s, "tries to read in place: %d, %v", n, err)
+	return n, err
+}
+
+// Read implements net.Conn.
+func (s *socket) Read(p []byte) (int, error) {
+	for {
+		s.w.await(atRead, s, s.readable)
+		n, err := s.take(p)
+		if err == readyreader.ErrWouldBlock {
+			continue
+		}
+		s.w.note(s, "reads to where it is wanted: %d, %v", n, err)
+		s.w.reach(readInPlace)
+		return n, err
+	}
+}
+
+// Drained implements readyreader.Drainer: nothing is between this and the socket.
+func (s *socket) Drained() bool { return true }
+
+// put writes what there is room for.
+func (s *socket) put(p []byte) (int, error) {
+	switch {
+	case s.closed, s.shut:
+		return 0, net.ErrClosed
+	case s.broken != nil:
+		return 0, s.broken
+	case s.peer.closed:
+		return 0, syscall.EPIPE
+	case s.past(s.writeBy):
+		return 0, os.ErrDeadlineExceeded
+	}
+	n := min(len(p), s.peer.room())
+	if n > 1 && s.w.swarm.has(shortWrites) && s.w.c.rarely(3) {
+		n -= s.w.c.pick(n)
+	}
+	s.peer.flight = append(s.peer.flight, p[:n]...)
+	s.peer.sent += n
+	s.watch.wrote(p[:n])
+	if n < len(p) {
+		return n, readyreader.ErrWouldBlock
+	}
+	return n, nil
+}
+
+// TryWrite implements readyreader.Writer.
+func (s *socket) TryWrite(p []byte) (int, error) {
+	s.w.yield(atTryWrite, s)
+	n, err := s.put(p)
+	s.w.note(s, "tries to write %d: %d, %v", len(p), n, err)
+	s.w.reach(whoWrites[s.w.role()])
+	return n, err
+}
+
+// Write implements net.Conn.
+func (s *socket) Write(p []byte) (written int, err error) {
+	for {
+		s.w.await(atWrite, s, s.writable)
+		n, err := s.put(p)
+		s.w.note(s, "writes %d: %d, %v", len(p), n, err)
+		s.w.reach(writeWaits)
+		written += n
+		if p = p[n:]; err != readyreader.ErrWouldBlock {
+			return written, err
+		}
+	}
+}
+
+// Close implements net.Conn. With unread input the peer loses what is on its way, as with TCP.
+func (s *socket) Close() error {
+	if s.closed {
+		return net.ErrClosed
+	}
+	s.closed = true
+	s.w.note(s, "is closed")
+	s.w.kernel.forget(s.fd)
+	if p := s.peer; len(s.in)+len(s.flight) > 0 && s.w.swarm.has(resetsOnClose) {
+		s.w.reach(closedWithInput)
+		if p.broken == nil {
+			p.broken = syscall.ECONNRESET
+		}
+		p.flight = nil // what has arrived can still be read, as on Linux
+	}
+	s.in, s.flight = nil, nil
+	s.peer.fin = true
+	return nil
+}
+
+// CloseWrite implements readyreader.HalfCloser.
+func (s *socket) CloseWrite() error {
+	if s.closed {
+		return net.ErrClosed
+	}
+	s.shut, s.peer.fin = true, true
+	s.w.note(s, "has its direction closed")
+	return nil
+}
+
+func (s *socket) LocalAddr() net.Addr  { return address(s.name) }
+func (s *socket) RemoteAddr() net.Addr { return address(s.peer.name) }
+
+func (s *socket) SetDeadline(t time.Time) error {
+	s.readBy, s.writeBy = t, t
+	return s.lateErr()
+}
+
+func (s *socket) SetReadDeadline(t time.Time) error {
+	s.readBy = t
+	return s.lateErr()
+}
+
+func (s *socket) SetWriteDeadline(t time.Time) error {
+	s.writeBy = t
+	return s.lateErr()
+}
+
+func (s *socket) lateErr() error {
+	if s.closed {
+		return net.ErrClosed
+	}
+	return nil
+}
+
+// RawConn implements readyreader.TryReader.
+func (s *socket) RawConn() syscall.RawConn { return descriptor{s} }
+
+type descriptor struct{ *socket }
+
+func (d descriptor) Control(f func(uintptr)) error {
+	if d.closed {
+		return net.ErrClosed
+	}
+	f(uintptr(d.fd))
+	return nil
+}
+
+func (descriptor) Read(func(uintptr) bool) error  { return syscall.ENOSYS }
+func (descriptor) Write(func(uintptr) bool) error { return syscall.ENOSYS }
+
+type address string
+
+func (address) Network() string  { return "virtual" }
+func (a address) String() string { return string(a) }
