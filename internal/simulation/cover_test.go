@@ -36,6 +36,8 @@ const (
 	accountCompared
 	idleChecked
 	parkedBoth
+	ownerActs
+	ownerWaits
 	namedPoints
 )
 
@@ -45,6 +47,7 @@ var pointNames = [namedPoints]string{
 	"a flusher's write", "DATA is read in place", "a close with unread input", "a client hears GOAWAY",
 	"places are told", "a connection turns out to be unparkable", "a program stops reading",
 	"windows are compared", "accounts are compared", "an idle connection is checked", "both ends are parked",
+	"an owner acts", "an owner waits for room",
 }
 
 const (
@@ -86,7 +89,7 @@ func (p point) String() string {
 var faultNames = [faultKinds]string{
 	"time passes", "a direction stalls", "it goes on", "a connection is cut", "a half-close", "a cancellation",
 	"an event in vain", "a stale event", "the server takes leave", "the server closes", "the client closes",
-	"another connection",
+	"another connection", "the client takes leave",
 }
 
 // possible reports whether a point can be reached by what is right.

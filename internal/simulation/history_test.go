@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"google.golang.org/grpc/internal/envconfig"
 	"google.golang.org/grpc/internal/park"
 	"google.golang.org/grpc/internal/transport"
 	"google.golang.org/grpc/internal/transport/h2"
@@ -93,6 +94,12 @@ func (w *world) configure() {
 		w.client.Keepalive = keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 3 * time.Second, PermitWithoutStream: w.c.pick(2) == 0}
 		cfg.Keepalive = keepalive.ServerParameters{Time: 7 * time.Second, Timeout: 2 * time.Second}
 	}
+	if w.swarm.has(ages) {
+		cfg.Keepalive.MaxConnectionAge = of(w.c, 5*time.Second, 50*time.Millisecond)
+		cfg.Keepalive.MaxConnectionAgeGrace = of(w.c, time.Second, time.Hour)
+		cfg.Keepalive.MaxConnectionIdle = of(w.c, time.Second, 10*time.Second)
+	}
+	envconfig.HTTPFramerReadBufferPooling = !w.swarm.has(unpooled)
 	if w.swarm.has(fewStreams) {
 		cfg.MaxStreams = of(w.c, uint32(1), 2, 3)
 	}
@@ -155,15 +162,19 @@ func (w *world) rest() {
 		w.run(false)
 	}
 	for _, l := range w.links {
-		if !l.quiet() || l.drained || w.failure != "" {
+		if !l.quiet() || l.leaves() || w.failure != "" {
 			continue
 		}
 		w.reach(idleChecked)
 		c, s := l.client.Stats(), l.server.Stats()
+		if c.Started != c.Succeeded+c.Failed || s.Started != s.Succeeded+s.Failed || c.Started < s.Started {
+			w.fail("connection %d: streams are counted wrongly: client %d, %d, %d, server %d, %d, %d", l.n,
+				c.Started, c.Succeeded, c.Failed, s.Started, s.Succeeded, s.Failed)
+		}
 		if c.Streams != 0 || s.Streams != 0 {
 			w.fail("connection %d: all calls have ended, and there are %d streams, and %d", l.n, c.Streams, s.Streams)
 		}
-		if !w.swarm.has(fewWatches) && !w.swarm.has(keepalives) && !(c.Parked && s.Parked) {
+		if w.parks() && !(c.Parked && s.Parked) {
 			w.fail("connection %d is idle, and not parked: client %v, server %v", l.n, c.Parked, s.Parked)
 		}
 		if c.Parked && s.Parked {

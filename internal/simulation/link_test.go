@@ -16,20 +16,19 @@ import (
 
 // link is a connection, both ends of it.
 type link struct {
-	w              *world
-	n              int
-	near, far      *socket // the client's end, and the server's
-	client         *transport.Client
-	server         *transport.Server
-	connectErr     error
-	connected      bool   // Connect has returned
-	disturbed      string // why calls may fail
-	drained        bool   // either side takes no more calls
-	clientClosed   int    // how many times the client was told of the end
-	serverClosed   int
-	clientCause    error
-	serverCause    error
-	serverAccepted bool
+	w            *world
+	n            int
+	near, far    *socket // the client's end, and the server's
+	client       *transport.Client
+	server       *transport.Server
+	connectErr   error
+	connected    bool   // Connect has returned
+	disturbed    string // why calls may fail
+	drained      bool   // either side takes no more calls
+	clientClosed int    // how many times the client was told of the end
+	serverClosed int
+	clientCause  error
+	serverCause  error
 }
 
 func (l *link) ends() [2]*socket { return [2]*socket{l.near, l.far} }
@@ -77,21 +76,22 @@ func (w *world) socket(l *link, side string, limit int) *socket {
 }
 
 func (l *link) accept() {
-	nc := l.far
+	nc := l.far.conn()
 	s := transport.NewServer(context.Background(), nc, &peer.Peer{Addr: nc.RemoteAddr(), LocalAddr: nc.LocalAddr()}, l.w.host)
 	l.server = s
+	s.Watch()
 	s.Start()
 }
 
 func (l *link) dial() {
 	cfg := l.w.client
-	cfg.Dial = func(context.Context, string) (net.Conn, error) { return l.near, nil }
+	cfg.Dial = func(context.Context, string) (net.Conn, error) { return l.near.conn(), nil }
 	cfg.Prepare()
-	c, err := transport.Connect(context.Background(), resolver.Address{Addr: "virtual"}, "virtual", transport.ConnectParams{Config: &cfg, Events: l})
+	c, err := transport.Connect(context.Background(), resolver.Address{Addr: "virtual"}, "virtual", transport.ConnectParams{Config: &cfg, Events: l, Watch: true})
 	l.w.yield(atProgram, l.near)
 	l.client, l.connectErr, l.connected = c, err, true
 	l.w.note(l.near, "has connected: %v", err)
-	if err != nil && !l.mayEnd() && !l.drained {
+	if err != nil && !l.mayEnd() && !l.leaves() {
 		l.w.fail("connection %d did not come up: %v", l.n, err)
 	}
 }
@@ -105,7 +105,7 @@ func (l *link) Draining(why transport.GoAway) {
 	if !why.Expected() && !l.w.mayOverflow() {
 		l.w.fail("the server complains: %s %q", why.Code(), why.Debug())
 	}
-	if !l.drained && !l.mayEnd() {
+	if !l.leaves() && !l.mayEnd() {
 		l.w.fail("the server takes leave, and nobody told it to")
 	}
 }
@@ -133,7 +133,7 @@ func (l *link) ended(s *socket, err error, times int) {
 	if errors.As(err, &rule) && rule.Code != 0 && !l.w.mayOverflow() {
 		l.w.fail("%s found a rule broken: %v", s.name, err)
 	}
-	if !l.mayEnd() && !l.drained {
+	if !l.mayEnd() && !l.leaves() {
 		l.w.fail("%s has ended, and nothing was wrong: %v", s.name, err)
 	}
 }

@@ -19,13 +19,26 @@ func (k *call) late() bool { return k.deadline > 0 && time.Since(k.begun) >= k.d
 // time passes while the goroutines stand still.
 func (w *world) mayDie() bool { return w.swarm.has(keepalives) && w.passed >= time.Second }
 
+// leaves reports whether either side may take no more calls.
+func (l *link) leaves() bool { return l.drained || l.w.swarm.has(ages) && l.w.passed > 0 }
+
+// parks reports whether connections that are idle are parked.
+func (w *world) parks() bool {
+	for _, f := range []feature{fewWatches, keepalives, plainConns, unpooled} {
+		if w.swarm.has(f) {
+			return false
+		}
+	}
+	return true
+}
+
 // mayOverflow reports whether what the windows allow for may be more than the account does.
 func (w *world) mayOverflow() bool { return w.swarm.has(smallHeld) && w.swarm.has(bulk) }
 
 // mayEnd reports whether the connection may have ended.
 func (l *link) mayEnd() bool {
 	// Whoever has taken leave waits for the other a second at a time.
-	late := l.drained && l.w.passed >= time.Second
+	late := (l.drained || l.w.swarm.has(ages)) && l.w.passed >= time.Second
 	return l.disturbed != "" || late || l.w.mayDie() || l.w.mayOverflow()
 }
 
@@ -38,7 +51,7 @@ func (k *call) allows(c codes.Code) bool {
 	case codes.DeadlineExceeded:
 		return k.late()
 	case codes.Unavailable:
-		return l.mayEnd() || l.drained && (k.unprocessed || k.openErr != nil) || l.w.swarm.has(fewStreams) && k.unprocessed ||
+		return l.mayEnd() || l.leaves() && (k.unprocessed || k.openErr != nil) || l.w.swarm.has(fewStreams) && k.unprocessed ||
 			l.w.swarm.has(smallHeld) && k.unprocessed
 	case codes.ResourceExhausted: // ENHANCE_YOUR_CALM
 		return l.w.swarm.has(smallHeld) && k.handled == 0

@@ -36,6 +36,7 @@ type call struct {
 	hangs       bool // it waits for the end of its context
 	headerFirst bool
 	code        codes.Code // that the handler ends with
+	handed      bool       // its stream is handed over
 	lazyClose   bool       // the client says the end of its messages apart
 
 	// What has happened.
@@ -85,6 +86,7 @@ func (w *world) newCall(l *link) *call {
 	k.readsAll = !c.rarely(4)
 	k.headerFirst = c.rarely(4)
 	k.lazyClose = c.rarely(2)
+	k.handed = w.swarm.has(handovers) && c.pick(2) == 1
 	k.hangs = w.swarm.has(neverEnds) && c.rarely(3)
 	if w.swarm.has(stopsReading) && c.rarely(2) {
 		k.stopsAfter = c.pick(2)
@@ -299,8 +301,8 @@ func (k *call) receive(ctx context.Context) {
 
 // String says what a call does.
 func (k *call) String() string {
-	return fmt.Sprintf("up %v down %v code %v deadline %v first %d all %v hangs %v stops %d unary %v watched %v",
-		k.up, k.down, k.code, k.deadline, k.readsFirst, k.readsAll, k.hangs, k.stopsAfter, k.unary, k.watched)
+	return fmt.Sprintf("up %v down %v code %v deadline %v first %d all %v hangs %v stops %d unary %v watched %v handed %v",
+		k.up, k.down, k.code, k.deadline, k.readsFirst, k.readsAll, k.hangs, k.stopsAfter, k.unary, k.watched, k.handed)
 }
 
 // server is the world as the handler of all connections.
@@ -342,6 +344,15 @@ func (h *server) HandleStream(s *transport.ServerStream) {
 		w.fail("call %d is served twice", n)
 	}
 	w.note(k.link.far, "serves call %d", n)
+	if k.handed {
+		o := &owner{k: k, s: s}
+		if err := s.HandOver(o); err != nil {
+			w.fail("call %d is not handed over: %v", n, err)
+		}
+		w.yield(atProgram, k.link.far)
+		o.HandlerReturned()
+		return
+	}
 	k.handle(s)
 	w.yield(atProgram, k.link.far)
 	k.handlerDone = true

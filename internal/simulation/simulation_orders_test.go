@@ -21,7 +21,6 @@ type scene struct {
 	swarm  swarm
 	faults int
 	calls  []call
-	end    func(*world)
 }
 
 var scenes = []scene{

@@ -144,8 +144,29 @@ func (s *socket) Read(p []byte) (int, error) {
 	}
 }
 
-// Drained implements readyreader.Drainer: nothing is between this and the socket.
-func (s *socket) Drained() bool { return true }
+// Drained implements readyreader.Drainer: nothing is between this and the socket, or something that
+// does not know.
+func (s *socket) Drained() bool { return !s.w.swarm.has(layered) }
+
+// conn is the socket as a connection gets it.
+func (s *socket) conn() net.Conn {
+	if s.w.swarm.has(plainConns) {
+		return plain{s}
+	}
+	return s
+}
+
+// plain is a connection of a kind that nobody knows.
+type plain struct{ s *socket }
+
+func (p plain) Read(b []byte) (int, error)         { return p.s.Read(b) }
+func (p plain) Write(b []byte) (int, error)        { return p.s.Write(b) }
+func (p plain) Close() error                       { return p.s.Close() }
+func (p plain) LocalAddr() net.Addr                { return p.s.LocalAddr() }
+func (p plain) RemoteAddr() net.Addr               { return p.s.RemoteAddr() }
+func (p plain) SetDeadline(t time.Time) error      { return p.s.SetDeadline(t) }
+func (p plain) SetReadDeadline(t time.Time) error  { return p.s.SetReadDeadline(t) }
+func (p plain) SetWriteDeadline(t time.Time) error { return p.s.SetWriteDeadline(t) }
 
 // put writes what there is room for.
 func (s *socket) put(p []byte) (int, error) {

@@ -42,6 +42,12 @@ const (
 	timePasses
 	watchedCalls // programs end their streams themselves when their contexts end
 	smallHeld    // the account's bound is low
+	plainConns   // connections of which nobody knows what they do
+	unpooled     // each connection has a read buffer for life
+	ages         // servers take leave of connections that are old, or idle
+	retires      // clients take leave
+	handovers    // streams that nobody waits for
+	layered      // something between the socket and the connection, which does not know what it holds
 	features
 )
 
@@ -50,6 +56,7 @@ var featureNames = [features]string{
 	"double events", "stale events", "stalls", "cuts", "half-closes", "cancels", "deadlines", "stops reading",
 	"never ends", "bulk", "many calls", "many messages", "drains", "closes", "restarts", "small room",
 	"static window", "few streams", "keepalives", "time passes", "watched calls", "small account",
+	"plain connections", "unpooled reads", "ages", "retires", "hand-overs", "a layer",
 }
 
 func (s swarm) has(f feature) bool { return s&(1<<f) != 0 }
@@ -92,6 +99,7 @@ const (
 	faultServerClose
 	faultClientClose
 	faultRestart
+	faultRetire
 	faultKinds
 )
 
@@ -101,10 +109,22 @@ func (w *world) fault() {
 		feature feature
 		kind    faultKind
 	}{
-		{timePasses, faultTime}, {stalls, faultStall}, {stalls, faultGoOn}, {cuts, faultCut},
-		{halfCloses, faultHalfClose}, {cancels, faultCancel}, {vainEvents, faultVain}, {staleEvents, faultStale},
-		{drains, faultDrain}, {closes, faultServerClose}, {closes, faultClientClose}, {restarts, faultRestart},
-		{deadlines, faultTime}, {keepalives, faultTime},
+		{timePasses, faultTime},
+		{stalls, faultStall},
+		{stalls, faultGoOn},
+		{cuts, faultCut},
+		{halfCloses, faultHalfClose},
+		{cancels, faultCancel},
+		{vainEvents, faultVain},
+		{staleEvents, faultStale},
+		{drains, faultDrain},
+		{closes, faultServerClose},
+		{closes, faultClientClose},
+		{restarts, faultRestart},
+		{deadlines, faultTime},
+		{keepalives, faultTime},
+		{ages, faultTime},
+		{retires, faultRetire},
 	}
 	list := make([]faultKind, 0, len(kinds))
 	for _, k := range kinds {
@@ -170,6 +190,12 @@ func (w *world) faultOf(l *link, k faultKind) {
 			w.note(s, "the server takes leave")
 			l.drained = true
 			w.program("leave of the server", func() { l.server.Drain("leave") })
+		}
+	case faultRetire:
+		if l.client != nil {
+			w.note(s, "the client takes leave")
+			l.drained = true
+			w.program("leave of the client", func() { l.client.GracefulClose() })
 		}
 	case faultServerClose:
 		if l.server != nil {

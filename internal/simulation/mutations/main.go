@@ -57,10 +57,10 @@ func mutate(list, only string, r runner) error {
 
 // verdict is what came of one fault.
 type verdict struct {
-	broken          error // it can't be put in, or does not build
-	bySimulation    bool
-	byTests         bool
-	how, seen, what string
+	broken       error // it can't be put in, or does not build
+	bySimulation bool
+	byTests      bool
+	how, what    string
 }
 
 type tally struct {
