@@ -57,7 +57,8 @@ func NewClient(ctx context.Context, target string, opts []Option, dial ...grpc.D
 	for _, o := range opts {
 		o(w)
 	}
-	cc, err := grpc.NewClient(target, append(dial[:len(dial):len(dial)], stateOption{tell: w.tell})...)
+	// It is told first: what another listener does of a failure, such as to end ctx, comes after.
+	cc, err := grpc.NewClient(target, append([]grpc.DialOption{stateOption{tell: w.tell}}, dial...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -94,11 +95,15 @@ func (w *waiter) tell(s connectivity.State, failure error) {
 	}
 }
 
+func (w *waiter) known() (ready, failed bool, failure error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.ready, w.failed, w.failure
+}
+
 func (w *waiter) wait(ctx context.Context) error {
 	for {
-		w.mu.Lock()
-		ready, failed, failure := w.ready, w.failed, w.failure
-		w.mu.Unlock()
+		ready, failed, failure := w.known()
 		switch {
 		case ready:
 			return nil
@@ -110,7 +115,7 @@ func (w *waiter) wait(ctx context.Context) error {
 		select {
 		case <-w.changed:
 		case <-ctx.Done():
-			if failure != nil {
+			if _, _, failure = w.known(); failure != nil {
 				return fmt.Errorf("%w (the last attempt: %w)", context.Cause(ctx), failure)
 			}
 			return context.Cause(ctx)

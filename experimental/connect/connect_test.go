@@ -88,6 +88,11 @@ func TestWishWaitForReady(t *testing.T) {
 	if err := connect.Wait(context.Background(), cc); !errors.Is(err, grpc.ErrClientConnClosing) {
 		t.Error(err)
 	}
+	s := testservice.Start(t, &testservice.Functions{})
+	cc, _ = s.Dial(t)
+	if err := connect.Wait(testservice.Context(t), cc); err != nil || cc.GetState() != connectivity.Ready {
+		t.Errorf("an idle channel is %v after the wait: %v", cc.GetState(), err)
+	}
 }
 
 // All states are told, in order, to each listener of each channel.

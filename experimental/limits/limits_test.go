@@ -167,18 +167,25 @@ func TestWishLimitOfRPCs(t *testing.T) {
 
 // While peers hold too much, RPCs and connections are refused.
 func TestWishLimitOfBytesHeld(t *testing.T) {
-	limiter := limits.New(limits.Limits{BytesHeld: 1})
+	const most = 32 << 10
+	limiter := limits.New(limits.Limits{BytesHeld: most})
 	hold := make(chan struct{})
 	back := testservice.Start(t, &testservice.Functions{Stream: func(testservice.Duplex) error { <-hold; return nil }})
 	_, holder := back.Dial(t)
 	s := testservice.Start(t, &testservice.Functions{}, limiter.Option())
 	_, client := s.Dial(t)
 	ctx := testservice.Context(t)
+	if _, err := client.EmptyCall(ctx, &testpb.Empty{}); err != nil {
+		t.Fatal(err)
+	}
 	st, err := holder.FullDuplexCall(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for limiter.Usage().BytesHeld <= 1 { // the stream, and its handler
+	if err := st.Send(&testpb.StreamingOutputCallRequest{Payload: &testpb.Payload{Body: make([]byte, 2*most)}}); err != nil {
+		t.Fatal(err)
+	}
+	for limiter.Usage().BytesHeld <= most { // until the message has arrived, which nobody reads
 		if ctx.Err() != nil {
 			t.Fatal("an open stream holds nothing")
 		}
@@ -186,16 +193,22 @@ func TestWishLimitOfBytesHeld(t *testing.T) {
 	if connect(t, s.Addr) != nil {
 		t.Error("a connection was taken")
 	}
+	if _, err := client.EmptyCall(ctx, &testpb.Empty{}); status.Code(err) != codes.ResourceExhausted {
+		t.Errorf("an RPC ended with %v", err)
+	}
+	if u := limiter.Usage(); u.RefusedConnections == 0 || u.RefusedRPCs == 0 {
+		t.Errorf("the usage is %+v", u)
+	}
 	close(hold)
 	if _, err := st.Recv(); !errors.Is(err, io.EOF) {
 		t.Fatal(err)
 	}
-	for limiter.Usage().BytesHeld > 1 {
+	for limiter.Usage().BytesHeld > most {
 		if ctx.Err() != nil {
 			t.Fatal("what is over is held")
 		}
 	}
-	if _, err := client.EmptyCall(ctx, &testpb.Empty{}, grpc.WaitForReady(true)); status.Code(err) != codes.OK && status.Code(err) != codes.ResourceExhausted {
+	if _, err := client.EmptyCall(ctx, &testpb.Empty{}); err != nil {
 		t.Error(err)
 	}
 }

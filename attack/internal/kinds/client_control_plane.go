@@ -46,8 +46,13 @@ var controlKinds = []Kind{
 	},
 	{
 		Name: "client/rls/header-data", Extras: true, Work: looksUp(50), Spate: 128 * mib, // an entry is not thrown out in its first seconds
-		About:  "answers with header data of 16 KB",
-		Attack: lookups(func(int) []byte { return append(text(3, "same"), text(2, bytesOf(16<<10))...) }),
+		About: "answers with header data of 16 KB, as many as make 64 MB, so that they are as many on both sides",
+		Attack: lookups(func(id int) []byte {
+			if id/2 > 64<<20/(16<<10) {
+				return text(3, "same")
+			}
+			return append(text(3, "same"), text(2, bytesOf(16<<10))...)
+		}),
 	},
 	{
 		Name: "client/rls/garbage", Extras: true, Work: looksUp(50), Own: ownKeys, Busy: failing,

@@ -54,6 +54,8 @@ var clientRecordKinds = []Kind{
 	},
 	{
 		Name: "client/alts/garbage", Work: manyChannels(orders.ALTS), Busy: failing,
+		// Callers fail at once here, and call again: the published module waits for more from the peer,
+		// with its callers, until their deadlines.
 		About:  "frames that the handshaker service does not understand",
 		Attack: bareAnswer(altsFrame(104, 6, bytesOf(100))),
 	},

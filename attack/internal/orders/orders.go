@@ -69,6 +69,8 @@ const (
 	Nothing    Extra = ""
 	Channelz   Extra = "channelz"
 	Reflection Extra = "reflection"
+	// XDS is a server of package xds, with a control plane in its own process, and CSDS.
+	XDS Extra = "xds"
 )
 
 // Serve is how a server is to be started; the rest is as a program has it that sets
@@ -80,6 +82,8 @@ type Serve struct {
 	Handshaker string // address of the ALTS handshaker service
 	Extra      Extra
 	Wrapped    bool // connections are a wrapper's, which hides that they are sockets
+	// Watched gives the server the options of the experimental packages, where there are those.
+	Watched bool
 	// HandedOver has the streams of handlers without goroutines (package streams), where there is that.
 	HandedOver bool
 }

@@ -101,6 +101,9 @@ func serve(o orders.Serve) (any, error) {
 	if o.MaxStreams > 0 {
 		options = append(options, grpc.MaxConcurrentStreams(o.MaxStreams))
 	}
+	if o.Watched {
+		options = append(options, watchedOptions()...)
+	}
 	lis, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
@@ -119,6 +122,9 @@ func serve(o orders.Serve) (any, error) {
 func serveOn(lis net.Listener, o orders.Serve, options []grpc.ServerOption) error {
 	if o.Front == orders.Port && hasPort {
 		return servePort(lis, o, options)
+	}
+	if o.Extra == orders.XDS {
+		return serveXDS(lis, o, options)
 	}
 	server := newServer(o, options)
 	if o.Front == orders.Itself {
