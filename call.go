@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/grpc/internal/retry"
 	"google.golang.org/grpc/internal/transport"
+	"google.golang.org/grpc/mem"
 )
 
 // Invoke performs a unary RPC and returns when it is over: sends args, and decodes the
@@ -98,6 +99,9 @@ func (u *unaryCall) invoke(ctx context.Context, cc *ClientConn, method string, r
 // run makes attempts until one of them counts. It returns the last, or the one that counts.
 func (u *unaryCall) run(req, reply any) (*attempt, error) {
 	var err error
+	if u.hedging == nil {
+		u.writer.lend = lendAwhile
+	}
 	if u.out, err = u.writer.write(req); err != nil {
 		return &u.attempt, u.giveUp(err)
 	}
@@ -127,6 +131,7 @@ func (u *unaryCall) runInTurn(req, reply any) error {
 				again.Retry = false
 			}
 		}
+		u.reclaim(again.Retry)
 		u.end(&u.attempt, err)
 		if !again.Retry {
 			return again.Explain(err)
@@ -134,6 +139,26 @@ func (u *unaryCall) runInTurn(req, reply any) error {
 		if err := u.cc.channel.Pause(u.ctx, again.Delay); err != nil {
 			return err
 		}
+	}
+}
+
+// reclaim gives back what the program has lent, after an attempt. If the message has to be sent again a
+// copy is.
+func (u *unaryCall) reclaim(again bool) {
+	lent := u.out.payload.Lent
+	if lent == nil {
+		return
+	}
+	sent := u.out.payload.Data
+	u.out.payload = transport.Payload{}
+	if again {
+		u.out.payload.Data = transport.OnePiece(mem.SliceBuffer(sent.Materialize()))
+	}
+	sent.Free()
+	if s := u.attempt.Stream; s != nil {
+		s.Reclaim(lent)
+	} else {
+		lent.Free()
 	}
 }
 

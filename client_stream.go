@@ -197,6 +197,10 @@ func (cs *clientStream) SendMsg(m any) error {
 	default:
 		return err
 	}
+	cs.writer.lend = lendNothing
+	if _, keep := cs.target(); !keep && cs.hedges == nil {
+		cs.writer.lend = lendAwhile
+	}
 	out, err := cs.writer.write(m)
 	if err != nil {
 		cs.finish(err)

@@ -3,6 +3,8 @@
 package grpc
 
 import (
+	"bytes"
+
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/encoding/proto"
 	"google.golang.org/grpc/mem"
@@ -68,6 +70,15 @@ func (c sliceCodec) Marshal(v any) (mem.BufferSlice, error) {
 		return nil, err
 	}
 	return mem.BufferSlice{mem.SliceBuffer(b)}, nil
+}
+
+// UnmarshalOwn gives the codec the memory that the message arrived in, unless it takes far less
+// than all of it.
+func (c sliceCodec) UnmarshalOwn(data []byte, v any) (owned bool, err error) {
+	if len(data) < cap(data)-cap(data)/6 {
+		return false, c.inner.Unmarshal(bytes.Clone(data), v)
+	}
+	return true, c.inner.Unmarshal(data[:len(data):len(data)], v)
 }
 
 // Unmarshal gives the codec a copy of its own: many codecs keep pieces of what they are

@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/internal/ballast"
 	"google.golang.org/grpc/internal/transport"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
@@ -26,7 +27,17 @@ type messageWriter struct {
 	max        int                 // bytes of a message as it is sent
 	pool       mem.BufferPool
 	keep       bool // outMessage.plain is wanted
+	lend       lending
 }
+
+// lending says whether a large field of a message may be sent from where it lies.
+type lending uint8
+
+const (
+	lendNothing lending = iota
+	lendAwhile          // until Payload.Lent is reclaimed
+	lendForever         // the program does not change it any more
+)
 
 // outMessage is a message that is ready to be sent.
 type outMessage struct {
@@ -52,11 +63,11 @@ func (w *messageWriter) write(msg any) (out outMessage, err error) {
 	if p, ok := msg.(prepared); ok {
 		return p.take(w.max)
 	}
-	data, err := encode(w.codec, msg)
+	data, lent, err := encodeLending(w.codec, msg, w.lend)
 	if err != nil {
 		return outMessage{}, err
 	}
-	out.payload.Data, out.length = data, data.Len()
+	out.payload.Data, out.payload.Lent, out.length = data, lent, data.Len()
 	if w.keep {
 		// An empty message that is sent is not nil in the log; one that is received is.
 		if out.plain = data.Materialize(); out.plain == nil {
@@ -64,15 +75,63 @@ func (w *messageWriter) write(msg any) (out outMessage, err error) {
 		}
 	}
 	if w.compressor != nil {
-		if out.payload, err = compress(w.compressor, data, w.pool); err != nil {
+		out.payload, err = compress(w.compressor, data, w.pool)
+		giveBack(lent) // it was read
+		if err != nil {
 			return outMessage{}, err
 		}
 	}
 	if err := checkSendSize(&out.payload.Data, w.max); err != nil {
 		out.payload.Data.Free()
+		giveBack(out.payload.Lent)
 		return outMessage{}, err
 	}
 	return out, nil
+}
+
+// giveBack gives up the lender's reference to what nobody has any more.
+func giveBack(lent *transport.Borrowed) {
+	if lent != nil {
+		lent.Free()
+	}
+}
+
+// aroundEncoder is a codec, such as this module's own, that can encode a message around a large
+// field, which lies where it is. large is nil, and tail too, where head has all.
+type aroundEncoder interface {
+	MarshalAround(msg any) (head mem.Buffer, large []byte, tail mem.Buffer, err error)
+}
+
+// encodeLending is encode, where a large field of msg may be lent.
+func encodeLending(codec encoding.CodecV2, msg any, how lending) (transport.Pieces, *transport.Borrowed, error) {
+	c, ok := codec.(aroundEncoder)
+	if how == lendNothing || !ok || msg == nil {
+		data, err := encode(codec, msg)
+		return data, nil, err
+	}
+	head, large, tail, err := c.MarshalAround(msg)
+	if err != nil {
+		return transport.Pieces{}, nil, marshalError(err)
+	}
+	if large == nil {
+		data, err := checkLength(transport.OnePiece(head))
+		return data, nil, err
+	}
+	var (
+		lent *transport.Borrowed
+		part mem.Buffer
+	)
+	if how == lendForever {
+		part = mem.SliceBuffer(large)
+	} else {
+		lent = transport.Borrow(large)
+		part = lent
+	}
+	data, err := checkLength(transport.PiecesOf(mem.BufferSlice{head, part, tail}))
+	if err != nil {
+		giveBack(lent)
+	}
+	return data, lent, err
 }
 
 // encode returns msg as the codec has it. The caller owns the result. The error is
@@ -83,8 +142,17 @@ func encode(codec encoding.CodecV2, msg any) (transport.Pieces, error) {
 	}
 	data, err := marshal(codec, msg)
 	if err != nil {
-		return transport.Pieces{}, status.Errorf(codes.Internal, "grpc: error while marshaling: %v", err)
+		return transport.Pieces{}, marshalError(err)
 	}
+	return checkLength(data)
+}
+
+func marshalError(err error) error {
+	return status.Errorf(codes.Internal, "grpc: error while marshaling: %v", err)
+}
+
+// checkLength takes over data and returns it, if the wire has room for its length.
+func checkLength(data transport.Pieces) (transport.Pieces, error) {
 	if n := data.Len(); uint64(n) > transport.MaxMessageLen {
 		data.Free()
 		return transport.Pieces{}, status.Errorf(codes.ResourceExhausted, "grpc: message too large (%d bytes)", n)
@@ -254,6 +322,11 @@ func tooLarge(n, limit int) error {
 
 // decode takes over m, and decodes it into msg.
 func decode(codec encoding.CodecV2, m transport.Message, msg any) error {
+	if c, ok := codec.(owningDecoder); ok && m.Len >= ownFrom && ballast.Roomy() {
+		if data, ok := m.Data.Ownable(); ok {
+			return unmarshalError(decodeOwn(c, m, data, msg))
+		}
+	}
 	if c, ok := codec.(wholeDecoder); ok {
 		defer m.Data.Free()
 		return unmarshalError(c.UnmarshalWhole(m.Data.ReadOnlyData(), msg))
@@ -267,6 +340,29 @@ func decode(codec encoding.CodecV2, m transport.Message, msg any) error {
 // without a BufferSlice around it, which would be an allocation. It keeps nothing of data.
 type wholeDecoder interface {
 	UnmarshalWhole(data []byte, msg any) error
+}
+
+// ownFrom is from how many bytes on an owningDecoder is asked.
+const ownFrom = 64 << 10
+
+// owningDecoder is a codec that can decode a large message without a copy: msg then lies in data,
+// which nobody else uses any more. Where it has not kept data, owned is false.
+type owningDecoder interface {
+	UnmarshalOwn(data []byte, msg any) (owned bool, err error)
+}
+
+// decodeOwn takes over m, which lies in data, and decodes it into msg.
+func decodeOwn(c owningDecoder, m transport.Message, data []byte, msg any) (err error) {
+	owned := true // also after a panic: nobody knows what msg has kept
+	defer func() {
+		if owned {
+			m.Data.Own()
+		} else {
+			m.Data.Free()
+		}
+	}()
+	owned, err = c.UnmarshalOwn(data, msg)
+	return err
 }
 
 // unmarshal decodes data into msg. The error is a status.

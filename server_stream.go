@@ -118,6 +118,9 @@ func (ss *serverStream) SetTrailer(md metadata.MD) {
 // SendMsg implements ServerStream.
 func (ss *serverStream) SendMsg(msg any) error {
 	w := ss.server.writerWith(ss.call.servedCall, ss.codec, ss.compress())
+	if _, ok := ss.call.serverCall.(*transport.ServerStream); ok {
+		w.lend = lendAwhile
+	}
 	out, err := w.write(msg)
 	if err != nil {
 		return ss.call.fail(err)

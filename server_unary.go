@@ -13,6 +13,9 @@ func (s *Server) serveUnary(ctx context.Context, st servedCall, m *method) error
 		return end(st, err)
 	}
 	w := s.writer(st, codec)
+	if !st.watch.handlesMessages() { // else the program hears when it may use the message again
+		w.lend = lendForever
+	}
 	out, err := w.write(reply)
 	if err != nil {
 		return end(st, err)

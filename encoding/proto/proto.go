@@ -40,8 +40,12 @@ func (codec) MarshalWhole(v any) (mem.Buffer, error) {
 	if m == nil {
 		return nil, fmt.Errorf("proto: failed to marshal, message is %T, want proto.Message", v)
 	}
-	size := proto.Size(m)
-	// Size has just stored the sizes of all parts of m in m.
+	return marshalSized(m, proto.Size(m))
+}
+
+// marshalSized encodes m, of which proto.Size has just said that it takes size bytes.
+func marshalSized(m proto.Message, size int) (mem.Buffer, error) {
+	// Size has stored the sizes of all parts of m in m.
 	opts := proto.MarshalOptions{UseCachedSize: true}
 	pool := mem.DefaultBufferPool()
 	buf := pool.Get(size)

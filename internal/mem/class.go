@@ -69,7 +69,7 @@ func newClass(size int) *class {
 }
 
 // get returns an array of the class, and whether somebody used it before.
-func (c *class) get() (b *[]byte, reused bool) {
+func (c *class) get() (_ *[]byte, reused bool) {
 	if b, _ := c.kept.Get().(*[]byte); b != nil {
 		c.shardOf(b).word.Add(oneLent - oneKept)
 		return b, true
@@ -79,11 +79,11 @@ func (c *class) get() (b *[]byte, reused bool) {
 	for i := range c.shards {
 		c.shards[i].forget()
 	}
-	fresh := make([]byte, c.size)
-	s := c.shardOf(&fresh)
+	b := fresh(c.size)
+	s := c.shardOf(&b)
 	s.allocated.Add(1)
 	s.word.Add(oneLent)
-	return &fresh, false
+	return &b, false
 }
 
 // put counts b as returned, and keeps it if it may and there is room.

@@ -10,6 +10,11 @@ type Pool interface {
 	Put(*[]byte)
 }
 
+// Forgetter is a Pool that can leave a buffer to whom it was lent, in place of Put.
+type Forgetter interface {
+	Forget(b *[]byte)
+}
+
 // Counting adds Stats to another pool. It counts what passes through itself, by
 // capacity; Kept and Allocated stay zero, because only the other pool knows them.
 type Counting struct {
@@ -41,6 +46,15 @@ func (c *Counting) Put(b *[]byte) {
 	}
 	c.shardOf(b).returned(cap(*b))
 	c.pool.Put(b)
+}
+
+// Forget leaves a buffer to the caller for good, as the other pool does; one that can't gets it
+// back no more.
+func (c *Counting) Forget(b *[]byte) {
+	c.shardOf(b).returned(cap(*b))
+	if f, ok := c.pool.(Forgetter); ok {
+		f.Forget(b)
+	}
 }
 
 // Stats reports what is lent.

@@ -74,7 +74,7 @@ func NewBinaryTiered(exponents ...uint8) (*Tiered, error) {
 func (t *Tiered) Get(length int) *[]byte {
 	c := t.classFor(length)
 	if c == nil {
-		b := make([]byte, length)
+		b := fresh(length)
 		t.plain.lent(cap(b))
 		t.tracker.lend(&b, false)
 		return &b
@@ -94,6 +94,17 @@ func (t *Tiered) Put(b *[]byte) {
 	keep := t.tracker.giveBack(b)
 	if c := t.classOf(cap(*b)); c != nil {
 		c.put(b, keep)
+		return
+	}
+	t.plain.returned(cap(*b))
+}
+
+// Forget counts b as returned, but leaves it to the caller for good: no pool has it any more. It
+// must have come from Get.
+func (t *Tiered) Forget(b *[]byte) {
+	t.tracker.forget(b)
+	if c := t.classOf(cap(*b)); c != nil {
+		c.put(b, false)
 		return
 	}
 	t.plain.returned(cap(*b))

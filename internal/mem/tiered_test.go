@@ -312,3 +312,27 @@ func BenchmarkSyncPool(b *testing.B) {
 		}
 	})
 }
+
+// TestTieredForgets: what was left to the program is not lent, and nobody gets it again.
+func TestTieredForgets(t *testing.T) {
+	for _, n := range []int{100, 64 << 10, 100_000} { // in a class, and a plain one
+		pool := mem.NewTiered(256, 64<<10)
+		b := pool.Get(n)
+		own := *b
+		fill(own, 1)
+		pool.Forget(b)
+		if s := pool.Stats(); s.Buffers != 0 || s.Bytes != 0 || s.Kept != 0 {
+			t.Errorf("%d bytes: %+v", n, s)
+		}
+		for range 10 {
+			other := pool.Get(n)
+			fill(*other, 2)
+			pool.Put(other)
+		}
+		for _, c := range own {
+			if c != own[0] || c == 2 {
+				t.Fatalf("%d bytes: somebody wrote there", n)
+			}
+		}
+	}
+}

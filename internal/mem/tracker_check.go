@@ -73,6 +73,21 @@ func (t *tracker) giveBack(b *[]byte) bool {
 	return true
 }
 
+// forget notes that the pool will not have b again. It must have been lent.
+func (t *tracker) forget(b *[]byte) {
+	if cap(*b) == 0 {
+		return
+	}
+	key := keyOf(b)
+	t.mu.Lock()
+	wasIn := t.inPool[key]
+	delete(t.inPool, key)
+	t.mu.Unlock()
+	if wasIn {
+		panic(fmt.Sprintf("mem: a buffer of %d bytes was forgotten that is in its pool", cap(*b)))
+	}
+}
+
 func (t *tracker) set(key weak.Pointer[byte], in bool) {
 	if t.inPool == nil {
 		t.inPool = make(map[weak.Pointer[byte]]bool)

@@ -134,6 +134,7 @@ func (op *vectorOp) advance(n int) {
 
 // writeVectorOnce is writeOnce of many pieces, none of which is empty, and which have size bytes.
 func writeVectorOnce(fd uintptr, v []unix.Iovec, size int) (int, error) {
+	raceRead(&v[0], len(v))
 	for {
 		n, errno := sysWriteVector(fd, &v[0], len(v), size)
 		switch {

@@ -17,6 +17,9 @@ import (
 // earlier ones is queued (h2.Stream.Offer). An error is io.EOF if the stream
 // is over: Recv and Status tell why.
 func (s *ClientStream) Send(p Payload, last bool) error {
+	if p.Lent != nil {
+		defer func() { s.h2.Reclaim(p.Lent, s.ctx.Done()) }()
+	}
 	f := p.frames()
 	f.End = last
 	for {
@@ -50,6 +53,16 @@ func (s *ClientStream) sent(last bool, err error) error {
 	s.client.traffic().messageSent()
 	return nil
 }
+
+// Reclaim gives back what was lent with the message that the stream was opened with.
+func (s *ClientStream) Reclaim(b *Borrowed) { s.h2.Reclaim(b, noWait) }
+
+// noWait is a channel for who does not wait.
+var noWait = func() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
 
 // CloseSend says that no message follows.
 func (s *ClientStream) CloseSend() error {

@@ -120,8 +120,11 @@ func (s *ServerStream) SendHeader(md metadata.MD) error {
 }
 
 // Send sends a message, and the headers before the first. It waits while too much of
-// earlier ones is queued (h2.Stream.Offer).
+// earlier ones is queued (h2.Stream.Offer), and a while if it is lent (h2.Stream.Reclaim).
 func (s *ServerStream) Send(p Payload) error {
+	if p.Lent != nil {
+		defer func() { s.h2.Reclaim(p.Lent, s.asContext().Done()) }()
+	}
 	f := p.frames()
 	for {
 		if err := s.mayNotSend(&f); err != nil {

@@ -94,6 +94,18 @@ func extras() []row {
 		r.name = "scale/" + r.name
 		all = append(all, r.asked())
 	}
+	for _, bytes := range []int{64 << 10, 1 << 20, 16 << 20} {
+		for _, kind := range []string{ops.Pull, ops.Push} {
+			for _, security := range []string{ops.Insecure, ops.TLS} {
+				r := streams(kind, bytes, 1, security)
+				r.name = "scale/" + r.name
+				all = append(all, r.asked())
+			}
+		}
+		r := unary(bytes, 4, 1, ops.TCP, ops.Insecure)
+		r.name = "scale/" + r.name
+		all = append(all, r.asked())
+	}
 	for _, n := range []int{1, 10, 100, 1000, 10000} {
 		r := unary(128, n, 1, ops.TCP, ops.Insecure)
 		r.name = fmt.Sprintf("scale/unary/128B/callers=%d/tcp", n)

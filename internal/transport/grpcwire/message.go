@@ -5,6 +5,7 @@ package grpcwire
 import (
 	"bytes"
 
+	internalmem "google.golang.org/grpc/internal/mem"
 	"google.golang.org/grpc/mem"
 )
 
@@ -49,6 +50,20 @@ func (b Bytes) Free() {
 		(*b.pool).Put(b.p)
 	}
 }
+
+// Ownable returns the bytes for who may want to keep them for ever (Own), with the capacity of all
+// the memory that they lie in. ok is false where only a copy can be kept: the memory is part of
+// something else, or its pool, which a program brought, wants it back.
+func (b Bytes) Ownable() (data []byte, ok bool) {
+	if b.pool == nil {
+		return nil, false
+	}
+	_, ok = (*b.pool).(internalmem.Forgetter)
+	return *b.p, ok
+}
+
+// Own leaves the memory, which is Ownable, to the caller for good, in place of Free.
+func (b Bytes) Own() { (*b.pool).(internalmem.Forgetter).Forget(b.p) }
 
 // Buffer returns the bytes as a Buffer, which is the caller's, in place of b.
 func (b Bytes) Buffer() mem.Buffer {

@@ -167,7 +167,7 @@
 //	life, account, heartbeat,
 //	wire, ending
 //	stream_table, stream_set, scheduler,       what they are made of
-//	stream_core, send_queue,
+//	stream_core, send_queue, borrowed,
 //	ledger, fragments, memos,
 //	header_block, part_decoder,
 //	pile, outbuf, coder, shared,

@@ -27,6 +27,8 @@ type held struct {
 	pieces []piece
 	size   int      // of all pieces, in bytes
 	vector [][]byte // room for what outbuf.vector returns
+
+	borrowed bool // a piece may be Borrowed
 }
 
 // piece is a part of a message that was not copied.
@@ -103,6 +105,9 @@ func (o *outbuf) copy(data []byte, pool mem.BufferPool) {
 func (o *outbuf) lend(data []byte, ref mem.Buffer) {
 	o.held.pieces = append(o.held.pieces, piece{len(o.held.b), data, ref})
 	o.held.size += len(data)
+	if _, ok := ref.(*Borrowed); ok {
+		o.held.borrowed = true
+	}
 }
 
 // add appends what is in b without a copy, if that is at least uncopied bytes. b is the outbuf's from

@@ -71,7 +71,7 @@ func (w *writer) flush() {
 		if !ok {
 			return
 		}
-		if written >= writeShare {
+		if written >= writeShare && !p.borrows() { // whoever lends waits for it anyway
 			w.handOver(flusher{parcel: p})
 			return
 		}
@@ -83,6 +83,7 @@ func (w *writer) flush() {
 				w.failed(err)
 				return
 			}
+			p.keep(n, w.out.cfg.Pool)
 			// Also with nothing of p left: a layer of the connection's own,
 			// such as TLS, may hold what it made of it, and writes that in
 			// its next Write.
@@ -173,12 +174,26 @@ func (w *writer) writeAll() {
 // write writes a parcel from off on, and may wait. It reports whether the connection can be
 // written on.
 func (w *writer) write(p *outbuf, off int) bool {
-	err := w.wire.write(p, off)
+	err := w.writeRest(p, off)
 	p.free(w.out.cfg.Pool)
 	if err != nil {
 		w.failed(err)
 	}
 	return err == nil
+}
+
+// writeRest writes a parcel from off on. What is borrowed is written as far as the socket takes it at
+// once, and the rest is copied before the wait.
+func (w *writer) writeRest(p *outbuf, off int) error {
+	if p.borrows() && !w.waits {
+		n, err := w.wire.tryWrite(p) // off is 0: see flush
+		if !errors.Is(err, readyreader.ErrWouldBlock) {
+			return err
+		}
+		off = n
+	}
+	p.keep(off, w.out.cfg.Pool)
+	return w.wire.write(p, off)
 }
 
 // failed keeps the token: nothing is written any more. The reader is given a moment to

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build race
+
+package readyreader
+
+import (
+	"runtime"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// raceRead tells the race detector that the pieces of v are read, as the system does: some lie in the
+// program's memory.
+func raceRead(v *unix.Iovec, count int) {
+	for _, p := range unsafe.Slice(v, count) {
+		runtime.RaceReadRange(unsafe.Pointer(p.Base), int(p.Len))
+	}
+}

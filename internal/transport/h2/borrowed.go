@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package h2
+
+import (
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc/mem"
+)
+
+// Borrowed is a piece of a message in memory of the program's, which has it back when
+// Stream.Reclaim returns. Until then it may be read by whoever holds a reference.
+//
+// It never waits for the peer: a parcel that the socket has no room for copies what it has
+// borrowed (outbuf.keep), and so does the queue when the memory is reclaimed.
+type Borrowed struct {
+	mem.SliceBuffer
+	refs   atomic.Int32  // the lender's among them
+	unused chan struct{} // closed with the last
+}
+
+// Borrow returns b with two references: one for the message, and one for the lender, who gives it up
+// with Reclaim.
+func Borrow(b []byte) *Borrowed {
+	raceRead(b)
+	l := &Borrowed{SliceBuffer: b, unused: make(chan struct{})}
+	l.refs.Store(2)
+	return l
+}
+
+// Ref implements mem.Buffer.
+func (b *Borrowed) Ref() { b.refs.Add(1) }
+
+// Free implements mem.Buffer.
+func (b *Borrowed) Free() {
+	if b.refs.Add(-1) == 0 {
+		close(b.unused)
+	}
+}
+
+// Slice implements mem.Buffer. It copies: a part has no count of its own.
+func (b *Borrowed) Slice(start, end int) mem.Buffer {
+	return mem.Copy(b.SliceBuffer[start:end], nil)
+}
+
+// Reclaim gives up the lender's reference, and returns when nobody reads the memory any more. s is the
+// stream that the message was sent on. It waits, until done is closed, while the peer takes the message
+// faster than it could be copied again and again, and copies what then is left.
+func (s *Stream) Reclaim(b *Borrowed, done <-chan struct{}) {
+	if b.refs.Load() > 1 {
+		s.awaitSent(done)
+		c := s.conn.lock()
+		pool := c.out.cfg.Pool
+		if s.pending != nil {
+			s.pending.keep(b, pool)
+		}
+		c.out.buf.keepAll(pool)
+		c.unlock()
+	}
+	b.Free()
+	<-b.unused // whoever has a parcel of it is in a write that does not wait
+	raceRead(b.SliceBuffer)
+}
+
+// Whoever lends a message waits for another lentWait if leastSent bytes were sent in the last one: to
+// copy as many takes about a hundredth of that.
+const (
+	lentWait  = 2 * time.Millisecond
+	leastSent = 256 << 10
+)
+
+// awaitSent returns when little of what waits on s is left, or it takes too long.
+func (s *Stream) awaitSent(done <-chan struct{}) {
+	waiting, room := s.lentRoom()
+	if room == nil {
+		return
+	}
+	timer := time.NewTimer(lentWait)
+	defer timer.Stop()
+	for room != nil {
+		select {
+		case <-room:
+			return
+		case <-done:
+			return
+		case <-timer.C:
+		}
+		before := waiting
+		waiting, room = s.lentRoom()
+		if before-waiting < leastSent {
+			return
+		}
+		timer.Reset(lentWait)
+	}
+}
+
+// lentRoom returns how many bytes wait on s, and a channel that is closed when there is room for
+// more; nil if there is.
+func (s *Stream) lentRoom() (waiting int, room <-chan struct{}) {
+	c := s.conn.lock()
+	defer c.unlock()
+	if !c.full(&s.stream) {
+		return 0, nil
+	}
+	return s.pending.size, s.pending.gate()
+}
+
+// copied returns a copy of data in memory of the pool.
+func copied(data []byte, pool mem.BufferPool) ([]byte, mem.Buffer) {
+	p := pool.Get(len(data))
+	copy(*p, data)
+	return *p, mem.NewBuffer(p, pool)
+}
+
+// keep replaces what of b is in the queue by a copy.
+func (q *sendQueue) keep(b *Borrowed, pool mem.BufferPool) {
+	for i := range q.parts {
+		p := &q.parts[i]
+		if p.ref != mem.Buffer(b) {
+			continue
+		}
+		data := b.SliceBuffer
+		if i == 0 {
+			data = data[q.off:]
+			q.off = 0
+		}
+		_, p.ref = copied(data, pool)
+		b.Free()
+	}
+}
+
+// borrows reports whether a part of o is borrowed.
+func (o *outbuf) borrows() bool {
+	return o.held != nil && o.held.borrowed
+}
+
+// keepAll is keep of all.
+func (o *outbuf) keepAll(pool mem.BufferPool) { o.keep(0, pool) }
+
+// keep replaces what is borrowed by copies; of what is in the first off bytes nothing is needed.
+func (o *outbuf) keep(off int, pool mem.BufferPool) {
+	if !o.borrows() {
+		return
+	}
+	o.held.borrowed = false
+	before := 0 // bytes of pieces before the one at hand
+	for i := range o.held.pieces {
+		p := &o.held.pieces[i]
+		before += len(p.data)
+		b, ok := p.ref.(*Borrowed)
+		if !ok {
+			continue
+		}
+		if p.at+before > off {
+			p.data, p.ref = copied(p.data, pool)
+		} else {
+			p.ref = mem.SliceBuffer(nil) // its bytes are skipped
+		}
+		b.Free()
+	}
+}
