@@ -151,8 +151,7 @@ func (t *Tuning) fill(c *h2.Config) {
 	}
 	c.Kinds = kinds
 	c.Panics = panicLog{}
-	c.Ground = t.Ground
-	c.Trace = processTrace()
+	c.Driver = h2.DriverConfig{Ground: t.Ground, Trace: processTrace()}
 	ballast.Start(envconfig.BusyHeap)
 	if !envconfig.RawSyscalls {
 		pulse.Forbid()
@@ -188,6 +187,7 @@ func (c *ClientConfig) SameAs(o *ClientConfig) bool {
 		c.WriteBufferSize == o.WriteBufferSize &&
 		c.MaxHeaderListSize == o.MaxHeaderListSize &&
 		c.MaxBytesHeld == o.MaxBytesHeld &&
+		c.Ground == o.Ground &&
 		c.Probes == o.Probes &&
 		same.Value(c.BufferPool, o.BufferPool) &&
 		slices.EqualFunc(c.StatsHandlers, o.StatsHandlers, same.Value) &&

@@ -56,13 +56,10 @@ func (r *reader) skip(n int) error {
 func (r *reader) resume() {
 	if a := r.in.act; !a.batch {
 		a.batch = true
-		a.now = time.Now()
+		a.Now = time.Duration(clock.Now())
 		a.entry.Touch()
 		ballast.Busy()
-		if !r.pulse.heard.Load() { // spares others the cache line
-			r.pulse.heard.Store(true)
-		}
-		r.heardAt(clock.At(a.now))
+		r.heardAt(int64(a.Now))
 	}
 }
 
@@ -70,10 +67,10 @@ func (r *reader) resume() {
 // a new connection waited, the connection becomes less new.
 func (r *reader) heardAt(now int64) {
 	isNew := r.habit.isNew()
-	if !isNew && r.out.cfg.Keepalive.Interval == 0 {
+	if !isNew && r.core.Config().Keepalive.Interval == 0 {
 		return
 	}
-	last := r.pulse.lastRead.Swap(now)
+	last := r.lastRead.Swap(now)
 	if isNew && !r.in.swept && last > 0 && now-last < int64(park.Linger) {
 		r.habit.more()
 	}
@@ -95,21 +92,14 @@ func (r *reader) finishBatch() {
 	r.handler.BatchEnd()
 	records := r.retained()
 	c := r.lock()
-	r.enter(c)
-	c.out.reader = waiting
-	if c.account.records = uint32(records); records > 0 {
-		r.audit(c)
-	}
-	c.account.show(c.life.dead())
-	if c.life.mute {
-		c.dropOutput()
-	}
-	if c.out.writing || !c.sendable() {
+	c.heard = true
+	c.core.EndBatch(&r.in.act.Intake, records)
+	c.show()
+	if !c.core.TakeToken() {
 		c.unlock()
 		return
 	}
-	c.out.writing = true
-	bulk := !c.streams.turns.empty()
+	bulk := c.core.HasPending()
 	c.unlock()
 	if bulk {
 		// There is much to write, which must not keep the reader from reading.
@@ -128,30 +118,13 @@ func (r *reader) retained() int {
 	return r.wire.holder().Retained()
 }
 
-// enter charges what the ledger has. The caller holds the lock, as c shows.
-func (r *reader) enter(c *locked) {
-	if !r.in.act.ledger.empty() {
-		r.charge(c)
-	}
-}
-
-func (r *reader) charge(c *locked) {
-	c.account.enter(&r.in.act.ledger)
-	r.audit(c)
-}
-
-// audit follows each charge: it notes if so much is held that the connection must end.
-func (r *reader) audit(c *locked) {
-	r.in.act.broke = c.account.standing(c.out.cfg.maxHeld()) == bankrupt
-}
-
 // wasQuiet reports whether a read failed because the sweeper interrupted it, or because it need not
 // wait, for the reader to see whether it can park; the read is then to be repeated.
 func (r *reader) wasQuiet(err error) bool {
 	if errors.Is(err, readyreader.ErrWouldBlock) {
 		return true
 	}
-	if !errors.Is(err, os.ErrDeadlineExceeded) || !r.pulse.quiet.Swap(false) {
+	if !errors.Is(err, os.ErrDeadlineExceeded) || !r.quiet.Swap(false) {
 		return false
 	}
 	r.in.swept = false

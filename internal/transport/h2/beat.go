@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc/internal/alarm"
 	"google.golang.org/grpc/internal/clock"
 	"google.golang.org/grpc/internal/transport/h2/frame"
+	"google.golang.org/grpc/internal/transport/h2/protocol"
 )
 
 // beating is the connection as the owner of an alarm.
@@ -24,12 +25,12 @@ func (c *locked) armKeepalive(d time.Duration) { c.heart.arm(d, (*beating)(c)) }
 
 // startKeepalive follows the peer's first SETTINGS.
 func (c *locked) startKeepalive() {
-	ka := &c.out.cfg.Keepalive
+	ka := &c.core.Config().Keepalive
 	if ka.Interval <= 0 {
 		return
 	}
 	c.heart.begun = true
-	if c.life.dead() || c.heart.beating || (c.streams.open() == 0 && !ka.WithoutStreams) {
+	if c.core.IsDead() || c.heart.beating || (c.core.OpenStreams() == 0 && !ka.WithoutStreams) {
 		return
 	}
 	c.armKeepalive(ka.Interval)
@@ -37,39 +38,39 @@ func (c *locked) startKeepalive() {
 
 // streamOpened wakes keepalive where it only watches open streams.
 func (c *locked) streamOpened() {
-	ka := &c.out.cfg.Keepalive
+	ka := &c.core.Config().Keepalive
 	if ka.Interval <= 0 || ka.WithoutStreams || !c.heart.begun || c.heart.beating {
 		return
 	}
 	// The peer owed us no answer while no stream was open.
-	c.pulse.lastRead.Store(clock.Now())
+	c.lastRead.Store(clock.Now())
 	c.armKeepalive(ka.Interval)
 }
 
 // beat is one check of keepalive: is the peer still there?
 func (c *Conn) beat() {
 	l := c.lock()
-	if l.life.dead() || l.life.mute {
+	if l.core.IsDead() || l.core.IsMute() {
 		l.unlock()
 		return
 	}
 	now := clock.Now()
-	if l.streams.handlers.blocked {
-		l.pulse.lastRead.Store(now) // we don't read now, which is not the peer's fault
+	if l.core.ReaderBlocked() {
+		l.lastRead.Store(now) // we don't read now, which is not the peer's fault
 	}
-	verdict, next := l.heart.check(&l.out.cfg.Keepalive, now, l.pulse.lastRead.Load(), l.streams.open())
+	verdict, next := l.heart.state.Check(&l.core.Config().Keepalive, now, l.lastRead.Load(), l.core.OpenStreams())
 	switch verdict {
-	case keepDead:
+	case protocol.KeepDead:
 		l.unlock()
 		// Not here: closing may take a while, and other owners' alarms ring on this goroutine.
-		go c.terminate(&ConnError{Code: frame.NoError, Reason: "keepalive ping failed to receive ACK within timeout"})
+		go c.terminate(&protocol.ConnError{Code: frame.NoError, Reason: "keepalive ping failed to receive ACK within timeout"})
 		return
-	case keepDormant:
+	case protocol.KeepDormant:
 		l.heart.beating = false
 		l.unlock()
 		return
-	case keepAsk:
-		l.out.ping(alivePing)
+	case protocol.KeepAsk:
+		l.core.AskAlive()
 	}
 	l.armKeepalive(next)
 	l.unlockAndFlush()

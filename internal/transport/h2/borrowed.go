@@ -13,7 +13,7 @@ import (
 // Stream.Reclaim returns. Until then it may be read by whoever holds a reference.
 //
 // It never waits for the peer: a parcel that the socket has no room for copies what it has
-// borrowed (outbuf.keep), and so does the queue when the memory is reclaimed.
+// borrowed (protocol.Parcel.Keep), and so does the queue when the memory is reclaimed.
 type Borrowed struct {
 	mem.SliceBuffer
 	refs   atomic.Int32  // the lender's among them
@@ -39,6 +39,9 @@ func (b *Borrowed) Free() {
 	}
 }
 
+// IsBorrowed implements protocol.Borrowed.
+func (b *Borrowed) IsBorrowed() {}
+
 // Slice implements mem.Buffer. It copies: a part has no count of its own.
 func (b *Borrowed) Slice(start, end int) mem.Buffer {
 	return mem.Copy(b.SliceBuffer[start:end], nil)
@@ -51,11 +54,7 @@ func (s *Stream) Reclaim(b *Borrowed, done <-chan struct{}) {
 	if b.refs.Load() > 1 {
 		s.awaitSent(done)
 		c := s.conn.lock()
-		pool := c.out.cfg.Pool
-		if s.pending != nil {
-			s.pending.keep(b, pool)
-		}
-		c.out.buf.keepAll(pool)
+		c.core.KeepBorrowed(&s.core, b)
 		c.unlock()
 	}
 	b.Free()
@@ -100,63 +99,8 @@ func (s *Stream) awaitSent(done <-chan struct{}) {
 func (s *Stream) lentRoom() (waiting int, room <-chan struct{}) {
 	c := s.conn.lock()
 	defer c.unlock()
-	if !c.full(&s.stream) {
+	if !c.core.Full(&s.core) {
 		return 0, nil
 	}
-	return s.pending.size, s.pending.gate()
-}
-
-// copied returns a copy of data in memory of the pool.
-func copied(data []byte, pool mem.BufferPool) ([]byte, mem.Buffer) {
-	p := pool.Get(len(data))
-	copy(*p, data)
-	return *p, mem.NewBuffer(p, pool)
-}
-
-// keep replaces what of b is in the queue by a copy.
-func (q *sendQueue) keep(b *Borrowed, pool mem.BufferPool) {
-	for i := range q.parts {
-		p := &q.parts[i]
-		if p.ref != mem.Buffer(b) {
-			continue
-		}
-		data := b.SliceBuffer
-		if i == 0 {
-			data = data[q.off:]
-			q.off = 0
-		}
-		_, p.ref = copied(data, pool)
-		b.Free()
-	}
-}
-
-// borrows reports whether a part of o is borrowed.
-func (o *outbuf) borrows() bool {
-	return o.held != nil && o.held.borrowed
-}
-
-// keepAll is keep of all.
-func (o *outbuf) keepAll(pool mem.BufferPool) { o.keep(0, pool) }
-
-// keep replaces what is borrowed by copies; of what is in the first off bytes nothing is needed.
-func (o *outbuf) keep(off int, pool mem.BufferPool) {
-	if !o.borrows() {
-		return
-	}
-	o.held.borrowed = false
-	before := 0 // bytes of pieces before the one at hand
-	for i := range o.held.pieces {
-		p := &o.held.pieces[i]
-		before += len(p.data)
-		b, ok := p.ref.(*Borrowed)
-		if !ok {
-			continue
-		}
-		if p.at+before > off {
-			p.data, p.ref = copied(p.data, pool)
-		} else {
-			p.ref = mem.SliceBuffer(nil) // its bytes are skipped
-		}
-		b.Free()
-	}
+	return s.core.Unsent(), c.core.AwaitRoom(&s.core, newGate).(gate)
 }

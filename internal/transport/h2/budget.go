@@ -6,17 +6,8 @@ import (
 	"time"
 
 	"google.golang.org/grpc/internal/transport/h2/frame"
+	"google.golang.org/grpc/internal/transport/h2/protocol"
 )
-
-// overBudget reports whether the peer has made us queue so much that nothing more should
-// be read before some of it is written; opening says that it wants to open a stream, and
-// so to be sent more.
-func (c *locked) overBudget(opening bool) bool {
-	if c.life.mute {
-		return false // nothing will be written, so there is nothing to wait for
-	}
-	return c.out.full(c.streams.open(), opening)
-}
 
 // waitForBudget waits until enough of what the peer made us queue is written. Where the
 // peer is opening stream id, not 0, and too many handlers run, it also waits for one to
@@ -29,23 +20,23 @@ func (r *reader) waitForBudget(id uint32) error {
 	var late <-chan time.Time // nil: there is no wait for handlers, or not yet
 	for {
 		c := r.lock()
-		if c.life.dead() {
+		if c.core.IsDead() {
 			defer c.unlock()
-			return c.end.cause
+			return c.core.Cause()
 		}
-		crowded := opening && c.streams.isCrowded(c.out.cfg.maxStreams())
-		hopeless := c.streams.handlers.hopeless
-		if !c.overBudget(opening) && (!crowded || hopeless) {
+		crowded := opening && c.core.IsCrowded()
+		hopeless := c.core.IsHopeless()
+		if !c.core.OverBudget(opening) && (!crowded || hopeless) {
 			c.unlock()
 			r.resume()
 			if crowded {
-				r.in.act.nonsense.useful() // that it is refused is our doing
+				r.in.act.Useful() // that it is refused is our doing
 				return frame.StreamError(id, frame.RefusedStream, "too many handlers still run")
 			}
 			return nil
 		}
 		if crowded && late == nil && !hopeless {
-			t := time.NewTimer(handlerPatience)
+			t := time.NewTimer(protocol.HandlerPatience)
 			defer t.Stop()
 			late = t.C
 		}
@@ -56,9 +47,8 @@ func (r *reader) waitForBudget(id uint32) error {
 		case <-late:
 			late = nil
 			c := r.lock()
-			if c.streams.handlers.blocked {
-				c.streams.handlers.blocked = false
-				c.streams.handlers.hopeless = c.streams.isCrowded(c.out.cfg.maxStreams())
+			if c.core.EndWait() {
+				c.core.WaitedInVain()
 			} else {
 				<-w // wakeReader came first
 			}
@@ -72,17 +62,13 @@ func (r *reader) block(c *locked) <-chan struct{} {
 	if r.in.act.wake == nil {
 		r.in.act.wake = make(chan struct{}, 1)
 	}
-	c.streams.handlers.blocked = true
+	c.core.BlockReader()
 	return r.in.act.wake
 }
 
-// bankruptcy ends a connection that holds too much.
-func (r *reader) bankruptcy() error {
+// checkHardLimit ends a connection that holds too much.
+func (r *reader) checkHardLimit() error {
 	c := r.lock()
 	defer c.unlock()
-	r.enter(c)
-	if r.audit(c); !r.in.act.broke {
-		return nil
-	}
-	return errBankrupt(c.account.held, c.out.cfg.maxHeld())
+	return c.core.CheckHardLimit(&r.in.act.Intake)
 }

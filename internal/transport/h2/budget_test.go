@@ -13,6 +13,7 @@ import (
 	"golang.org/x/net/http2"
 	xhpack "golang.org/x/net/http2/hpack"
 	imem "google.golang.org/grpc/internal/mem"
+	"google.golang.org/grpc/internal/transport/h2/protocol"
 	"google.golang.org/grpc/mem"
 )
 
@@ -21,13 +22,13 @@ import (
 type floodServer struct {
 	t     testing.TB
 	role  *testRole
-	cfg   Config
+	cfg   protocol.Config
 	conns []*Conn
 }
 
 func (f *floodServer) connect() net.Conn {
 	nc, ns := socketPair(f.t, "unix", 0)
-	c := New(ns, Server, &f.cfg, f.role)
+	c := New(ns, protocol.Server, &f.cfg, f.role)
 	f.conns = append(f.conns, c)
 	c.Start()
 	f.t.Cleanup(func() { nc.Close(); c.Close(nil) })
@@ -117,7 +118,7 @@ func TestFloods(t *testing.T) {
 			release := make(chan struct{})
 			if tt.stuck {
 				echo := role.accept
-				role.accept = func(s *testStream, b *HeaderBlock) error {
+				role.accept = func(s *testStream, b *protocol.HeaderBlock) error {
 					echo(s, b)
 					for i := range b.Len() {
 						if string(b.Name(i)) == ":path" && string(b.Value(i)) == "/good" {
@@ -139,24 +140,24 @@ func TestFloods(t *testing.T) {
 			}
 			if tt.only {
 				echo := role.accept
-				role.accept = func(s *testStream, b *HeaderBlock) error {
+				role.accept = func(s *testStream, b *protocol.HeaderBlock) error {
 					if b.Len() == 0 || string(b.Value(1)) == "/good" {
 						return echo(s, b)
 					}
 					s.opened = func(bool) {
-						s.Send(Frames{Trailers: longTrailers{}})
+						s.Send(protocol.Frames{Trailers: longTrailers{}})
 						role.done(s)
 					}
 					return nil
 				}
 			}
 			role.greedy = !tt.keeps
-			fs := &floodServer{t: t, role: role, cfg: Config{
+			fs := &floodServer{t: t, role: role, cfg: protocol.Config{
 				Pool: mem.DefaultBufferPool(), Pooled: true, MaxStreams: tt.max, MaxHeaderList: 8 << 10, StaticWindow: true,
 			}}
 			// The client that behaves.
 			good := &testRole{quiet: true, greedy: true}
-			cc := New(fs.connect(), Client, &Config{Pool: mem.DefaultBufferPool()}, good)
+			cc := New(fs.connect(), protocol.Client, &protocol.Config{Pool: mem.DefaultBufferPool()}, good)
 			cc.Start()
 			defer cc.Close(nil)
 			works := func() {
@@ -210,11 +211,11 @@ func TestFloods(t *testing.T) {
 			most := role.most
 			role.mu.Unlock()
 			attacked.mu.Lock()
-			queued := attacked.out.buf.size()
+			queued := attacked.core.Encoded()
 			attacked.mu.Unlock()
 			t.Logf("ended with %v; at most %d handlers, %d bytes queued; heap %+d KB, lent %+d KB, goroutines %+d",
 				err, most, queued, (after.heap-before.heap)>>10, (after.lent-before.lent)>>10, after.goroutines-before.goroutines)
-			limit := maxZombies + 2
+			limit := protocol.MaxOrphans + 2
 			if tt.max > 0 {
 				limit = int(tt.max)
 			}
@@ -242,15 +243,15 @@ func TestFloods(t *testing.T) {
 // longTrailers are 1 KB of which nothing enters a table.
 type longTrailers struct{}
 
-func (longTrailers) AppendFields(w *FieldWriter) { w.Once("k", strings.Repeat("~", 1000)) }
+func (longTrailers) AppendFields(w *protocol.FieldWriter) { w.Once("k", strings.Repeat("~", 1000)) }
 
 // Replies that a peer does not read hold up its requests, and not for longer.
 func TestRepliesNotRead(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		const n = 3000
-		p := newPeer(t, Server, peerConfig{accept: func(s *testStream, _ *HeaderBlock) error {
+		p := newPeer(t, protocol.Server, peerConfig{accept: func(s *testStream, _ *protocol.HeaderBlock) error {
 			s.opened = func(bool) {
-				s.Send(Frames{Trailers: longTrailers{}})
+				s.Send(protocol.Frames{Trailers: longTrailers{}})
 				s.role.done(s)
 			}
 			return nil
@@ -261,7 +262,7 @@ func TestRepliesNotRead(t *testing.T) {
 			p.nc.Write(p.request(uint32(2*i+1), true))
 		}
 		p.settle()
-		if q := p.conn.out.buf.size(); q < maxOutput || q > maxOutput+2000 {
+		if q := p.conn.core.Encoded(); q < protocol.MaxOutput || q > protocol.MaxOutput+2000 {
 			t.Errorf("%d bytes are queued", q)
 		}
 		p.nc.in.set(func() { p.nc.in.limit = 1 << 20 })
@@ -280,9 +281,9 @@ func TestRepliesNotRead(t *testing.T) {
 // are open from nothing else: after a moment in which one might return reading goes
 // on, so that the other handlers hear what they wait for.
 func TestStuckHandlers(t *testing.T) {
-	for limit, stuck := range map[uint32]int{0: maxZombies + 1, 10: 9} {
+	for limit, stuck := range map[uint32]int{0: protocol.MaxOrphans + 1, 10: 9} {
 		bubble(t, func(t *testing.T) {
-			p := newPeer(t, Server, peerConfig{Config: Config{MaxStreams: limit}})
+			p := newPeer(t, protocol.Server, peerConfig{Config: protocol.Config{MaxStreams: limit}})
 			id := uint32(1)
 			request := func() []byte { return p.request(id, true) }
 			opened := func() string { return fmt.Sprintf("opened %d :method=POST :path=/x end", id) }
@@ -297,7 +298,7 @@ func TestStuckHandlers(t *testing.T) {
 
 			p.send(request())
 			p.wantTold()
-			time.Sleep(handlerPatience / 2)
+			time.Sleep(protocol.HandlerPatience / 2)
 			p.role.done(p.role.stream(3))
 			p.wantTold(opened())
 			p.send(rst(id, 8))
@@ -306,7 +307,7 @@ func TestStuckHandlers(t *testing.T) {
 			id += 2
 			p.send(request(), ping("12345678"))
 			p.want()
-			time.Sleep(handlerPatience)
+			time.Sleep(protocol.HandlerPatience)
 			p.want(refused(), "PING ack 12345678")
 
 			id += 2
@@ -326,12 +327,12 @@ func TestStuckHandlers(t *testing.T) {
 // handlers which never return would answer nothing, and its peer give it up.
 func TestOnlyStuckHandlers(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p := newPeer(t, Server, peerConfig{Config: Config{MaxStreams: 1}})
+		p := newPeer(t, protocol.Server, peerConfig{Config: protocol.Config{MaxStreams: 1}})
 		p.send(p.request(1, true), rst(1, 8))
 		p.role.take()
 		p.send(p.request(3, true), ping("12345678"))
 		p.want()
-		time.Sleep(handlerPatience)
+		time.Sleep(protocol.HandlerPatience)
 		p.wantTold()
 		p.want("RST 3 REFUSED_STREAM", "PING ack 12345678")
 		p.send(p.request(5, true), ping("12345678")) // nobody has returned since
@@ -354,7 +355,7 @@ func TestSlowAttackers(t *testing.T) {
 		"body":    join([]byte(http2.ClientPreface), settings(), raw(fHeaders, 4, 1, []byte{0x83, 0x84}), data(1, strings.Repeat("x", 16384), false)[:40]),
 	} {
 		t.Run(name, func(t *testing.T) {
-			fs := &floodServer{t: t, role: echoRole(), cfg: Config{Pool: mem.DefaultBufferPool(), Pooled: true}}
+			fs := &floodServer{t: t, role: echoRole(), cfg: protocol.Config{Pool: mem.DefaultBufferPool(), Pooled: true}}
 			before := measure()
 			for range n {
 				if _, err := fs.connect().Write(part); err != nil {

@@ -6,6 +6,24 @@ import (
 	"time"
 
 	"google.golang.org/grpc/internal/transport/h2/frame"
+	"google.golang.org/grpc/internal/transport/h2/protocol"
+)
+
+// Times of the end.
+const (
+	// lastFlush bounds how long the last words of a connection may take: GOAWAY on
+	// the way out, the peer's reason on the way in.
+	lastFlush = time.Second
+
+	// partingPatience is how many times lastFlush a client may take to hang up while
+	// it goes on sending: it is then still busy with what we sent.
+	partingPatience = 10
+
+	// drainPatience is how long the PING between the two steps of a drain may take, and
+	// drainGrace how long after its answer a stream may still come: some clients say first
+	// that they have seen the PING, and then what they had to say when they saw it.
+	drainPatience = 5 * time.Second
+	drainGrace    = 5 * time.Millisecond
 )
 
 // terminate ends a connection from outside of its reader. The reader is woken, finds the
@@ -14,13 +32,13 @@ func (c *Conn) terminate(err error) {
 	l := c.lock()
 	was := l.kill(err)
 	l.unlock()
-	if was == dead {
+	if was == protocol.Dead {
 		return
 	}
 	parked := c.handle.Close()
 	c.wire.nc.Close()
 	switch {
-	case was == fresh: // there is no reader to do it
+	case was == protocol.Fresh: // there is no reader to do it
 		c.tellAll()
 	case parked:
 		c.handle.Wake() // starts a reader, which cleans up
@@ -29,56 +47,41 @@ func (c *Conn) terminate(err error) {
 
 // kill marks the connection as dead, and returns the stage that ends by it. The first
 // caller's error stands.
-func (c *locked) kill(err error) (was stage) {
-	if was = c.life.kill(); was == dead {
+func (c *locked) kill(err error) (was protocol.Stage) {
+	if was = c.core.Kill(err); was == protocol.Dead {
 		return was
 	}
-	c.ending().cause = err
-	c.account.show(true)
-	for s := range c.streams.byID.all() {
-		c.streams.stop(s, c.out.cfg.Pool)
-	}
-	c.streams.wakeAll()
+	c.show()
 	c.heart.stop()
-	c.end.stopPatience()
-	c.wakeReader()
-	c.dropOutput()
-	c.end.signalFlush()
 	// The reader must not wait for what closing the connection waits for,
 	// such as a TLS alert that nobody reads.
 	c.lastReadUntil(time.Unix(1, 0))
 	return was
 }
 
-// dropOutput frees what is queued, unless the holder of the write token will.
-func (c *locked) dropOutput() {
-	if !c.out.writing || c.life.mute {
-		c.out.drop()
-	}
-}
-
 // lastReadUntil bounds the reader's wait for input, which is not lifted any more.
 func (c *locked) lastReadUntil(t time.Time) {
-	c.ending().readBy = t
+	c.core.SetReadBy(t)
 	c.wire.readUntil(t)
 }
 
 // resetReadDeadline is for a reader that the sweeper took out of its wait. What bounds the wait
 // for the preface is over then.
 func (c *locked) resetReadDeadline() {
-	if c.end != nil {
-		c.wire.readUntil(c.end.readBy)
-		return
-	}
-	c.wire.readUntil(time.Time{})
+	c.wire.readUntil(c.core.ReadBy())
 }
 
-// wakeReader ends a wait in waitForBudget, which then looks again.
-func (c *locked) wakeReader() {
-	if c.streams.handlers.blocked {
-		c.streams.handlers.blocked = false
-		c.in.act.wake <- struct{}{} // the reader's, which waits
+// part closes a connection on which everything was said. A server lets the
+// client hang up first, for a while: if it closed its socket with input unread,
+// the system would take back replies that the client has not read yet.
+func (c *Conn) part() {
+	if c.core.Side() == protocol.Client || !c.wire.closeWrite() {
+		c.terminate(protocol.ErrDrained)
+		return
 	}
+	l := c.lock()
+	defer l.unlock()
+	l.closeLater(protocol.ErrDrained, partingPatience)
 }
 
 // tellAll tells the owner that the connection is gone, and then its streams. It
@@ -86,32 +89,34 @@ func (c *locked) wakeReader() {
 // after it, or at the same time.
 func (c *Conn) tellAll() {
 	l := c.lock()
-	err, lost := l.end.cause, l.streams.lose()
+	err, lost := l.core.Cause(), l.core.LoseStreams()
 	l.unlock()
-	if c.out.cfg.Trace != nil {
+	if c.tracer() != nil {
 		c.traceClosed(err)
 	}
 	c.handler.Closed(err)
-	for s := range lost.all() {
-		s.recv.OnAbort(&StreamError{Code: frame.InternalError, Cause: err})
+	for s := range lost {
+		s.Receiver().OnAbort(&protocol.StreamError{Code: frame.InternalError, Cause: err})
 	}
 }
 
 // closeLater ends the connection with err after lastFlush, unless the reader has ended it
 // before. If there was input meanwhile it waits once more, as often as extensions says.
 func (c *locked) closeLater(err error, extensions int) {
-	if c.life.dead() {
+	if c.core.IsDead() {
 		return
 	}
-	c.pulse.heard.Store(false)
+	c.heard = false
 	conn := (*Conn)(c)
-	c.ending().patience = time.AfterFunc(lastFlush, func() {
-		if extensions > 0 && conn.pulse.heard.Load() {
-			l := conn.lock()
-			defer l.unlock()
+	c.core.SetPatience(time.AfterFunc(lastFlush, func() {
+		l := conn.lock()
+		again := extensions > 0 && l.heard
+		if again {
 			l.closeLater(err, extensions-1)
-			return
 		}
-		conn.terminate(err)
-	})
+		l.unlock()
+		if !again {
+			conn.terminate(err)
+		}
+	}))
 }

@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/net/http2"
 	"google.golang.org/grpc/internal/transport/h2/frame"
+	"google.golang.org/grpc/internal/transport/h2/protocol"
 	"google.golang.org/grpc/mem"
 )
 
@@ -23,7 +24,7 @@ import (
 // one, and the end of the connection when the last stream has ended.
 func TestDrain(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p := newPeer(t, Server, peerConfig{})
+		p := newPeer(t, protocol.Server, peerConfig{})
 		p.send(p.request(1, true))
 		p.conn.Drain(frame.NoError, "bye")
 		p.conn.Drain(frame.NoError, "again")
@@ -38,13 +39,13 @@ func TestDrain(t *testing.T) {
 		p.want("PING ack 12345678")
 		p.wantTold("opened 1 :method=POST :path=/x end", "opened 3 :method=POST :path=/x end", "opened 5 :method=POST :path=/x end")
 		for _, id := range []uint32{1, 3, 5} {
-			p.role.stream(id).Send(Frames{Headers: response, End: true})
+			p.role.stream(id).Send(protocol.Frames{Headers: response, End: true})
 		}
 		p.want("HEADERS 1 end :status=200", "HEADERS 3 end :status=200", "HEADERS 5 end :status=200", "EOF")
 		p.wantTold() // until the client has hung up
 		p.send(window(0, 10), ping("12345678"))
 		p.nc.CloseWrite()
-		p.wantTold("closed: " + ErrDrained.Error())
+		p.wantTold("closed: " + protocol.ErrDrained.Error())
 	})
 }
 
@@ -61,12 +62,12 @@ func TestLeaveWhileAdmitting(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/refuse=%v", name, refuse), func(t *testing.T) {
 				bubble(t, func(t *testing.T) {
 					var p *testPeer
-					p = newPeer(t, Server, peerConfig{accept: func(s *testStream, _ *HeaderBlock) error {
+					p = newPeer(t, protocol.Server, peerConfig{accept: func(s *testStream, _ *protocol.HeaderBlock) error {
 						leave(p.conn)
 						if refuse {
 							return frame.Error{Code: frame.RefusedStream}
 						}
-						s.opened = func(bool) { s.Send(Frames{Headers: response, End: true}) }
+						s.opened = func(bool) { s.Send(protocol.Frames{Headers: response, End: true}) }
 						return nil
 					}})
 					p.send(p.request(1, true))
@@ -90,7 +91,7 @@ func TestLeaveWhileAdmitting(t *testing.T) {
 func TestGoAwayDoesNotRise(t *testing.T) {
 	t.Run("drain", func(t *testing.T) {
 		bubble(t, func(t *testing.T) {
-			p := newPeer(t, Server, peerConfig{})
+			p := newPeer(t, protocol.Server, peerConfig{})
 			p.send(p.request(1, true))
 			p.conn.Drain(frame.NoError, "")
 			p.send(raw(fPing, 1, 0, []byte("drain\x00\x00\x00")))
@@ -102,7 +103,7 @@ func TestGoAwayDoesNotRise(t *testing.T) {
 	})
 	t.Run("retire, GOAWAY not written yet", func(t *testing.T) {
 		bubble(t, func(t *testing.T) {
-			p := newPeer(t, Server, peerConfig{})
+			p := newPeer(t, protocol.Server, peerConfig{})
 			p.nc.in.set(func() { p.nc.in.limit = 5 })
 			p.conn.Retire()
 			p.send(p.request(1, true))
@@ -116,7 +117,7 @@ func TestGoAwayDoesNotRise(t *testing.T) {
 // A client that doesn't answer the PING, and one that doesn't hang up.
 func TestDrainLate(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p := newPeer(t, Server, peerConfig{})
+		p := newPeer(t, protocol.Server, peerConfig{})
 		p.conn.Drain(frame.EnhanceYourCalm, "bye")
 		p.want("GOAWAY 2147483647 ENHANCE_YOUR_CALM", "PING drain")
 		time.Sleep(drainPatience)
@@ -124,7 +125,7 @@ func TestDrainLate(t *testing.T) {
 		time.Sleep(lastFlush - time.Millisecond)
 		p.wantTold()
 		time.Sleep(2 * time.Millisecond)
-		p.wantTold("closed: " + ErrDrained.Error())
+		p.wantTold("closed: " + protocol.ErrDrained.Error())
 	})
 }
 
@@ -144,7 +145,7 @@ func TestLeaveBeforeStart(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
-				p := newPeer(t, Server, peerConfig{raw: true, early: tt.early})
+				p := newPeer(t, protocol.Server, peerConfig{raw: true, early: tt.early})
 				p.settle()
 				got := p.frames()
 				if len(got) == 0 || !strings.HasPrefix(got[0], "SETTINGS") {
@@ -167,7 +168,7 @@ func TestLeaveBeforeStart(t *testing.T) {
 // A client that still reads what we sent is not hung up on, for a while.
 func TestPartingExtended(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p := newPeer(t, Server, peerConfig{})
+		p := newPeer(t, protocol.Server, peerConfig{})
 		p.conn.Retire()
 		p.want("GOAWAY 0 NO_ERROR", "EOF")
 		for range partingPatience {
@@ -177,7 +178,7 @@ func TestPartingExtended(t *testing.T) {
 		}
 		p.send(window(0, 1))
 		time.Sleep(lastFlush)
-		p.wantTold("closed: " + ErrDrained.Error())
+		p.wantTold("closed: " + protocol.ErrDrained.Error())
 	})
 }
 
@@ -186,8 +187,8 @@ func TestPartingExtended(t *testing.T) {
 func TestGoAwayOfClient(t *testing.T) {
 	for _, code := range []http2.ErrCode{http2.ErrCodeNo, http2.ErrCodeEnhanceYourCalm} {
 		bubble(t, func(t *testing.T) {
-			p := newPeer(t, Server, peerConfig{accept: func(s *testStream, _ *HeaderBlock) error {
-				s.opened = func(bool) { s.Send(Frames{Headers: response, End: true}) }
+			p := newPeer(t, protocol.Server, peerConfig{accept: func(s *testStream, _ *protocol.HeaderBlock) error {
+				s.opened = func(bool) { s.Send(protocol.Frames{Headers: response, End: true}) }
 				return nil
 			}})
 			p.send(goAway(0, code, ""))
@@ -203,22 +204,22 @@ func TestGoAwayOfClient(t *testing.T) {
 
 func TestRetire(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p := newPeer(t, Client, peerConfig{})
-		s := p.open(Frames{End: true})
+		p := newPeer(t, protocol.Client, peerConfig{})
+		s := p.open(protocol.Frames{End: true})
 		p.conn.Retire()
-		if err := p.conn.Open(&new(testStream).Stream, Frames{Headers: request}, nil); err != ErrDraining {
+		if err := p.conn.Open(&new(testStream).Stream, protocol.Frames{Headers: request}, nil); err != protocol.ErrDraining {
 			t.Errorf("Open: %v", err)
 		}
 		p.want("HEADERS 1 end :method=POST :path=/x")
 		p.send(p.headers(s.ID(), true, response...))
 		p.want("GOAWAY 0 NO_ERROR", "EOF")
-		p.wantTold("headers 1 :status=200 end", "closed: "+ErrDrained.Error())
+		p.wantTold("headers 1 :status=200 end", "closed: "+protocol.ErrDrained.Error())
 	})
 	bubble(t, func(t *testing.T) {
-		p := newPeer(t, Client, peerConfig{})
+		p := newPeer(t, protocol.Client, peerConfig{})
 		p.conn.Retire()
 		p.want("GOAWAY 0 NO_ERROR", "EOF")
-		p.wantTold("closed: " + ErrDrained.Error())
+		p.wantTold("closed: " + protocol.ErrDrained.Error())
 		p.conn.Retire()
 	})
 }
@@ -227,21 +228,21 @@ func TestRetire(t *testing.T) {
 // nothing was done for them.
 func TestGoAwayReceived(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p := newPeer(t, Client, peerConfig{})
-		p.open(Frames{End: true})
-		p.open(Frames{End: true})
+		p := newPeer(t, protocol.Client, peerConfig{})
+		p.open(protocol.Frames{End: true})
+		p.open(protocol.Frames{End: true})
 		p.frames()
 		p.send(goAway(1<<31-1, 0, "soon"))
 		p.wantTold(`goaway NO_ERROR "soon"`)
 		// "Receivers of a GOAWAY frame MUST NOT open additional streams", section 6.8.
-		if err := p.conn.Open(&new(testStream).Stream, Frames{Headers: request}, nil); err != ErrDraining {
+		if err := p.conn.Open(&new(testStream).Stream, protocol.Frames{Headers: request}, nil); err != protocol.ErrDraining {
 			t.Errorf("Open: %v", err)
 		}
 		p.send(goAway(1, 0, "now"))
 		p.wantTold(`goaway NO_ERROR "now"`, "abort 3 stream error REFUSED_STREAM: the peer went away unprocessed")
 		p.send(p.headers(1, true, response...))
 		p.want("GOAWAY 0 NO_ERROR", "EOF")
-		p.wantTold("headers 1 :status=200 end", "closed: "+ErrDrained.Error())
+		p.wantTold("headers 1 :status=200 end", "closed: "+protocol.ErrDrained.Error())
 	})
 }
 
@@ -256,8 +257,8 @@ func TestGoAwayIsTheCause(t *testing.T) {
 	for name, end := range ends {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
-				p := newPeer(t, Client, peerConfig{})
-				p.open(Frames{})
+				p := newPeer(t, protocol.Client, peerConfig{})
+				p.open(protocol.Frames{})
 				p.send(goAway(1, http2.ErrCodeEnhanceYourCalm, "too_many_pings"))
 				end(p)
 				p.wantTold(`goaway ENHANCE_YOUR_CALM "too_many_pings"`, "closed: "+told, "abort 1 "+told)
@@ -266,8 +267,8 @@ func TestGoAwayIsTheCause(t *testing.T) {
 	}
 	t.Run("found after a failed write", func(t *testing.T) {
 		bubble(t, func(t *testing.T) {
-			p := newPeer(t, Client, peerConfig{})
-			s := p.open(Frames{})
+			p := newPeer(t, protocol.Client, peerConfig{})
+			s := p.open(protocol.Frames{})
 			p.self.out.set(func() { p.self.out.refused = true })
 			s.Send(message("x"))
 			p.send(goAway(1, http2.ErrCodeEnhanceYourCalm, "too_many_pings"))
@@ -280,12 +281,12 @@ func TestGoAwayIsTheCause(t *testing.T) {
 func TestWriteError(t *testing.T) {
 	for _, plain := range []bool{false, true} {
 		bubble(t, func(t *testing.T) {
-			p := newPeer(t, Client, peerConfig{plain: plain})
-			s := p.open(Frames{})
+			p := newPeer(t, protocol.Client, peerConfig{plain: plain})
+			s := p.open(protocol.Frames{})
 			p.self.out.set(func() { p.self.out.broken = errors.New("no route") })
 			s.Send(message("x"))
 			synctest.Wait()
-			if err := p.conn.Open(&new(testStream).Stream, Frames{Headers: request}, nil); err != ErrDraining {
+			if err := p.conn.Open(&new(testStream).Stream, protocol.Frames{Headers: request}, nil); err != protocol.ErrDraining {
 				t.Errorf("Open: %v", err)
 			}
 			s.Send(message("x"))
@@ -319,8 +320,8 @@ func TestReadErrors(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
-				p := newPeer(t, Client, peerConfig{})
-				p.open(Frames{})
+				p := newPeer(t, protocol.Client, peerConfig{})
+				p.open(protocol.Frames{})
 				tt.do(p)
 				p.wantTold("closed: "+tt.want, "abort 1 "+tt.want)
 				if p.conn.Cause() == nil || p.conn.Cause().Error() != tt.want {
@@ -333,39 +334,39 @@ func TestReadErrors(t *testing.T) {
 
 func TestPreface(t *testing.T) {
 	bubble(t, func(t *testing.T) { // not a word
-		p := newPeer(t, Server, peerConfig{raw: true, Config: Config{PrefaceTimeout: time.Second}})
+		p := newPeer(t, protocol.Server, peerConfig{raw: true, Config: protocol.Config{PrefaceTimeout: time.Second}})
 		p.want("SETTINGS")
 		time.Sleep(time.Second)
 		p.want("EOF")
 		p.wantTold("closed: error reading: i/o timeout")
 	})
 	bubble(t, func(t *testing.T) { // the preface and nothing else
-		p := newPeer(t, Server, peerConfig{raw: true, Config: Config{PrefaceTimeout: time.Second}})
+		p := newPeer(t, protocol.Server, peerConfig{raw: true, Config: protocol.Config{PrefaceTimeout: time.Second}})
 		p.send([]byte(http2.ClientPreface))
 		time.Sleep(time.Second)
 		p.wantTold("closed: error reading: i/o timeout")
 	})
 	bubble(t, func(t *testing.T) { // in time
-		p := newPeer(t, Server, peerConfig{Config: Config{PrefaceTimeout: time.Second}})
+		p := newPeer(t, protocol.Server, peerConfig{Config: protocol.Config{PrefaceTimeout: time.Second}})
 		time.Sleep(time.Hour)
 		p.send(ping("12345678"))
 		p.want("PING ack 12345678")
 	})
 	for _, hello := range []string{"GET / HTTP/1.0\r\n\r\n", "PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n", "\x16\x03\x01\x02\x00\x01\x00"} {
 		bubble(t, func(t *testing.T) {
-			p := newPeer(t, Server, peerConfig{raw: true})
+			p := newPeer(t, protocol.Server, peerConfig{raw: true})
 			p.send([]byte(hello))
 			p.want("SETTINGS", "GOAWAY 0 PROTOCOL_ERROR", "EOF")
 		})
 	}
-	for _, side := range []Side{Client, Server} {
+	for _, side := range []protocol.Side{protocol.Client, protocol.Server} {
 		for name, first := range map[string][]byte{
 			"PING": ping("12345678"), "ack": raw(fSettings, 1, 0, nil), "unknown": raw(0x50, 0, 0, nil),
 			"DATA": data(1, "x", false), "GOAWAY": goAway(0, 0, ""),
 		} {
 			bubble(t, func(t *testing.T) {
 				p := newPeer(t, side, peerConfig{raw: true})
-				if side == Server {
+				if side == protocol.Server {
 					p.send([]byte(http2.ClientPreface))
 				} else {
 					p.wantPreface()
@@ -381,23 +382,23 @@ func TestPreface(t *testing.T) {
 
 func TestLocalSettings(t *testing.T) {
 	table := uint32(0)
-	full := Config{
+	full := protocol.Config{
 		StreamWindow: 1 << 20, ConnWindow: 1 << 21, MaxStreams: 7, MaxHeaderList: 100, HeaderTable: &table,
 		Pool: mem.DefaultBufferPool(),
 	}
 	for _, tt := range []struct {
-		side Side
-		cfg  Config
+		side protocol.Side
+		cfg  protocol.Config
 		want string
 	}{
-		{Client, Config{}, "SETTINGS ENABLE_PUSH=0"},
-		{Server, Config{}, "SETTINGS"},
-		{Server, full, "SETTINGS MAX_CONCURRENT_STREAMS=7 INITIAL_WINDOW_SIZE=1048576 MAX_HEADER_LIST_SIZE=100 HEADER_TABLE_SIZE=0; WINDOW 0 2031617"},
+		{protocol.Client, protocol.Config{}, "SETTINGS ENABLE_PUSH=0"},
+		{protocol.Server, protocol.Config{}, "SETTINGS"},
+		{protocol.Server, full, "SETTINGS MAX_CONCURRENT_STREAMS=7 INITIAL_WINDOW_SIZE=1048576 MAX_HEADER_LIST_SIZE=100 HEADER_TABLE_SIZE=0; WINDOW 0 2031617"},
 	} {
 		bubble(t, func(t *testing.T) {
 			p := newPeer(t, tt.side, peerConfig{raw: true, Config: tt.cfg})
 			p.settle()
-			if tt.side == Client {
+			if tt.side == protocol.Client {
 				p.wantPreface()
 			}
 			if got := strings.Join(p.frames(), "; "); got != tt.want {
@@ -410,15 +411,15 @@ func TestLocalSettings(t *testing.T) {
 // A TABLE_SIZE of ours binds the peer from its acknowledgement on, RFC 9113 section 4.3.1.
 func TestHeaderTableSetting(t *testing.T) {
 	const due, kept = "without the size update that was due", "with it"
-	for _, side := range []Side{Server, Client} {
+	for _, side := range []protocol.Side{protocol.Server, protocol.Client} {
 		for _, name := range []string{due, kept} {
 			t.Run(fmt.Sprintf("%s, side %d", name, side), func(t *testing.T) {
 				bubble(t, func(t *testing.T) {
 					table := uint32(0)
-					p := newPeer(t, side, peerConfig{Config: Config{HeaderTable: &table}})
+					p := newPeer(t, side, peerConfig{Config: protocol.Config{HeaderTable: &table}})
 					told, last := "opened 1 :method=POST :path=/x end", "0"
-					if side == Client {
-						p.open(Frames{End: true})
+					if side == protocol.Client {
+						p.open(protocol.Frames{End: true})
 						p.frames()
 						told = "headers 1 :method=POST :path=/x end"
 					}
@@ -441,7 +442,7 @@ func TestCloseBeforeStart(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		self, nc := memPipe(1 << 16)
 		role := &testRole{}
-		c := New(self, Client, &Config{Pool: mem.DefaultBufferPool()}, role)
+		c := New(self, protocol.Client, &protocol.Config{Pool: mem.DefaultBufferPool()}, role)
 		c.Close(errors.New("enough"))
 		c.Start()
 		c.Close(nil)
@@ -459,7 +460,7 @@ func TestCloseRaces(t *testing.T) {
 	for round := range 50 {
 		self, nc := net.Pipe()
 		role := &testRole{greedy: true}
-		c := New(self, Client, &Config{Pool: mem.DefaultBufferPool()}, role)
+		c := New(self, protocol.Client, &protocol.Config{Pool: mem.DefaultBufferPool()}, role)
 		c.Start()
 		go func() {
 			f := http2.NewFramer(nc, nc)

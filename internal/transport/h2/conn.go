@@ -7,52 +7,46 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"google.golang.org/grpc/internal/clock"
 	"google.golang.org/grpc/internal/park"
-	"google.golang.org/grpc/internal/transport/h2/flow"
 	"google.golang.org/grpc/internal/transport/h2/frame"
+	"google.golang.org/grpc/internal/transport/h2/protocol"
 )
 
-// Conn is one HTTP/2 connection, of either side. See the package comment for its organs,
+// Conn is one HTTP/2 connection, of either side. See the package comment for its parts,
 // who runs what, and what the receiver of a method says about the lock.
 type Conn struct {
-	// Immutable after New, as are out.cfg and streams.side.
+	// Immutable after New, as are core.out.cfg and core.side().
 	wire    wire // the net.Conn
 	handler Handler
 
 	in     input       // the reader's
 	handle park.Handle // where it stands between busy and parked; safe for all
-	pulse  pulse       // safe for all
-
-	mu sync.Mutex
-	// Everything below is guarded by mu.
-
-	life    life
-	habit   habit   // the reader's alone; it stands here to fill a gap in the struct, as does
-	waits   bool    // to write is to wait: see wire.waits; immutable
-	end     *ending // nil until the end begins
-	out     output
-	streams streams
-	windows flow.Windows
-	account account   // what the peer makes us hold
-	heart   heartbeat // of keepalive
-}
-
-// pulse is what the reader and others tell each other without the lock.
-type pulse struct {
-	quiet atomic.Bool // the sweeper has interrupted the reader's wait: its timeout means that
-	heard atomic.Bool // there was input since this was last set to false
 
 	// lastRead is when input was last seen, by the clock. It is kept only where keepalive
 	// asks for it, and while the connection is new.
 	lastRead atomic.Int64
+	quiet    atomic.Bool // the sweeper has interrupted the reader's wait: its timeout means that
+
+	// What follows fills a gap in the struct.
+	habit habit // the reader's alone
+	waits bool  // to write is to wait: see wire.waits; immutable
+	heard bool  // a batch ended since this was last set to false; guarded by mu
+	lent  bool  // the connection is parked, and ready for whoever waits for a message: see lend; guarded by mu
+
+	mu sync.Mutex
+	// Everything below is guarded by mu.
+	core  protocol.Conn // the connection as RFC 9113 has it
+	since int64         // when the last stream ended, by the clock; only with Config.TrackIdle
+	heart heartbeat     // of keepalive
 }
 
 // Stream is one HTTP/2 stream. It is meant to be a field of its owner's own
 // stream, so that both are one allocation. Its methods may be called by any
 // goroutine.
 type Stream struct {
-	stream
-	conn *Conn // set before the stream is in its table
+	core protocol.Stream // guarded by conn.mu, but for what Init sets
+	conn *Conn           // set before the stream is in its table
 }
 
 // Handler is what a connection tells the role that owns it. All methods are
@@ -64,7 +58,7 @@ type Handler interface {
 	// connection: nothing can be sent on it until Opened. An error refuses it
 	// as the error says. Only servers are asked. b may be TooLarge: fields are then
 	// missing.
-	Accept(b *HeaderBlock, end bool) (*Stream, error)
+	Accept(b *protocol.HeaderBlock, end bool) (*Stream, error)
 	// Opened follows each Accept that succeeded, once frames can be sent.
 	Opened(s *Stream, end bool)
 	// BatchEnd says that the reader is about to wait for input.
@@ -86,16 +80,14 @@ type Handler interface {
 
 // New makes a connection of nc, which it owns from then on. Nothing is read
 // or written before Start.
-func New(nc net.Conn, side Side, cfg *Config, h Handler) *Conn {
+func New(nc net.Conn, side protocol.Side, cfg *protocol.Config, h Handler) *Conn {
 	w := newWire(nc)
 	return &Conn{
 		wire:    w,
-		waits:   w.waits(),
-		habit:   stranger,
 		handler: h,
-		out:     newOutput(cfg),
-		streams: streams{streamTable: newStreamTable(side)},
-		windows: flow.NewWindows(cfg.streamWindow()),
+		habit:   stranger,
+		waits:   w.waits(),
+		core:    protocol.New(side, cfg),
 	}
 }
 
@@ -111,14 +103,37 @@ func (c *Conn) lock() *locked {
 
 // unlock releases mu. What was queued is left to somebody else to write: to the holder of
 // the write token, or to the reader at the end of its batch.
-func (c *locked) unlock() { c.mu.Unlock() }
-
-// ending returns end, which the first call makes.
-func (c *locked) ending() *ending {
-	if c.end == nil {
-		c.end = new(ending)
+func (c *locked) unlock() {
+	if c.core.HasTodo() {
+		c.perform()
 	}
-	return c.end
+	c.mu.Unlock()
+}
+
+// perform does what the core asks for.
+func (c *locked) perform() {
+	todo := c.core.TakeTodo()
+	if todo.Has(protocol.LastIsOver) {
+		// For a connection that can't park, whose reader waits already, nothing else may show what it
+		// holds for long.
+		c.show()
+		if c.core.Config().TrackIdle {
+			c.since = clock.Now()
+		}
+	}
+	if todo.Has(protocol.WakeReader) {
+		c.in.act.wake <- struct{}{} // the reader's, which waits
+	}
+	if todo.Has(protocol.CloseConn) {
+		go (*Conn)(c).part()
+	}
+}
+
+// show brings the total of the process up to date with what the connection holds.
+func (c *locked) show() {
+	if d := c.core.Unshown(); d != 0 {
+		c.total().Add(d)
+	}
 }
 
 // reader is the Conn as its reader has it: only the reader calls these methods, and

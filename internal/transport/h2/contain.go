@@ -2,32 +2,7 @@
 
 package h2
 
-import (
-	"fmt"
-	"runtime/debug"
+import "google.golang.org/grpc/internal/transport/h2/protocol"
 
-	"google.golang.org/grpc/internal/transport/h2/frame"
-)
-
-// PanicLog is told of panics that were contained. It is called on any goroutine.
-type PanicLog interface {
-	Panicked(value any, stack []byte)
-}
-
-// Contain turns a panic into err, when it is deferred, an error of code INTERNAL_ERROR, and tells
-// log of it. Without log the panic goes on.
-//
-// It is for code alone that computes something from a peer's bytes, holds no lock, and changes
-// nothing that outlives the connection or the stream that err ends: see "Panics" in this package's
-// doc.
-func Contain(err *error, log PanicLog) {
-	v := recover()
-	if v == nil {
-		return
-	}
-	if log == nil {
-		panic(v)
-	}
-	log.Panicked(v, debug.Stack())
-	*err = frame.Error{Code: frame.InternalError, Reason: fmt.Sprintf("a fault of this end: %v", v)}
-}
+// Contain is protocol's: it turns a panic into err, when it is deferred.
+func Contain(err *error, log PanicLog) { protocol.Contained(recover(), err, log) }

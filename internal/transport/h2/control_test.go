@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"golang.org/x/net/http2"
+	"google.golang.org/grpc/internal/transport/h2/protocol"
 	"google.golang.org/grpc/mem"
 )
 
@@ -22,7 +23,7 @@ func TestGoAwayFlood(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			nc, ns := socketPair(t, "tcp", 0)
 			role := newSpinRole(true)
-			c := New(ns, Server, &Config{Pool: mem.DefaultBufferPool(), Pooled: true}, role)
+			c := New(ns, protocol.Server, &protocol.Config{Pool: mem.DefaultBufferPool(), Pooled: true}, role)
 			c.Start()
 			defer func() {
 				c.Close(nil)
@@ -33,14 +34,14 @@ func TestGoAwayFlood(t *testing.T) {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			nc.Write(join([]byte(http2.ClientPreface), settings()))
-			for range nonsenseBudget - 10 {
+			for range protocol.FloodLimit - 10 {
 				if _, err := nc.Write(frame); err != nil {
 					t.Fatal(err)
 				}
 			}
 			runtime.ReadMemStats(&after)
 			if n := after.TotalAlloc - before.TotalAlloc; n > 4<<20 {
-				t.Errorf("%d bytes were allocated for %d that came", n, nonsenseBudget*len(frame))
+				t.Errorf("%d bytes were allocated for %d that came", n, protocol.FloodLimit*len(frame))
 			}
 			nc.Write(bytes.Repeat(frame, 20))
 			nc.SetReadDeadline(time.Now().Add(time.Minute))

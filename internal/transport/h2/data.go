@@ -3,17 +3,15 @@
 package h2
 
 import (
-	"time"
-
-	"google.golang.org/grpc/internal/clock"
 	"google.golang.org/grpc/internal/transport/h2/frame"
+	"google.golang.org/grpc/internal/transport/h2/protocol"
 )
 
 // onData moves the payload of a DATA frame, still unread, to its stream.
 func (r *reader) onData(h frame.Header) error {
 	s, kind, err := r.receive(h)
 	if err != nil {
-		if isStreamError(err) {
+		if protocol.IsStreamError(err) {
 			if serr := r.skip(int(h.Length)); serr != nil {
 				return serr
 			}
@@ -31,7 +29,9 @@ func (r *reader) onData(h frame.Header) error {
 			// a stream.
 			return err
 		}
-		return r.late()
+		c := r.lock()
+		defer c.unlock()
+		return c.core.Late(&r.in.act.Intake)
 	}
 	fault, err := r.fillBody(s, int(data))
 	if err == nil {
@@ -40,10 +40,10 @@ func (r *reader) onData(h frame.Header) error {
 	if err != nil {
 		return err
 	}
-	if kind != endedNot { // the end was noted when the frame was
+	if kind != protocol.EndedNot { // the end was noted when the frame was
 		if fault == nil {
-			r.in.act.nonsense.useful()
-			fault = s.recv.OnEnd()
+			r.in.act.Useful()
+			fault = s.Receiver().OnEnd()
 		}
 		return r.remoteEnded(s, kind, fault)
 	}
@@ -55,100 +55,35 @@ func (r *reader) onData(h frame.Header) error {
 		r.giveBack(s, extra)
 	}
 	if data == 0 && !end {
-		return r.in.act.useless()
+		return r.in.act.Useless()
 	}
-	r.in.act.nonsense.useful()
+	r.in.act.Useful()
 	if end {
 		kind := r.endRemote(s)
-		return r.remoteEnded(s, kind, s.recv.OnEnd())
+		return r.remoteEnded(s, kind, s.Receiver().OnEnd())
 	}
 	return nil
 }
 
-// receive counts a DATA frame against the windows and finds its stream: nil for
-// one that is over. Of a frame that ends its stream and lies in the buffer, as most do, kind
-// is what that end made of the stream, so that the lock is taken once.
-func (r *reader) receive(h frame.Header) (s *stream, kind endKind, err error) {
+// receive counts a DATA frame, and finds its stream: see core.onData.
+func (r *reader) receive(h frame.Header) (s *protocol.Stream, kind protocol.EndKind, err error) {
+	a := r.in.act
+	buffered := a.rd.Buffered()
 	c := r.lock()
 	defer c.unlock()
-	r.enter(c)
-	r.in.act.credit = c.account.ahead()
-	c.out.reader = waiting
-	if r.in.act.rd.Buffered() > int(h.Length) {
-		c.out.reader = working
+	if buffered > int(h.Length) {
+		c.core.SetReader(protocol.ReaderWorks)
+	} else {
+		c.core.SetReader(protocol.ReaderWaits)
 	}
-	if err := r.count(c, h.Length); err != nil {
-		return nil, endedNot, err
-	}
-	r.sample(c, h.Length)
-	s = c.streams.get(h.StreamID)
-	if s == nil {
-		if c.streams.unopened(h.StreamID) {
-			return nil, endedNot, frame.ConnError(frame.ProtocolError, "DATA on an idle stream")
-		}
-		return nil, endedNot, c.streams.checkClosed(h.StreamID)
-	}
-	// "If a DATA frame is received whose stream is not in the 'open' or
-	// 'half-closed (local)' state, the recipient MUST respond with a stream
-	// error of type STREAM_CLOSED", section 6.1.
-	if !s.on(recvData) {
-		return nil, endedNot, frame.StreamError(h.StreamID, frame.StreamClosed, "DATA after END_STREAM")
-	}
-	if err := s.in.Receive(h.Length); err != nil {
-		return nil, endedNot, frame.StreamError(h.StreamID, frame.FlowControlError, err.Error())
-	}
-	if r.holdsLast(h) {
-		return s, r.ended(c, s), nil
-	}
-	if inc := s.consume(0); inc > 0 {
-		c.out.windowUpdate(s.id, inc)
-		r.in.act.caused = true
-	}
-	return s, endedNot, nil
-}
-
-// holdsLast reports whether the payload of a DATA frame that ends its stream lies in the buffer,
-// and is nothing but data.
-func (r *reader) holdsLast(h frame.Header) bool {
-	return h.Flags.Has(frame.FlagEndStream) && !h.Flags.Has(frame.FlagPadded) &&
-		r.in.act.rd.Buffered() >= int(h.Length)
-}
-
-// count counts n bytes of DATA against the connection's window. It holds c.
-func (r *reader) count(c *locked, n uint32) error {
-	inc, err := c.windows.Arrived(n)
-	if err != nil {
-		return frame.ConnError(frame.FlowControlError, err.Error())
-	}
-	c.account.arrived(n)
-	if inc > 0 {
-		c.update(inc)
-		r.in.act.caused = true
-	}
-	return nil
-}
-
-// sample counts n bytes of DATA for the estimate of the path. It holds c.
-func (r *reader) sample(c *locked, n uint32) {
-	if c.out.cfg.StaticWindow {
-		return
-	}
-	t := &c.streams
-	ping, window := c.windows.Sample(n, t.open(), uint64(t.nextLocal)+uint64(t.lastPeer), time.Duration(clock.At(r.in.act.now)))
-	if ping {
-		c.out.ping(bdpPing)
-	}
-	if window > 0 {
-		c.growWindows(window)
-	}
-	c.boundWindows()
+	return c.core.OnData(&a.Intake, h, buffered)
 }
 
 // skipData is for a DATA frame whose header breaks a rule: it counts all the same.
 func (r *reader) skipData(n uint32) error {
 	c := r.lock()
 	defer c.unlock()
-	return r.count(c, n)
+	return c.core.Count(&r.in.act.Intake, n)
 }
 
 // readPadding reads the pad length, where there is one, and divides the payload.
@@ -166,31 +101,27 @@ func (r *reader) readPadding(h frame.Header) (data, pad uint32, err error) {
 }
 
 // giveBack lets the peer send n bytes more, in place of padding.
-func (r *reader) giveBack(s *stream, n uint32) {
+func (r *reader) giveBack(s *protocol.Stream, n uint32) {
 	c := r.lock()
 	defer c.unlock()
-	if s.state.canRecv() && !c.life.dead() {
-		c.out.windowUpdate(s.id, s.consume(n))
-		r.in.act.caused = true
-	}
+	c.core.GiveBack(&r.in.act.Intake, s, n)
 }
 
 // fillBody hands n bytes to the stream. fault is the stream's objection; the rest is then
 // skipped. What the stream holds for it is charged later.
-func (r *reader) fillBody(s *stream, n int) (fault, err error) {
+func (r *reader) fillBody(s *protocol.Stream, n int) (fault, err error) {
 	a := r.in.act
 	for n > 0 {
 		var grew int
 		k := min(a.rd.Buffered(), n)
 		if k > 0 {
 			p, _ := a.rd.Peek(k) // no more than is there
-			grew, fault = s.recv.Take(p, max(2*k, a.credit))
+			grew, fault = s.Receiver().Take(p, max(2*k, a.Ahead()))
 			a.rd.Discard(k)
 		} else if k, grew, fault, err = r.readInto(s, n); err != nil {
 			return nil, unexpectedEOF(err)
 		}
-		a.ledger.stream = s
-		a.ledger.body += grew
+		a.NoteBody(s, grew)
 		n -= k
 		if fault != nil {
 			return fault, r.skip(n)
@@ -201,15 +132,15 @@ func (r *reader) fillBody(s *stream, n int) (fault, err error) {
 
 // readInto reads the next of n bytes, of which none has arrived, to where the stream wants
 // them; k of 0 is none yet.
-func (r *reader) readInto(s *stream, n int) (k, grew int, fault, err error) {
+func (r *reader) readInto(s *protocol.Stream, n int) (k, grew int, fault, err error) {
 	r.endBatch()
-	p := s.recv.Space(n, r.in.act.credit)
+	p := s.Receiver().Space(n, r.in.act.Ahead())
 	if len(p) == 0 {
 		_, err = r.await(1)
 		return 0, 0, nil, err
 	}
 	k, err = r.in.act.rd.Read(p)
-	grew, fault = s.recv.Filled(k)
+	grew, fault = s.Receiver().Filled(k)
 	r.resume()
 	if err != nil && r.wasQuiet(err) {
 		err = nil
@@ -217,60 +148,31 @@ func (r *reader) readInto(s *stream, n int) (k, grew int, fault, err error) {
 	return k, grew, fault, err
 }
 
-// endKind is what the peer's END_STREAM made of a stream.
-type endKind uint8
-
-const (
-	endedNot   endKind = iota // it is not known to have come
-	endedHalf                 // our side goes on, or was gone before
-	endedBoth                 // it is over, and forgotten
-	endedEarly                // it is over for us; giveUp follows once the Receiver was told
-)
-
 // endRemote follows the peer's END_STREAM on s.
-func (r *reader) endRemote(s *stream) endKind {
+func (r *reader) endRemote(s *protocol.Stream) protocol.EndKind {
 	c := r.lock()
 	defer c.unlock()
-	r.enter(c)
-	return r.ended(c, s)
-}
-
-// ended is endRemote for who holds the lock.
-func (r *reader) ended(c *locked, s *stream) endKind {
-	if !s.on(recvEnd) {
-		return endedHalf
-	}
-	switch {
-	case s.state == stateClosed:
-		c.forget(s)
-		return endedBoth
-	case c.streams.side.stopsAtEnd():
-		s.on(sendReset) // nothing is sent from here on; giveUp says so
-		c.streams.stop(s, c.out.cfg.Pool)
-		return endedEarly
-	}
-	return endedHalf
+	return c.core.EndRemote(&r.in.act.Intake, s)
 }
 
 // giveUp forgets s, which the peer has ended before we did, and tells it that
 // the rest will not come.
-func (r *reader) giveUp(s *stream) {
+func (r *reader) giveUp(s *protocol.Stream) {
 	c := r.lock()
-	c.out.reset(s.id, frame.NoError)
-	c.forget(s)
-	c.unlock()
+	defer c.unlock()
+	c.core.GiveUp(s)
 }
 
 // remoteEnded follows what the Receiver says to the end of s.
-func (r *reader) remoteEnded(s *stream, kind endKind, err error) error {
+func (r *reader) remoteEnded(s *protocol.Stream, kind protocol.EndKind, err error) error {
 	switch {
-	case err != nil && kind == endedBoth:
+	case err != nil && kind == protocol.EndedBoth:
 		// There is no stream left to reset, but its Receiver doesn't know.
-		fe := faultOf(err)
-		s.recv.OnAbort(&StreamError{Code: fe.Code, Reason: fe.Reason})
+		fe := protocol.FaultOf(err)
+		s.Receiver().OnAbort(&protocol.StreamError{Code: fe.Code, Reason: fe.Reason})
 	case err != nil:
 		return r.streamFault(s, err)
-	case kind == endedEarly:
+	case kind == protocol.EndedEarly:
 		r.giveUp(s)
 	}
 	return nil

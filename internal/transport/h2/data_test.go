@@ -12,11 +12,12 @@ import (
 
 	"golang.org/x/net/http2"
 	"google.golang.org/grpc/internal/transport/h2/flow"
+	"google.golang.org/grpc/internal/transport/h2/protocol"
 )
 
 func TestSendWindows(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p := newPeer(t, Client, peerConfig{settings: []http2.Setting{{ID: http2.SettingInitialWindowSize, Val: 10}}})
+		p := newPeer(t, protocol.Client, peerConfig{settings: []http2.Setting{{ID: http2.SettingInitialWindowSize, Val: 10}}})
 		f := message("0123456789")
 		f.End = true
 		s := p.open(f)
@@ -33,7 +34,7 @@ func TestSendWindows(t *testing.T) {
 		p.want(`DATA 1 "89" end`)
 		p.send(p.headers(1, true, response...))
 		p.settle()
-		if s.Send(Frames{End: true}) != ErrStreamDone || p.conn.Streams() != 0 {
+		if s.Send(protocol.Frames{End: true}) != protocol.ErrStreamDone || p.conn.Streams() != 0 {
 			t.Error("not over")
 		}
 	})
@@ -45,24 +46,20 @@ func TestOptionalBody(t *testing.T) {
 	for _, held := range []int64{1000, 1001} {
 		t.Run(fmt.Sprint(held), func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
-				p := newPeer(t, Server, peerConfig{
-					Config:   Config{MaxHeld: 1000},
+				p := newPeer(t, protocol.Server, peerConfig{
+					Config:   protocol.Config{MaxHeld: 1000},
 					settings: []http2.Setting{{ID: http2.SettingInitialWindowSize, Val: 0}},
 				})
 				p.send(p.request(1, true))
 				s := p.role.stream(1)
-				l := p.conn.lock()
-				before := p.conn.account.held
-				p.conn.account.held = held
-				l.unlock()
+				more := int(held) - p.conn.Stats().Held
+				s.Refund(-more)
 				f := message("no")
 				f.Headers, f.End, f.Optional = response, true, true
 				if err := s.Send(f); err != nil {
 					t.Fatal(err)
 				}
-				l = p.conn.lock()
-				p.conn.account.held = before
-				l.unlock()
+				s.Refund(more)
 				if held > 1000 {
 					p.want("HEADERS 1 end :status=200")
 					return
@@ -81,15 +78,14 @@ func TestOptionalBody(t *testing.T) {
 // streams' windows: they may pass what is not allowed on the way.
 func TestLastSettingStands(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p := newPeer(t, Client, peerConfig{settings: []http2.Setting{{ID: http2.SettingInitialWindowSize, Val: 3}}})
+		p := newPeer(t, protocol.Client, peerConfig{settings: []http2.Setting{{ID: http2.SettingInitialWindowSize, Val: 3}}})
 		p.open(message("more than there is room for"))
 		p.send(window(1, 1<<31-1-3-10))
 		p.frames()
 		p.send(settings(4, 1<<31-1, 4, 0, 3, 7, 4, 3))
 		p.want("SETTINGS ack")
-		_, out := p.conn.windows.Stream()
-		if most := p.conn.streams.maxLocal; out.Window() != 3 || most != 7 {
-			t.Errorf("initial window %d, %d streams", out.Window(), most)
+		if at := p.conn.core.State(); at.InitialWindow != 3 || at.Places != 7 {
+			t.Errorf("initial window %d, %d streams", at.InitialWindow, at.Places)
 		}
 	})
 }
@@ -97,7 +93,7 @@ func TestLastSettingStands(t *testing.T) {
 // The connection's window is shared frame by frame.
 func TestConnWindow(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p := newPeer(t, Client, peerConfig{settings: []http2.Setting{{ID: http2.SettingInitialWindowSize, Val: 1 << 20}}})
+		p := newPeer(t, protocol.Client, peerConfig{settings: []http2.Setting{{ID: http2.SettingInitialWindowSize, Val: 1 << 20}}})
 		a, b := p.open(message(strings.Repeat("a", 65535-5-10))), p.open(message("bbbbbbbbbb"))
 		p.frames()
 		p.want()
@@ -119,12 +115,12 @@ func TestRoom(t *testing.T) {
 		size   int    // of a message that leaves 50 bytes too many
 		on     uint32 // stream of an update that lets 100 bytes through
 	}{
-		"shut": {1000, shutBuffer + 1000 - prefix + 50, 1},
-		"open": {1 << 20, sendBuffer + connWindow - prefix + 50, 0},
+		"shut": {1000, protocol.ShutBuffer + 1000 - prefix + 50, 1},
+		"open": {1 << 20, protocol.SendBuffer + connWindow - prefix + 50, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
-				p := newPeer(t, Client, peerConfig{settings: []http2.Setting{{ID: http2.SettingInitialWindowSize, Val: tt.window}}})
+				p := newPeer(t, protocol.Client, peerConfig{settings: []http2.Setting{{ID: http2.SettingInitialWindowSize, Val: tt.window}}})
 				s := p.open(message(strings.Repeat("x", tt.size)))
 				f := message(strings.Repeat("x", 1000))
 				room, _ := s.Offer(&f)
@@ -152,7 +148,7 @@ func TestRoom(t *testing.T) {
 // Padding is a part of the windows, and comes back.
 func TestPaddingCounts(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p := newPeer(t, Server, peerConfig{Config: Config{StreamWindow: 1000, StaticWindow: true}})
+		p := newPeer(t, protocol.Server, peerConfig{Config: protocol.Config{StreamWindow: 1000, StaticWindow: true}})
 		padded := func(n, pad int, flags http2.Flags) []byte {
 			b := append([]byte{byte(pad)}, strings.Repeat("d", n)...)
 			return raw(fData, 8|flags, 1, append(b, make([]byte, pad)...))
@@ -173,7 +169,7 @@ func TestPaddingCounts(t *testing.T) {
 // Received windows grow for who waits, and are granted in lumps.
 func TestReceiveWindows(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p := newPeer(t, Server, peerConfig{Config: Config{StreamWindow: 1000, StaticWindow: true}})
+		p := newPeer(t, protocol.Server, peerConfig{Config: protocol.Config{StreamWindow: 1000, StaticWindow: true}})
 		p.send(p.request(1, false), data(1, strings.Repeat("x", 600), false))
 		s := p.role.stream(1)
 		s.Consume(100, 0)
@@ -194,7 +190,7 @@ func TestReceiveWindows(t *testing.T) {
 // never sent alone.
 func TestWindowsGrow(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p := newPeer(t, Server, peerConfig{})
+		p := newPeer(t, protocol.Server, peerConfig{})
 		p.role.greedy = true
 		p.send(p.request(1, false), data(1, strings.Repeat("x", 8000), false))
 		p.want()
@@ -222,7 +218,7 @@ func TestUpdateAfterPing(t *testing.T) {
 		100 * time.Millisecond: {fmt.Sprint("WINDOW 0 ", 9*n)},
 	} {
 		bubble(t, func(t *testing.T) {
-			p := newPeer(t, Server, peerConfig{Config: Config{StreamWindow: 1 << 20, ConnWindow: 1 << 20}})
+			p := newPeer(t, protocol.Server, peerConfig{Config: protocol.Config{StreamWindow: 1 << 20, ConnWindow: 1 << 20}})
 			p.role.greedy = true
 			p.send(p.request(1, false))
 			lot := data(1, strings.Repeat("x", n), false)
@@ -243,7 +239,7 @@ func TestWindowsComeDown(t *testing.T) {
 	const n = 16000
 	lot, answer := data(1, strings.Repeat("x", n), false), raw(fPing, 1, 0, []byte("bdp\x00\x00\x00\x00\x00"))
 	bubble(t, func(t *testing.T) {
-		p := newPeer(t, Server, peerConfig{})
+		p := newPeer(t, protocol.Server, peerConfig{})
 		p.role.greedy = true
 		p.send(p.request(1, false), lot)
 		p.want("PING bdp")
@@ -266,7 +262,7 @@ func TestWindowsComeDown(t *testing.T) {
 		p.frames()
 		c := p.conn.lock()
 		defer c.unlock()
-		for in := range c.streams.receiveWindows() {
+		for in := range c.core.ReceiveWindows() {
 			if w := in.Window(); w > 64<<10 {
 				t.Errorf("a window of %d, though all was consumed", w)
 			}
@@ -279,7 +275,7 @@ func TestWindowsComeDown(t *testing.T) {
 func TestWindowsGrowWithinTheLimit(t *testing.T) {
 	for _, again := range []bool{false, true} {
 		bubble(t, func(t *testing.T) {
-			p := newPeer(t, Server, peerConfig{})
+			p := newPeer(t, protocol.Server, peerConfig{})
 			p.role.greedy = true
 			p.send(p.request(1, false), data(1, strings.Repeat("x", 16000), false), data(1, strings.Repeat("x", 16000), false))
 			p.send(data(1, strings.Repeat("x", 768), false))
@@ -307,16 +303,16 @@ func TestWindowOfConnWidens(t *testing.T) {
 	lot := data(1, strings.Repeat("x", n), false)
 	for _, tt := range []struct {
 		name string
-		cfg  Config
+		cfg  protocol.Config
 		want uint32 // of the first update
 	}{
-		{"by default", Config{}, 1<<20 - flow.DefaultWindow + 2*n},
-		{"static", Config{StaticWindow: true}, 2 * n},
-		{"of a size", Config{ConnWindow: 1 << 16}, 2 * n},
+		{"by default", protocol.Config{}, 1<<20 - flow.DefaultWindow + 2*n},
+		{"static", protocol.Config{StaticWindow: true}, 2 * n},
+		{"of a size", protocol.Config{ConnWindow: 1 << 16}, 2 * n},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
-				p := newPeer(t, Server, peerConfig{Config: tt.cfg})
+				p := newPeer(t, protocol.Server, peerConfig{Config: tt.cfg})
 				p.send(p.request(1, false), lot)
 				if tt.cfg.StaticWindow {
 					p.want()
@@ -338,9 +334,9 @@ func TestWindowOfConnWidens(t *testing.T) {
 // window increment of 0 as" an error, RFC 9113 section 6.9.
 func TestWindowOfConnStays(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p := newPeer(t, Server, peerConfig{Config: Config{ConnWindow: 1 << 20}})
+		p := newPeer(t, protocol.Server, peerConfig{Config: protocol.Config{ConnWindow: 1 << 20}})
 		c := p.conn.lock()
-		c.growWindows(1 << 17)
+		c.core.GrowWindows(1 << 17)
 		c.unlockAndFlush()
 		p.want("SETTINGS INITIAL_WINDOW_SIZE=131072")
 	})
@@ -350,10 +346,10 @@ func TestWindowOfConnStays(t *testing.T) {
 // streams they are lowered.
 func TestWindowsWithinTheBound(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p := newPeer(t, Server, peerConfig{Config: Config{MaxHeld: 4 << 20}})
+		p := newPeer(t, protocol.Server, peerConfig{Config: protocol.Config{MaxHeld: 4 << 20}})
 		p.send(p.request(1, false))
 		c := p.conn.lock()
-		c.growWindows(1 << 24)
+		c.core.GrowWindows(1 << 24)
 		c.unlockAndFlush()
 		p.want(fmt.Sprint("SETTINGS INITIAL_WINDOW_SIZE=", 1<<20), fmt.Sprint("WINDOW 0 ", 1<<24-flow.DefaultWindow))
 		for id := uint32(3); id < 17; id += 2 {
@@ -366,7 +362,7 @@ func TestWindowsWithinTheBound(t *testing.T) {
 		windows := func() (windows []uint32) {
 			c := p.conn.lock()
 			defer c.unlock()
-			for in := range c.streams.receiveWindows() {
+			for in := range c.core.ReceiveWindows() {
 				windows = append(windows, in.Window())
 			}
 			slices.Sort(windows)
@@ -392,15 +388,15 @@ func TestWindowsGrowAgain(t *testing.T) {
 			p.send(p.request(id, false))
 		}
 		c := p.conn.lock()
-		c.growWindows(1 << 24)
+		c.core.GrowWindows(1 << 24)
 		c.unlockAndFlush()
 		p.want(fmt.Sprint("SETTINGS INITIAL_WINDOW_SIZE=", 2<<20/8), fmt.Sprint("WINDOW 0 ", 1<<24-flow.DefaultWindow))
 		for id := uint32(3); id < 17; id += 2 {
 			p.send(rst(id, http2.ErrCodeCancel))
 		}
 		c = p.conn.lock()
-		c.growWindows(1 << 24)
-		c.growWindows(1 << 24)
+		c.core.GrowWindows(1 << 24)
+		c.core.GrowWindows(1 << 24)
 		c.unlockAndFlush()
 		p.want(fmt.Sprint("SETTINGS INITIAL_WINDOW_SIZE=", 2<<20))
 	})
@@ -410,7 +406,7 @@ func TestWindowsGrowAgain(t *testing.T) {
 func TestFairness(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		const n = 8
-		p := newPeer(t, Client, peerConfig{limit: 1 << 20, settings: []http2.Setting{{ID: http2.SettingInitialWindowSize, Val: 1 << 20}}})
+		p := newPeer(t, protocol.Client, peerConfig{limit: 1 << 20, settings: []http2.Setting{{ID: http2.SettingInitialWindowSize, Val: 1 << 20}}})
 		body := strings.Repeat("x", 200<<10)
 		for range n {
 			p.open(message(body))
@@ -438,7 +434,7 @@ func TestFairness(t *testing.T) {
 // A smaller window than the protocol's binds the peer once it has heard of it.
 func TestSmallWindowBindsWhenAcknowledged(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p := newPeer(t, Server, peerConfig{raw: true, Config: Config{StreamWindow: 100, StaticWindow: true}})
+		p := newPeer(t, protocol.Server, peerConfig{raw: true, Config: protocol.Config{StreamWindow: 100, StaticWindow: true}})
 		p.send([]byte(http2.ClientPreface), settings(), p.request(1, false), data(1, strings.Repeat("x", 1000), false))
 		p.want("SETTINGS INITIAL_WINDOW_SIZE=100", "SETTINGS ack")
 		p.send(raw(fSettings, 1, 0, nil))
@@ -460,8 +456,8 @@ func (w *waking) Wake() { *w++ }
 // of all.
 func TestOffers(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p := newPeer(t, Client, peerConfig{settings: []http2.Setting{{ID: http2.SettingInitialWindowSize, Val: 100}}})
-		a, b := p.open(Frames{}), p.open(Frames{})
+		p := newPeer(t, protocol.Client, peerConfig{settings: []http2.Setting{{ID: http2.SettingInitialWindowSize, Val: 100}}})
+		a, b := p.open(protocol.Frames{}), p.open(protocol.Frames{})
 		p.frames()
 		offer := func(s *testStream, body string, more int) bool {
 			t.Helper()
@@ -478,7 +474,7 @@ func TestOffers(t *testing.T) {
 		offer(b, "2", 0)
 		p.want(`DATA 1 "\x00\x00\x00\x00\x011"`, `DATA 3 "\x00\x00\x00\x00\x012"`)
 		offer(a, strings.Repeat("x", 35), 600)
-		if have := p.conn.out.buf.memory(); have < 600*49 {
+		if have := p.conn.core.State().Queued; have < 600*49 {
 			t.Errorf("room for %d bytes, want that for all messages", have)
 		}
 		a.Flush()
@@ -486,7 +482,7 @@ func TestOffers(t *testing.T) {
 
 		var w waking
 		for range 2 {
-			if !offer(a, strings.Repeat("y", shutBuffer/2+100), 1) {
+			if !offer(a, strings.Repeat("y", protocol.ShutBuffer/2+100), 1) {
 				t.Fatal("no room")
 			}
 		}
@@ -497,7 +493,7 @@ func TestOffers(t *testing.T) {
 				t.Fatalf("taken: %v, %v; woken %d times", taken, err, w)
 			}
 		}
-		p.send(window(0, 1<<20), window(1, shutBuffer))
+		p.send(window(0, 1<<20), window(1, protocol.ShutBuffer))
 		if p.frames(); w != 1 {
 			t.Errorf("woken %d times", w)
 		}
@@ -505,7 +501,7 @@ func TestOffers(t *testing.T) {
 			t.Error("no room again")
 		}
 		a.Reset(0)
-		if taken, err := a.OfferTo(&f, &w); !taken || err != ErrStreamDone || w != 1 {
+		if taken, err := a.OfferTo(&f, &w); !taken || err != protocol.ErrStreamDone || w != 1 {
 			t.Errorf("when it is over: %v, %v, woken %d times", taken, err, w)
 		}
 	})

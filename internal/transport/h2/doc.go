@@ -59,25 +59,20 @@
 // (parking.go). It has to stand between two frames for that, with no field block open,
 // and the system must be able to watch the socket. Input, or Close, starts another reader.
 //
-// # Organs
+// # Parts
 //
-// A [Conn] is made of parts, called organs here, which are values inside it:
+// A [Conn] is the driver of a connection, which itself is in package protocol: [protocol.Conn], the
+// field core, takes the frames that are read and hands out those to write, and does no I/O. The driver
+// has
 //
-//   - life: where it stands between start and end. Pure: an event goes in, what is to be
-//     done comes out (say a GOAWAY, refuse who waits, part).
-//   - streams: which there are (streamTable), whose turn it is to send (scheduler), whose
-//     handlers still run. A stream's state is changed by stream.on alone, which asks the
-//     state machine of RFC 9113 section 5.1 (streamState).
-//   - output: frames in wire format, the HPACK encoder, the write token, what the peer made
-//     us queue.
-//   - flow.Windows: ours, the peer's, what new streams begin with, the estimate of the path.
-//   - account: what the peer makes us hold.
-//   - heartbeat: when keepalive checks next.
-//   - input: all of the reader's. What only a busy connection needs is in active.
 //   - wire: the net.Conn, with the optional interfaces that it has.
+//   - input: all of the reader's. What only a busy connection needs is in active; of that,
+//     protocol.Intake understands frames.
+//   - handle: where the connection stands between busy and parked (package park).
+//   - heartbeat: when keepalive checks next.
 //
-// An organ knows nothing of the connection that it is in; what concerns several of them is
-// done by the connection.
+// What protocol.Conn asks for beside its answers (protocol.Todo) is done before the lock is given up:
+// see locked.unlock.
 //
 // # Who may call what
 //
@@ -87,11 +82,11 @@
 //   - locked: Conn.mu. Conn.lock returns it, so that there is no other way to have one.
 //   - reader: the reader's role, and not the lock.
 //   - writer: the write token, and not the lock.
-//   - an organ: what the organ's comment says: the lock, or the reader's role for input.
+//   - [protocol.Conn]: Conn.mu, but for its Config and Side. protocol.Intake: the reader's role.
 //
 // locked, reader and writer are all the same Conn, with other methods: a call of one that
-// takes the lock, where the lock is held, does not compile. A method that needs both the
-// role and the lock, such as reader.enter, has the locked as an argument.
+// takes the lock, where the lock is held, does not compile. A method of protocol.Conn
+// that needs both the role and the lock has the Intake as an argument.
 //
 // The role of the reader passes from one goroutine to the next through a parked handle, or with
 // the start of the next (Turn.Leave). Queued frames are guarded by Conn.mu until the token's
@@ -149,39 +144,29 @@
 //
 //	open, observe                  what the owner calls: Start, Open, Close, Stats
 //	reader, reader_end             the frame loop, and its end
-//	headers, data, control,        one group of frames each
+//	headers, data, control,        one group of frames each: what protocol makes of them, and who is told
 //	settings
 //	violation                      a rule that was broken becomes RST_STREAM, or the end
 //	budget, parking, lend, batch   where the reader waits
-//	turn                           a waiter that reads for itself
-//	drain, stream                  what others may call at any time
+//	turn, lending, habit           a waiter that reads for itself; whether to wait, to lend, or to park
+//	drain, stream, unsent          what others may call at any time
+//	borrowed                       memory of the program's, which has it back
 //	launch                         a task that the reader starts, or runs once it has parked
-//	beat                           keepalive
+//	beat, heartbeat                keepalive
 //	writer                         the write token, and the flusher
 //	parked                         the connection as the poller knows it
-//	encode, forget                 a stream's frames, and its end
-//	parting, closing               the end of a connection: in peace, and at once
+//	closing                        the end of a connection
 //	conn                           Conn, Stream and Handler, which name each other;
 //	                               locked, reader, writer
-//	input, output, streams,        the organs
-//	life, account, heartbeat,
-//	wire, ending
-//	stream_table, stream_set, scheduler,       what they are made of
-//	stream_core, send_queue, borrowed,
-//	ledger, fragments, memos,
-//	header_block, part_decoder,
-//	pile, outbuf, coder, shared,
-//	trace
-//	config, side, receiver,        words, rules and arithmetic
-//	frames, pieces, field_writer, limits,
-//	lending, nonsense, errors, keepalive, habit,
-//	stream_state, total
+//	input, wire, total, waiters    what a Conn is made of
+//	trace                          lines for each frame
+//	names, contain                 names of package protocol for users of this one
 //
 // # The way of a DATA frame
 //
 // From the socket to its stream: reader.readFrame waits for a header (parking, which reads
 // through package readyreader) and hands it to onData. All else is in data.go: receive
-// counts it, under the lock, and finds its stream; fillBody hands the Receiver what has
+// has protocol.Conn count it, under the lock, and find its stream; fillBody hands the Receiver what has
 // arrived (Take), and reads what has not to where it wants it (Space, Filled); endRemote
 // follows END_STREAM, and the Receiver hears of that (OnEnd).
 //
@@ -359,8 +344,8 @@
 //   - A write error makes the connection mute. The reader has a second to find
 //     the peer's reason in the socket, such as a GOAWAY.
 //   - A connection ends in peace by Drain, by Retire, or when the server said GOAWAY:
-//     once the last stream has ended, life.finish asks for the farewell, and, when all is
-//     written, for part, which closes. A server waits for the client to hang up first.
+//     once the last stream has ended, protocol.Conn says the farewell, and, when all is
+//     written, asks for part, which closes. A server waits for the client to hang up first.
 //
 // A broken rule is a [frame.Error]; violation is where it becomes RST_STREAM, or
 // the end.

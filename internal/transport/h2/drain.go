@@ -13,8 +13,8 @@ import (
 // debug say why.
 func (c *Conn) Drain(code frame.ErrCode, debug string) {
 	l := c.lock()
-	first := l.life.drainable()
-	if l.drain(drainReason{code, debug}) {
+	first := l.core.CanDrain()
+	if l.core.Drain(code, debug) {
 		time.AfterFunc(drainPatience, c.drainLate)
 	}
 	l.unlockAndFlush()
@@ -34,13 +34,13 @@ type DrainObserver interface {
 func (c *Conn) Draining() bool {
 	l := c.lock()
 	defer l.unlock()
-	return l.life.drain != notDraining
+	return l.core.IsDraining()
 }
 
 // drainLate goes on with the second step, when the peer has answered or does not.
 func (c *Conn) drainLate() {
 	l := c.lock()
-	l.endDrain()
+	l.core.EndDrain()
 	l.unlockAndFlush()
 }
 
@@ -48,7 +48,7 @@ func (c *Conn) drainLate() {
 // gone. The peer is not told before that.
 func (c *Conn) Retire() {
 	l := c.lock()
-	l.leave()
+	l.core.Leave()
 	l.unlockAndFlush()
 }
 
@@ -63,7 +63,7 @@ func (c *Conn) Silent() bool {
 func (c *Conn) EndSilentDrain() {
 	l := c.lock()
 	if !l.heart.begun {
-		l.endDrain()
+		l.core.EndDrain()
 	}
 	l.unlockAndFlush()
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"google.golang.org/grpc/internal/transport/h2/frame"
+	"google.golang.org/grpc/internal/transport/h2/protocol"
 	"google.golang.org/grpc/mem"
 )
 
@@ -20,15 +21,15 @@ type spin struct {
 }
 
 type spinRole struct {
-	held   Shared
+	held   protocol.Shared
 	server bool
-	data   Pieces // of the reply
+	data   protocol.Pieces // of the reply
 	closed chan struct{}
 	pool   sync.Pool
 }
 
 func newSpinRole(server bool) *spinRole {
-	r := &spinRole{server: server, closed: make(chan struct{}), data: OnePiece(mem.SliceBuffer(make([]byte, 100)))}
+	r := &spinRole{server: server, closed: make(chan struct{}), data: protocol.OnePiece(mem.SliceBuffer(make([]byte, 100)))}
 	r.pool.New = func() any {
 		s := &spin{role: r, done: make(chan struct{}, 1)}
 		return s
@@ -44,7 +45,7 @@ func (r *spinRole) stream() *spin {
 	return s
 }
 
-func (r *spinRole) Accept(b *HeaderBlock, _ bool) (*Stream, error) {
+func (r *spinRole) Accept(b *protocol.HeaderBlock, _ bool) (*Stream, error) {
 	b.SetMemo(r, &r.held)
 	return &r.stream().Stream, nil
 }
@@ -55,7 +56,7 @@ func (r *spinRole) PingReceived(int, bool) error { return nil }
 func (r *spinRole) GoAway(frame.ErrCode, []byte) {}
 func (r *spinRole) Closed(error)                 { close(r.closed) }
 
-func (s *spin) OnHeaders(b *HeaderBlock, end bool) error {
+func (s *spin) OnHeaders(b *protocol.HeaderBlock, end bool) error {
 	b.SetMemo(s.role, &s.role.held)
 	if end {
 		s.done <- struct{}{}
@@ -67,19 +68,19 @@ func (s *spin) Space(n, _ int) []byte         { return s.buf[:min(n, len(s.buf))
 func (s *spin) Filled(n int) (int, error)     { return 0, nil }
 
 // Static field sources, as a role has them for what never changes.
-var spinRequest, spinResponse, spinTrailers FieldSource = &request, &response, &trailers
+var spinRequest, spinResponse, spinTrailers protocol.FieldSource = &request, &response, &trailers
 
 func (s *spin) OnEnd() error {
 	if !s.role.server {
 		return nil
 	}
 	s.Done()
-	_ = s.Send(Frames{Headers: spinResponse, HasData: true, Data: s.role.data, Trailers: spinTrailers})
+	_ = s.Send(protocol.Frames{Headers: spinResponse, HasData: true, Data: s.role.data, Trailers: spinTrailers})
 	s.role.pool.Put(s)
 	return nil
 }
 
-func (s *spin) OnAbort(*StreamError) {
+func (s *spin) OnAbort(*protocol.StreamError) {
 	select {
 	case s.done <- struct{}{}:
 	default:
@@ -88,7 +89,7 @@ func (s *spin) OnAbort(*StreamError) {
 
 func (r *spinRole) call(c *Conn) error {
 	s := r.stream()
-	if err := c.Open(&s.Stream, Frames{Headers: spinRequest, HasData: true, Data: r.data, End: true}, nil); err != nil {
+	if err := c.Open(&s.Stream, protocol.Frames{Headers: spinRequest, HasData: true, Data: r.data, End: true}, nil); err != nil {
 		return err
 	}
 	<-s.done
@@ -98,11 +99,11 @@ func (r *spinRole) call(c *Conn) error {
 
 func spinPair(t testing.TB, network string) (*Conn, *spinRole) {
 	nc, ns := socketPair(t, network, 0)
-	cfg := &Config{Pool: mem.DefaultBufferPool(), Pooled: true, StreamWindow: 1 << 20, ConnWindow: 1 << 20, StaticWindow: true}
+	cfg := &protocol.Config{Pool: mem.DefaultBufferPool(), Pooled: true, StreamWindow: 1 << 20, ConnWindow: 1 << 20, StaticWindow: true}
 	client, server := newSpinRole(false), newSpinRole(true)
-	s := New(ns, Server, cfg, server)
+	s := New(ns, protocol.Server, cfg, server)
 	s.Start()
-	c := New(nc, Client, cfg, client)
+	c := New(nc, protocol.Client, cfg, client)
 	c.Start()
 	t.Cleanup(func() {
 		c.Close(nil)

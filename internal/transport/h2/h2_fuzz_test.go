@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"golang.org/x/net/http2"
+	"google.golang.org/grpc/internal/transport/h2/protocol"
 	"google.golang.org/grpc/mem"
 )
 
@@ -36,19 +37,19 @@ func FuzzConn(f *testing.F) {
 		if len(input) > 64<<10 {
 			return
 		}
-		side, role := Client, &testRole{quiet: true, greedy: true}
+		side, role := protocol.Client, &testRole{quiet: true, greedy: true}
 		if server {
-			side, role = Server, echoRole()
+			side, role = protocol.Server, echoRole()
 		}
 		self, nc := memPipe(1 << 20)
 		if split > 0 {
 			nc.out.maxRead = int(split)
 		}
 		closed := make(chan struct{})
-		cfg := &Config{Pool: mem.DefaultBufferPool(), MaxHeaderList: 4 << 10, MaxStreams: 8, PrefaceTimeout: time.Minute}
+		cfg := &protocol.Config{Pool: mem.DefaultBufferPool(), MaxHeaderList: 4 << 10, MaxStreams: 8, PrefaceTimeout: time.Minute}
 		c := New(under(self, split), side, cfg, &closingRole{role, closed})
 		c.Start()
-		if side == Client {
+		if side == protocol.Client {
 			for range 2 {
 				s := newTestStream(role)
 				m := message("hello")

@@ -9,12 +9,13 @@ import (
 	"testing"
 
 	"google.golang.org/grpc/internal/transport/h2/frame"
+	"google.golang.org/grpc/internal/transport/h2/protocol"
 )
 
 // monitor holds what a connection sends to the MUSTs of RFC 9113. The harness shows it every
 // frame that the connection under test sends in any test.
 type monitor struct {
-	side     Side
+	side     protocol.Side
 	maxFrame uint32 // that the peer allows; 0 stands for the protocol's
 	begun    bool
 	block    uint32 // the stream of a field block that goes on
@@ -92,7 +93,7 @@ func (m *monitor) checkSettings(h frame.Header, p []byte) string {
 	}
 	for ; len(p) > 0; p = p[6:] {
 		s := frame.Setting{ID: frame.SettingID(binary.BigEndian.Uint16(p)), Value: binary.BigEndian.Uint32(p[2:])}
-		if s.Check() != nil || m.side == Server && s.ID == frame.EnablePush && s.Value != 0 {
+		if s.Check() != nil || m.side == protocol.Server && s.ID == frame.EnablePush && s.Value != 0 {
 			return "6.5.2 a value that is not allowed"
 		}
 	}
@@ -112,7 +113,7 @@ func (m *monitor) checkStream(h frame.Header, p []byte) string {
 	if id%2 == 0 {
 		return "5.1.1 a stream that only a server may open"
 	}
-	if m.side == Client && id > m.last {
+	if m.side == protocol.Client && id > m.last {
 		if h.Type != frame.Headers {
 			return "5.1 a frame on an idle stream"
 		}
@@ -150,7 +151,7 @@ func (m *monitor) checkStream(h frame.Header, p []byte) string {
 	return ""
 }
 
-func newMonitor(side Side) *monitor {
+func newMonitor(side protocol.Side) *monitor {
 	return &monitor{side: side, ended: make(map[uint32]bool), reset: make(map[uint32]bool)}
 }
 
@@ -190,7 +191,7 @@ func TestMonitor(t *testing.T) {
 		{"6.10", join(first, open, raw(fContinuation, 4, 1, nil))},
 		{"", join(first, open, data(1, "x", false), raw(fHeaders, 1, 1, nil), raw(fContinuation, 4, 1, nil), window(1, 1), rst(1, 0), rst(1, 5))},
 	} {
-		m, got := newMonitor(Client), ""
+		m, got := newMonitor(protocol.Client), ""
 		for b := tt.frames; len(b) > 0 && got == ""; {
 			end := frame.HeaderLen + int(frame.ParseHeader(b).Length)
 			got = m.check(b[:end])

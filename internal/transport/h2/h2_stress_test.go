@@ -15,6 +15,7 @@ import (
 
 	"google.golang.org/grpc/internal/testutils"
 	"google.golang.org/grpc/internal/transport/h2/frame"
+	"google.golang.org/grpc/internal/transport/h2/protocol"
 	"google.golang.org/grpc/mem"
 )
 
@@ -36,7 +37,7 @@ func socketPair(t testing.TB, network string, n int) (client, server net.Conn) {
 
 // echoRole answers each stream with its own body.
 func echoRole() *testRole {
-	return &testRole{quiet: true, greedy: true, accept: func(s *testStream, _ *HeaderBlock) error {
+	return &testRole{quiet: true, greedy: true, accept: func(s *testStream, _ *protocol.HeaderBlock) error {
 		s.done = sync.OnceFunc(func() { // it may be aborted after it has ended
 			s.mu.Lock()
 			aborted := s.abort != nil
@@ -57,13 +58,13 @@ func echoRole() *testRole {
 }
 
 // pair runs both ends over a socket.
-func pair(t testing.TB, nc, ns net.Conn, cc, cs Config) (client *Conn, role, server *testRole) {
+func pair(t testing.TB, nc, ns net.Conn, cc, cs protocol.Config) (client *Conn, role, server *testRole) {
 	t.Helper()
 	cc.Pool, cs.Pool = mem.DefaultBufferPool(), mem.DefaultBufferPool()
 	role, server = &testRole{quiet: true, greedy: true}, echoRole()
-	s := New(ns, Server, &cs, server)
+	s := New(ns, protocol.Server, &cs, server)
 	s.Start()
-	client = New(nc, Client, &cc, role)
+	client = New(nc, protocol.Client, &cc, role)
 	client.Start()
 	t.Cleanup(func() { client.Close(nil); s.Close(nil) })
 	return client, role, server
@@ -118,7 +119,7 @@ func TestManyAtOnce(t *testing.T) {
 						if plain {
 							nc, ns = plainConn{nc}, plainConn{ns}
 						}
-						c, role, server := pair(t, nc, ns, Config{Pooled: true}, Config{Pooled: true})
+						c, role, server := pair(t, nc, ns, protocol.Config{Pooled: true}, protocol.Config{Pooled: true})
 						// Loopback TCP with buffers far below its segment size
 						// moves only some 30 KB a second.
 						body := strings.Repeat("b", min(2000, buffer/64))
@@ -172,15 +173,15 @@ func TestRandomWindows(t *testing.T) {
 	for round := range 12 {
 		alive, stop := watchdog(t.Name())
 		nc, ns := socketPair(t, "unix", 4<<10)
-		cc := Config{StreamWindow: size(), ConnWindow: size(), StaticWindow: round%2 == 0, Pooled: round%3 == 0}
-		cs := Config{StreamWindow: size(), ConnWindow: size(), StaticWindow: round%2 == 0, MaxStreams: 1 + rng.Uint32N(20)}
+		cc := protocol.Config{StreamWindow: size(), ConnWindow: size(), StaticWindow: round%2 == 0, Pooled: round%3 == 0}
+		cs := protocol.Config{StreamWindow: size(), ConnWindow: size(), StaticWindow: round%2 == 0, MaxStreams: 1 + rng.Uint32N(20)}
 		c, role, server := pair(t, nc, ns, cc, cs)
 		var wg sync.WaitGroup
 		for range 24 {
 			body := strings.Repeat("abcdefg", int(size()/7/8))
 			wg.Go(func() {
 				err := call(c, role, body)
-				var se *StreamError
+				var se *protocol.StreamError
 				for errors.As(err, &se) && se.Unprocessed { // before the limit was known
 					err = call(c, role, body)
 				}
@@ -207,17 +208,17 @@ func TestLastReplyArrives(t *testing.T) {
 		role := &testRole{quiet: true, greedy: true}
 		var server *Conn
 		sr := echoRole()
-		cfg := &Config{Pool: mem.DefaultBufferPool(), StreamWindow: 1 << 20, ConnWindow: 1 << 20}
-		server = New(ns, Server, cfg, sr)
+		cfg := &protocol.Config{Pool: mem.DefaultBufferPool(), StreamWindow: 1 << 20, ConnWindow: 1 << 20}
+		server = New(ns, protocol.Server, cfg, sr)
 		server.Start()
-		c := New(nc, Client, cfg, role)
+		c := New(nc, protocol.Client, cfg, role)
 		c.Start()
 		body := strings.Repeat("x", 300<<10)
 		var wg sync.WaitGroup
 		for range 4 {
 			wg.Go(func() {
 				// Not to be let in is no loss.
-				var se *StreamError
+				var se *protocol.StreamError
 				if err := call(c, role, body); errors.As(err, &se) && !se.Unprocessed {
 					t.Error(err)
 				}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc/internal/park"
+	"google.golang.org/grpc/internal/transport/h2/protocol"
 )
 
 // Where every wait is in vain there are ever fewer of them; where one is not, all are made.
@@ -81,7 +82,7 @@ func TestNewConnectionIsHeard(t *testing.T) {
 		{"when it is known", []int64{soon}, 1<<habitBits | 3, 1<<habitBits | 3},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r := &reader{habit: tt.before, out: newOutput(&Config{})}
+			r := &reader{habit: tt.before, core: protocol.New(protocol.Client, &protocol.Config{})}
 			at := int64(time.Hour)
 			r.heardAt(at)
 			for _, d := range tt.after {
@@ -91,12 +92,12 @@ func TestNewConnectionIsHeard(t *testing.T) {
 			if r.habit != tt.now {
 				t.Errorf("its habit is %#x, want %#x", r.habit, tt.now)
 			}
-			if got := r.pulse.lastRead.Load(); tt.before.isNew() && got != at {
+			if got := r.lastRead.Load(); tt.before.isNew() && got != at {
 				t.Errorf("heard at %d, want %d", got, at)
 			}
 		})
 	}
-	r := &reader{habit: stranger, in: input{swept: true}, out: newOutput(&Config{})}
+	r := &reader{habit: stranger, in: input{swept: true}, core: protocol.New(protocol.Client, &protocol.Config{})}
 	r.heardAt(1)
 	if r.heardAt(2); r.habit != stranger {
 		t.Error("what a reader has waited for was counted twice")

@@ -19,6 +19,7 @@ import (
 	xhpack "golang.org/x/net/http2/hpack"
 	"google.golang.org/grpc/internal/leakcheck"
 	"google.golang.org/grpc/internal/transport/h2/frame"
+	"google.golang.org/grpc/internal/transport/h2/protocol"
 	"google.golang.org/grpc/mem"
 )
 
@@ -72,7 +73,7 @@ func (j *journal) take() []string {
 // testRole owns a connection and writes down all that it is told.
 type testRole struct {
 	journal
-	accept   func(s *testStream, b *HeaderBlock) error
+	accept   func(s *testStream, b *protocol.HeaderBlock) error
 	onPing   func(streams int) error
 	batches  int
 	accepted []*testStream
@@ -82,7 +83,7 @@ type testRole struct {
 	quiet    bool // write down nothing about streams
 }
 
-func (r *testRole) Accept(b *HeaderBlock, end bool) (*Stream, error) {
+func (r *testRole) Accept(b *protocol.HeaderBlock, end bool) (*Stream, error) {
 	if b.TooLarge() {
 		return nil, frame.Error{Code: frame.EnhanceYourCalm}
 	}
@@ -105,7 +106,7 @@ func (r *testRole) Accept(b *HeaderBlock, end bool) (*Stream, error) {
 }
 
 func (r *testRole) Opened(st *Stream, end bool) {
-	s := st.recv.(*testStream)
+	s := st.core.Receiver().(*testStream)
 	s.note("opened %d %s%s", st.ID(), s.fields, endMark(end))
 	if s.opened != nil {
 		s.opened(end)
@@ -165,10 +166,10 @@ type testStream struct {
 	mu    sync.Mutex
 	body  []byte
 	ended bool
-	abort *StreamError
+	abort *protocol.StreamError
 
 	opened  func(end bool)
-	headers func(b *HeaderBlock, end bool) error
+	headers func(b *protocol.HeaderBlock, end bool) error
 	filled  func(n int) error
 	done    func() // the peer has ended, or the stream was aborted
 	keep    bool   // consume nothing
@@ -186,7 +187,7 @@ func (s *testStream) note(format string, args ...any) {
 	}
 }
 
-func (s *testStream) OnHeaders(b *HeaderBlock, end bool) error {
+func (s *testStream) OnHeaders(b *protocol.HeaderBlock, end bool) error {
 	s.note("headers %d %s%s", s.ID(), fieldsOf(b), endMark(end))
 	if s.headers != nil {
 		if err := s.headers(b, end); err != nil {
@@ -237,7 +238,7 @@ func (s *testStream) OnEnd() error {
 	return nil
 }
 
-func (s *testStream) OnAbort(err *StreamError) {
+func (s *testStream) OnAbort(err *protocol.StreamError) {
 	s.note("abort %d %v%s", s.ID(), err, marks(err))
 	s.mu.Lock()
 	twice := s.abort != nil
@@ -264,7 +265,7 @@ func (s *testStream) received() string {
 	return string(s.body)
 }
 
-func marks(err *StreamError) string {
+func marks(err *protocol.StreamError) string {
 	if err.Unprocessed {
 		return " unprocessed"
 	}
@@ -278,7 +279,7 @@ func endMark(end bool) string {
 	return ""
 }
 
-func fieldsOf(b *HeaderBlock) string {
+func fieldsOf(b *protocol.HeaderBlock) string {
 	var l []string
 	for i := range b.Len() {
 		l = append(l, fmt.Sprintf("%s=%s", b.Name(i), b.Value(i)))
@@ -292,7 +293,7 @@ func fieldsOf(b *HeaderBlock) string {
 // fieldList is a header list to send: names and values in turn.
 type fieldList []string
 
-func (f fieldList) AppendFields(w *FieldWriter) {
+func (f fieldList) AppendFields(w *protocol.FieldWriter) {
 	for i := 0; i < len(f); i += 2 {
 		w.Field(f[i], f[i+1])
 	}
@@ -305,8 +306,8 @@ var (
 )
 
 // message is Frames with one message.
-func message(body string) Frames {
-	f := Frames{HasData: true, Data: OnePiece(mem.SliceBuffer(body))}
+func message(body string) protocol.Frames {
+	f := protocol.Frames{HasData: true, Data: protocol.OnePiece(mem.SliceBuffer(body))}
 	binary.BigEndian.PutUint32(f.Prefix[1:], uint32(len(body)))
 	return f
 }
@@ -329,17 +330,17 @@ type testPeer struct {
 }
 
 type peerConfig struct {
-	Config
+	protocol.Config
 	limit    int // of the connection's buffers in bytes
 	plain    bool
 	settings []http2.Setting // of the peer
-	accept   func(s *testStream, b *HeaderBlock) error
+	accept   func(s *testStream, b *protocol.HeaderBlock) error
 	raw      bool        // no handshake
 	early    func(*Conn) // runs before the connection starts
 }
 
 // newPeer starts a connection of the given side and shakes hands with it.
-func newPeer(t testing.TB, side Side, cfg peerConfig) *testPeer {
+func newPeer(t testing.TB, side protocol.Side, cfg peerConfig) *testPeer {
 	t.Helper()
 	if cfg.limit == 0 {
 		cfg.limit = 1 << 20
@@ -369,12 +370,12 @@ func newPeer(t testing.TB, side Side, cfg peerConfig) *testPeer {
 	if cfg.raw {
 		return p
 	}
-	if side == Server {
+	if side == protocol.Server {
 		p.send([]byte(http2.ClientPreface))
 	}
 	p.send(onWire(func(f *http2.Framer) { f.WriteSettings(cfg.settings...); f.WriteSettingsAck() }))
 	p.settle()
-	if side == Client {
+	if side == protocol.Client {
 		p.wantPreface()
 	}
 	got := p.frames()
@@ -388,12 +389,12 @@ func newPeer(t testing.TB, side Side, cfg peerConfig) *testPeer {
 }
 
 // peerWithStream is newPeer, with stream 1 open.
-func peerWithStream(t testing.TB, side Side) *testPeer {
-	p := newPeer(t, side, peerConfig{Config: Config{StaticWindow: true}})
-	if side == Server {
+func peerWithStream(t testing.TB, side protocol.Side) *testPeer {
+	p := newPeer(t, side, peerConfig{Config: protocol.Config{StaticWindow: true}})
+	if side == protocol.Server {
 		p.send(p.request(1, false))
 	} else {
-		p.open(Frames{})
+		p.open(protocol.Frames{})
 	}
 	p.frames()
 	return p
@@ -601,7 +602,7 @@ func same(t testing.TB, what string, got, want []string) {
 }
 
 // open starts a stream on a client.
-func (p *testPeer) open(f Frames) *testStream {
+func (p *testPeer) open(f protocol.Frames) *testStream {
 	p.t.Helper()
 	s := newTestStream(p.role)
 	if f.Headers == nil {

@@ -7,20 +7,20 @@ import (
 
 	"google.golang.org/grpc/internal/alarm"
 	"google.golang.org/grpc/internal/clock"
+	"google.golang.org/grpc/internal/transport/h2/protocol"
 )
 
 // heartbeat is when keepalive checks next. For a check that is minutes away it uses package
 // alarm, which may be somewhat late: a timer of its own would be a good part of the memory
 // that a parked connection takes. Guarded by Conn.mu.
 type heartbeat struct {
-	keepaliveState
+	state protocol.KeepaliveState
 	timer *time.Timer // nil if listed
 	seat  alarm.Seat
 
 	begun   bool // the peer's SETTINGS arrived
 	beating bool // there will be a check
 	listed  bool // an alarm was set for it
-	worked  bool // HEADERS or DATA were encoded since the peer's last PING
 }
 
 // isFar reports whether a check after d is one for an alarm.

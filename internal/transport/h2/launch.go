@@ -11,7 +11,7 @@ func (r *reader) launch(t warm.Task) {
 		r.in.act.next = t
 		return
 	}
-	r.out.cfg.Ground.Go(t)
+	r.ground().Go(t)
 }
 
 // launchNext gives the task that launch kept to another goroutine: the reader is about to
@@ -19,6 +19,6 @@ func (r *reader) launch(t warm.Task) {
 func (r *reader) launchNext() {
 	if t := r.in.act.next; t != nil {
 		r.in.act.next = nil
-		r.out.cfg.Ground.Go(t)
+		r.ground().Go(t)
 	}
 }

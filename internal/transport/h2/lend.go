@@ -23,17 +23,17 @@ func (r *reader) lend() bool {
 	if !r.in.act.lending.wanted() {
 		return false
 	}
-	if !r.in.parks || !r.in.swept || !r.out.cfg.Ground.Takes() || !readyreader.IsDrained(r.wire.try) || readyreader.MayWait(r.wire.try) {
+	if !r.in.parks || !r.in.swept || !r.ground().Takes() || !readyreader.IsDrained(r.wire.try) || readyreader.MayWait(r.wire.try) {
 		return false
 	}
 	c := r.lock()
-	if c.streams.open() != 1 || r.pulse.quiet.Load() { // the sweeper does not watch any more, see Quiet
+	if c.core.OpenStreams() != 1 || r.quiet.Load() { // the sweeper does not watch any more, see Quiet
 		c.unlock()
 		return false
 	}
-	c.out.reader = lent
+	c.lent = true
 	c.unlock()
-	if r.out.cfg.Trace != nil {
+	if r.tracer() != nil {
 		(*Conn)(r).traceEvent("lent", "")
 	}
 	err := r.handle.Park()
@@ -42,7 +42,7 @@ func (r *reader) lend() bool {
 	}
 	r.unparked(err)
 	c = r.lock()
-	c.out.reader = waiting
+	c.lent = false
 	c.unlock()
 	return false
 }

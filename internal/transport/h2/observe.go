@@ -39,19 +39,19 @@ type Stats struct {
 // Stats looks at the connection. It may be called at any time, also after the end.
 func (c *Conn) Stats() Stats {
 	s := Stats{Parked: c.handle.Parked()}
-	if opts := readOptions(&c.wire, c.out.cfg); !readyreader.HoldsNone(c.wire.nc, opts) {
+	if opts := readOptions(&c.wire, c.core.Config()); !readyreader.HoldsNone(c.wire.nc, opts) {
 		s.Reserved = opts.Size
 	}
 	s.Partial = c.wire.held()
 	s.WhyNot = c.WhyNot()
 	l := c.lock()
 	defer l.unlock()
-	if l.life.dead() {
+	if l.core.IsDead() {
 		return Stats{}
 	}
-	s.Streams, s.Held = l.streams.open(), int(l.account.held)
-	s.SendWindow, s.RecvWindow = l.windows.Send().Window(), l.windows.Recv()
-	s.Queued = l.out.buf.memory() + int(l.streams.queued)
+	at := l.core.State()
+	s.Streams, s.Held, s.Queued = at.Streams, int(at.Held), at.Queued
+	s.SendWindow, s.RecvWindow = at.SendWindow, at.RecvWindow
 	return s
 }
 
@@ -59,19 +59,19 @@ func (c *Conn) Stats() Stats {
 // one that was wrapped it may turn out while that is read. It may be called at any time.
 func (c *Conn) WhyNot() string {
 	switch {
-	case c.out.cfg.Ground != nil: // it watches whatever stands on it
+	case c.ground() != nil: // it watches whatever stands on it
 	case !park.Supported():
 		return "there is no poller for sockets on this system"
 	case clock.InBubble():
 		return "it is in a bubble of testing/synctest"
 	}
-	return readyreader.WhyNot(c.wire.nc, readOptions(&c.wire, c.out.cfg))
+	return readyreader.WhyNot(c.wire.nc, readOptions(&c.wire, c.core.Config()))
 }
 
 // System gives access to the socket, to ask the operating system for its options; nil if
 // the connection is not known to be over a socket. It may be called at any time.
 func (c *Conn) System() syscall.RawConn {
-	rc, _ := readyreader.Socket(c.wire.nc, readOptions(&c.wire, c.out.cfg))
+	rc, _ := readyreader.Socket(c.wire.nc, readOptions(&c.wire, c.core.Config()))
 	return rc
 }
 
@@ -79,10 +79,7 @@ func (c *Conn) System() syscall.RawConn {
 func (c *Conn) Cause() error {
 	l := c.lock()
 	defer l.unlock()
-	if l.end == nil {
-		return nil
-	}
-	return l.end.cause
+	return l.core.Cause()
 }
 
 // Idle reports whether no stream is open, and for how long. It needs
@@ -90,12 +87,12 @@ func (c *Conn) Cause() error {
 func (c *Conn) Idle() (time.Duration, bool) {
 	l := c.lock()
 	defer l.unlock()
-	return time.Duration(clock.Now() - l.streams.since), l.streams.open() == 0
+	return time.Duration(clock.Now() - l.since), l.core.OpenStreams() == 0
 }
 
 // Streams is how many streams are open.
 func (c *Conn) Streams() int {
 	l := c.lock()
 	defer l.unlock()
-	return l.streams.open()
+	return l.core.OpenStreams()
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"google.golang.org/grpc/internal/park"
+	"google.golang.org/grpc/internal/transport/h2/protocol"
 	"google.golang.org/grpc/mem"
 )
 
@@ -20,7 +21,7 @@ func TestWhyNot(t *testing.T) {
 		a, b := net.Pipe()
 		defer a.Close()
 		defer b.Close()
-		c := New(a, Server, &Config{Pool: mem.DefaultBufferPool(), Pooled: true}, &testRole{})
+		c := New(a, protocol.Server, &protocol.Config{Pool: mem.DefaultBufferPool(), Pooled: true}, &testRole{})
 		if got := c.WhyNot(); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/grpc/internal/clock"
 	"google.golang.org/grpc/internal/readyreader"
+	"google.golang.org/grpc/internal/transport/h2/protocol"
 )
 
 // Start sends the preface and begins to read, on a goroutine of its own. Drain and Retire may
@@ -21,30 +22,32 @@ func (c *Conn) Start() {
 	}
 	if h := c.wire.holder(); h != nil {
 		c.in.holds = true
-		h.CountIn(c.account.total())
+		h.CountIn((*locked)(c).total())
 	}
-	if c.out.cfg.Trace != nil {
+	if c.tracer() != nil {
 		c.traceOpen()
 	}
 	l := c.lock()
-	l.streams.since = clock.Now()
-	d, ok := l.life.start()
+	l.since = clock.Now()
+	drains, ok := l.core.Start()
 	if !ok {
 		l.unlock()
 		return // Close came first, and has told the Handler
 	}
-	l.sendPreface()
-	if l.begin(d) {
+	if t := l.core.Config().PrefaceTimeout; t > 0 {
+		l.wire.readUntil(time.Now().Add(t))
+	}
+	if drains {
 		time.AfterFunc(drainPatience, c.drainLate)
 	}
 	l.unlockAndFlush()
-	c.out.cfg.Ground.Go((*reader)(c))
+	c.ground().Go((*reader)(c))
 }
 
 func (c *Conn) initParking() {
-	if _, ok := readyreader.Socket(c.wire.nc, readOptions(&c.wire, c.out.cfg)); ok && c.out.cfg.watched() {
+	if _, ok := readyreader.Socket(c.wire.nc, readOptions(&c.wire, c.core.Config())); ok && watched(c.core.Config()) {
 		c.in.parks = true
-		c.handle.InitOn(c.out.cfg.Ground, (*parkedConn)(c))
+		c.handle.InitOn(c.ground(), (*parkedConn)(c))
 		return
 	}
 	c.handle.Init(nil)
@@ -55,10 +58,10 @@ func (c *Conn) initParking() {
 // streams, first come first served, but no longer than while, which may be nil. If Open
 // fails, the peer has seen nothing of s, unless it was the trailers of f that were too large
 // for it. f's data is freed in every case.
-func (c *Conn) Open(s *Stream, f Frames, while Waiting) error {
+func (c *Conn) Open(s *Stream, f protocol.Frames, while Waiting) error {
 	if f.Headers == nil {
 		f.Data.Free()
-		return ErrStreamDone // nothing else opens a stream
+		return protocol.ErrStreamDone // nothing else opens a stream
 	}
 	l := c.lock()
 	if err := l.awaitPlace(while); err != nil {
@@ -67,14 +70,11 @@ func (c *Conn) Open(s *Stream, f Frames, while Waiting) error {
 		return err
 	}
 	s.conn = c
-	l.streams.begin(&s.stream, l.streams.nextLocal, c.streams.side, &l.windows)
-	err := l.encode(&s.stream, &f)
-	if s.state == stateIdle { // the id is still unused
-		l.streams.remove(&s.stream)
+	opened, err := l.core.OpenStream(&s.core, &f, l.wire.uncopied())
+	if !opened {
 		l.unlock()
 		return err
 	}
-	l.streams.takeID()
 	l.streamOpened()
 	l.unlockAndFlush()
 	return err
@@ -87,45 +87,33 @@ type Waiting interface{ Done() <-chan struct{} }
 // awaitPlace waits until another stream of ours may be opened. mu is released for the
 // wait itself.
 func (c *locked) awaitPlace(while Waiting) error {
-	for may := c.streams.canOpen(); ; {
-		if err := c.mayOpen(); err != nil || may {
+	for may := c.core.CanOpen(); ; {
+		if err := c.core.MayOpen(); err != nil || may {
 			return err
 		}
-		w := c.streams.wait()
-		c.mu.Unlock()
+		ready := make(chanWaiter, 1)
+		w := c.core.AwaitPlace(ready)
+		c.unlock()
 		var done <-chan struct{}
 		if while != nil {
 			done = while.Done()
 		}
 		select {
-		case <-w.ready:
+		case <-ready:
 			c.mu.Lock()
-			may = c.streams.claim()
+			may = c.core.ClaimPlace()
 		case <-done:
 			c.mu.Lock()
-			c.streams.abandon(w)
-			return ErrNoPlace
+			c.core.AbandonPlace(w)
+			return protocol.ErrNoPlace
 		}
 	}
-}
-
-func (c *locked) mayOpen() error {
-	switch {
-	case c.life.dead():
-		return c.end.cause
-	case !c.life.opens():
-		return ErrDraining
-	case c.streams.exhausted():
-		c.leave()
-		return ErrDraining
-	}
-	return nil
 }
 
 // Close ends the connection at once. Its streams are told err, by the reader.
 func (c *Conn) Close(err error) {
 	if err == nil {
-		err = ErrClosed
+		err = protocol.ErrClosed
 	}
 	c.terminate(err)
 }

@@ -13,12 +13,12 @@ type parkedConn Conn
 
 // RawConn implements park.Owner.
 func (p *parkedConn) RawConn() syscall.RawConn {
-	rc, _ := readyreader.Socket(p.wire.nc, readOptions(&p.wire, p.out.cfg))
+	rc, _ := readyreader.Socket(p.wire.nc, readOptions(&p.wire, p.core.Config()))
 	return rc
 }
 
 // Wake implements park.Owner: there is input, or the end of it.
-func (p *parkedConn) Wake() { p.out.cfg.Ground.Go((*reader)(p)) }
+func (p *parkedConn) Wake() { (*Conn)(p).ground().Go((*reader)(p)) }
 
 // ParkObserver is a [Handler] that wants to know of a connection which turns out, while it
 // is read, to be one that can't be parked.

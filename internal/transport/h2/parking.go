@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/grpc/internal/readyreader"
 	"google.golang.org/grpc/internal/transport/h2/frame"
+	"google.golang.org/grpc/internal/transport/h2/protocol"
 	"google.golang.org/grpc/internal/warm"
 )
 
@@ -55,9 +56,9 @@ type sweptConn Conn
 // reader that lends looks at quiet under the lock: it sees that, or is seen here, and if it has
 // not parked yet a Kick keeps it from that.
 func (q *sweptConn) Quiet() {
-	q.wire.interrupt(&q.pulse.quiet)
+	q.wire.interrupt(&q.quiet)
 	c := (*Conn)(q).lock()
-	reads := c.out.reader != lent
+	reads := !c.lent
 	c.unlock()
 	if !reads && q.handle.Kick() {
 		q.handle.Wake() // to park without what reading needs
@@ -155,7 +156,7 @@ func (r *reader) goesAtOnce() bool {
 	case !r.in.parks:
 	case r.in.swept:
 		if r.habit.more() {
-			r.out.cfg.Ground.Sweeper().Trust(&r.in.act.entry)
+			r.ground().Sweeper().Trust(&r.in.act.entry)
 		}
 	case r.habit.isSeldom():
 		r.habit.spare()
@@ -171,7 +172,7 @@ func (r *reader) goesAtOnce() bool {
 
 // try is watch for a reader that will probably wait in vain, if not too many of these do.
 func (r *reader) try() bool {
-	r.in.swept = r.out.cfg.Ground.Sweeper().Try(&r.in.act.entry, (*sweptConn)(r))
+	r.in.swept = r.ground().Sweeper().Try(&r.in.act.entry, (*sweptConn)(r))
 	return r.in.swept
 }
 
@@ -181,7 +182,7 @@ func (r *reader) try() bool {
 func (r *reader) watch() {
 	if r.in.parks && !r.in.swept {
 		r.in.swept = true
-		r.out.cfg.Ground.Sweeper().Add(&r.in.act.entry, (*sweptConn)(r))
+		r.ground().Sweeper().Add(&r.in.act.entry, (*sweptConn)(r))
 	}
 }
 
@@ -204,7 +205,7 @@ func (r *reader) park() error {
 		p.task, gone = next, p
 	}
 	r.slim()
-	if r.out.cfg.Trace != nil {
+	if r.tracer() != nil {
 		(*Conn)(r).traceEvent("parked", "")
 	}
 	err := r.handle.Park()
@@ -222,18 +223,19 @@ func (r *reader) park() error {
 // activate takes what a connection needs while there is input.
 func (r *reader) activate() {
 	c := r.lock()
-	if c.out.reader == lent {
+	if c.lent {
+		c.lent = false
 		r.in.act.lending.missed()
 	}
-	c.out.reader = waiting
 	if r.in.act != nil {
+		c.core.SetReader(protocol.ReaderWaits)
 		c.unlock()
 		return
 	}
-	kept := c.streams.byID.takeKept()
+	kept := c.core.Unpark()
 	c.unlock()
-	r.in.activate(&r.wire, r.streams.side, r.out.cfg, kept)
-	if r.out.cfg.Trace != nil {
+	r.in.activate(&r.wire, r.core.Side(), r.core.Config(), kept)
+	if r.tracer() != nil {
 		(*Conn)(r).traceEvent("awake", "")
 	}
 }
@@ -242,31 +244,22 @@ func (r *reader) activate() {
 func (r *reader) slim() {
 	r.forgetMemos()
 	c := r.lock()
-	kept := r.in.act.dec.Keep()
+	kept := r.in.act.Keep()
 	c.unlock()
 	r.in.freeze()
-	r.in.release(r.streams.side, r.out.cfg)
+	r.in.release(r.core.Side(), r.core.Config())
 	r.wire.releaseIdle()
 	records := r.retained()
 	c = r.lock()
 	defer c.unlock()
-	c.out.reader = away
-	c.account.records = uint32(records)
-	c.account.show(c.life.dead())
-	c.out.freeze()
-	c.windows.Rest()
-	c.streams.byID.keep(kept)
-	c.streams.trim()
+	c.core.Park(kept, records)
+	c.show()
 }
 
 // forgetMemos takes the memos off the account: the reader is about to park.
 func (r *reader) forgetMemos() {
 	c := r.lock()
 	defer c.unlock()
-	r.enter(c)
-	for i := range r.in.act.memos.slot {
-		c.account.drop(r.in.act.memos.slot[i].shared)
-	}
-	r.in.act.memos.part()
-	c.account.show(c.life.dead())
+	c.core.ForgetMemos(&r.in.act.Intake)
+	c.show()
 }

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/net/http2"
 	"google.golang.org/grpc/internal/park"
 	"google.golang.org/grpc/internal/readyreader"
+	"google.golang.org/grpc/internal/transport/h2/protocol"
 	"google.golang.org/grpc/mem"
 )
 
@@ -46,7 +47,7 @@ func TestParking(t *testing.T) {
 	nc, ns := socketPair(t, "unix", 0)
 	defer nc.Close()
 	role := &testRole{}
-	c := New(ns, Server, &Config{Pool: mem.DefaultBufferPool(), Pooled: true, StaticWindow: true}, role)
+	c := New(ns, protocol.Server, &protocol.Config{Pool: mem.DefaultBufferPool(), Pooled: true, StaticWindow: true}, role)
 	c.Start()
 	p := &testPeer{t: t}
 	p.enc = newPeerEncoder(p)
@@ -55,10 +56,10 @@ func TestParking(t *testing.T) {
 	nc.Write(join([]byte(http2.ClientPreface), settings(), raw(fSettings, 1, 0, nil), first, raw(fHeaders, 1, 3, b[:1])))
 	until(t, "the first stream", func() bool { return role.told("opened 1 :method=POST :path=/x") })
 	for range 3 { // sweeps that find the reader waiting for CONTINUATION
-		until(t, "the sweeper's turn", func() bool { return !c.pulse.quiet.Load() })
+		until(t, "the sweeper's turn", func() bool { return !c.quiet.Load() })
 		(*sweptConn)(c).Quiet()
 	}
-	until(t, "the reader's answer", func() bool { return !c.pulse.quiet.Load() })
+	until(t, "the reader's answer", func() bool { return !c.quiet.Load() })
 	if c.handle.Parked() {
 		t.Fatal("parked in the middle of a field block")
 	}
@@ -109,7 +110,7 @@ func TestWatchedOnlyWhereItCanPark(t *testing.T) {
 			defer nc.Close()
 			r, _ := readyreader.NewReader(ns)
 			wc := &waitedConn{Conn: ns, TryReader: r.(readyreader.TryReader)}
-			c := New(wc, Server, &Config{Pool: mem.DefaultBufferPool(), Pooled: true, StaticWindow: true, PrefaceTimeout: patience}, &testRole{})
+			c := New(wc, protocol.Server, &protocol.Config{Pool: mem.DefaultBufferPool(), Pooled: true, StaticWindow: true, PrefaceTimeout: patience}, &testRole{})
 			swept := make(chan bool, 100)
 			wc.before = func() { swept <- c.in.swept }
 			nc.Write(tt.begin) // in one piece, before anybody reads
@@ -135,7 +136,7 @@ func TestClosedBelow(t *testing.T) {
 	nc, ns := socketPair(t, "tcp", 0)
 	defer nc.Close()
 	role := &testRole{}
-	c := New(ns, Server, &Config{Pool: mem.DefaultBufferPool(), Pooled: true, StaticWindow: true}, role)
+	c := New(ns, protocol.Server, &protocol.Config{Pool: mem.DefaultBufferPool(), Pooled: true, StaticWindow: true}, role)
 	c.Start()
 	p := &testPeer{t: t}
 	p.enc = newPeerEncoder(p)
@@ -156,7 +157,7 @@ func TestParksAtOnce(t *testing.T) {
 	defer nc.Close()
 	release := make(chan struct{})
 	role := &testRole{}
-	role.accept = func(s *testStream, _ *HeaderBlock) error {
+	role.accept = func(s *testStream, _ *protocol.HeaderBlock) error {
 		s.opened = func(bool) {
 			s.Go(taskFunc(func() {
 				role.add("begun %d", s.ID())
@@ -166,7 +167,7 @@ func TestParksAtOnce(t *testing.T) {
 		}
 		return nil
 	}
-	c := New(ns, Server, &Config{Pool: mem.DefaultBufferPool(), Pooled: true, StaticWindow: true}, role)
+	c := New(ns, protocol.Server, &protocol.Config{Pool: mem.DefaultBufferPool(), Pooled: true, StaticWindow: true}, role)
 	c.Start()
 	p := &testPeer{t: t}
 	p.enc = newPeerEncoder(p)
@@ -242,7 +243,7 @@ func openMany(t *testing.T, h habit) (conns []*Conn, peers []net.Conn) {
 	for range 2*park.MaxTries + 10 {
 		nc, ns := socketPair(t, "unix", 0)
 		t.Cleanup(func() { nc.Close() })
-		c := New(ns, Server, &Config{Pool: mem.DefaultBufferPool(), Pooled: true, StaticWindow: true}, &testRole{})
+		c := New(ns, protocol.Server, &protocol.Config{Pool: mem.DefaultBufferPool(), Pooled: true, StaticWindow: true}, &testRole{})
 		c.habit = h
 		c.Start()
 		t.Cleanup(func() {

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/net/http2"
 	"google.golang.org/grpc/internal/park"
+	"google.golang.org/grpc/internal/transport/h2/protocol"
 	"google.golang.org/grpc/mem"
 )
 
@@ -125,11 +126,11 @@ func TestWindowsGrowAcrossParking(t *testing.T) {
 	nc, ns := socketPair(t, "tcp", 0)
 	defer nc.Close()
 	var received atomic.Int64
-	role := &testRole{quiet: true, greedy: true, accept: func(s *testStream, _ *HeaderBlock) error {
+	role := &testRole{quiet: true, greedy: true, accept: func(s *testStream, _ *protocol.HeaderBlock) error {
 		s.filled = func(n int) error { received.Add(int64(n)); return nil }
 		return nil
 	}}
-	c := New(ns, Server, &Config{Pool: mem.DefaultBufferPool(), Pooled: true}, role)
+	c := New(ns, protocol.Server, &protocol.Config{Pool: mem.DefaultBufferPool(), Pooled: true}, role)
 	c.Start()
 	defer until(t, "the reader's end", func() bool { return c.Cause() != nil })
 	defer c.Close(errors.New("enough"))

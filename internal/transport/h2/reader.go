@@ -34,12 +34,12 @@ func (r *reader) read() error {
 		}
 	}
 	for {
-		if r.in.act.broke {
-			if err := r.bankruptcy(); err != nil {
+		if r.in.act.OverLimit {
+			if err := r.checkHardLimit(); err != nil {
 				return r.violation(err)
 			}
 		}
-		if r.in.act.caused {
+		if r.in.act.Induced {
 			if err := r.payForCaused(); err != nil {
 				return err
 			}
@@ -58,9 +58,9 @@ func (r *reader) read() error {
 // payForCaused waits until enough of what was queued for the peer's sake is written, if
 // there is too much of it.
 func (r *reader) payForCaused() error {
-	r.in.act.caused = false
+	r.in.act.Induced = false
 	c := r.lock()
-	over := c.overBudget(false)
+	over := c.core.OverBudget(false)
 	c.unlock()
 	if over {
 		return r.waitForBudget(0)
@@ -74,13 +74,13 @@ func (r *reader) readFrame() error {
 		return err
 	}
 	h := frame.ParseHeader(b)
-	if err := r.checkSequence(h); err != nil {
+	if err := r.in.act.CheckSequence(h, !r.in.gotPreface); err != nil {
 		return err
 	}
-	if err := h.Check(r.out.cfg.maxFrame()); err != nil {
+	if err := h.Check(r.core.Config().FrameLimit()); err != nil {
 		return r.skipFaulty(h, err)
 	}
-	if r.out.cfg.Trace != nil && (h.Type == frame.Data || h.Type > frame.Continuation) {
+	if r.tracer() != nil && (h.Type == frame.Data || h.Type > frame.Continuation) {
 		r.traceReceived(h, nil)
 	}
 	if h.Type == frame.Data {
@@ -90,7 +90,7 @@ func (r *reader) readFrame() error {
 	if h.Type > frame.Continuation {
 		// "Implementations MUST ignore and discard frames of unknown types",
 		// section 4.1.
-		return errors.Join(r.in.act.useless(), r.skip(frame.HeaderLen+int(h.Length)))
+		return errors.Join(r.in.act.Useless(), r.skip(frame.HeaderLen+int(h.Length)))
 	}
 	if h.Length > frame.MinMaxFrameSize {
 		return r.dispatchLarge(h)
@@ -107,40 +107,19 @@ func (r *reader) readFrame() error {
 // dispatchLarge takes a frame, other than DATA, that need not fit the read
 // buffer. It is gathered as it arrives.
 func (r *reader) dispatchLarge(h frame.Header) error {
-	r.in.act.rd.Discard(frame.HeaderLen)
-	p := &r.in.act.large
-	defer func() {
-		p.drop(r.out.cfg.Pool)
-		r.in.act.ledger.note(p)
-	}()
+	a, pool := r.in.act, r.core.Config().Pool
+	a.rd.Discard(frame.HeaderLen)
+	defer a.DropGathered(pool)
 	for left := int(h.Length); left > 0; {
 		b, err := r.await(min(left, frame.MinMaxFrameSize))
 		if err != nil {
 			return unexpectedEOF(err)
 		}
-		p.add(b, r.out.cfg.Pool)
-		r.in.act.ledger.note(p)
+		a.Gather(b, pool)
 		left -= len(b)
-		r.in.act.rd.Discard(len(b))
+		a.rd.Discard(len(b))
 	}
-	return r.dispatch(h, p.join(r.out.cfg.Pool))
-}
-
-// checkSequence applies the rules about which frame may come next.
-func (r *reader) checkSequence(h frame.Header) error {
-	if !r.in.gotPreface && (h.Type != frame.Settings || h.Flags.Has(frame.FlagAck)) {
-		if h.LooksLikeHTTP1() {
-			return frame.ConnError(frame.ProtocolError, "failed reading the frame payload: http2: frame too large, note that the frame header looked like an HTTP/1.1 header")
-		}
-		return frame.ConnError(frame.ProtocolError, "the first frame is not SETTINGS")
-	}
-	open := r.in.act.frags.id
-	// "Any number of CONTINUATION frames can be sent, as long as the preceding
-	// frame is on the same stream", section 6.10; and nothing in between.
-	if (open != 0 || h.Type == frame.Continuation) && (h.Type != frame.Continuation || h.StreamID != open) {
-		return frame.ConnError(frame.ProtocolError, "field block and CONTINUATION do not follow each other")
-	}
-	return nil
+	return r.dispatch(h, a.Gathered(pool))
 }
 
 // skipFaulty drops the payload of a frame whose header breaks a rule, if the
@@ -162,7 +141,7 @@ func (r *reader) skipFaulty(h frame.Header, fault error) error {
 }
 
 func (r *reader) dispatch(h frame.Header, p []byte) error {
-	if r.out.cfg.Trace != nil {
+	if r.tracer() != nil {
 		r.traceReceived(h, p)
 	}
 	switch h.Type {
@@ -173,16 +152,16 @@ func (r *reader) dispatch(h frame.Header, p []byte) error {
 	case frame.RSTStream:
 		return r.onReset(h, p)
 	case frame.Settings:
-		return errors.Join(r.in.act.useless(), r.onSettings(h, p))
+		return errors.Join(r.in.act.Useless(), r.onSettings(h, p))
 	case frame.Ping:
 		return r.onPing(h, p)
 	case frame.GoAway:
-		return errors.Join(r.in.act.useless(), r.onGoAway(h, p))
+		return errors.Join(r.in.act.Useless(), r.onGoAway(h, p))
 	case frame.WindowUpdate:
 		return r.onWindowUpdate(h, p)
 	case frame.Priority:
 		_, err := frame.ParsePriority(h, p)
-		return errors.Join(r.in.act.useless(), err)
+		return errors.Join(r.in.act.Useless(), err)
 	default: // PUSH_PROMISE, which Header.Check has refused
 		return frame.ParsePushPromise(h, p)
 	}

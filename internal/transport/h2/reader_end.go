@@ -5,63 +5,42 @@ package h2
 import (
 	"errors"
 	"time"
+
+	"google.golang.org/grpc/internal/transport/h2/protocol"
 )
 
 // stop is the end of the reader, and of the connection: it tells the peer if that
 // broke a rule, and then the owner and all streams.
 func (r *reader) stop(err error) {
-	var ce *ConnError
+	var ce *protocol.ConnError
 	said := errors.As(err, &ce) && !ce.Remote && r.sayGoAway(ce)
 	c := r.lock()
-	was := c.kill(c.causeOf(err))
+	was := c.kill(c.core.CauseOf(err))
 	c.unlock()
 	(*Conn)(r).tellAll()
-	if said && was != dead {
+	if said && was != protocol.Dead {
 		r.discardInput()
 	}
 	r.handle.Close()
 	r.wire.nc.Close()
 	c = r.lock()
-	c.dropOutput() // what was queued since
-	c.out.dropCoder()
+	c.core.DropOutput() // what was queued since
+	c.core.DropCoder()
 	c.unlock()
-	r.in.release(r.streams.side, r.out.cfg)
-}
-
-// causeOf is what to tell the streams when reading ended with err: the rule
-// that was broken, else the peer's word, else what we did ourselves, and only
-// then what the system says.
-func (c *locked) causeOf(err error) error {
-	var ce *ConnError
-	var known *IOError
-	e := c.ending()
-	switch {
-	case e.cause != nil:
-		return e.cause
-	case errors.As(err, &ce):
-		return ce
-	case e.goAwayCause != nil:
-		return e.goAwayCause
-	case c.life.exit == gone:
-		return ErrDrained
-	case e.writeErr != nil:
-		return e.writeErr
-	case errors.As(err, &known):
-		return known
-	}
-	return &IOError{Op: "read", Err: err}
+	r.in.release(r.core.Side(), r.core.Config())
 }
 
 // sayGoAway tells the peer which rule it broke, and waits until the system has that frame.
 // It reports whether it has.
-func (r *reader) sayGoAway(ce *ConnError) bool {
+func (r *reader) sayGoAway(ce *protocol.ConnError) bool {
 	c := r.lock()
-	c.out.reader = waiting // no batch ends any more
-	done := c.sayGoAway(ce)
-	if done == nil {
+	c.core.SetReader(protocol.ReaderWaits) // no batch ends any more
+	done := make(gate)
+	if !c.core.SayGoAway(ce, done) {
 		c.unlock()
 		return false
 	}
+	c.wire.nc.SetWriteDeadline(time.Now().Add(lastFlush))
 	c.unlockAndFlush()
 	late := time.NewTimer(2 * lastFlush) // where deadlines have no effect
 	defer late.Stop()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"golang.org/x/net/http2"
+	"google.golang.org/grpc/internal/transport/h2/protocol"
 	"google.golang.org/grpc/mem"
 )
 
@@ -18,7 +19,7 @@ func TestInitialWindowFlood(t *testing.T) {
 	const streams, frames = 5000, 1000
 	nc, ns := socketPair(t, "tcp", 0)
 	role := echoRole()
-	c := New(ns, Server, &Config{Pool: mem.DefaultBufferPool(), Pooled: true}, role)
+	c := New(ns, protocol.Server, &protocol.Config{Pool: mem.DefaultBufferPool(), Pooled: true}, role)
 	c.Start()
 	defer func() {
 		c.Close(nil)

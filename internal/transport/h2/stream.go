@@ -4,72 +4,72 @@ package h2
 
 import (
 	"google.golang.org/grpc/internal/transport/h2/frame"
+	"google.golang.org/grpc/internal/transport/h2/protocol"
 	"google.golang.org/grpc/internal/warm"
 )
 
 // Init prepares a stream whose events go to recv. Where the peer opens it, cost is the
 // memory, in bytes, that it takes.
-func (s *Stream) Init(recv Receiver, cost int) { s.recv, s.held = recv, cost }
+func (s *Stream) Init(recv protocol.Receiver, cost int) { s.core.Init(recv, cost) }
 
 // Redirect has all further events of the stream go to recv. It is for the reader, within a
 // call of the Receiver that there is.
-func (s *Stream) Redirect(recv Receiver) { s.recv = recv }
+func (s *Stream) Redirect(recv protocol.Receiver) { s.core.Redirect(recv) }
 
 // Go runs t, which serves the stream, on another goroutine, or on the reader's if that is
 // about to park. It is for the reader.
 func (s *Stream) Go(t warm.Task) { (*reader)(s.conn).launch(t) }
 
 // ID is the stream's identifier, 0 before it is open.
-func (s *Stream) ID() uint32 { return s.id }
+func (s *Stream) ID() uint32 { return s.core.Identifier() }
 
 // Receiver is what Init was given.
-func (s *Stream) Receiver() Receiver { return s.recv }
+func (s *Stream) Receiver() protocol.Receiver { return s.core.Receiver() }
 
 // Send queues f and sees to it that someone writes it. It does not wait: see
 // Offer and CallRoom for back-pressure. An error means that nothing of f will be sent, or,
 // for trailers over the peer's limit, that the stream was reset.
-func (s *Stream) Send(f Frames) error {
+func (s *Stream) Send(f protocol.Frames) error {
 	c := s.conn.lock()
-	err := c.queue(&s.stream, &f)
-	c.unlockQueued(&s.stream)
+	err := c.core.Queue(&s.core, &f, c.wire.uncopied())
+	c.unlockQueued(&s.core)
 	return err
 }
 
 // SendLast is Send for a goroutine that calls Leave soon, and waits for nothing before: where
 // to write is to wait, it is left to that.
-func (s *Stream) SendLast(f Frames) error {
+func (s *Stream) SendLast(f protocol.Frames) error {
 	c := s.conn.lock()
-	err := c.queue(&s.stream, &f)
-	s.lazy = c.waits
-	c.unlockQueued(&s.stream)
+	err := c.core.Queue(&s.core, &f, c.wire.uncopied())
+	s.core.SetLazy(c.waits)
+	c.unlockQueued(&s.core)
 	return err
 }
 
 // Queue is Send for the reader, within a call of its Handler or Receiver: what is
 // queued is written when the batch ends.
-func (s *Stream) Queue(f Frames) error {
+func (s *Stream) Queue(f protocol.Frames) error {
 	c := s.conn.lock()
 	defer c.unlock()
-	return c.queue(&s.stream, &f)
+	return c.core.Queue(&s.core, &f, c.wire.uncopied())
 }
 
 // Offer is Send for a sender that waits for room. Without room it leaves f as it is, and
 // returns a channel that is closed when there is some, or when the stream is over.
-func (s *Stream) Offer(f *Frames) (room <-chan struct{}, err error) {
+func (s *Stream) Offer(f *protocol.Frames) (room <-chan struct{}, err error) {
 	c := s.conn.lock()
-	if c.full(&s.stream) {
-		room = s.pending.gate()
+	if c.core.Full(&s.core) {
+		room = c.core.AwaitRoom(&s.core, newGate).(gate)
 	} else {
-		err = c.queue(&s.stream, f)
+		err = c.core.Queue(&s.core, f, c.wire.uncopied())
 	}
-	c.unlockQueued(&s.stream) // writes what others left, too: nobody else may be about to
+	c.unlockQueued(&s.core) // writes what others left, too: nobody else may be about to
 	return room, err
 }
 
 // unlockQueued unlocks, and has what is queued written, unless the sender leaves that to others.
-func (c *locked) unlockQueued(s *stream) {
-	if s.lazy {
-		s.lazy = false
+func (c *locked) unlockQueued(s *protocol.Stream) {
+	if s.TakeLazy() {
 		c.unlock()
 		return
 	}
@@ -85,24 +85,24 @@ func (c *locked) unlockQueued(s *stream) {
 func (s *Stream) CallRoom(w interface{ Wake() }, lazy bool) bool {
 	c := s.conn.lock()
 	defer c.unlock()
-	if c.full(&s.stream) {
-		s.pending.call(w)
+	if c.core.Full(&s.core) {
+		c.core.CallRoom(&s.core, w)
 		return false
 	}
-	s.lazy = lazy
+	s.core.SetLazy(lazy)
 	return true
 }
 
 // OfferTo is Send for a sender that has w woken when there is room: without room it leaves f as it
 // is, takes nothing, and does as CallRoom.
-func (s *Stream) OfferTo(f *Frames, w interface{ Wake() }) (taken bool, err error) {
+func (s *Stream) OfferTo(f *protocol.Frames, w interface{ Wake() }) (taken bool, err error) {
 	c := s.conn.lock()
-	if c.full(&s.stream) {
-		s.pending.call(w)
+	if c.core.Full(&s.core) {
+		c.core.CallRoom(&s.core, w)
 		c.unlock()
 		return false, nil
 	}
-	err = c.queue(&s.stream, f)
+	err = c.core.Queue(&s.core, f, c.wire.uncopied())
 	if f.More > 0 {
 		c.unlock()
 	} else {
@@ -116,7 +116,7 @@ func (s *Stream) OfferTo(f *Frames, w interface{ Wake() }) (taken bool, err erro
 // more.
 func (s *Stream) Consume(n, freed int) {
 	if n > 0 || freed > 0 {
-		s.grant((*stream).consume, n, freed)
+		s.grant((*protocol.Conn).Consumed, n, freed)
 	}
 }
 
@@ -124,29 +124,29 @@ func (s *Stream) Consume(n, freed int) {
 // arrived, and that the window must not be what keeps them; freed is as with Consume.
 func (s *Stream) Expect(n, freed int) {
 	if n > 0 || freed > 0 {
-		s.grant((*stream).expect, n, freed)
+		s.grant((*protocol.Conn).Expected, n, freed)
 	}
 }
 
 // Refund says that freed bytes of memory are not held for the peer any more.
 func (s *Stream) Refund(freed int) {
 	c := s.conn.lock()
-	c.account.refundOf(&s.stream, freed)
-	c.account.show(c.life.dead())
+	c.core.Refund(&s.core, freed)
+	c.show()
 	c.unlock()
 }
 
-func (s *Stream) grant(by func(*stream, uint32) uint32, n, freed int) {
+func (s *Stream) grant(by func(*protocol.Conn, *protocol.Stream, uint32), n, freed int) {
 	c := s.conn.lock()
 	if freed > 0 {
-		c.account.refundOf(&s.stream, freed)
-		c.account.show(c.life.dead())
+		c.core.Refund(&s.core, freed)
+		c.show()
 	}
-	if !s.state.canRecv() || c.life.dead() {
+	if !c.core.TakesMore(&s.core) {
 		c.unlock()
 		return
 	}
-	c.out.windowUpdate(s.id, by(&s.stream, uint32(n)))
+	by(&c.core, &s.core, uint32(n))
 	c.unlockAndFlush()
 }
 
@@ -154,18 +154,17 @@ func (s *Stream) grant(by func(*stream, uint32) uint32, n, freed int) {
 // has ended already. Data that waits is dropped. The Receiver is not told.
 func (s *Stream) Reset(code frame.ErrCode) {
 	c := s.conn.lock()
-	if s.state == stateIdle || s.state == stateClosed || c.life.dead() {
+	if !c.core.ResetStream(&s.core, code) {
 		c.unlock()
 		return
 	}
-	c.reset(&s.stream, code)
-	c.account.show(c.life.dead())
+	c.show()
 	c.unlockAndFlush()
 }
 
 // Done says that the handler of a stream which the peer opened has returned, or
 // will never run. It is called once for each stream that was Opened. A handler whose
-// stream is gone, for whatever reason, counts against the bound on those (maxZombies)
+// stream is gone, for whatever reason, counts against the bound on those (maxOrphans)
 // until Done is called. If Done comes before the last frame is sent it never counts.
 func (s *Stream) Done() {
 	c := s.conn.lock()
@@ -188,13 +187,8 @@ func (s *Stream) Leave() {
 }
 
 func (c *locked) done(s *Stream) {
-	s.handled = true
-	if s.counted {
-		s.counted = false
-		c.account.settle(&s.stream)
-		c.account.show(c.life.dead())
-		c.streams.handlers.returned()
-		c.wakeReader()
+	if c.core.HandlerDone(&s.core) {
+		c.show()
 	}
 }
 

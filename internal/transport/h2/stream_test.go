@@ -11,16 +11,17 @@ import (
 
 	"golang.org/x/net/http2"
 	"google.golang.org/grpc/internal/transport/h2/frame"
+	"google.golang.org/grpc/internal/transport/h2/protocol"
 )
 
 func TestClientCall(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p := newPeer(t, Client, peerConfig{})
+		p := newPeer(t, protocol.Client, peerConfig{})
 		f := message("ping")
 		f.End = true
 		s := p.open(f)
 		p.want(`HEADERS 1 :method=POST :path=/x`, `DATA 1 "\x00\x00\x00\x00\x04ping" end`)
-		if err := s.Send(message("x")); err != ErrStreamDone {
+		if err := s.Send(message("x")); err != protocol.ErrStreamDone {
 			t.Errorf("Send after the end: %v", err)
 		}
 		p.send(p.headers(1, false, response...), data(1, "po", false), data(1, "ng", false), p.headers(1, true, trailers...))
@@ -36,7 +37,7 @@ func TestClientCall(t *testing.T) {
 
 func TestServerCall(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p := newPeer(t, Server, peerConfig{})
+		p := newPeer(t, protocol.Server, peerConfig{})
 		p.send(p.request(1, false), data(1, "ping", true))
 		p.wantTold("opened 1 :method=POST :path=/x", "end 1")
 		f := message("pong")
@@ -47,8 +48,8 @@ func TestServerCall(t *testing.T) {
 		}
 		p.want(`HEADERS 1 :status=200`, `DATA 1 "\x00\x00\x00\x00\x04pong"`, `HEADERS 1 end grpc-status=0`)
 		p.role.done(s)
-		if p.conn.streams.handlers.left != 0 || p.conn.Streams() != 0 {
-			t.Errorf("%d zombies, %d streams", p.conn.streams.handlers.left, p.conn.Streams())
+		if at := p.conn.core.State(); at.Orphans != 0 || at.Streams != 0 {
+			t.Errorf("%d orphans, %d streams", at.Orphans, at.Streams)
 		}
 	})
 }
@@ -56,9 +57,9 @@ func TestServerCall(t *testing.T) {
 // A server that has replied tells a client that still sends to stop.
 func TestServerStopsClient(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p := newPeer(t, Server, peerConfig{})
+		p := newPeer(t, protocol.Server, peerConfig{})
 		p.send(p.request(1, false))
-		p.role.stream(1).Send(Frames{Headers: response, Trailers: trailers})
+		p.role.stream(1).Send(protocol.Frames{Headers: response, Trailers: trailers})
 		p.want("HEADERS 1 :status=200", "HEADERS 1 end grpc-status=0", "RST 1 NO_ERROR")
 		p.send(data(1, "late", false), window(1, 10), data(1, "", true))
 		p.want()
@@ -90,32 +91,32 @@ func TestServerEndsFirst(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
-				p := newPeer(t, Client, peerConfig{settings: []http2.Setting{
+				p := newPeer(t, protocol.Client, peerConfig{settings: []http2.Setting{
 					{ID: http2.SettingInitialWindowSize, Val: 3}, {ID: http2.SettingMaxConcurrentStreams, Val: 1},
 				}})
-				s := p.open(message(strings.Repeat("x", 2*sendBuffer)))
+				s := p.open(message(strings.Repeat("x", 2*protocol.SendBuffer)))
 				f := message("refused")
 				room, _ := s.Offer(&f)
 				var late error
 				s.done = func() { late = s.Send(message("late")) }
 				next := newTestStream(p.role)
-				go p.conn.Open(&next.Stream, Frames{Headers: request, End: true}, nil)
+				go p.conn.Open(&next.Stream, protocol.Frames{Headers: request, End: true}, nil)
 				p.want("HEADERS 1 :method=POST :path=/x", `DATA 1 "\x00\x00\x04"`)
 				p.send(end.send(p))
 				p.want("RST 1 NO_ERROR", "HEADERS 3 end :method=POST :path=/x")
 				p.wantTold(end.told...)
 				<-room
-				if again := s.Send(message("later")); late != ErrStreamDone || again != ErrStreamDone {
+				if again := s.Send(message("later")); late != protocol.ErrStreamDone || again != protocol.ErrStreamDone {
 					t.Errorf("Send: %v when told of the end, %v after it", late, again)
 				}
-				if !s.CallRoom(nil, false) || s.pending != nil || !p.conn.streams.turns.empty() {
+				if !s.CallRoom(nil, false) || s.core.Unsent() != 0 || p.conn.core.HasPending() {
 					t.Error("data still waits")
 				}
 				p.send(window(1, 1000), rst(1, 0)) // they were on their way
 				p.conn.Retire()
 				p.send(p.headers(3, true, response...))
 				p.want("GOAWAY 0 NO_ERROR", "EOF")
-				p.wantTold("headers 3 :status=200 end", "closed: "+ErrDrained.Error())
+				p.wantTold("headers 3 :status=200 end", "closed: "+protocol.ErrDrained.Error())
 			})
 		})
 	}
@@ -129,9 +130,9 @@ func TestMalformedEnd(t *testing.T) {
 		want  []string
 	}{{true, nil}, {false, []string{"RST 1 PROTOCOL_ERROR"}}} {
 		bubble(t, func(t *testing.T) {
-			p := newPeer(t, Client, peerConfig{})
-			s := p.open(Frames{End: tt.ended})
-			s.headers = func(*HeaderBlock, bool) error { return frame.Error{Code: frame.ProtocolError, Reason: "no"} }
+			p := newPeer(t, protocol.Client, peerConfig{})
+			s := p.open(protocol.Frames{End: tt.ended})
+			s.headers = func(*protocol.HeaderBlock, bool) error { return frame.Error{Code: frame.ProtocolError, Reason: "no"} }
 			p.frames()
 			p.send(p.headers(1, true, response...))
 			p.want(tt.want...)
@@ -145,7 +146,7 @@ func TestMalformedEnd(t *testing.T) {
 
 func TestReset(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p := newPeer(t, Client, peerConfig{settings: []http2.Setting{{ID: http2.SettingInitialWindowSize, Val: 3}}})
+		p := newPeer(t, protocol.Client, peerConfig{settings: []http2.Setting{{ID: http2.SettingInitialWindowSize, Val: 3}}})
 		s := p.open(message("more than there is room for"))
 		if !s.CallRoom(nil, false) {
 			t.Error("no room for another message")
@@ -166,13 +167,13 @@ func (d doneOf) Done() <-chan struct{} { return d }
 // TestPlaces: the peer's limit of streams holds calls up, in their order.
 func TestPlaces(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p := newPeer(t, Client, peerConfig{settings: []http2.Setting{{ID: http2.SettingMaxConcurrentStreams, Val: 2}}})
+		p := newPeer(t, protocol.Client, peerConfig{settings: []http2.Setting{{ID: http2.SettingMaxConcurrentStreams, Val: 2}}})
 		var log journal
 		cancel := make(chan struct{})
 		start := func(name string, done chan struct{}) {
 			go func() {
 				s := newTestStream(p.role)
-				err := p.conn.Open(&s.Stream, Frames{Headers: request, End: true}, doneOf(done))
+				err := p.conn.Open(&s.Stream, protocol.Frames{Headers: request, End: true}, doneOf(done))
 				log.add("%s %d %v", name, s.ID(), err)
 			}()
 			synctest.Wait()
@@ -191,7 +192,7 @@ func TestPlaces(t *testing.T) {
 		p.send(p.headers(1, true, response...))
 		wantLog("c 5 <nil>")
 		close(cancel)
-		wantLog("d 0 " + ErrNoPlace.Error())
+		wantLog("d 0 " + protocol.ErrNoPlace.Error())
 		p.send(settings(3, 0), p.headers(3, true, response...), p.headers(5, true, response...))
 		wantLog()
 		start("f", nil)
@@ -202,50 +203,13 @@ func TestPlaces(t *testing.T) {
 		p.send(settings(3, 0))
 		start("g", nil)
 		p.send(goAway(9, 0, "bye"))
-		wantLog("g 0 " + ErrDraining.Error())
+		wantLog("g 0 " + protocol.ErrDraining.Error())
 		p.conn.Close(errors.New("enough"))
 		start("h", nil)
 		wantLog("h 0 enough")
-		if tb := &p.conn.streams; tb.granted != 0 || tb.waiting != nil {
-			t.Errorf("left behind: %d granted, waiting %v", tb.granted, tb.waiting)
+		if n := p.conn.core.State().Waiting; n != 0 {
+			t.Errorf("left behind: %d that wait", n)
 		}
-	})
-}
-
-// A place that was promised to a call which gives up goes to the next one.
-func TestPlacePassedOn(t *testing.T) {
-	tb := newStreamTable(Client)
-	tb.maxLocal = 1
-	s := &stream{id: tb.takeID()}
-	tb.insert(s)
-	a, b := tb.wait(), tb.wait()
-	tb.remove(s)
-	if len(a.ready) != 1 || len(b.ready) != 0 || tb.canOpen() {
-		t.Fatal("the first is not served first")
-	}
-	tb.abandon(a)
-	if len(b.ready) != 1 {
-		t.Fatal("the place is lost")
-	}
-	tb.maxLocal = 0
-	if tb.claim() {
-		t.Fatal("a place above the limit")
-	}
-}
-
-func TestOutOfIDs(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		p := newPeer(t, Client, peerConfig{})
-		p.conn.streams.nextLocal = 1<<31 - 1
-		s := p.open(Frames{End: true})
-		p.want("HEADERS 2147483647 end :method=POST :path=/x")
-		var again testStream
-		if err := p.conn.Open(&again.Stream, Frames{Headers: request}, nil); err != ErrDraining {
-			t.Errorf("Open: %v", err)
-		}
-		p.send(p.headers(s.ID(), true, response...))
-		p.want("GOAWAY 0 NO_ERROR", "EOF")
-		p.wantTold("headers 2147483647 :status=200 end", "closed: "+ErrDrained.Error())
 	})
 }
 
@@ -253,24 +217,24 @@ func TestHeaderListLimits(t *testing.T) {
 	long := strings.Repeat("v", 200)
 	t.Run("request over the peer's", func(t *testing.T) {
 		bubble(t, func(t *testing.T) {
-			p := newPeer(t, Client, peerConfig{settings: []http2.Setting{{ID: http2.SettingMaxHeaderListSize, Val: 200}}})
+			p := newPeer(t, protocol.Client, peerConfig{settings: []http2.Setting{{ID: http2.SettingMaxHeaderListSize, Val: 200}}})
 			s := newTestStream(p.role)
-			err := p.conn.Open(&s.Stream, Frames{Headers: fieldList{"k", long}}, nil)
-			var tooLarge *ErrHeaderListTooLarge
+			err := p.conn.Open(&s.Stream, protocol.Frames{Headers: fieldList{"k", long}}, nil)
+			var tooLarge *protocol.ErrHeaderListTooLarge
 			if !errors.As(err, &tooLarge) || tooLarge.Size != 233 || tooLarge.Max != 200 {
 				t.Errorf("Open: %v", err)
 			}
 			p.want()
-			p.open(Frames{})
+			p.open(protocol.Frames{})
 			p.want("HEADERS 1 :method=POST :path=/x") // the id was not used
 		})
 	})
 	t.Run("trailers over the peer's", func(t *testing.T) {
 		bubble(t, func(t *testing.T) {
-			p := newPeer(t, Server, peerConfig{settings: []http2.Setting{{ID: http2.SettingMaxHeaderListSize, Val: 200}}})
+			p := newPeer(t, protocol.Server, peerConfig{settings: []http2.Setting{{ID: http2.SettingMaxHeaderListSize, Val: 200}}})
 			p.send(p.request(1, true))
-			err := p.role.stream(1).Send(Frames{Headers: response, Trailers: fieldList{"k", long}})
-			var tooLarge *ErrHeaderListTooLarge
+			err := p.role.stream(1).Send(protocol.Frames{Headers: response, Trailers: fieldList{"k", long}})
+			var tooLarge *protocol.ErrHeaderListTooLarge
 			if !errors.As(err, &tooLarge) {
 				t.Errorf("Send: %v", err)
 			}
@@ -279,7 +243,7 @@ func TestHeaderListLimits(t *testing.T) {
 	})
 	t.Run("trailers over the peer's, behind data that waits", func(t *testing.T) {
 		bubble(t, func(t *testing.T) {
-			p := newPeer(t, Server, peerConfig{settings: []http2.Setting{
+			p := newPeer(t, protocol.Server, peerConfig{settings: []http2.Setting{
 				{ID: http2.SettingMaxHeaderListSize, Val: 200},
 				{ID: http2.SettingInitialWindowSize, Val: 0},
 			}})
@@ -297,7 +261,7 @@ func TestHeaderListLimits(t *testing.T) {
 	t.Run("request over ours", func(t *testing.T) {
 		for _, n := range []int{1, 40} { // also more than the limit in frames
 			bubble(t, func(t *testing.T) {
-				p := newPeer(t, Server, peerConfig{Config: Config{MaxHeaderList: 200, StaticWindow: true}})
+				p := newPeer(t, protocol.Server, peerConfig{Config: protocol.Config{MaxHeaderList: 200, StaticWindow: true}})
 				fields := append(fieldList{}, request...)
 				for i := range n {
 					fields = append(fields, fmt.Sprint("k", i), strings.Repeat("~", 500))
@@ -315,8 +279,8 @@ func TestHeaderListLimits(t *testing.T) {
 	})
 	t.Run("trailers over ours", func(t *testing.T) {
 		bubble(t, func(t *testing.T) {
-			p := newPeer(t, Client, peerConfig{Config: Config{MaxHeaderList: 200}})
-			p.open(Frames{End: true})
+			p := newPeer(t, protocol.Client, peerConfig{Config: protocol.Config{MaxHeaderList: 200}})
+			p.open(protocol.Frames{End: true})
 			p.frames()
 			p.send(p.headers(1, false, response...), p.headers(1, true, "k", long))
 			p.want("RST 1 ENHANCE_YOUR_CALM")
@@ -325,9 +289,9 @@ func TestHeaderListLimits(t *testing.T) {
 	})
 	t.Run("large list goes out in pieces", func(t *testing.T) {
 		bubble(t, func(t *testing.T) {
-			p := newPeer(t, Client, peerConfig{})
+			p := newPeer(t, protocol.Client, peerConfig{})
 			v := strings.Repeat("~", 40000)
-			p.open(Frames{Headers: fieldList{"k", v}, End: true})
+			p.open(protocol.Frames{Headers: fieldList{"k", v}, End: true})
 			p.want("HEADERS 1 end open", "CONTINUATION 1 k="+v)
 		})
 	})
@@ -338,11 +302,11 @@ func TestHeaderListLimits(t *testing.T) {
 func TestBlockCutOff(t *testing.T) {
 	for range 20 {
 		bubble(t, func(t *testing.T) {
-			p := newPeer(t, Server, peerConfig{})
+			p := newPeer(t, protocol.Server, peerConfig{})
 			p.send(raw(fHeaders, 0, 1, []byte{0x82}))
 			p.nc.Close()
 			p.settle()
-			q := newPeer(t, Server, peerConfig{})
+			q := newPeer(t, protocol.Server, peerConfig{})
 			q.send(q.request(1, true))
 			q.wantTold("opened 1 :method=POST :path=/x end")
 		})
@@ -352,7 +316,7 @@ func TestBlockCutOff(t *testing.T) {
 // What arrives in pieces is answered as soon as it is whole.
 func TestAnswerToSplitFrame(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p := newPeer(t, Server, peerConfig{Config: Config{StaticWindow: true}})
+		p := newPeer(t, protocol.Server, peerConfig{Config: protocol.Config{StaticWindow: true}})
 		b := ping("12345678")
 		p.send(b[:9])
 		p.send(b[9:])
@@ -371,7 +335,7 @@ func TestAnswerToSplitFrame(t *testing.T) {
 // Handler errors end the stream or the connection with the code they carry.
 func TestRoleErrors(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p := newPeer(t, Server, peerConfig{accept: func(s *testStream, b *HeaderBlock) error {
+		p := newPeer(t, protocol.Server, peerConfig{accept: func(s *testStream, b *protocol.HeaderBlock) error {
 			switch string(b.Value(1)) {
 			case "/refuse":
 				return frame.Error{Code: frame.RefusedStream, Reason: "no"}
@@ -379,7 +343,7 @@ func TestRoleErrors(t *testing.T) {
 				return errors.New("no")
 			}
 			s.filled = func(int) error { return errors.New("don't like it") }
-			s.headers = func(*HeaderBlock, bool) error { return frame.Error{Code: frame.ProtocolError, Reason: "no"} }
+			s.headers = func(*protocol.HeaderBlock, bool) error { return frame.Error{Code: frame.ProtocolError, Reason: "no"} }
 			return nil
 		}})
 		at := func(id uint32, path string) []byte { return p.headers(id, false, ":method", "POST", ":path", path) }

@@ -17,18 +17,5 @@ var total tally.Tally
 // of memory.
 func BytesHeld() int64 { return total.Sum() }
 
-// show brings the total up to date with a. Nothing of a dead connection's counts any more.
-// Records are not in it: the layer that holds them counts them.
-func (a *account) show(dead bool) {
-	held := a.held
-	if dead {
-		held = 0
-	}
-	if d := held - a.shown; d != 0 {
-		a.shown = held
-		a.total().Add(d)
-	}
-}
-
-// total is a's shard of the total.
-func (a *account) total() *atomic.Int64 { return total.At(unsafe.Pointer(a)) }
+// total is the connection's shard of the total.
+func (c *locked) total() *atomic.Int64 { return total.At(unsafe.Pointer(c)) }

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"google.golang.org/grpc/internal/transport/h2/protocol"
 	"google.golang.org/grpc/internal/transport/h2/trace"
 )
 
@@ -40,7 +41,7 @@ func (l *traceLines) take() (lines []string) {
 func TestTrace(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var lines traceLines
-		p := newPeer(t, Server, peerConfig{Config: Config{StaticWindow: true, Trace: trace.New(&lines, trace.Options{})}})
+		p := newPeer(t, protocol.Server, peerConfig{Config: protocol.Config{StaticWindow: true, Driver: DriverConfig{Trace: trace.New(&lines, trace.Options{})}}})
 		got := lines.take()
 		for _, want := range []string{
 			"server open", "server received SETTINGS stream=0 length=0", "server sent SETTINGS stream=0 length=0",

@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"google.golang.org/grpc/internal/transport/h2/frame"
+	"google.golang.org/grpc/internal/transport/h2/protocol"
 )
 
 // Turn is the reader's role in the hands of a goroutine that waits for a message of a stream. It
@@ -32,7 +33,7 @@ func (s *Stream) Turn() *Turn {
 		return nil
 	}
 	c := conn.lock()
-	may := c.out.reader == lent && c.streams.open() == 1
+	may := c.lent && c.core.OpenStreams() == 1
 	c.unlock()
 	if !may || !conn.handle.Take() {
 		return nil
@@ -42,10 +43,11 @@ func (s *Stream) Turn() *Turn {
 		r.activate()
 	}
 	c = r.lock()
-	c.out.reader = waiting
+	c.lent = false
+	c.core.SetReader(protocol.ReaderWaits)
 	c.unlock()
 	r.in.act.lending.turn.Store(turnWorks)
-	if conn.out.cfg.Trace != nil {
+	if conn.tracer() != nil {
 		conn.traceEvent("taken", "")
 	}
 	return (*Turn)(conn)
@@ -73,7 +75,7 @@ func (t *Turn) Read() error {
 				return err
 			}
 		}
-		if a := r.in.act; a.broke || a.caused && r.owes() {
+		if a := r.in.act; a.OverLimit || a.Induced && r.owes() {
 			return errUnfit
 		}
 	}
@@ -83,8 +85,8 @@ func (t *Turn) Read() error {
 func (r *reader) owes() bool {
 	c := r.lock()
 	defer c.unlock()
-	r.in.act.caused = c.overBudget(false)
-	return r.in.act.caused
+	r.in.act.Induced = c.core.OverBudget(false)
+	return r.in.act.Induced
 }
 
 // awaitFit waits until the next frame has arrived whole.
@@ -95,7 +97,7 @@ func (r *reader) awaitFit() error {
 		if rd.Buffered() >= n {
 			b, _ := rd.Peek(n)
 			h := frame.ParseHeader(b)
-			if !isFit(h) || r.in.act.frags.id != 0 {
+			if !isFit(h) || r.in.act.InsideBlock() {
 				return errUnfit
 			}
 			if n += int(h.Length); rd.Buffered() >= n {
@@ -145,8 +147,8 @@ func (t *Turn) Leave(err error) {
 		c := r.lock()
 		c.resetReadDeadline()
 		c.unlock()
-		if r.pulse.quiet.Load() { // the sweeper's deadline may be gone, too; the next reader heeds it
-			r.wire.interrupt(&r.pulse.quiet)
+		if r.quiet.Load() { // the sweeper's deadline may be gone, too; the next reader heeds it
+			r.wire.interrupt(&r.quiet)
 		}
 	}
 	l := &r.in.act.lending
@@ -171,5 +173,5 @@ func (t *Turn) Leave(err error) {
 	default:
 		r.in.act.failed = err
 	}
-	r.out.cfg.Ground.Go(r)
+	r.ground().Go(r)
 }

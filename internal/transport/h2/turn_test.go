@@ -20,6 +20,7 @@ import (
 	"golang.org/x/net/http2"
 	"google.golang.org/grpc/internal/park"
 	"google.golang.org/grpc/internal/transport/h2/frame"
+	"google.golang.org/grpc/internal/transport/h2/protocol"
 	"google.golang.org/grpc/mem"
 )
 
@@ -157,7 +158,7 @@ type turnPeer struct {
 }
 
 // startTurns begins with what the listener has to have seen for there to be turns.
-func startTurns(t *testing.T, cfg Config, role *testRole, handler Handler) *turnPeer {
+func startTurns(t *testing.T, cfg protocol.Config, role *testRole, handler Handler) *turnPeer {
 	t.Helper()
 	if !park.Supported() || !park.Takes() {
 		t.Skip("here a goroutine reads for those who wait")
@@ -166,7 +167,7 @@ func startTurns(t *testing.T, cfg Config, role *testRole, handler Handler) *turn
 	p := &turnPeer{T: t, nc: nc, role: role, enc: &testPeer{t: t}}
 	p.enc.enc = newPeerEncoder(p.enc)
 	listeners := make(chan *listener, 1)
-	role.accept = func(s *testStream, _ *HeaderBlock) error {
+	role.accept = func(s *testStream, _ *protocol.HeaderBlock) error {
 		select {
 		case listeners <- listenTo(s):
 		default: // another stream
@@ -174,7 +175,7 @@ func startTurns(t *testing.T, cfg Config, role *testRole, handler Handler) *turn
 		return nil
 	}
 	cfg.Pool, cfg.Pooled = mem.DefaultBufferPool(), true
-	p.c = New(ns, Server, &cfg, handler)
+	p.c = New(ns, protocol.Server, &cfg, handler)
 	p.c.Start()
 	p.write(join([]byte(http2.ClientPreface), settings(), raw(fSettings, 1, 0, nil), p.enc.request(1, false)))
 	p.l = <-listeners
@@ -269,7 +270,7 @@ func (p *turnPeer) toTurn() {
 func (p *turnPeer) lent() bool {
 	l := p.c.lock()
 	defer l.unlock()
-	return l.out.reader == lent
+	return l.lent
 }
 
 // sees waits for a frame with this at its beginning.
@@ -293,7 +294,7 @@ func (p *turnPeer) rests() {
 	until(p.T, "parked for good", func() bool {
 		l := p.c.lock()
 		defer l.unlock()
-		return l.out.reader == away && p.c.handle.Parked()
+		return l.core.State().Parked && p.c.handle.Parked()
 	})
 }
 
@@ -308,7 +309,7 @@ var eightBytes = make([]byte, 8)
 // TestTurnHeeds: whatever comes while a Turn waits for input is dealt with, by whomever.
 func TestTurnHeeds(t *testing.T) {
 	for name, tt := range map[string]struct {
-		cfg Config
+		cfg protocol.Config
 		f   func(p *turnPeer)
 	}{
 		"ping": {f: func(p *turnPeer) {
@@ -324,7 +325,7 @@ func TestTurnHeeds(t *testing.T) {
 			}
 		}},
 		"many pings, which are not read": {f: func(p *turnPeer) {
-			for range 3 * maxReplies {
+			for range 3 * protocol.MaxReplies {
 				p.write(raw(http2.FramePing, 0, 0, eightBytes))
 			}
 			p.write(raw(http2.FramePing, 0, 0, []byte("the last")))
@@ -359,7 +360,7 @@ func TestTurnHeeds(t *testing.T) {
 			p.write(raw(fContinuation, 4, 3, b[1:]))
 			p.told("opened 3 :method=POST :path=/x end")
 		}},
-		"a window": {cfg: Config{}, f: func(p *turnPeer) {
+		"a window": {cfg: protocol.Config{}, f: func(p *turnPeer) {
 			f := message(strings.Repeat("y", 100<<10))
 			f.Headers = response
 			if err := p.l.s.Send(f); err != nil {
@@ -383,7 +384,7 @@ func TestTurnHeeds(t *testing.T) {
 			p.write(b[:500])
 			for range 3 {
 				p.sweep()
-				until(p.T, "the reader's answer", func() bool { return !p.c.pulse.quiet.Load() })
+				until(p.T, "the reader's answer", func() bool { return !p.c.quiet.Load() })
 			}
 			p.write(b[500:])
 			p.sent += 1000
@@ -458,26 +459,26 @@ func TestTurnHeeds(t *testing.T) {
 		"drained": {f: func(p *turnPeer) {
 			p.c.Drain(frame.NoError, "later")
 			p.sees("GOAWAY 0 ack=false 7fffffff")
-			p.write(raw(http2.FramePing, http2.FlagPingAck, 0, drainPing[:]))
+			p.write(raw(http2.FramePing, http2.FlagPingAck, 0, protocol.DrainPing[:]))
 			p.sees("GOAWAY 0 ack=false 00000001")
 			p.say(1)
 			p.write(data(1, "", true))
 			p.told("end 1")
-			if err := p.l.s.Send(Frames{Headers: response, Trailers: trailers}); err != nil {
+			if err := p.l.s.Send(protocol.Frames{Headers: response, Trailers: trailers}); err != nil {
 				p.Error(err)
 			}
 			p.nc.(*net.TCPConn).CloseWrite()
 			p.sees("EOF")
 		}},
-		"keepalive, which the peer answers": {cfg: Config{Keepalive: Keepalive{Interval: 20 * time.Millisecond, Timeout: patience}}, f: func(p *turnPeer) {
+		"keepalive, which the peer answers": {cfg: protocol.Config{Keepalive: protocol.Keepalive{Interval: 20 * time.Millisecond, Timeout: patience}}, f: func(p *turnPeer) {
 			for range 3 {
 				p.frames.take()
-				p.sees(fmt.Sprintf("PING 0 ack=false %x", alivePing))
-				p.write(raw(http2.FramePing, http2.FlagPingAck, 0, alivePing[:]))
+				p.sees(fmt.Sprintf("PING 0 ack=false %x", protocol.AlivePing))
+				p.write(raw(http2.FramePing, http2.FlagPingAck, 0, protocol.AlivePing[:]))
 			}
 			p.say(1)
 		}},
-		"keepalive, which it does not": {cfg: Config{Keepalive: Keepalive{Interval: 2 * time.Second, Timeout: 20 * time.Millisecond}}, f: func(p *turnPeer) {
+		"keepalive, which it does not": {cfg: protocol.Config{Keepalive: protocol.Keepalive{Interval: 2 * time.Second, Timeout: 20 * time.Millisecond}}, f: func(p *turnPeer) {
 			p.overWith("abort 1 ")
 			p.told("closed: " + p.c.Cause().Error())
 		}},
@@ -537,7 +538,7 @@ func TestLentWithoutSweeper(t *testing.T) {
 	var c *Conn
 	role := &testRole{}
 	h := &sweeping{testRole: role, c: &c}
-	p := startTurns(t, Config{}, role, h)
+	p := startTurns(t, protocol.Config{}, role, h)
 	c = p.c
 	for range 2 {
 		p.toTurn()
@@ -563,7 +564,7 @@ func TestTurnsAndAll(t *testing.T) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			role := &testRole{greedy: true}
-			p := startTurns(t, Config{}, role, role)
+			p := startTurns(t, protocol.Config{}, role, role)
 			rng := rand.New(rand.NewPCG(seed, 7))
 			p.toTurn()
 			stop := make(chan struct{})
@@ -626,7 +627,7 @@ func TestTurnsAndAll(t *testing.T) {
 
 // disturb cancels waits and sends, all the time.
 func (p *turnPeer) disturb(stop chan struct{}, rng *rand.Rand) {
-	if err := p.l.s.Send(Frames{Headers: response}); err != nil {
+	if err := p.l.s.Send(protocol.Frames{Headers: response}); err != nil {
 		p.Error(err)
 	}
 	for {

@@ -6,11 +6,8 @@ package h2
 func (s *Stream) Unsent() (bytes int, open bool) {
 	c := s.conn.lock()
 	defer c.unlock()
-	if s.state == stateIdle || s.state == stateClosed || c.life.dead() {
+	if !c.core.IsOpen(&s.core) {
 		return 0, false
 	}
-	if s.pending == nil {
-		return 0, true
-	}
-	return s.pending.size, true
+	return s.core.Unsent(), true
 }

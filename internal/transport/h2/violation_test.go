@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/net/http2"
 	"google.golang.org/grpc/internal/transport/h2/frame"
+	"google.golang.org/grpc/internal/transport/h2/protocol"
 )
 
 const (
@@ -33,7 +34,7 @@ func broken(last, code string) []string { return []string{"GOAWAY " + last + " "
 func replied(send func(p *testPeer) []byte) func(p *testPeer) []byte {
 	return func(p *testPeer) []byte {
 		p.send(p.request(1, true))
-		p.role.stream(1).Send(Frames{Headers: response, End: true})
+		p.role.stream(1).Send(protocol.Frames{Headers: response, End: true})
 		return send(p)
 	}
 }
@@ -115,7 +116,7 @@ func TestServerRules(t *testing.T) {
 		}, want: broken("5", "PROTOCOL_ERROR")},
 		{name: "5.1.2 too many streams", send: func(p *testPeer) []byte {
 			return join(p.request(1, true), p.request(3, true), p.request(5, true))
-		}, want: []string{"RST 5 REFUSED_STREAM"}, cfg: peerConfig{Config: Config{MaxStreams: 2}}},
+		}, want: []string{"RST 5 REFUSED_STREAM"}, cfg: peerConfig{Config: protocol.Config{MaxStreams: 2}}},
 		{name: "6.1 DATA on stream 0", send: func(*testPeer) []byte { return data(0, "x", false) }, want: broken("0", "PROTOCOL_ERROR")},
 		{name: "6.1 padding as long as the payload", send: func(p *testPeer) []byte {
 			return join(p.request(1, false), raw(fData, 8, 1, []byte{3, 0, 0}))
@@ -159,7 +160,7 @@ func TestServerRules(t *testing.T) {
 		{name: "6.5.2 unknown setting", send: func(*testPeer) []byte { return settings(0x99, 7, 5, 16384) }, want: []string{"SETTINGS ack"}},
 		{name: "6.5.2 a wrong value before a right one", send: func(*testPeer) []byte { return settings(4, 1<<31, 4, 100) }, want: broken("0", "FLOW_CONTROL_ERROR")},
 		{name: "10.5 more settings than there can be", send: func(*testPeer) []byte {
-			return raw(fSettings, 0, 0, bytes.Repeat([]byte{0, 4, 0, 0, 0, 1}, maxSettings+1))
+			return raw(fSettings, 0, 0, bytes.Repeat([]byte{0, 4, 0, 0, 0, 1}, protocol.MaxSettings+1))
 		}, want: broken("0", "ENHANCE_YOUR_CALM")},
 		{name: "6.6 PUSH_PROMISE", send: func(p *testPeer) []byte {
 			return join(p.request(1, false), raw(fPush, 4, 1, []byte{0, 0, 0, 2, 0x82}))
@@ -193,10 +194,10 @@ func TestServerRules(t *testing.T) {
 		{name: "6.9.1 connection window past 2^31-1", send: func(*testPeer) []byte { return window(0, 1<<31-1) }, want: broken("0", "FLOW_CONTROL_ERROR")},
 		{name: "6.9.1 more than the stream's window", send: func(p *testPeer) []byte {
 			return join(p.request(1, false), data(1, strings.Repeat("x", 101), false), data(1, "x", true), ping("12345678"))
-		}, want: []string{"RST 1 FLOW_CONTROL_ERROR", "PING ack 12345678"}, cfg: peerConfig{Config: Config{StreamWindow: 100, StaticWindow: true}}},
+		}, want: []string{"RST 1 FLOW_CONTROL_ERROR", "PING ack 12345678"}, cfg: peerConfig{Config: protocol.Config{StreamWindow: 100, StaticWindow: true}}},
 		{name: "6.9.1 padding counts", send: func(p *testPeer) []byte {
 			return join(p.request(1, false), raw(fData, 8, 1, append([]byte{100}, make([]byte, 100)...)), ping("12345678"))
-		}, want: []string{"RST 1 FLOW_CONTROL_ERROR", "PING ack 12345678"}, cfg: peerConfig{Config: Config{StreamWindow: 100, StaticWindow: true}}},
+		}, want: []string{"RST 1 FLOW_CONTROL_ERROR", "PING ack 12345678"}, cfg: peerConfig{Config: protocol.Config{StreamWindow: 100, StaticWindow: true}}},
 		{name: "6.9.2 setting takes a window past 2^31-1", send: func(p *testPeer) []byte {
 			return join(p.request(1, false), window(1, 1<<31-1-65535), settings(4, 65536))
 		}, want: broken("1", "FLOW_CONTROL_ERROR")},
@@ -224,7 +225,7 @@ func TestServerRules(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				bubble(t, func(t *testing.T) {
 					tt.cfg.StaticWindow = true
-					p := newPeer(t, Server, tt.cfg)
+					p := newPeer(t, protocol.Server, tt.cfg)
 					if split {
 						p.nc.out.set(func() { p.nc.out.maxRead = 1 })
 					}
@@ -310,7 +311,7 @@ func TestRulesOfFrames(t *testing.T) {
 		{name: "RFC 7541 6.1 index 0", send: raw(fHeaders, 4, 1, []byte{0x80}), conn: comp},
 		{name: "RFC 7541 6.3 update past the limit", send: raw(fHeaders, 4, 1, []byte{0x3f, 0xe2, 0x1f, 0x88}), conn: comp},
 	} {
-		for side, last := range map[Side]string{Server: "1", Client: "0"} {
+		for side, last := range map[protocol.Side]string{protocol.Server: "1", protocol.Client: "0"} {
 			t.Run(fmt.Sprintf("%s, side %d", tt.name, side), func(t *testing.T) {
 				bubble(t, func(t *testing.T) {
 					p := peerWithStream(t, side)
@@ -365,7 +366,7 @@ func TestNoViolations(t *testing.T) {
 		{name: "RFC 7541 4.4 an entry that is larger than the table", send: block(tooLarge...), told: "headers 1 a=xxx"},
 		{name: "RFC 7541 6.2.3 never to be indexed", send: block(0x10, 1, 'a', 1, 'b'), told: "headers 1 a=b"},
 	} {
-		for _, side := range []Side{Server, Client} {
+		for _, side := range []protocol.Side{protocol.Server, protocol.Client} {
 			t.Run(fmt.Sprintf("%s, side %d", tt.name, side), func(t *testing.T) {
 				bubble(t, func(t *testing.T) {
 					p := peerWithStream(t, side)
@@ -388,14 +389,14 @@ func TestNoViolations(t *testing.T) {
 // dropped, 5.1, and counts all the same: its field blocks in the HPACK table, 4.3, its DATA
 // in the connection's window, 6.9.
 func TestAfterReset(t *testing.T) {
-	for _, side := range []Side{Server, Client} {
+	for _, side := range []protocol.Side{protocol.Server, protocol.Client} {
 		bubble(t, func(t *testing.T) {
-			p := newPeer(t, side, peerConfig{Config: Config{StaticWindow: true}})
-			if side == Server {
+			p := newPeer(t, side, peerConfig{Config: protocol.Config{StaticWindow: true}})
+			if side == protocol.Server {
 				p.send(p.request(1, false))
 				p.role.stream(1).Reset(frame.Cancel)
 			} else {
-				p.open(Frames{}).Reset(frame.Cancel)
+				p.open(protocol.Frames{}).Reset(frame.Cancel)
 			}
 			p.settle()
 			p.frames()
@@ -404,12 +405,12 @@ func TestAfterReset(t *testing.T) {
 				p.headers(1, true, "c", "d"), window(1, 1), rst(1, 8), ping("12345678"))
 			p.want("WINDOW 0 16384", "PING ack 12345678")
 			p.wantTold()
-			if side == Server {
+			if side == protocol.Server {
 				p.send(p.headers(3, true, "a", "b", "c", "d"))
 				p.wantTold("opened 3 a=b c=d end")
 				return
 			}
-			p.open(Frames{End: true})
+			p.open(protocol.Frames{End: true})
 			p.send(p.headers(3, true, "a", "b", "c", "d"))
 			p.wantTold("headers 3 a=b c=d end")
 			p.want("HEADERS 3 end :method=POST :path=/x")
@@ -465,8 +466,8 @@ func TestClientRules(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
-				p := newPeer(t, Client, peerConfig{})
-				p.open(Frames{})
+				p := newPeer(t, protocol.Client, peerConfig{})
+				p.open(protocol.Frames{})
 				p.want("HEADERS 1 :method=POST :path=/x")
 				p.send(tt.send(p))
 				p.want(tt.want...)

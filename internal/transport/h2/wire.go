@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc/internal/readyreader"
+	"google.golang.org/grpc/internal/transport/h2/protocol"
 )
 
 // wire is the net.Conn below, with the optional interfaces that it has. Immutable.
@@ -91,11 +92,11 @@ func (w *wire) uncopied() int {
 }
 
 // tryWrite writes what the socket takes of p.
-func (w *wire) tryWrite(p *outbuf) (int, error) {
-	if p.whole() {
-		return w.try.TryWrite(p.head())
+func (w *wire) tryWrite(p *protocol.Parcel) (int, error) {
+	if p.Whole() {
+		return w.try.TryWrite(p.Head())
 	}
-	v := p.vector(0)
+	v := p.Vector(0)
 	if try, ok := w.try.(readyreader.VectorWriter); ok {
 		return try.TryWriteVector(v)
 	}
@@ -114,12 +115,12 @@ func (w *wire) tryWrite(p *outbuf) (int, error) {
 
 // write writes p from off on, and may wait. Where nothing of p is left it still calls
 // Write once: a layer may hold what it took before, and writes that then.
-func (w *wire) write(p *outbuf, off int) error {
-	if p.whole() || off == p.size() {
-		_, err := w.writePiece(p.head()[min(off, len(p.head())):])
+func (w *wire) write(p *protocol.Parcel, off int) error {
+	if p.Whole() || off == p.Size() {
+		_, err := w.writePiece(p.Head()[min(off, len(p.Head())):])
 		return err
 	}
-	v := p.vector(off)
+	v := p.Vector(off)
 	if vw, ok := w.try.(readyreader.VectorWriter); ok {
 		_, err := vw.WriteVector(v)
 		return err

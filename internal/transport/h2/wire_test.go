@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"google.golang.org/grpc/internal/readyreader"
+	"google.golang.org/grpc/internal/transport/h2/protocol"
 	"google.golang.org/grpc/mem"
 )
 
@@ -40,6 +41,28 @@ func (w *slowVector) WriteVector(pieces [][]byte) (int, error) {
 	return w.Write(slices.Concat(pieces...))
 }
 
+// fill fills o, and returns what is in it.
+func fill(o *protocol.Parcel, pool mem.BufferPool) (want []byte) {
+	for range rand.IntN(40) {
+		n := 1 + rand.IntN(4000)
+		p := pool.Get(n)
+		for i := range *p {
+			(*p)[i] = byte(rand.Uint32())
+		}
+		data := *p
+		want = append(want, data...)
+		if len(want) > n && rand.IntN(2) > 0 {
+			from := rand.IntN(n)
+			o.Copy(data[:from], pool)
+			o.Lend(data[from:], mem.NewBuffer(p, pool))
+			continue
+		}
+		o.Copy(data, pool)
+		pool.Put(p)
+	}
+	return want
+}
+
 // Whatever a writer can do, it gets a parcel once, and in order.
 func TestWireWrites(t *testing.T) {
 	pool := mem.DefaultBufferPool()
@@ -48,8 +71,8 @@ func TestWireWrites(t *testing.T) {
 		var vector slowVector
 		for try, got := range map[readyreader.Writer]*[]byte{&plain: &plain.got, &vector: &vector.got} {
 			w := wire{try: try}
-			var o outbuf
-			want := o.random(pool)
+			var o protocol.Parcel
+			want := fill(&o, pool)
 			n, err := w.tryWrite(&o)
 			if err != nil {
 				err = w.write(&o, n)
@@ -57,7 +80,7 @@ func TestWireWrites(t *testing.T) {
 			if err != nil || !bytes.Equal(*got, want) {
 				t.Fatalf("%T got %d bytes, %v, want %d", try, len(*got), err, len(want))
 			}
-			o.free(pool)
+			o.Free(pool)
 		}
 	}
 }

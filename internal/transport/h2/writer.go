@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"google.golang.org/grpc/internal/readyreader"
+	"google.golang.org/grpc/internal/transport/h2/protocol"
 )
 
 // The combining writer. Whoever queues frames under Conn.mu and finds that
@@ -27,11 +28,6 @@ const (
 	yieldBelow = 32 << 10  // a parcel larger than this is worth a write as it is
 )
 
-// sendable reports whether there is anything to write right now.
-func (c *locked) sendable() bool {
-	return !c.out.buf.empty() || !c.streams.turns.empty() && c.windows.Send().Window() > 0
-}
-
 // unlockAndFlush releases mu and writes what is queued, unless somebody is
 // already at it or the reader will do it at the end of its batch: that is in some microseconds,
 // and in between it may bring others to send more.
@@ -44,12 +40,11 @@ func (c *locked) unlockAndFlush() {
 // unlockToWrite releases mu, and takes the write token if there is something to write and
 // nobody has it.
 func (c *locked) unlockToWrite() (w *writer, ok bool) {
-	if c.out.writing || c.out.reader == working || !c.sendable() {
+	if !c.core.TakeToken() {
 		c.unlock()
 		return nil, false
 	}
-	c.out.writing = true
-	gather := c.streams.open() > 1 && c.out.buf.size() < yieldBelow
+	gather := c.core.OpenStreams() > 1 && c.core.Encoded() < yieldBelow
 	c.unlock()
 	if gather {
 		// Others are in flight on this connection: those that are about to
@@ -71,7 +66,7 @@ func (w *writer) flush() {
 		if !ok {
 			return
 		}
-		if written >= writeShare && !p.borrows() { // whoever lends waits for it anyway
+		if written >= writeShare && !p.Borrows() { // whoever lends waits for it anyway
 			w.handOver(flusher{parcel: p})
 			return
 		}
@@ -79,61 +74,45 @@ func (w *writer) flush() {
 		written += n
 		if err != nil {
 			if !errors.Is(err, readyreader.ErrWouldBlock) {
-				p.free(w.out.cfg.Pool)
+				p.Free(w.core.Config().Pool)
 				w.failed(err)
 				return
 			}
-			p.keep(n, w.out.cfg.Pool)
+			p.Keep(n, w.core.Config().Pool)
 			// Also with nothing of p left: a layer of the connection's own,
 			// such as TLS, may hold what it made of it, and writes that in
 			// its next Write.
 			w.handOver(flusher{parcel: p, off: n})
 			return
 		}
-		p.free(w.out.cfg.Pool)
+		p.Free(w.core.Config().Pool)
 	}
 }
 
 // take returns the next parcel. Where there is none the token is given back.
-func (w *writer) take() (outbuf, bool) {
+func (w *writer) take() (protocol.Parcel, bool) {
 	p, ok := w.takeParcel()
-	if ok && w.out.cfg.Trace != nil {
+	if ok && (*Conn)(w).tracer() != nil {
 		w.traceSent(&p)
 	}
 	return p, ok
 }
 
-func (w *writer) takeParcel() (outbuf, bool) {
+func (w *writer) takeParcel() (protocol.Parcel, bool) {
 	c := w.lock()
 	defer c.unlock()
-	if c.life.dead() {
-		c.out.buf.free(c.out.cfg.Pool)
-	} else {
-		c.fill()
-	}
-	if c.out.buf.empty() {
-		c.out.writing = false
-		c.end.signalFlush()
-		c.finish()
-	}
-	if c.out.buf.empty() { // unless there was a farewell to say
-		return outbuf{}, false
-	}
-	c.out.writing = true
-	p := c.out.take()
-	c.wakeReader()
-	return p, true
+	return c.core.Take(c.wire.uncopied())
 }
 
 // pass gives the token to a goroutine that may wait.
-func (w *writer) pass() { w.out.cfg.Ground.Go((*patientWriter)(w)) }
+func (w *writer) pass() { (*Conn)(w).ground().Go((*patientWriter)(w)) }
 
 // handOver is pass for whoever has taken a parcel.
 func (w *writer) handOver(f flusher) {
 	t := flushers.Get().(*flusher)
 	*t = f
 	t.writer = w
-	w.out.cfg.Ground.Go(t)
+	(*Conn)(w).ground().Go(t)
 }
 
 // patientWriter is the task that writes and may wait. It holds the write token.
@@ -147,7 +126,7 @@ var flushers = sync.Pool{New: func() any { return new(flusher) }}
 // flusher is a patientWriter that begins with a parcel.
 type flusher struct {
 	writer *writer
-	parcel outbuf // of which off bytes are written; all of them, perhaps
+	parcel protocol.Parcel // of which off bytes are written; all of them, perhaps
 	off    int
 }
 
@@ -173,9 +152,9 @@ func (w *writer) writeAll() {
 
 // write writes a parcel from off on, and may wait. It reports whether the connection can be
 // written on.
-func (w *writer) write(p *outbuf, off int) bool {
+func (w *writer) write(p *protocol.Parcel, off int) bool {
 	err := w.writeRest(p, off)
-	p.free(w.out.cfg.Pool)
+	p.Free(w.core.Config().Pool)
 	if err != nil {
 		w.failed(err)
 	}
@@ -184,15 +163,15 @@ func (w *writer) write(p *outbuf, off int) bool {
 
 // writeRest writes a parcel from off on. What is borrowed is written as far as the socket takes it at
 // once, and the rest is copied before the wait.
-func (w *writer) writeRest(p *outbuf, off int) error {
-	if p.borrows() && !w.waits {
+func (w *writer) writeRest(p *protocol.Parcel, off int) error {
+	if p.Borrows() && !w.waits {
 		n, err := w.wire.tryWrite(p) // off is 0: see flush
 		if !errors.Is(err, readyreader.ErrWouldBlock) {
 			return err
 		}
 		off = n
 	}
-	p.keep(off, w.out.cfg.Pool)
+	p.Keep(off, w.core.Config().Pool)
 	return w.wire.write(p, off)
 }
 
@@ -201,12 +180,8 @@ func (w *writer) writeRest(p *outbuf, off int) error {
 func (w *writer) failed(err error) {
 	c := w.lock()
 	defer c.unlock()
-	c.ending().writeErr = &IOError{Op: "write", Err: err}
-	c.life.silence()
-	c.dropOutput()
-	c.end.signalFlush()
-	c.wakeReader()
-	c.closeLater(c.end.writeErr, 0)
+	c.core.WriteFailed(err)
+	c.closeLater(c.core.WriteError(), 0)
 	// Of what was done on this side no event tells a reader that is parked.
 	if errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrDeadlineExceeded) {
 		if w.handle.Kick() {

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package protocol
+
+import "google.golang.org/grpc/mem"
+
+// Borrowed is a piece of a message in memory of the program's, which wants it back.
+type Borrowed interface {
+	mem.Buffer
+	IsBorrowed()
+}
+
+// KeepBorrowed replaces what of b is queued, on s or encoded, by copies, and what else is encoded of
+// borrowed memory.
+func (c *Conn) KeepBorrowed(s *Stream, b Borrowed) {
+	pool := c.out.cfg.Pool
+	if s.pending != nil {
+		s.pending.keep(b, pool)
+	}
+	c.out.buf.Keep(0, pool)
+}
+
+// copied returns a copy of data in memory of the pool.
+func copied(data []byte, pool mem.BufferPool) ([]byte, mem.Buffer) {
+	p := pool.Get(len(data))
+	copy(*p, data)
+	return *p, mem.NewBuffer(p, pool)
+}
+
+// keep replaces what of b is in the queue by a copy.
+func (q *sendQueue) keep(b Borrowed, pool mem.BufferPool) {
+	for i := range q.parts {
+		p := &q.parts[i]
+		if p.ref != mem.Buffer(b) {
+			continue
+		}
+		data := b.ReadOnlyData()
+		if i == 0 {
+			data = data[q.off:]
+			q.off = 0
+		}
+		_, p.ref = copied(data, pool)
+		b.Free()
+	}
+}
+
+// Borrows reports whether a part of o is borrowed.
+func (o *Parcel) Borrows() bool {
+	return o.held != nil && o.held.borrowed
+}
+
+// Keep replaces what is borrowed by copies; of what is in the first off bytes nothing is needed.
+func (o *Parcel) Keep(off int, pool mem.BufferPool) {
+	if !o.Borrows() {
+		return
+	}
+	o.held.borrowed = false
+	before := 0 // bytes of pieces before the one at hand
+	for i := range o.held.pieces {
+		p := &o.held.pieces[i]
+		before += len(p.data)
+		b, ok := p.ref.(Borrowed)
+		if !ok {
+			continue
+		}
+		if p.at+before > off {
+			p.data, p.ref = copied(p.data, pool)
+		} else {
+			p.ref = mem.SliceBuffer(nil) // its bytes are skipped
+		}
+		b.Free()
+	}
+}

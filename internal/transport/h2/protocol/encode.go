@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package protocol
+
+import "google.golang.org/grpc/internal/transport/h2/frame"
+
+// minFrame is how much room a parcel must have left for more DATA to be added.
+const minFrame = 1 << 10
+
+// Queue takes f for s, unless s can't send it any more. A piece of at least uncopied bytes is sent from
+// where it is.
+func (c *Conn) Queue(s *Stream, f *Frames, uncopied int) error {
+	if !s.state.canSend() || c.life.dead() || s.pending != nil && s.pending.end {
+		f.Data.Free()
+		return ErrStreamDone
+	}
+	return c.encode(s, f, uncopied)
+}
+
+// maxOptional is how many streams there may be where an optional body waits for the windows.
+const maxOptional = 100
+
+// encode makes frames of f for s, or queues what the windows do not let through.
+func (c *Conn) encode(s *Stream, f *Frames, uncopied int) error {
+	if c.life.mute {
+		f.Data.Free()
+		return nil // the reader is about to end the connection, and to tell all streams
+	}
+	if f.Optional && !c.sendsAtOnce(s, f.size()) &&
+		(c.streams.open() > maxOptional || c.account.standing(c.out.cfg.maxHeld()) != withinLimit) {
+		f.Data.Free()
+		f.HasData, f.Data = false, Pieces{}
+	}
+	if f.Headers != nil {
+		end := f.End && !f.HasData && f.Trailers == nil
+		if err := c.encodeHeaders(s, f.Headers, end); err != nil {
+			f.Data.Free()
+			return err
+		}
+		if end {
+			return nil
+		}
+	}
+	if s.pending != nil {
+		c.streams.push(s, f, c.out.cfg.Pool)
+		return nil
+	}
+	if f.HasData {
+		if !c.encodeData(s, f, uncopied) {
+			return nil
+		}
+	} else if f.End && f.Trailers == nil && f.Headers == nil {
+		c.out.endOfData(s.id)
+		c.endLocal(s)
+	}
+	if f.Trailers != nil {
+		return c.encodeTrailers(s, f.Trailers)
+	}
+	return nil
+}
+
+// Full reports whether a sender should wait before it queues more on s.
+func (c *Conn) Full(s *Stream) bool { return c.streams.isFull(s, c.out.cfg.maxQueued()) }
+
+// encodeHeaders makes the fields of f a HEADERS frame of s.
+func (c *Conn) encodeHeaders(s *Stream, f FieldSource, end bool) error {
+	if max := c.out.maxHeaderList; max != noLimit {
+		// The encoder's table can't be rolled back, so the size is counted
+		// before the first field is encoded.
+		if size := listSize(f); size > max {
+			return &ErrHeaderListTooLarge{Size: size, Max: max}
+		}
+	}
+	c.worked = true
+	c.out.headers(s.id, f, end)
+	if end {
+		c.endLocal(s)
+	} else {
+		s.on(sendHeaders)
+	}
+	c.out.freezeIfSlim()
+	return nil
+}
+
+// encodeTrailers ends s. If the peer does not take that many fields s is reset.
+func (c *Conn) encodeTrailers(s *Stream, f FieldSource) error {
+	err := c.encodeHeaders(s, f, true)
+	if err != nil {
+		c.reset(s, frame.InternalError)
+	}
+	return err
+}
+
+// sendsAtOnce reports whether the windows and the parcel allow all of a message of size bytes.
+func (c *Conn) sendsAtOnce(s *Stream, size int) bool {
+	return s.pending == nil && c.streams.turns.empty() && size <= c.out.cfg.maxParcel()-c.out.buf.Size() && size <= frame.MinMaxFrameSize &&
+		uint32(size) <= s.out.Available(c.windows.Send())
+}
+
+// encodeData makes frames of the message in f as far as the windows and the parcel
+// allow, and queues the rest. It reports whether all of it is encoded.
+func (c *Conn) encodeData(s *Stream, f *Frames, uncopied int) bool {
+	size := f.size()
+	if !c.sendsAtOnce(s, size) {
+		c.streams.push(s, f, c.out.cfg.Pool)
+		c.streams.schedule(s)
+		return false
+	}
+	c.sends(s)
+	if f.More > 0 {
+		c.expect(f.copied(uncopied), f.More)
+	}
+	s.out.Take(c.windows.Send(), uint32(size))
+	end := f.End && f.Trailers == nil
+	out := &c.out.buf
+	head := append(frame.AppendDataHeader(c.out.room(len(f.Prefix)), s.id, size, end), f.Prefix[:]...)
+	out.held.b = head
+	for d := range f.Data.All() {
+		out.add(d, uncopied, c.out.cfg.Pool)
+	}
+	if end {
+		c.endLocal(s)
+	}
+	return true
+}
+
+// sends precedes each DATA frame of s: window updates go with it.
+func (c *Conn) sends(s *Stream) {
+	if s.state.canRecv() {
+		c.out.windowUpdate(s.id, s.company.Sends(&s.in))
+	}
+	if inc := c.windows.Sends(); inc > 0 {
+		c.update(inc)
+	}
+	s.on(sendData)
+	c.worked = true
+}
+
+// update says that inc bytes more may be sent on the connection, and widens its window with that.
+func (c *Conn) update(inc uint32) {
+	c.out.windowUpdate(0, inc+c.windows.Widen(c.out.cfg.wideWindow()))
+}
+
+// expect makes room for size bytes of a message, and for as many of those that follow as can be
+// encoded. Without it the parcel would grow by moving, and all would be copied twice.
+func (c *Conn) expect(size, more int) {
+	if c.out.buf.spare() >= frame.HeaderLen+size {
+		return
+	}
+	n := min((more+1)*(frame.HeaderLen+size), c.out.cfg.maxParcel()-c.out.buf.Size(), int(c.windows.Send().Window()))
+	if n > 0 {
+		c.out.buf.reserve(n, c.out.cfg.Pool)
+	}
+}
+
+// TakeToken takes the write token, for whoever will call take. It reports false if somebody has it,
+// there is nothing to write, or the reader writes what is queued in a moment.
+func (c *Conn) TakeToken() bool {
+	if c.out.writing || c.out.reader == ReaderWorks || !c.sendable() {
+		return false
+	}
+	c.out.writing = true
+	return true
+}
+
+// Encoded is how many bytes of frames are queued.
+func (c *Conn) Encoded() int { return c.out.buf.Size() }
+
+// HasPending reports whether DATA waits that may be sent.
+func (c *Conn) HasPending() bool { return !c.streams.turns.empty() }
+
+// sendable reports whether there is anything to write right now.
+func (c *Conn) sendable() bool {
+	return !c.out.buf.empty() || !c.streams.turns.empty() && c.windows.Send().Window() > 0
+}
+
+// Take returns what the token's holder has to write next, which is its own then. ok is false if there
+// is nothing: the token is then given back.
+func (c *Conn) Take(uncopied int) (p Parcel, ok bool) {
+	if c.life.dead() {
+		c.out.buf.Free(c.out.cfg.Pool)
+	} else {
+		c.fill(uncopied)
+	}
+	if c.out.buf.empty() {
+		c.out.writing = false
+		c.end.signalFlush()
+		c.Finish()
+	}
+	if c.out.buf.empty() { // unless there was a farewell to say
+		return Parcel{}, false
+	}
+	c.out.writing = true
+	c.wakeReader()
+	return c.out.take(), true
+}
+
+// WriteFailed follows an error of a write, after which nothing is written any more.
+func (c *Conn) WriteFailed(err error) {
+	c.ending().writeErr = &IOError{Op: "write", Err: err}
+	c.life.silence()
+	c.DropOutput()
+	c.end.signalFlush()
+	c.wakeReader()
+}
+
+// WriteError is what writeFailed was given.
+func (c *Conn) WriteError() error { return c.end.writeErr }
+
+// DropOutput frees what is queued, unless whoever writes will.
+func (c *Conn) DropOutput() {
+	if !c.out.writing || c.life.mute {
+		c.out.drop()
+	}
+}
+
+// fill moves waiting DATA into the parcel, one frame from each stream in turn.
+func (c *Conn) fill(uncopied int) {
+	turns := &c.streams.turns
+	for !turns.empty() {
+		room := c.out.cfg.maxParcel() - c.out.buf.Size() - frame.HeaderLen
+		if room < minFrame {
+			return
+		}
+		s := turns.head
+		q := s.pending
+		n := min(q.size, int(s.out.Available(c.windows.Send())), int(c.out.maxFrame), room)
+		if n == 0 && q.size > 0 {
+			if s.out.Window() > 0 {
+				return // the connection's window is used up
+			}
+			turns.remove(s)
+			continue
+		}
+		c.sends(s)
+		s.out.Take(c.windows.Send(), uint32(n))
+		last := n == q.size
+		end := last && q.end && q.trailers == nil
+		c.out.buf.held.b = frame.AppendDataHeader(c.out.room(0), s.id, n, end)
+		q.moveTo(&c.out.buf, n, uncopied, c.out.cfg.Pool)
+		c.streams.queued -= uint32(n)
+		if !c.Full(s) {
+			q.signalSpace()
+		}
+		if last {
+			c.sentAll(s, end)
+		} else {
+			turns.rotate()
+		}
+	}
+}
+
+// sentAll follows the last byte that waited on s.
+func (c *Conn) sentAll(s *Stream, ended bool) {
+	c.streams.turns.remove(s)
+	trailers := s.pending.trailers
+	s.pending = nil
+	switch {
+	case ended:
+		c.endLocal(s)
+	case trailers != nil:
+		// A failure here has reset the stream; Send has returned long ago.
+		_ = c.encodeTrailers(s, trailers)
+	}
+}

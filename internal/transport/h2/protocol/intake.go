@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package protocol
+
+import (
+	"time"
+
+	"google.golang.org/grpc/internal/transport/h2/frame"
+	"google.golang.org/grpc/internal/transport/h2/hpack"
+	"google.golang.org/grpc/mem"
+)
+
+// Intake is what a connection needs while frames arrive, and needs no lock: its reader's. It can be
+// given to another connection, once it was released.
+type Intake struct {
+	Lasting
+	dec       hpack.Decoder
+	headers   HeaderBlock
+	memos     memos
+	frags     fragments
+	large     pile // a frame that is gathered
+	ledger    ledger
+	credit    int           // bytes that may be reserved for the DATA frame at hand before they arrive
+	Now       time.Duration // when the frames at hand came, by the driver's clock
+	Induced   bool          // something was queued for the peer's sake
+	OverLimit bool          // more than twice the bound is held, or was a moment ago
+}
+
+// Lasting is what of an intake is kept while its connection is parked.
+type Lasting struct {
+	flood  floodBudget
+	opened uint32 // how many ids were used up when late was last called
+}
+
+// Begin makes an intake ready for a connection: a new one, or one that was parked, with what Freeze
+// and keep returned then.
+func (in *Intake) Begin(cfg *Config, last Lasting, state hpack.Frozen, kept hpack.Kept) {
+	in.Lasting = last
+	in.memos.serve(cfg)
+	if state.IsNew() {
+		in.dec.Reset(cfg.Kinds)
+		return
+	}
+	in.dec.Thaw(state, cfg.Kinds)
+	in.dec.Restore(kept)
+}
+
+// Freeze returns what must last while the connection is parked.
+func (in *Intake) Freeze() (Lasting, hpack.Frozen) { return in.Lasting, in.dec.Freeze() }
+
+// Release gives up what grew large, and all that is of the connection. It reports whether another one
+// may have the rest.
+func (in *Intake) Release(pool mem.BufferPool) (reusable bool) {
+	if in.dec.Cap() > maxPooledTable {
+		in.dec = hpack.Decoder{}
+	}
+	in.dec.Rest()
+	in.headers.list.Reset(0)
+	in.headers.trim()
+	in.headers.forget()
+	in.ledger = ledger{}
+	in.OverLimit = false
+	in.frags.drop(pool) // a connection may end in the middle of a field block
+	in.frags.charged = 0
+	in.Induced = false
+	in.memos.part()
+	return !in.headers.partial
+}
+
+// InsideBlock reports whether a field block has begun and not ended.
+func (in *Intake) InsideBlock() bool { return in.frags.id != 0 }
+
+// Useless records a frame that served nothing; an error ends the connection.
+func (in *Intake) Useless() error { return in.flood.useless(in.Now) }
+
+// Useful records a frame that opened, fed or ended a stream.
+func (in *Intake) Useful() { in.flood.useful() }
+
+// Keep returns what begin needs of the fields that streams hold, beside what freeze returns.
+func (in *Intake) Keep() hpack.Kept { return in.dec.Keep() }
+
+// Ahead is how many bytes may be reserved for the DATA frame at hand before they arrive.
+func (in *Intake) Ahead() int { return in.credit }
+
+// Block is the field block that was decoded last.
+func (in *Intake) Block() *HeaderBlock { return &in.headers }
+
+// DropBlock gives memory of it back, if it is large.
+func (in *Intake) DropBlock() { in.headers.trim() }
+
+// Gather adds p to a frame that is too long for a read buffer.
+func (in *Intake) Gather(p []byte, pool mem.BufferPool) {
+	in.large.add(p, pool)
+	in.ledger.note(&in.large)
+}
+
+// Gathered returns the bytes that gather was given. They are valid until dropGathered.
+func (in *Intake) Gathered(pool mem.BufferPool) []byte { return in.large.join(pool) }
+
+// DropGathered gives their memory back.
+func (in *Intake) DropGathered(pool mem.BufferPool) {
+	in.large.drop(pool)
+	in.ledger.note(&in.large)
+}
+
+// CheckSequence applies the rules about which frame may come next. first says that none has come.
+func (in *Intake) CheckSequence(h frame.Header, first bool) error {
+	if first && (h.Type != frame.Settings || h.Flags.Has(frame.FlagAck)) {
+		if h.LooksLikeHTTP1() {
+			return frame.ConnError(frame.ProtocolError, "failed reading the frame payload: http2: frame too large, note that the frame header looked like an HTTP/1.1 header")
+		}
+		return frame.ConnError(frame.ProtocolError, "the first frame is not SETTINGS")
+	}
+	open := in.frags.id
+	// "Any number of CONTINUATION frames can be sent, as long as the preceding
+	// frame is on the same stream", section 6.10; and nothing in between.
+	if (open != 0 || h.Type == frame.Continuation) && (h.Type != frame.Continuation || h.StreamID != open) {
+		return frame.ConnError(frame.ProtocolError, "field block and CONTINUATION do not follow each other")
+	}
+	return nil
+}
+
+// decode reads a whole field block into headers.
+func (in *Intake) decode(block []byte, cfg *Config) error {
+	b := &in.headers
+	gen := in.dec.Generation()
+	if s := in.memos.find(block, gen); s != nil {
+		b.list.Reset(0)
+		b.forget()
+		b.memo, b.held, b.note = s.memo, s.shared, s.note
+		if b.Foreign() {
+			b.slot = s
+		}
+		return nil
+	}
+	if err := in.decodeParts(cfg, func() error { return in.dec.Decode(block, &b.list) }); err != nil {
+		return err
+	}
+	if in.dec.Generation() == gen && len(block) <= memoMaxSize && !b.list.TooLarge() {
+		b.memos = &in.memos
+		b.slot, in.ledger.lost = in.memos.claim(block, gen)
+	}
+	return nil
+}
+
+// decodeFragments is decode for a block that came in several frames. Where it lies in
+// several buffers each is given back as soon as it is decoded, and the list grows only once.
+func (in *Intake) decodeFragments(cfg *Config) error {
+	f := &in.frags
+	if len(f.parts) <= 1 {
+		return in.decode(f.join(cfg.Pool), cfg)
+	}
+	d := partDecoder{dec: &in.dec, list: &in.headers.list, pool: cfg.Pool, left: f.size}
+	defer d.close()
+	return in.decodeParts(cfg, func() error {
+		for f.size > 0 {
+			part := f.shift()
+			err := d.add(*part)
+			cfg.Pool.Put(part)
+			if err != nil {
+				return err
+			}
+			d.reserve()
+		}
+		return nil
+	})
+}
+
+// decodeParts has the decoder read a block into headers, by calls of decode. After a panic the
+// decoder is of no further use, and the connection ends.
+func (in *Intake) decodeParts(cfg *Config, decode func() error) (err error) {
+	in.headers.forget()
+	in.headers.list.Reset(cfg.maxHeaderList())
+	in.headers.partial = true
+	defer Contain(&err, cfg.Panics)
+	err = decode()
+	in.headers.partial = false
+	if err != nil {
+		return undecodable(err)
+	}
+	return nil
+}
+
+// undecodable makes an error of the HPACK decoder one of the connection.
+func undecodable(err error) error {
+	// "A decoding error in a field block MUST be treated as a connection
+	// error of type COMPRESSION_ERROR", section 4.3.
+	return frame.ConnError(frame.CompressionError, err.Error())
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package protocol
+
+import (
+	"iter"
+
+	"google.golang.org/grpc/mem"
+)
+
+// Pieces is a message to send. Most are in one piece, which takes no list of its own. Whoever holds
+// it holds a reference to each of them.
+type Pieces struct {
+	first mem.Buffer // nil: there is none
+	rest  mem.BufferSlice
+	n     int // bytes in all
+}
+
+// OnePiece is a message that lies in b.
+func OnePiece(b mem.Buffer) Pieces { return Pieces{first: b, n: b.Len()} }
+
+// PiecesOf is the message that s is. Both hold the same references.
+func PiecesOf(s mem.BufferSlice) Pieces {
+	if len(s) == 0 {
+		return Pieces{}
+	}
+	return Pieces{first: s[0], rest: s[1:], n: s.Len()}
+}
+
+// Len is how many bytes there are.
+func (p *Pieces) Len() int { return p.n }
+
+// All are the pieces in their order.
+func (p *Pieces) All() iter.Seq[mem.Buffer] {
+	return func(yield func(mem.Buffer) bool) {
+		if p.first == nil || !yield(p.first) {
+			return
+		}
+		for _, b := range p.rest {
+			if !yield(b) {
+				return
+			}
+		}
+	}
+}
+
+// Ref adds a reference to each piece.
+func (p *Pieces) Ref() {
+	if p.first != nil {
+		p.first.Ref()
+		p.rest.Ref()
+	}
+}
+
+// Free gives up a reference to each piece.
+func (p *Pieces) Free() {
+	if p.first != nil {
+		p.first.Free()
+		p.rest.Free()
+	}
+}
+
+// Materialize returns a copy of all bytes, nil if there are none.
+func (p *Pieces) Materialize() []byte {
+	if p.n == 0 {
+		return nil
+	}
+	b := make([]byte, 0, p.n)
+	for piece := range p.All() {
+		b = append(b, piece.ReadOnlyData()...)
+	}
+	return b
+}

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package protocol
+
+import (
+	"errors"
+	"time"
+
+	"google.golang.org/grpc/internal/transport/h2/flow"
+	"google.golang.org/grpc/internal/transport/h2/frame"
+)
+
+// OnReset takes a RST_STREAM. It returns the stream that it ends, and what to tell it; nil for one that is
+// over.
+func (c *Conn) OnReset(in *Intake, h frame.Header, p []byte) (s *Stream, why *StreamError, err error) {
+	code, err := frame.ParseRSTStream(h, p)
+	if err != nil {
+		return nil, nil, err
+	}
+	if s = c.streams.get(h.StreamID); s == nil {
+		if c.streams.unopened(h.StreamID) {
+			return nil, nil, frame.ConnError(frame.ProtocolError, "RST_STREAM on an idle stream")
+		}
+		return nil, nil, c.Late(in)
+	}
+	s.on(recvReset)
+	c.forget(s)
+	return s, &StreamError{Code: code, Remote: true, Unprocessed: code == frame.RefusedStream}, nil
+}
+
+// OnWindowUpdate takes a WINDOW_UPDATE.
+func (c *Conn) OnWindowUpdate(in *Intake, h frame.Header, p []byte) error {
+	inc, err := frame.ParseWindowUpdate(h, p)
+	if err != nil {
+		return err
+	}
+	if h.StreamID == 0 {
+		if err := c.windows.Send().Add(inc); err != nil {
+			return frame.ConnError(frame.FlowControlError, err.Error())
+		}
+		return nil
+	}
+	s := c.streams.get(h.StreamID)
+	if s == nil {
+		if c.streams.unopened(h.StreamID) {
+			return frame.ConnError(frame.ProtocolError, "WINDOW_UPDATE on an idle stream")
+		}
+		return c.Late(in)
+	}
+	if err := s.out.Add(inc); err != nil {
+		return frame.StreamError(h.StreamID, frame.FlowControlError, err.Error())
+	}
+	c.streams.schedule(s)
+	return nil
+}
+
+// PingResult is what a PING means to the driver.
+type PingResult struct {
+	Answer  bool // it answers one of ours
+	Drained bool // the one between the two steps of a drain: the second follows after a moment
+	Streams int  // how many are open
+	Sent    bool // HEADERS or DATA went out since the last PING
+}
+
+// OnPing takes a PING, at now.
+func (c *Conn) OnPing(in *Intake, h frame.Header, p []byte, now time.Duration) (PingResult, error) {
+	data, err := frame.ParsePing(h, p)
+	if err != nil {
+		return PingResult{}, err
+	}
+	if h.Flags.Has(frame.FlagAck) {
+		return PingResult{Answer: true, Drained: c.onPingAck(data, now)}, in.Useless()
+	}
+	c.out.pong(data)
+	in.Induced = true
+	sent := c.worked
+	c.worked = false
+	return PingResult{Streams: c.streams.open(), Sent: sent}, nil
+}
+
+// onPingAck takes the answer to a PING of ours. One to keepalive's is input like any other.
+func (c *Conn) onPingAck(data [8]byte, now time.Duration) (drained bool) {
+	switch data {
+	case bdpPing:
+		n, changed := c.windows.Answered(now)
+		if changed && n < c.windows.Announced() {
+			c.lowerWindows(n)
+			return false
+		}
+		c.GrowWindows(n) // also where nothing changed: streams may have ended that kept windows small
+		c.out.windowUpdate(0, c.windows.Owed())
+	case DrainPing:
+		return c.life.drain == announced
+	}
+	return false
+}
+
+// GrowWindows makes n the receive window of the connection and of every stream, as the
+// estimator found that the path can carry it. Those of the streams are kept within windowBound: a peer
+// that keeps to its windows, where nobody reads, must not come near the bound on what it makes us hold.
+// The connection's is given back as DATA arrives, read or not, so it makes nobody hold anything.
+func (c *Conn) GrowWindows(n uint32) {
+	most := c.windowBound()
+	if uint64(most)*4 < uint64(c.windows.Announced())*5 {
+		most = 0 // not worth SETTINGS: with each stream that comes or goes there would be some
+	}
+	inc, grown := c.windows.Grow(n, most, c.ReceiveWindows())
+	if grown {
+		c.out.settings(frame.Setting{ID: frame.InitialWindowSize, Value: c.windows.Announced()})
+	}
+	c.out.windowUpdate(0, inc)
+}
+
+// windowBound is how far the windows of streams may grow: all open ones together to a quarter of what
+// the account's bound allows for, so that twice as many may be open before they are lowered.
+func (c *Conn) windowBound() uint32 {
+	most := c.out.cfg.maxHeld() / 4 / int64(max(c.streams.open(), 1))
+	return uint32(min(most, flow.MaxBDPWindow))
+}
+
+// boundWindows takes back what the windows have grown by where so many streams have been opened since
+// that they are past twice windowBound.
+func (c *Conn) boundWindows() {
+	now := c.windows.Announced()
+	if now > c.out.cfg.streamWindow() && int64(now)*int64(c.streams.open()) > c.out.cfg.maxHeld()/2 {
+		c.lowerWindows(c.windowBound())
+	}
+}
+
+// lowerWindows makes n the receive window of every stream, but no less than what streams began with.
+func (c *Conn) lowerWindows(n uint32) {
+	if n = max(n, c.out.cfg.streamWindow()); n < c.windows.Announced() {
+		c.windows.Lower(n)
+		c.out.settings(frame.Setting{ID: frame.InitialWindowSize, Value: n})
+	}
+}
+
+// OnGoAway obeys the peer's GOAWAY: no new streams. Each of lost, which the peer will not look at, is for lostStream.
+func (c *Conn) OnGoAway(h frame.Header, p []byte) (f frame.GoAwayFrame, lost []*Stream, err error) {
+	if f, err = frame.ParseGoAway(h, p); err == nil {
+		lost, err = c.peerLeaves(f)
+	}
+	return f, lost, err
+}
+
+// LostStream ends s, which the peer will not look at, and returns what to tell it; nil if it is over already.
+func (c *Conn) LostStream(s *Stream) *StreamError {
+	if c.streams.get(s.id) != s {
+		return nil
+	}
+	c.abandon(s, lose)
+	return &StreamError{Code: frame.RefusedStream, Reason: "the peer went away", Remote: true, Unprocessed: true}
+}
+
+// ResetByRule resets the stream that fe names, whether or not it still exists. If it does it is
+// returned, to be told.
+func (c *Conn) ResetByRule(in *Intake, fe frame.Error) (*Stream, *StreamError, error) {
+	s := c.streams.get(fe.StreamID)
+	if s == nil && c.streams.unopened(fe.StreamID) {
+		// "RST_STREAM frames MUST NOT be sent for a stream in the 'idle'
+		// state", section 6.4.
+		return nil, nil, &ConnError{Code: fe.Code, Reason: fe.Reason}
+	}
+	c.out.reset(fe.StreamID, fe.Code)
+	c.out.replies++
+	in.Induced = true
+	if s == nil {
+		return nil, nil, asConnError(in.Useless())
+	}
+	c.abandon(s, sendReset)
+	return s, &StreamError{Code: fe.Code, Reason: fe.Reason}, nil
+}
+
+// Fault is resetByRule for s, for what its Receiver found wrong, or a rule of HTTP/2.
+func (c *Conn) Fault(in *Intake, s *Stream, err error) (*Stream, *StreamError, error) {
+	if c.streams.get(s.id) != s {
+		return nil, nil, nil // it is over already
+	}
+	fe := FaultOf(err)
+	fe.StreamID = s.id
+	return c.ResetByRule(in, fe)
+}
+
+// Late records a frame for a stream that is over. When one side ends a stream, a few
+// frames of the other may be on their way, so the streams that were opened since the last
+// call pay for them.
+func (c *Conn) Late(in *Intake) error {
+	opened := c.streams.nextLocal + c.streams.lastPeer
+	in.flood.earn(int(opened-in.opened) / 2)
+	in.opened = opened
+	return in.Useless()
+}
+
+// asConnError turns a frame.Error into the ConnError that ends the connection.
+func asConnError(err error) error {
+	var fe frame.Error
+	if errors.As(err, &fe) {
+		return &ConnError{Code: fe.Code, Reason: fe.Reason}
+	}
+	return err
+}
+
+// FaultOf is a Receiver's error as one of HTTP/2.
+func FaultOf(err error) frame.Error {
+	var fe frame.Error
+	if !errors.As(err, &fe) {
+		fe = frame.Error{Code: frame.Cancel, Reason: err.Error()}
+	}
+	return fe
+}
+
+// IsStreamError reports whether err ends a stream, and not the connection.
+func IsStreamError(err error) bool {
+	var fe frame.Error
+	return errors.As(err, &fe) && !fe.IsConn()
+}

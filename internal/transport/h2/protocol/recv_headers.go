@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package protocol
+
+import (
+	"errors"
+
+	"google.golang.org/grpc/internal/transport/h2/frame"
+)
+
+// Block is a field block whose fields are decoded: they are in Intake.Block.
+type Block struct {
+	ID   uint32
+	End  bool
+	Void error // a stream error of its frames; it was decoded all the same, for the HPACK table's sake
+}
+
+// OnHeaders takes a HEADERS frame. whole reports that its block is complete.
+func (in *Intake) OnHeaders(h frame.Header, p []byte, cfg *Config) (b Block, whole bool, err error) {
+	f, fault := frame.ParseHeaders(h, p)
+	if fault != nil && !IsStreamError(fault) {
+		return Block{}, false, fault
+	}
+	if f.EndHeaders {
+		if err := in.decode(f.Fragment, cfg); err != nil {
+			return Block{}, false, err
+		}
+		return Block{ID: h.StreamID, End: f.EndStream, Void: fault}, true, nil
+	}
+	in.frags.begin(h.StreamID, f.EndStream, fault)
+	return Block{}, false, in.addFragment(f.Fragment, cfg)
+}
+
+// OnContinuation takes a CONTINUATION frame. Once the block is complete and was dealt with, endBlock
+// follows, also after an error.
+func (in *Intake) OnContinuation(h frame.Header, p []byte, cfg *Config) (b Block, whole bool, err error) {
+	f, err := frame.ParseContinuation(h, p)
+	if err != nil {
+		return Block{}, false, err
+	}
+	if err := in.addFragment(f.Fragment, cfg); err != nil || !f.EndHeaders {
+		return Block{}, false, err
+	}
+	err = in.decodeFragments(cfg)
+	return Block{ID: in.frags.id, End: in.frags.end, Void: in.frags.void}, true, err
+}
+
+// EndBlock gives back the memory of a block that came in several frames.
+func (in *Intake) EndBlock(cfg *Config) {
+	in.frags.drop(cfg.Pool)
+	in.ledger.note(&in.frags.pile)
+}
+
+func (in *Intake) addFragment(p []byte, cfg *Config) error {
+	err := in.frags.add(p, cfg.maxHeaderList(), cfg.Pool)
+	in.ledger.note(&in.frags.pile)
+	return err
+}
+
+// BlockVerdict is what is to be done with a field block.
+type BlockVerdict uint8
+
+// The verdicts.
+const (
+	BlockIgnored  BlockVerdict = iota // it is of a stream that is over
+	BlockIsMore                       // it is of a stream that is open
+	blockOpens                        // the peer opens a stream
+	BlockMustWait                     // it does, when the reader has waited until less is queued, or fewer handlers run
+)
+
+// OnBlock says what is to be done with b; s is the stream of a block that is more. After blockOpens
+// and blockMustWait comes accepted or refused, also where err refuses the stream.
+func (c *Conn) OnBlock(in *Intake, b Block) (s *Stream, verdict BlockVerdict, err error) {
+	c.enter(in)
+	if s = c.streams.get(b.ID); s != nil {
+		if !s.state.canRecv() {
+			return nil, BlockIgnored, frame.StreamError(b.ID, frame.StreamClosed, "HEADERS after END_STREAM")
+		}
+		if !b.End {
+			s.on(recvHeaders)
+		}
+		return s, BlockIsMore, nil
+	}
+	if !c.streams.unopened(b.ID) {
+		err := c.streams.checkUsed(b.ID)
+		return nil, BlockIgnored, errors.Join(err, c.Late(in)) // in flight when we ended the stream
+	}
+	if err := c.streams.admit(b.ID); err != nil || c.life.takesNone() {
+		c.streams.cutOff.grow(b.ID)
+		return nil, BlockIgnored, err
+	}
+	c.life.admit() // a GOAWAY that is said from here on names b.id
+	switch {
+	case b.Void != nil:
+		return nil, blockOpens, b.Void
+	case c.streams.peer() >= c.out.cfg.maxStreams():
+		return nil, blockOpens, frame.StreamError(b.ID, frame.RefusedStream, "too many concurrent streams")
+	case c.account.standing(c.out.cfg.maxHeld()) != withinLimit:
+		return nil, blockOpens, frame.StreamError(b.ID, frame.EnhanceYourCalm, "the connection holds more than its bound of what its peer sent")
+	case c.OverBudget(true) || c.IsCrowded():
+		return nil, BlockMustWait, nil
+	}
+	return nil, blockOpens, nil
+}
+
+// IsCrowded reports whether so many handlers run that the peer may open no other stream.
+func (c *Conn) IsCrowded() bool { return c.streams.isCrowded(c.out.cfg.maxStreams()) }
+
+// Refused follows a refusal, once the peer was told why, before a connection that takes leave falls
+// silent.
+func (c *Conn) Refused() {
+	c.life.decided()
+	c.streams.cutOff.grow(c.streams.lastPeer)
+	c.Finish()
+}
+
+// Accepted puts s, which the peer opened with b, into the table.
+func (c *Conn) Accepted(in *Intake, s *Stream, b Block) {
+	c.life.decided()
+	c.streams.begin(s, b.ID, c.streams.side.other(), &c.windows)
+	if b.End {
+		s.on(recvEnd)
+	} else {
+		s.on(recvHeaders)
+	}
+	c.account.charge(s.held)
+	c.account.share(s, in.headers.held)
+	c.enter(in)
+	c.audit(in)
+}
+
+// NoteMemo charges, later, what the memo takes that was made of the block at hand: also of a request
+// that is refused, as others may be like it.
+func (in *Intake) NoteMemo() { in.ledger.gained = in.headers.gained() }
+
+// NoteBlock charges, later, what s holds of the block at hand, if side opened it.
+func (in *Intake) NoteBlock(s *Stream, side Side) {
+	if s.opener != side {
+		return
+	}
+	in.ledger.stream, in.ledger.block = s, in.headers.held
+	in.NoteMemo()
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package protocol
+
+// scheduler is the ring of streams that have DATA waiting and room in their own
+// window. The writer takes one frame from each in turn. What waits on them links them.
+type scheduler struct {
+	head *Stream // whose turn it is
+}
+
+func (r *scheduler) empty() bool { return r.head == nil }
+
+// add puts s, on which something waits, at the end of the ring, if it is not in it.
+func (r *scheduler) add(s *Stream) {
+	q := s.pending
+	if q.next != nil {
+		return
+	}
+	if r.head == nil {
+		q.next, q.prev = s, s
+		r.head = s
+		return
+	}
+	first := r.head.pending
+	q.prev, q.next = first.prev, r.head
+	first.prev.pending.next = s
+	first.prev = s
+}
+
+// remove takes s out of the ring, if it is in it.
+func (r *scheduler) remove(s *Stream) {
+	q := s.pending
+	switch {
+	case q == nil || q.next == nil:
+		return
+	case q.next == s:
+		r.head = nil
+	default:
+		q.prev.pending.next, q.next.pending.prev = q.next, q.prev
+		if r.head == s {
+			r.head = q.next
+		}
+	}
+	q.next, q.prev = nil, nil
+}
+
+// rotate ends the turn of the head.
+func (r *scheduler) rotate() {
+	if r.head != nil {
+		r.head = r.head.pending.next
+	}
+}

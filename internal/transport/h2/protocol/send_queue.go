@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package protocol
+
+import "google.golang.org/grpc/mem"
+
+const (
+	// SendBuffer is how many bytes of DATA may wait on a stream before Room says
+	// that there is none.
+	SendBuffer = 128 << 10
+	// ShutBuffer is the same while the stream's window is used up: to queue more would send
+	// nothing any sooner.
+	ShutBuffer = 64 << 10
+)
+
+// sendQueue is DATA, and what follows it, that could not be sent at once.
+type sendQueue struct {
+	parts    []dataPart
+	off      int // how much of parts[0] is sent
+	size     int // bytes left in all
+	trailers FieldSource
+	end      bool
+	space    Waiter // a sender that waits for room; nil: none
+	shared   Waiter // senders that do; nil: none
+
+	// The scheduler's ring: streams whose turn follows, and comes before.
+	next, prev *Stream
+}
+
+// dataPart is a run of bytes of a sendQueue.
+type dataPart struct {
+	shared *[]byte    // small messages, one after the other, in a buffer of the pool; nil: ref has the bytes
+	ref    mem.Buffer // a piece of a message, which is the queue's
+}
+
+// copiedBelow is up to how many bytes a piece of a message is copied when it has to wait. What it
+// lies in costs some hundred bytes beside its own: many small messages, for a peer that does not
+// read, would hold far more memory than sendBuffer says.
+const copiedBelow = 1 << 10
+
+// The size of a buffer that small messages share, in bytes.
+const (
+	minShared = 256
+	maxShared = 4 << 10
+)
+
+func (p *dataPart) data() []byte {
+	if p.shared != nil {
+		return *p.shared
+	}
+	return p.ref.ReadOnlyData()
+}
+
+func (p *dataPart) free(pool mem.BufferPool) {
+	if p.shared != nil {
+		pool.Put(p.shared)
+	} else {
+		p.ref.Free()
+	}
+	*p = dataPart{}
+}
+
+// firstFrames is a sendQueue with room for the message that it begins with, which most have no
+// other behind, so that a large one takes one allocation.
+type firstFrames struct {
+	sendQueue
+	room   [2]dataPart
+	buf    mem.SliceBuffer // of prefix
+	prefix [len(Frames{}.Prefix)]byte
+}
+
+// newSendQueue returns a queue of f, which has data.
+func newSendQueue(f *Frames, pool mem.BufferPool) *sendQueue {
+	q := new(firstFrames)
+	q.parts = q.room[:0]
+	if f.Data.Len() < copiedBelow {
+		q.push(f, pool)
+		return &q.sendQueue
+	}
+	q.prefix = f.Prefix
+	q.buf = q.prefix[:]
+	q.parts = append(q.parts, dataPart{ref: &q.buf})
+	q.size = len(q.prefix)
+	q.add(f, pool)
+	return &q.sendQueue
+}
+
+func (q *sendQueue) push(f *Frames, pool mem.BufferPool) {
+	if f.HasData {
+		q.copy(f.Prefix[:], pool)
+	}
+	q.add(f, pool)
+}
+
+// add is push without the prefix.
+func (q *sendQueue) add(f *Frames, pool mem.BufferPool) {
+	for b := range f.Data.All() {
+		if b.Len() >= copiedBelow {
+			q.parts = append(q.parts, dataPart{ref: b})
+			q.size += b.Len()
+			continue
+		}
+		q.copy(b.ReadOnlyData(), pool)
+		b.Free()
+	}
+	q.trailers = f.Trailers
+	q.end = f.ends()
+}
+
+// copy appends b to the last part, if small messages share that, and the rest to a new one, which
+// is twice as large, within the bounds: so small messages take at most about twice their size.
+func (q *sendQueue) copy(b []byte, pool mem.BufferPool) {
+	size := minShared
+	if n := len(q.parts); n > 0 && q.parts[n-1].shared != nil {
+		last := q.parts[n-1].shared
+		b, size = q.fill(last, b), min(2*cap(*last), maxShared)
+	}
+	for len(b) > 0 {
+		shared := pool.Get(max(size, len(b)))
+		*shared = (*shared)[:0]
+		q.parts = append(q.parts, dataPart{shared: shared})
+		b = q.fill(shared, b)
+	}
+}
+
+// fill copies of b to shared what fits there, and returns the rest.
+func (q *sendQueue) fill(shared *[]byte, b []byte) []byte {
+	n := min(len(b), cap(*shared)-len(*shared))
+	*shared = append(*shared, b[:n]...)
+	q.size += n
+	return b[n:]
+}
+
+// moveTo moves the next n bytes of the queue to o. Of these what is in one piece of at least
+// uncopied bytes is not copied.
+func (q *sendQueue) moveTo(o *Parcel, n, uncopied int, pool mem.BufferPool) {
+	for n > 0 {
+		p := &q.parts[0]
+		data := p.data()[q.off:]
+		data = data[:min(len(data), n)]
+		if p.shared == nil && len(data) >= uncopied {
+			p.ref.Ref()
+			o.Lend(data, p.ref)
+		} else {
+			o.Copy(data, pool)
+		}
+		n -= len(data)
+		q.advance(len(data), pool)
+	}
+}
+
+// advance drops n bytes of the first part.
+func (q *sendQueue) advance(n int, pool mem.BufferPool) {
+	q.size -= n
+	if q.off += n; q.off < len(q.parts[0].data()) {
+		return
+	}
+	q.parts[0].free(pool)
+	q.parts = q.parts[1:]
+	q.off = 0
+}
+
+// drop ends the queue before its time.
+func (q *sendQueue) drop(pool mem.BufferPool) {
+	for i := range q.parts {
+		q.parts[i].free(pool)
+	}
+	q.signalSpace()
+	*q = sendQueue{}
+}
+
+// wait has signalSpace wake a waiter that several may share: the one there is, or a new one, which
+// is returned.
+func (q *sendQueue) wait(newWaiter func() Waiter) Waiter {
+	if q.shared == nil {
+		q.shared = newWaiter()
+	}
+	return q.shared
+}
+
+// call has w woken by signalSpace, in place of the last one that call was given. nil stands for
+// nobody.
+func (q *sendQueue) call(w Waiter) {
+	if w != nil {
+		q.space = w
+	}
+}
+
+// signalSpace wakes the senders that wait for room: there is some, or the stream is over.
+func (q *sendQueue) signalSpace() {
+	if w := q.space; w != nil {
+		q.space = nil
+		w.Wake()
+	}
+	if w := q.shared; w != nil {
+		q.shared = nil
+		w.Wake()
+	}
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package protocol
+
+import (
+	"google.golang.org/grpc/internal/transport/h2/flow"
+)
+
+// Stream is one HTTP/2 stream. All but the first group is for who has the driver's lock.
+type Stream struct {
+	// Set by Init, and before the stream is in the table.
+	recv   Receiver
+	id     uint32
+	opener Side
+
+	state   streamState  // changed by on alone
+	handled bool         // Done was called
+	settled bool         // nothing is charged for it any more
+	counted bool         // stands among the handlers whose stream is gone
+	lazy    bool         // the next Send leaves the writing to others: see SetLazy
+	company flow.Company // of updates of in
+	out     flow.Outflow
+	in      flow.Inflow
+	pending *sendQueue // what the windows have not let through yet
+	held    int        // bytes that the account was charged for it, without shared
+	shared  *Shared    // what was made of its last field block
+}
+
+// Init prepares a stream whose events go to recv. Where the peer opens it, cost is the memory, in bytes, that
+// it takes.
+func (s *Stream) Init(recv Receiver, cost int) { s.recv, s.held = recv, cost }
+
+// Redirect has all further events of the stream go to recv.
+func (s *Stream) Redirect(recv Receiver) { s.recv = recv }
+
+// Receiver is what hears of the stream.
+func (s *Stream) Receiver() Receiver { return s.recv }
+
+// Identifier is the stream's id, 0 before it is open.
+func (s *Stream) Identifier() uint32 { return s.id }
+
+// SetLazy says that the next who sends leaves the writing to others. takeLazy returns what it said, and
+// forgets it.
+func (s *Stream) SetLazy(lazy bool) { s.lazy = lazy }
+
+// TakeLazy is described with setLazy.
+func (s *Stream) TakeLazy() bool {
+	was := s.lazy
+	s.lazy = false
+	return was
+}
+
+// on changes the state as ev does, and reports whether RFC 9113 section 5.1 allows it; if
+// not, nothing changes.
+func (s *Stream) on(ev streamEvent) bool {
+	next, ok := s.state.next(ev)
+	if ok {
+		s.state = next
+	}
+	return ok
+}
+
+// consume gives back n bytes of the receive window, and returns the increment to send now.
+func (s *Stream) consume(n uint32) (increment uint32) { return s.company.Consume(&s.in, n) }

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package protocol
+
+import (
+	"iter"
+
+	"google.golang.org/grpc/internal/transport/h2/hpack"
+)
+
+// streamSet is streams by their ids. The first needs no other memory, as most connections
+// that wait for something have one stream. The nil set is empty, and only for reading.
+type streamSet struct {
+	one  *Stream      // nil: none, or it is gone
+	rest *someStreams // nil: none
+	kept *hpack.Kept  // while the connection is parked: the fields that streams hold; mostly nil
+}
+
+// keep takes what the reader needs of the fields that streams hold. Those of a set that is empty
+// by now nobody holds, but handlers that outlive their streams: for these, of which there are never
+// many, the same octets may be written again.
+func (t *streamSet) keep(kept hpack.Kept) {
+	if t.len() > 0 && len(kept) > 0 {
+		t.kept = &kept
+	}
+}
+
+// takeKept returns what keep took, if the set still has it.
+func (t *streamSet) takeKept() (kept hpack.Kept) {
+	if t != nil && t.kept != nil {
+		kept = *t.kept
+		t.kept = nil
+	}
+	return kept
+}
+
+func (t *streamSet) len() int {
+	switch {
+	case t == nil:
+		return 0
+	case t.one == nil:
+		return t.rest.len()
+	}
+	return 1 + t.rest.len()
+}
+
+func (t *streamSet) get(id uint32) *Stream {
+	if t == nil {
+		return nil
+	}
+	if t.one != nil && t.one.id == id {
+		return t.one
+	}
+	return t.rest.get(id)
+}
+
+// add adds s, whose id is not there.
+func (t *streamSet) add(s *Stream) {
+	switch {
+	case t.one == nil:
+		t.one = s
+		return
+	case t.rest == nil:
+		t.rest = new(someStreams)
+	}
+	t.rest.add(s)
+}
+
+// remove removes s, if it is there.
+func (t *streamSet) remove(s *Stream) {
+	switch {
+	case t.one == s:
+		t.one = nil
+	case t.rest != nil:
+		t.rest.remove(s)
+	}
+}
+
+// all are the streams, in no order. The set must not be changed meanwhile.
+func (t *streamSet) all() iter.Seq[*Stream] {
+	return func(yield func(*Stream) bool) {
+		if t == nil || t.one != nil && !yield(t.one) {
+			return
+		}
+		for s := range t.rest.all() {
+			if !yield(s) {
+				return
+			}
+		}
+	}
+}
+
+// someStreams are those of a streamSet without the first. For a few a map would be large.
+type someStreams struct {
+	few  []*Stream // all, as long as many is nil
+	many map[uint32]*Stream
+}
+
+// maxFew is up to how many streams a list is searched faster than a map.
+const maxFew = 8
+
+func (t *someStreams) len() int {
+	switch {
+	case t == nil:
+		return 0
+	case t.many != nil:
+		return len(t.many)
+	}
+	return len(t.few)
+}
+
+func (t *someStreams) get(id uint32) *Stream {
+	if t == nil {
+		return nil
+	}
+	if t.many != nil {
+		return t.many[id]
+	}
+	for _, s := range t.few {
+		if s.id == id {
+			return s
+		}
+	}
+	return nil
+}
+
+// add adds s, whose id is not there.
+func (t *someStreams) add(s *Stream) {
+	if t.many == nil && len(t.few) < maxFew {
+		t.few = append(t.few, s)
+		return
+	}
+	if t.many == nil {
+		t.many = make(map[uint32]*Stream, 2*maxFew)
+		for _, f := range t.few {
+			t.many[f.id] = f
+		}
+		t.few = nil
+	}
+	t.many[s.id] = s
+}
+
+// remove removes s, if it is there.
+func (t *someStreams) remove(s *Stream) {
+	if t.many != nil {
+		delete(t.many, s.id)
+		return
+	}
+	for i, f := range t.few {
+		if f == s {
+			last := len(t.few) - 1
+			t.few[i], t.few[last] = t.few[last], nil
+			t.few = t.few[:last]
+			return
+		}
+	}
+}
+
+func (t *someStreams) all() iter.Seq[*Stream] {
+	return func(yield func(*Stream) bool) {
+		switch {
+		case t == nil:
+		case t.many != nil:
+			for _, s := range t.many {
+				if !yield(s) {
+					return
+				}
+			}
+		default:
+			for _, s := range t.few {
+				if !yield(s) {
+					return
+				}
+			}
+		}
+	}
+}
