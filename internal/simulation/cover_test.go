@@ -89,7 +89,7 @@ func (p point) String() string {
 var faultNames = [faultKinds]string{
 	"time passes", "a direction stalls", "it goes on", "a connection is cut", "a half-close", "a cancellation",
 	"an event in vain", "a stale event", "the server takes leave", "the server closes", "the client closes",
-	"another connection", "the client takes leave",
+	"another connection", "the client takes leave", "a direction breaks",
 }
 
 // possible reports whether a point can be reached by what is right.

@@ -179,6 +179,9 @@ func (w *world) rest() {
 		}
 		if c.Parked && s.Parked {
 			w.reach(parkedBoth)
+			if len(w.links) == 1 && len(w.pool.lent) > 0 {
+				w.fail("all connections are parked, and %d buffers are lent", len(w.pool.lent))
+			}
 			if c.Held != 0 || s.Held != 0 {
 				w.fail("connection %d is parked, and charged with %d and %d bytes", l.n, c.Held, s.Held)
 			}

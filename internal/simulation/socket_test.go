@@ -32,6 +32,7 @@ type socket struct {
 	broken  error  // a fault: nothing is read or written any more
 	closed  bool
 	shut    bool // our direction was closed
+	deaf    bool // writes fail, and reads do not
 	stalled bool // what is in flight does not arrive for now
 	limit   int  // of in and flight together
 	readBy  time.Time
@@ -56,7 +57,7 @@ func (s *socket) hasEvent() bool {
 func (s *socket) room() int { return s.limit - len(s.in) - len(s.flight) }
 
 func (s *socket) writable() bool {
-	return s.closed || s.shut || s.broken != nil || s.peer.closed || s.peer.room() > 0 || s.past(s.writeBy)
+	return s.closed || s.shut || s.deaf || s.broken != nil || s.peer.closed || s.peer.room() > 0 || s.past(s.writeBy)
 }
 
 // take reads to p what has arrived, or says why not.
@@ -175,7 +176,7 @@ func (s *socket) put(p []byte) (int, error) {
 		return 0, net.ErrClosed
 	case s.broken != nil:
 		return 0, s.broken
-	case s.peer.closed:
+	case s.peer.closed, s.deaf:
 		return 0, syscall.EPIPE
 	case s.past(s.writeBy):
 		return 0, os.ErrDeadlineExceeded

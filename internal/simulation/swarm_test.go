@@ -100,6 +100,7 @@ const (
 	faultClientClose
 	faultRestart
 	faultRetire
+	faultDeaf
 	faultKinds
 )
 
@@ -125,6 +126,7 @@ func (w *world) fault() {
 		{keepalives, faultTime},
 		{ages, faultTime},
 		{retires, faultRetire},
+		{halfCloses, faultDeaf},
 	}
 	list := make([]faultKind, 0, len(kinds))
 	for _, k := range kinds {
@@ -191,6 +193,10 @@ func (w *world) faultOf(l *link, k faultKind) {
 			l.drained = true
 			w.program("leave of the server", func() { l.server.Drain("leave") })
 		}
+	case faultDeaf:
+		w.note(s, "can't write any more, which nobody tells its reader")
+		l.disturb("a write fails")
+		s.deaf = true
 	case faultRetire:
 		if l.client != nil {
 			w.note(s, "the client takes leave")

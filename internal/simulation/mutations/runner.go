@@ -87,7 +87,7 @@ func (r *runner) overlay(file, changed string) (string, error) {
 // history that does not end, counts.
 func (r *runner) simulate(overlay string) (v verdict) {
 	bin := filepath.Join(r.dir, "simulation.test")
-	if out, err := r.command(5*time.Minute, "go", "test", "-c", "-overlay", overlay, "-o", bin, "./internal/simulation"); err != nil {
+	if out, err := r.command(5*time.Minute, "go", "test", "-c", "-ldflags", "-s -w", "-overlay", overlay, "-o", bin, "./internal/simulation"); err != nil {
 		return verdict{broken: fmt.Errorf("it does not build: %s", out)}
 	}
 	begin := time.Now()
