@@ -33,7 +33,7 @@ func (c *chooser) pick(n int) int {
 	switch {
 	case c.each != nil && c.left > 0:
 		c.left--
-		k = uint32(c.each.IntN(n))
+		k = uint32(c.each.IntN(n) % n) // the runtime may have changed the order of two goroutines
 	case c.rng != nil:
 		k = c.rng.Uint32N(uint32(n))
 	case c.at < len(c.script):

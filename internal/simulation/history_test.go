@@ -117,12 +117,12 @@ func (w *world) settle() {
 	}
 	w.run(false)
 	for _, k := range w.calls {
-		if k.hangs || k.began && k.stream == nil || w.swarm.has(fewStreams) {
+		if k.hangs {
 			k.cancel()
 		}
 	}
 	w.run(false)
-	w.allOver(func(k *call) bool { return k.link.disturbed == "" && !w.swarm.has(fewStreams) })
+	w.allOver(func(k *call) bool { return !k.link.mayEnd() })
 	for i := 0; i < 10 && w.failure == "" && !w.isOver(); i++ {
 		w.pass(2 * time.Second)
 		w.run(false)
@@ -290,7 +290,7 @@ func (w *world) tearDown() {
 				x.ch <- struct{}{}
 			}
 		}
-		synctest.Wait()
+		w.settled()
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
 		if !failed {

@@ -23,6 +23,8 @@ func newKernel(w *world) *kernel {
 
 // Arm implements park.Kernel.
 func (k *kernel) Arm(fd int, token uint64, first bool) error {
+	k.w.mu.Lock()
+	defer k.w.mu.Unlock()
 	if k.w.swarm.has(fewWatches) && first && k.w.c.rarely(3) {
 		k.w.reach(armRefused)
 		return errors.New("simulation: no more watches")
@@ -37,6 +39,8 @@ func (k *kernel) Arm(fd int, token uint64, first bool) error {
 
 // Calm implements park.Kernel.
 func (k *kernel) Calm(fd int) {
+	k.w.mu.Lock()
+	defer k.w.mu.Unlock()
 	if _, ok := k.armed[fd]; ok {
 		k.w.reach(calmed)
 	}
@@ -44,7 +48,11 @@ func (k *kernel) Calm(fd int) {
 }
 
 // Disarm implements park.Kernel.
-func (k *kernel) Disarm(fd int) { k.forget(fd) }
+func (k *kernel) Disarm(fd int) {
+	k.w.mu.Lock()
+	defer k.w.mu.Unlock()
+	k.forget(fd)
+}
 
 func (k *kernel) forget(fd int) {
 	delete(k.armed, fd)

@@ -164,7 +164,9 @@ func (l *link) checkAccounts() {
 	if !l.quiet() {
 		return
 	}
-	up, down, open := 0, 0, 0 // bytes that were taken
+	up, down, open := 0, 0, 0      // bytes that were taken
+	upGiven, downGiven := 0, 0     // and given
+	upWindows, downWindows := 0, 0 // what may lie unread
 	for _, k := range l.w.calls {
 		if k.link != l || !k.began || k.stream == nil && k.openErr == nil {
 			continue
@@ -173,38 +175,44 @@ func (l *link) checkAccounts() {
 			return // what was left is given back, and cannot be told
 		}
 		open++
-		for i := range k.handlerGot {
-			up += 5 + k.up[i]
-		}
-		for i := range k.got {
-			down += 5 + k.down[i]
-		}
+		upGiven, upWindows = upGiven+bytesOf(k.up[:k.sent])+largest(k.up), upWindows+65535+largest(k.up)
+		downGiven, downWindows = downGiven+bytesOf(k.down[:min(k.handlerSent, len(k.down))])+largest(k.down), downWindows+65535+largest(k.down)
+		up += bytesOf(k.up[:k.handlerGot])
+		down += bytesOf(k.down[:k.got])
 	}
-	l.checkAccount("server", l.server.Stats(), l.near.watch.data-up, open)
-	l.checkAccount("client", l.client.Stats(), l.far.watch.data-down, open)
+	l.checkAccount("server", l.server.Stats(), l.near.watch.data-up, downGiven-l.far.watch.data, open)
+	l.checkAccount("client", l.client.Stats(), l.far.watch.data-down, upGiven-l.near.watch.data, open)
+	if l.w.swarm.has(staticWindow) && (l.near.watch.data-up > upWindows || l.far.watch.data-down > downWindows) {
+		l.w.fail("connection %d: %d and %d bytes lie unread, the windows allow %d and %d", l.n,
+			l.near.watch.data-up, l.far.watch.data-down, upWindows, downWindows)
+	}
 }
 
 // checkAccount compares what one end says that it holds with the bytes that nobody has taken.
-func (l *link) checkAccount(side string, s transport.ConnStats, unread, open int) {
+func (l *link) checkAccount(side string, s transport.ConnStats, unread, unsent, open int) {
 	if unread > 0 {
 		l.w.reach(accountCompared)
 	}
 	if s.Held < unread {
 		l.w.fail("connection %d: %d bytes lie unread, and the %s is charged with %d", l.n, unread, side, s.Held)
 	}
-	if most := 4*(unread+l.w.sendable()) + open*8192 + 65536; s.Held > most {
+	if most := 4*(unread+max(unsent, 0)) + open*8192 + 65536; s.Held > most {
 		l.w.fail("connection %d: %d bytes lie unread, and the %s is charged with %d", l.n, unread, side, s.Held)
 	}
 }
 
-// sendable bounds what may wait to be sent.
-func (w *world) sendable() (n int) {
-	for _, k := range w.calls {
-		for _, l := range [][]int{k.up, k.down} {
-			for _, m := range l {
-				n += m + 5
-			}
-		}
+// bytesOf is what messages take on the wire, as DATA.
+func bytesOf(messages []int) (n int) {
+	for _, m := range messages {
+		n += m + 5
+	}
+	return n
+}
+
+// largest is the same of the longest.
+func largest(messages []int) (n int) {
+	for _, m := range messages {
+		n = max(n, m+5)
 	}
 	return n
 }

@@ -218,9 +218,7 @@ func (k *call) run() {
 	}
 	if k.watched {
 		context.AfterFunc(ctx, func() {
-			if !k.over {
-				k.w.program("end of a context", func() { s.Cancel(ctx.Err()) })
-			}
+			w.program("end of a context", func() { s.Cancel(ctx.Err()) })
 		})
 	}
 	k.closed = last

@@ -103,6 +103,8 @@ func (s *socket) takeBuffer(size int, pool mem.BufferPool) (*[]byte, int, error)
 // TryRead implements readyreader.TryReader.
 func (s *socket) TryRead(size int, pool mem.BufferPool) (*[]byte, int, error) {
 	s.w.yield(atTryRead, s)
+	s.w.mu.Lock()
+	defer s.w.mu.Unlock()
 	b, n, err := s.takeBuffer(size, pool)
 	s.w.note(s, "tries to read: %d, %v", n, err)
 	s.w.reach(whoReads[s.w.role()])
@@ -113,19 +115,24 @@ func (s *socket) TryRead(size int, pool mem.BufferPool) (*[]byte, int, error) {
 func (s *socket) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, error) {
 	for {
 		s.w.await(atRead, s, s.readable)
+		s.w.mu.Lock()
 		b, n, err := s.takeBuffer(size, pool)
-		if err == readyreader.ErrWouldBlock {
-			continue
+		if err != readyreader.ErrWouldBlock {
+			s.w.note(s, "reads: %d, %v", n, err)
+			s.w.reach(whoReads[s.w.role()])
 		}
-		s.w.note(s, "reads: %d, %v", n, err)
-		s.w.reach(whoReads[s.w.role()])
-		return b, n, err
+		s.w.mu.Unlock()
+		if err != readyreader.ErrWouldBlock {
+			return b, n, err
+		}
 	}
 }
 
 // TryReadInto implements readyreader.InPlaceReader.
 func (s *socket) TryReadInto(p []byte) (int, error) {
 	s.w.yield(atTryRead, s)
+	s.w.mu.Lock()
+	defer s.w.mu.Unlock()
 	n, err := s.take(p)
 	s.w.note(s, "tries to read in place: %d, %v", n, err)
 	return n, err
@@ -135,13 +142,16 @@ func (s *socket) TryReadInto(p []byte) (int, error) {
 func (s *socket) Read(p []byte) (int, error) {
 	for {
 		s.w.await(atRead, s, s.readable)
+		s.w.mu.Lock()
 		n, err := s.take(p)
-		if err == readyreader.ErrWouldBlock {
-			continue
+		if err != readyreader.ErrWouldBlock {
+			s.w.note(s, "reads to where it is wanted: %d, %v", n, err)
+			s.w.reach(readInPlace)
 		}
-		s.w.note(s, "reads to where it is wanted: %d, %v", n, err)
-		s.w.reach(readInPlace)
-		return n, err
+		s.w.mu.Unlock()
+		if err != readyreader.ErrWouldBlock {
+			return n, err
+		}
 	}
 }
 
@@ -197,6 +207,8 @@ func (s *socket) put(p []byte) (int, error) {
 // TryWrite implements readyreader.Writer.
 func (s *socket) TryWrite(p []byte) (int, error) {
 	s.w.yield(atTryWrite, s)
+	s.w.mu.Lock()
+	defer s.w.mu.Unlock()
 	n, err := s.put(p)
 	s.w.note(s, "tries to write %d: %d, %v", len(p), n, err)
 	s.w.reach(whoWrites[s.w.role()])
@@ -207,9 +219,11 @@ func (s *socket) TryWrite(p []byte) (int, error) {
 func (s *socket) Write(p []byte) (written int, err error) {
 	for {
 		s.w.await(atWrite, s, s.writable)
+		s.w.mu.Lock()
 		n, err := s.put(p)
 		s.w.note(s, "writes %d: %d, %v", len(p), n, err)
 		s.w.reach(writeWaits)
+		s.w.mu.Unlock()
 		written += n
 		if p = p[n:]; err != readyreader.ErrWouldBlock {
 			return written, err
@@ -219,6 +233,8 @@ func (s *socket) Write(p []byte) (written int, err error) {
 
 // Close implements net.Conn. With unread input the peer loses what is on its way, as with TCP.
 func (s *socket) Close() error {
+	s.w.mu.Lock()
+	defer s.w.mu.Unlock()
 	if s.closed {
 		return net.ErrClosed
 	}
@@ -239,6 +255,8 @@ func (s *socket) Close() error {
 
 // CloseWrite implements readyreader.HalfCloser.
 func (s *socket) CloseWrite() error {
+	s.w.mu.Lock()
+	defer s.w.mu.Unlock()
 	if s.closed {
 		return net.ErrClosed
 	}
@@ -251,16 +269,22 @@ func (s *socket) LocalAddr() net.Addr  { return address(s.name) }
 func (s *socket) RemoteAddr() net.Addr { return address(s.peer.name) }
 
 func (s *socket) SetDeadline(t time.Time) error {
+	s.w.mu.Lock()
+	defer s.w.mu.Unlock()
 	s.readBy, s.writeBy = t, t
 	return s.lateErr()
 }
 
 func (s *socket) SetReadDeadline(t time.Time) error {
+	s.w.mu.Lock()
+	defer s.w.mu.Unlock()
 	s.readBy = t
 	return s.lateErr()
 }
 
 func (s *socket) SetWriteDeadline(t time.Time) error {
+	s.w.mu.Lock()
+	defer s.w.mu.Unlock()
 	s.writeBy = t
 	return s.lateErr()
 }
@@ -278,7 +302,10 @@ func (s *socket) RawConn() syscall.RawConn { return descriptor{s} }
 type descriptor struct{ *socket }
 
 func (d descriptor) Control(f func(uintptr)) error {
-	if d.closed {
+	d.w.mu.Lock()
+	closed := d.closed
+	d.w.mu.Unlock()
+	if closed {
 		return net.ErrClosed
 	}
 	f(uintptr(d.fd))

@@ -107,6 +107,10 @@ func (w *world) start(t warm.Task) {
 func (w *world) program(what string, f func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.free {
+		go f()
+		return
+	}
 	w.waiting = append(w.waiting, &waiter{at: atProgram, role: atProgram, task: program(f), what: what})
 }
 
@@ -119,6 +123,7 @@ func (w *world) resume(i int) {
 	x := w.waiting[i]
 	w.waiting = append(w.waiting[:i], w.waiting[i+1:]...)
 	w.current = x.role
+	w.publish()
 	if x.task != nil {
 		w.note(nil, "begins: %s", begins{x})
 		go x.task.Run()
@@ -136,6 +141,19 @@ func (b begins) String() string {
 		return b.what
 	}
 	return fmt.Sprintf("%T", b.task)
+}
+
+// publish has all others see what was done so far. The world's own goroutine does without the lock
+// otherwise, as it is at work only while all others stand still.
+func (w *world) publish() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+}
+
+// settled lets all others go on until they stand still.
+func (w *world) settled() {
+	w.publish()
+	synctest.Wait()
 }
 
 // note writes a line of the history.
@@ -218,7 +236,7 @@ func (w *world) do(o option) {
 			w.reach(eventTwice)
 			w.kernel.events <- w.kernel.stale[len(w.kernel.stale)-1]
 		}
-		synctest.Wait()
+		w.settled()
 	}
 }
 
@@ -246,14 +264,14 @@ const maxSteps = 20000
 // those happen in between, and lets time pass.
 func (w *world) run(faults bool) {
 	var list []option
-	synctest.Wait()
+	w.settled()
 	for w.failure == "" {
 		list = w.options(list[:0])
 		if faults && w.faults > 0 && w.c.rarely(12) {
 			w.steps++
 			w.faults--
 			w.fault()
-			synctest.Wait()
+			w.settled()
 			continue
 		}
 		if len(list) == 0 {
@@ -264,7 +282,7 @@ func (w *world) run(faults bool) {
 			w.steps++
 			w.faults--
 			w.fault()
-			synctest.Wait()
+			w.settled()
 			continue
 		}
 		w.do(list[w.c.pick(len(list))])
@@ -291,6 +309,7 @@ func (w *world) pass(d time.Duration) {
 	w.note(nil, "%v pass", d)
 	w.current = atTask
 	w.passed += d
+	w.publish()
 	time.Sleep(d)
 	synctest.Wait()
 }
