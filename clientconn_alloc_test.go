@@ -4,6 +4,8 @@ package grpc
 
 import (
 	"context"
+	"runtime"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"testing"
@@ -51,6 +53,45 @@ func TestUnaryAllocs(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestUnaryBytes: calls of 8 KiB, many at a time, allocate what their payloads take where they are decoded,
+// and at most 1 KB beside that on either side.
+func TestUnaryBytes(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // pools are emptied less often
+	const (
+		size           = 8 << 10
+		callers, calls = 64, 100
+	)
+	cc := newTestClient(t, serve(t, newEcho()).addr)
+	all := func() {
+		var wg sync.WaitGroup
+		for range callers {
+			wg.Go(func() {
+				in := &text{Value: strings.Repeat("8", size)}
+				for range calls {
+					if err := cc.Invoke(context.Background(), unaryMethod, in, new(text)); err != nil {
+						t.Error(err)
+						return
+					}
+				}
+			})
+		}
+		wg.Wait()
+	}
+	all()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	all()
+	runtime.ReadMemStats(&after)
+	n := (after.TotalAlloc - before.TotalAlloc) / (callers * calls)
+	if most := uint64(2 * (size + 1<<10)); n > most {
+		t.Errorf("a call allocates %d bytes, want at most %d", n, most)
+	}
+	t.Logf("%d bytes a call", n)
 }
 
 // maxMessageAllocs is for a message there and back on a stream, client and server together: what

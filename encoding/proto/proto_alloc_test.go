@@ -7,6 +7,7 @@ package proto
 import (
 	"testing"
 
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/emptypb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
@@ -34,4 +35,36 @@ func TestAllocations(t *testing.T) {
 	if n := testing.AllocsPerRun(100, func() { _ = codec{}.Unmarshal(data, empty) }); n > 0 {
 		t.Errorf("unmarshaling nothing allocates %v times", n)
 	}
+}
+
+// TestAroundAllocations: to encode a message around its field takes a few small allocations, and to decode
+// it where it lies none of its size.
+func TestAroundAllocations(t *testing.T) {
+	m := wrapperspb.Bytes(make([]byte, 1<<20))
+	n := testing.AllocsPerRun(100, func() {
+		if _, large, _, err := (codec{}).MarshalAround(m); err != nil || len(large) != 1<<20 {
+			t.Fatal(len(large), err)
+		}
+	})
+	if n > 12 {
+		t.Errorf("encoding around a field allocates %v times", n)
+	}
+	t.Logf("%v allocations to encode", n)
+	wire, err := proto.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wire = wire[:len(wire):len(wire)]
+	r := testing.Benchmark(func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if owned, err := (codec{}).UnmarshalOwn(wire, new(wrapperspb.BytesValue)); err != nil || !owned {
+				b.Fatal(owned, err)
+			}
+		}
+	})
+	if r.AllocedBytesPerOp() > 1<<10 {
+		t.Errorf("decoding allocates %d bytes", r.AllocedBytesPerOp())
+	}
+	t.Logf("%d bytes in %d allocations to decode", r.AllocedBytesPerOp(), r.AllocsPerOp())
 }
