@@ -22,6 +22,7 @@ import (
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/internal/channelz"
 	"google.golang.org/grpc/internal/testservice"
+	testpb "google.golang.org/grpc/interop/grpc_testing"
 )
 
 // watched is a process with a server, a channel, and a stream of it that stays open.
@@ -200,6 +201,27 @@ func TestLastErrors(t *testing.T) {
 	}
 	if html := getHTML(t, p, ""); !strings.Contains(html, `id="lost"`) {
 		t.Errorf("the first page: %s", html)
+	}
+}
+
+// The page costs nothing while nobody looks: a call takes as many allocations as without it (the ceiling is
+// that of TestUnaryAllocs of package grpc), and no goroutine is there for it, before and after a look.
+func TestNobodyLooks(t *testing.T) {
+	s := testservice.Start(t, &testservice.Functions{}, new(servercontrol.Control).Option())
+	_, client := s.Dial(t)
+	call := func() {
+		if _, err := client.EmptyCall(context.Background(), &testpb.Empty{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const ceiling = 10
+	if n := testing.AllocsPerRun(1000, call); n > ceiling && !raceEnabled {
+		t.Errorf("a call takes %v allocations", n)
+	}
+	before := runtime.NumGoroutine()
+	getHTML(t, &Page{}, "")
+	if after := runtime.NumGoroutine(); after > before {
+		t.Errorf("%d goroutines before a look, %d after it", before, after)
 	}
 }
 

@@ -99,10 +99,12 @@ func TestWishHandlerLearnsOfAge(t *testing.T) {
 
 // Stop is no drain: the context ends, and nothing else is told.
 func TestWishStopIsNoDrain(t *testing.T) {
-	result := make(chan bool, 1)
+	result, drains := make(chan bool, 1), make(chan (<-chan struct{}), 1)
+	ends := make(testservice.ConnEnds, 1)
 	s := testservice.Start(t, &testservice.Functions{Stream: func(st testservice.Duplex) error {
 		called := make(chan struct{})
 		drain.AfterFunc(st.Context(), func() { close(called) })
+		drains <- drain.Done(st.Context())
 		_ = st.Send(&testpb.StreamingOutputCallResponse{})
 		<-st.Context().Done()
 		select {
@@ -114,12 +116,18 @@ func TestWishStopIsNoDrain(t *testing.T) {
 			result <- false
 		}
 		return nil
-	}}, grpc.WaitForHandlers(true))
+	}}, grpc.WaitForHandlers(true), grpc.StatsHandler(ends))
 	_, client := s.Dial(t)
 	testservice.Begin(t, client)
 	s.Stop()
 	if testservice.Await(t, result, "the handler's end") {
 		t.Error("Stop was told as a drain")
+	}
+	testservice.Await(t, ends, "the connection's end")
+	select {
+	case <-<-drains:
+		t.Error("the end of the connection was told as a drain")
+	default:
 	}
 }
 
