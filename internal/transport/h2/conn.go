@@ -32,7 +32,7 @@ type Conn struct {
 	habit habit // the reader's alone
 	waits bool  // to write is to wait: see wire.waits; immutable
 	heard bool  // a batch ended since this was last set to false; guarded by mu
-	lent  bool  // the connection is parked, and ready for whoever waits for a message: see lend; guarded by mu
+	role  role  // where the reader's role is; guarded by mu
 
 	mu sync.Mutex
 	// Everything below is guarded by mu.

@@ -148,6 +148,7 @@
 //	settings
 //	violation                      a rule that was broken becomes RST_STREAM, or the end
 //	budget, parking, lend, batch   where the reader waits
+//	role                           where the reader's role is: a state machine
 //	turn, lending, habit           a waiter that reads for itself; whether to wait, to lend, or to park
 //	drain, stream, unsent          what others may call at any time
 //	borrowed                       memory of the program's, which has it back

@@ -31,7 +31,7 @@ func (r *reader) lend() bool {
 		c.unlock()
 		return false
 	}
-	c.lent = true
+	c.move(lend)
 	c.unlock()
 	if r.tracer() != nil {
 		(*Conn)(r).traceEvent("lent", "")
@@ -42,7 +42,7 @@ func (r *reader) lend() bool {
 	}
 	r.unparked(err)
 	c = r.lock()
-	c.lent = false
+	c.move(keep)
 	c.unlock()
 	return false
 }

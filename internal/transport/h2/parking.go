@@ -58,9 +58,9 @@ type sweptConn Conn
 func (q *sweptConn) Quiet() {
 	q.wire.interrupt(&q.quiet)
 	c := (*Conn)(q).lock()
-	reads := !c.lent
+	isLent := c.role == lent
 	c.unlock()
-	if !reads && q.handle.Kick() {
+	if isLent && q.handle.Kick() {
 		q.handle.Wake() // to park without what reading needs
 	}
 	q.explain()
@@ -213,18 +213,17 @@ func (r *reader) park() error {
 		return gone
 	}
 	r.unparked(err)
-	r.activate()
+	r.activate(start)
 	if p, is := gone.(*parkedWith); is {
 		r.in.act.next = p.release()
 	}
 	return nil
 }
 
-// activate takes what a connection needs while there is input.
-func (r *reader) activate() {
+// activate takes what a connection needs while there is input. ev is start, or take.
+func (r *reader) activate(ev roleEvent) {
 	c := r.lock()
-	if c.lent {
-		c.lent = false
+	if c.move(ev) {
 		r.in.act.lending.missed()
 	}
 	if r.in.act != nil {
@@ -252,6 +251,7 @@ func (r *reader) slim() {
 	records := r.retained()
 	c = r.lock()
 	defer c.unlock()
+	c.move(rest)
 	c.core.Park(kept, records)
 	c.show()
 }

@@ -10,7 +10,7 @@ import (
 
 // Run implements warm.Task: it reads until the connection ends or is parked.
 func (r *reader) Run() {
-	r.activate()
+	r.activate(start)
 	err := r.in.act.failed
 	if err == nil {
 		err = r.read()

@@ -7,7 +7,6 @@ import (
 	"os"
 
 	"google.golang.org/grpc/internal/transport/h2/frame"
-	"google.golang.org/grpc/internal/transport/h2/protocol"
 )
 
 // Turn is the reader's role in the hands of a goroutine that waits for a message of a stream. It
@@ -33,19 +32,13 @@ func (s *Stream) Turn() *Turn {
 		return nil
 	}
 	c := conn.lock()
-	may := c.lent && c.core.OpenStreams() == 1
+	may := c.role == lent && c.core.OpenStreams() == 1
 	c.unlock()
 	if !may || !conn.handle.Take() {
 		return nil
 	}
 	r := (*reader)(conn)
-	if r.in.act == nil { // it was lent, and then parked for good
-		r.activate()
-	}
-	c = r.lock()
-	c.lent = false
-	c.core.SetReader(protocol.ReaderWaits)
-	c.unlock()
+	r.activate(take) // it was lent, and perhaps parked for good meanwhile
 	r.in.act.lending.turn.Store(turnWorks)
 	if conn.tracer() != nil {
 		conn.traceEvent("taken", "")

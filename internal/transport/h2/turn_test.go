@@ -270,7 +270,7 @@ func (p *turnPeer) toTurn() {
 func (p *turnPeer) lent() bool {
 	l := p.c.lock()
 	defer l.unlock()
-	return l.lent
+	return l.role == lent
 }
 
 // sees waits for a frame with this at its beginning.
