@@ -171,6 +171,7 @@ func (w *world) rest() {
 			w.fail("connection %d: streams are counted wrongly: client %d, %d, %d, server %d, %d, %d", l.n,
 				c.Started, c.Succeeded, c.Failed, s.Started, s.Succeeded, s.Failed)
 		}
+		l.near.watch.checkResets(l.far.watch)
 		if c.Streams != 0 || s.Streams != 0 {
 			w.fail("connection %d: all calls have ended, and there are %d streams, and %d", l.n, c.Streams, s.Streams)
 		}
@@ -195,6 +196,7 @@ func (w *world) part() {
 		return
 	}
 	for _, l := range w.links {
+		prompt := l.quiet() && !l.leaves() && !l.mayEnd() && l.client.Streams() == 0
 		l.disturb("the end")
 		switch w.c.pick(4) {
 		case 0, 3:
@@ -209,7 +211,7 @@ func (w *world) part() {
 			}
 		case 2:
 			if l.server != nil {
-				l.drained = true
+				l.drained, l.prompt = true, prompt
 				w.program("leave of the server", func() { l.server.Drain("the end") })
 			}
 		}
@@ -220,6 +222,12 @@ func (w *world) part() {
 			break
 		}
 		w.pass(2 * time.Second)
+		w.run(false)
+		for _, l := range w.links {
+			if l.prompt && !l.near.closed {
+				w.fail("connection %d: the server has taken leave, and the client waits", l.n)
+			}
+		}
 	}
 	w.checkEnds()
 }

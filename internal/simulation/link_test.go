@@ -24,6 +24,7 @@ type link struct {
 	connectErr   error
 	connected    bool   // Connect has returned
 	disturbed    string // why calls may fail
+	prompt       bool   // it is to end soon
 	drained      bool   // either side takes no more calls
 	clientClosed int    // how many times the client was told of the end
 	serverClosed int

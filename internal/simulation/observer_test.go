@@ -185,3 +185,17 @@ func (o *observer) update(h frame.Header, n uint32) {
 		w.fail("%s gives back %d bytes of %d that it was sent", o.s.name, o.credit, o.other.data)
 	}
 }
+
+// checkResets looks at the streams of a connection that is quiet: where the server has ended one and
+// the client has not, both have said that nothing more is to come. RFC 9113, section 8.1.
+func (o *observer) checkResets(server *observer) {
+	for id, s := range server.streams {
+		c := o.streams[id]
+		if c == nil || !s.ended || c.ended {
+			continue
+		}
+		if !s.reset || !c.reset {
+			o.s.w.fail("stream %d is ended by the server and not by the client, and was reset: %v, %v", id, s.reset, c.reset)
+		}
+	}
+}
