@@ -164,10 +164,10 @@ func (c *prefixed) Detect(told func()) {
 	}
 }
 
-// Rest implements Rester.
-func (c *prefixed) Rest() {
-	if r, ok := c.out.(Rester); ok {
-		r.Rest()
+// Look implements Looker.
+func (c *prefixed) Look() {
+	if l, ok := c.out.(Looker); ok {
+		l.Look()
 	}
 }
 

@@ -3,6 +3,7 @@
 package tlsconn
 
 import (
+	"io"
 	"net"
 	"time"
 
@@ -18,8 +19,8 @@ type wire Conn
 // tls.Conn.Read.
 func (w *wire) Read(p []byte) (int, error) {
 	if !w.open.Load() {
-		if r, ok := w.sock.(readyreader.BlindReader); ok {
-			return r.ReadBlind(p)
+		if r, ok := w.sock.(io.Reader); ok { // it keeps an account
+			return r.Read(p)
 		}
 		return w.raw.Read(p)
 	}
