@@ -18,9 +18,10 @@ import (
 )
 
 // TokenSource sends the tokens of an oauth2.TokenSource, which is asked for each RPC: one
-// that does not keep its tokens goes through oauth2.ReuseTokenSource first. The source must
-// be safe for concurrent use. It knows nothing of an RPC's deadline, so it should bound
-// how long it takes itself.
+// that does not keep its tokens goes through oauth2.ReuseTokenSource first, and one that
+// fails is asked as often as RPCs are made, so that it should bound how often it asks others.
+// The source must be safe for concurrent use. It knows nothing of an RPC's deadline, so it
+// should bound how long it takes itself.
 type TokenSource struct {
 	oauth2.TokenSource
 }
@@ -30,11 +31,24 @@ func (ts TokenSource) GetRequestMetadata(ctx context.Context, _ ...string) (map[
 	if ts.TokenSource == nil {
 		return nil, errors.New("oauth: TokenSource without a source")
 	}
-	token, err := ts.Token()
+	token, err := ts.token(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return authorization(ctx, "TokenSource", token)
+}
+
+// token waits no longer than the RPC may for the sources that this package makes.
+func (ts TokenSource) token(ctx context.Context) (*oauth2.Token, error) {
+	if s, ok := ts.TokenSource.(*shared); ok {
+		return s.current(ctx)
+	}
+	return ts.Token()
+}
+
+// keeping makes a source, which keeps its tokens, ask no more often than it has to.
+func keeping(source oauth2.TokenSource) TokenSource {
+	return TokenSource{&shared{ask: func(context.Context) (*oauth2.Token, error) { return source.Token() }, keeps: true}}
 }
 
 // RequireTransportSecurity implements credentials.PerRPCCredentials: it is true.
@@ -64,7 +78,7 @@ func (oauthAccess) RequireTransportSecurity() bool { return true }
 // account, which Google Compute Engine's metadata server hands out. They work on Compute
 // Engine only, and keep a token until shortly before it expires.
 func NewComputeEngine() credentials.PerRPCCredentials {
-	return TokenSource{google.ComputeTokenSource("")}
+	return keeping(google.ComputeTokenSource(""))
 }
 
 // NewApplicationDefault returns the credentials that Google Cloud's "Application Default
@@ -80,11 +94,11 @@ func NewApplicationDefault(ctx context.Context, scope ...string) (credentials.Pe
 		return nil, err
 	}
 	if len(scope) > 0 || len(found.JSON) == 0 {
-		return TokenSource{found.TokenSource}, nil
+		return keeping(found.TokenSource), nil
 	}
 	// Keys of other kinds, such as a user's, can't sign.
 	if _, err := google.JWTConfigFromJSON(found.JSON); err != nil {
-		return TokenSource{found.TokenSource}, nil //nolint:nilerr // it is another kind of key
+		return keeping(found.TokenSource), nil //nolint:nilerr // it is another kind of key
 	}
 	return NewJWTAccessFromKey(found.JSON)
 }

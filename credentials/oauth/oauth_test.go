@@ -19,6 +19,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -392,6 +393,74 @@ func TestComputeEngine(t *testing.T) {
 	got, err := oauth.NewComputeEngine().GetRequestMetadata(safe(t), "https://x/y")
 	if err != nil || got["authorization"] != "Bearer gce" {
 		t.Errorf("%v, %v", got, err)
+	}
+}
+
+// TestComputeEngineFails: a metadata server that refuses at once is not asked by every RPC.
+func TestComputeEngineFails(t *testing.T) {
+	var served atomic.Int64
+	md := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		served.Add(1)
+		w.WriteHeader(http.StatusNotFound)
+	}))
+	defer md.Close()
+	t.Setenv("GCE_METADATA_HOST", strings.TrimPrefix(md.URL, "http://"))
+	c := oauth.NewComputeEngine()
+	begin := time.Now()
+	for range 300 {
+		if token, err := c.GetRequestMetadata(safe(t)); err == nil {
+			t.Fatalf("got %v", token)
+		}
+	}
+	if most := 11 + int64(time.Since(begin)/(100*time.Millisecond)); served.Load() > most {
+		t.Errorf("%d requests, want %d at most", served.Load(), most)
+	}
+}
+
+// TestComputeEngineExpired: one whose tokens expire at once is not asked by every RPC.
+func TestComputeEngineExpired(t *testing.T) {
+	var served atomic.Int64
+	md := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		served.Add(1)
+		fmt.Fprint(w, `{"access_token": "gce", "token_type": "Bearer", "expires_in": 1}`)
+	}))
+	defer md.Close()
+	t.Setenv("GCE_METADATA_HOST", strings.TrimPrefix(md.URL, "http://"))
+	c := oauth.NewComputeEngine()
+	begin := time.Now()
+	for range 300 {
+		if got, err := c.GetRequestMetadata(safe(t)); err != nil || got["authorization"] != "Bearer gce" {
+			t.Fatalf("%v, %v", got, err)
+		}
+	}
+	if most := 1 + int64(time.Since(begin)/time.Second); served.Load() > most {
+		t.Errorf("%d requests, want %d at most", served.Load(), most)
+	}
+}
+
+// TestComputeEngineHangs: an RPC waits for the metadata server no longer than it may, and there is
+// one request for all.
+func TestComputeEngineHangs(t *testing.T) {
+	var served atomic.Int64
+	release := make(chan struct{})
+	md := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		served.Add(1)
+		<-release
+		fmt.Fprint(w, `{"access_token": "gce", "token_type": "Bearer", "expires_in": 3600}`)
+	}))
+	defer md.Close()
+	t.Setenv("GCE_METADATA_HOST", strings.TrimPrefix(md.URL, "http://"))
+	c := oauth.NewComputeEngine()
+	for range 4 {
+		ctx, cancel := context.WithTimeout(safe(t), 20*time.Millisecond)
+		if token, err := c.GetRequestMetadata(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%v, %v", token, err)
+		}
+		cancel()
+	}
+	close(release)
+	if got, err := c.GetRequestMetadata(safe(t)); err != nil || got["authorization"] != "Bearer gce" || served.Load() != 1 {
+		t.Errorf("%v, %v after %d requests", got, err, served.Load())
 	}
 }
 
