@@ -16,8 +16,7 @@ import (
 	"google.golang.org/grpc/parity/internal/verdict"
 )
 
-// shard is how many probes one process runs: when one of them takes the process down, so
-// many are run again.
+// shard is how many probes one process runs.
 const shard = 40
 
 // options are the flags.
@@ -55,16 +54,16 @@ type campaign struct {
 	kept   verdict.Kept
 	opts   options
 	slots  chan struct{} // one for each process that may run
-	// patience is by how much probes wait longer than usual.
-	patience int
 
 	mu    sync.Mutex
 	lines [sides]verdict.Lines
-	dead  [sides]map[string]string // why the process of a probe died
+	// deaths names the probes whose process another one took down.
+	deaths []string
+	dead   [sides]map[string]string // why the process of a probe died, if it did
 }
 
 func newCampaign(builds [sides]build, entries []probe.Entry, kept verdict.Kept, o options) *campaign {
-	c := &campaign{builds: builds, kept: kept, opts: o, slots: make(chan struct{}, 2+2*runtime.GOMAXPROCS(0)), patience: 1}
+	c := &campaign{builds: builds, kept: kept, opts: o, slots: make(chan struct{}, 2+2*runtime.GOMAXPROCS(0))}
 	for _, e := range entries {
 		if o.pattern.MatchString(e.Name) {
 			c.chosen = append(c.chosen, e)
@@ -77,72 +76,76 @@ func newCampaign(builds [sides]build, entries []probe.Entry, kept verdict.Kept, 
 	return c
 }
 
-// run runs all chosen probes, and again, with less beside them and then alone, those whose
-// process died, or that differ and are not listed, or the other way round: what a difference of
-// timing made is not one of the modules. Those that run again are more patient.
+// run runs all chosen probes, once. Those that never ran, since another one took their process down,
+// run in processes of their own, which tells who it was: only a probe that has a process of its own
+// may end it.
 func (c *campaign) run(ctx context.Context) {
-	c.runOnce(ctx, c.chosen, shard)
-	for again := shard / 4; again > 0; again /= 10 {
-		c.patience = 4
-		c.runOnce(ctx, c.surprising(), again)
-	}
-	for side := range sides {
-		for _, e := range c.chosen {
-			if _, there := c.lines[side][e.Name]; !there {
-				c.lines[side][e.Name] = []string{"CRASH: " + c.dead[side][e.Name]}
-			}
-		}
-	}
-}
-
-// runOnce runs probes in processes with up to shard of them, or their own.
-func (c *campaign) runOnce(ctx context.Context, entries []probe.Entry, shard int) {
-	var shared []probe.Entry
-	var wg sync.WaitGroup
-	for _, e := range entries {
+	var shared, own []probe.Entry
+	for _, e := range c.chosen {
 		if e.Own {
-			c.both(ctx, &wg, []string{e.Name}, e.Env)
+			own = append(own, e)
 		} else {
 			shared = append(shared, e)
 		}
+	}
+	var wg sync.WaitGroup
+	for _, e := range own {
+		c.both(ctx, &wg, []string{e.Name}, e.Env)
 	}
 	for chunk := range slices.Chunk(shared, shard) {
 		c.both(ctx, &wg, names(chunk), nil)
 	}
 	wg.Wait()
+	for side := range sides {
+		for _, name := range c.unheard(side, own) {
+			c.lines[side][name] = []string{"CRASH: " + c.dead[side][name]}
+		}
+		for _, name := range c.unheard(side, shared) {
+			c.deaths = append(c.deaths, fmt.Sprintf("%s: %s", name, c.dead[side][name]))
+			c.one(ctx, &wg, side, []string{name}, nil)
+		}
+	}
+	wg.Wait()
+	for side := range sides {
+		for _, name := range c.unheard(side, shared) {
+			c.lines[side][name] = []string{"CRASH: " + c.dead[side][name]}
+		}
+	}
+}
+
+// unheard are the names of those that have said nothing on a side.
+func (c *campaign) unheard(side int, entries []probe.Entry) []string {
+	var out []string
+	for _, e := range entries {
+		if _, there := c.lines[side][e.Name]; !there {
+			out = append(out, e.Name)
+		}
+	}
+	return out
 }
 
 // both runs probes in both builds, each in one process.
 func (c *campaign) both(ctx context.Context, wg *sync.WaitGroup, names, env []string) {
 	for side := range sides {
-		wg.Go(func() {
-			c.slots <- struct{}{}
-			defer func() { <-c.slots }()
-			results, dead := c.builds[side].run(ctx, names, append(env, fmt.Sprint(probe.PatienceVariable, "=", c.patience)))
-			c.mu.Lock()
-			defer c.mu.Unlock()
-			for _, name := range names {
-				delete(c.lines[side], name)
-				c.dead[side][name] = dead
-			}
-			for _, r := range results {
-				c.lines[side][r.Name] = r.Lines
-			}
-		})
+		c.one(ctx, wg, side, names, env)
 	}
 }
 
-// surprising are those that did not run, or whose lines are not as the list says.
-func (c *campaign) surprising() []probe.Entry {
-	var out []probe.Entry
-	for _, e := range c.chosen {
-		a, haveA := c.lines[ours][e.Name]
-		b, haveB := c.lines[published][e.Name]
-		if !haveA || !haveB || !c.kept.Expects(e.Name, slices.Equal(a, b)) {
-			out = append(out, e)
+// one runs probes in one process of a build.
+func (c *campaign) one(ctx context.Context, wg *sync.WaitGroup, side int, names, env []string) {
+	wg.Go(func() {
+		c.slots <- struct{}{}
+		defer func() { <-c.slots }()
+		results, dead := c.builds[side].run(ctx, names, env)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		for _, name := range names {
+			c.dead[side][name] = dead
 		}
-	}
-	return out
+		for _, r := range results {
+			c.lines[side][r.Name] = r.Lines
+		}
+	})
 }
 
 // print shows what there is to see: each difference, and the lines of all with -v.
@@ -159,6 +162,9 @@ func (c *campaign) print(r verdict.Report, kept verdict.Kept) {
 			fmt.Printf("same %s\n", e.Name)
 			c.printDiff(e.Name)
 		}
+	}
+	for _, death := range c.deaths {
+		fmt.Printf("NOT RUN %s: a probe took the process down that it shares; see Alone\n", death)
 	}
 	for _, name := range r.Stale {
 		fmt.Printf("STALE %s: listed in differences.txt, and there is none\n", name)

@@ -94,7 +94,7 @@ func compare(ctx context.Context, o options) (bool, error) {
 	fmt.Printf("%d probes: %d same, %d differ as listed, %d differ, %d listed in vain; %.0f s\n",
 		len(c.chosen), report.Same, len(report.Kept), len(report.Different),
 		len(report.Stale)+len(report.Unknown), time.Since(start).Seconds())
-	return !report.Failed(), ctx.Err()
+	return !report.Failed() && len(c.deaths) == 0, ctx.Err()
 }
 
 func readKept() (verdict.Kept, error) {

@@ -144,21 +144,13 @@ func TestEnvironHidesSettings(t *testing.T) {
 	}
 }
 
-func TestCampaignSurprises(t *testing.T) {
-	entries := []probe.Entry{{Name: "same"}, {Name: "other"}, {Name: "died"}, {Name: "not chosen"}, {Name: "kept"}, {Name: "kept no more"}, {Name: "open/same"}, {Name: "open/other"}}
-	kept := verdict.Kept{"kept": "r", "kept no more": "r", "open/*": "r"}
-	c := newCampaign([sides]build{}, entries, kept, options{pattern: regexp.MustCompile("^(same|other|died|kept.*|open/.*)$")})
-	for side, word := range []string{"1", "2"} {
-		for _, name := range []string{"same", "kept no more", "open/same"} {
-			c.lines[side][name] = []string{"0"}
-		}
-		for _, name := range []string{"other", "kept", "open/other"} {
-			c.lines[side][name] = []string{word}
-		}
-	}
-	c.lines[ours]["died"] = []string{"0"}
-	if got, want := names(c.surprising()), []string{"other", "died", "kept no more"}; !slices.Equal(got, want) {
-		t.Errorf("surprising: %q, want %q", got, want)
+// TestCampaignUnheard: whoever has said nothing on a side is told apart from who printed nothing.
+func TestCampaignUnheard(t *testing.T) {
+	entries := []probe.Entry{{Name: "said"}, {Name: "empty"}, {Name: "died"}, {Name: "not chosen"}}
+	c := newCampaign([sides]build{}, entries, nil, options{pattern: regexp.MustCompile("^(said|empty|died)$")})
+	c.lines[ours]["said"], c.lines[ours]["empty"] = []string{"0"}, nil
+	if got, want := c.unheard(ours, c.chosen), []string{"died"}; !slices.Equal(got, want) {
+		t.Errorf("unheard: %q, want %q", got, want)
 	}
 }
 

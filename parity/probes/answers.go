@@ -3,7 +3,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"time"
@@ -242,7 +241,7 @@ func answerProbes() []probe.Probe {
 // callsOf are a unary call and a stream, and all that they return. Each has a channel of
 // its own: what one does to the connection is not to reach the other.
 func callsOf(p *probe.P, addr string) {
-	ctx, cancel := context.WithTimeout(p.Context(), time.Second)
+	ctx, cancel := probe.WithTimeout(p.Context(), time.Second)
 	defer cancel()
 	call := channelTo(p, addr)
 	var header, trailer metadata.MD

@@ -25,7 +25,7 @@ import (
 // customProbes are balancers that programs write.
 var customProbes = []probe.Probe{
 	{Name: "custom/nil picker result", Run: func(p *probe.P) {
-		ctx, cancel := context.WithTimeout(p.Context(), 500*time.Millisecond)
+		ctx, cancel := probe.WithTimeout(p.Context(), 500*time.Millisecond)
 		defer cancel()
 		p.Printf("%s", pickWith(ctx, p, func(balancer.SubConn) (balancer.PickResult, error) { return balancer.PickResult{}, nil }))
 	}},

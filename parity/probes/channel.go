@@ -40,7 +40,7 @@ func (j *journal) add(format string, args ...any) {
 
 // wait waits until there are n lines, or a while.
 func (j *journal) wait(p *probe.P, n int) {
-	late := time.After(2 * time.Second)
+	late := probe.Quiet(2 * time.Second)
 	for {
 		j.mu.Lock()
 		if len(j.lines) >= n {
@@ -71,7 +71,7 @@ func (j *journal) print(p *probe.P) {
 
 // states prints the channel's states until it has reached the last.
 func states(p *probe.P, cc *grpc.ClientConn, last connectivity.State) {
-	ctx, cancel := context.WithTimeout(p.Context(), 4*time.Second)
+	ctx, cancel := probe.WithTimeout(p.Context(), 4*time.Second)
 	defer cancel()
 	for state := cc.GetState(); ; state = cc.GetState() {
 		p.Printf("state %v", state)
@@ -121,7 +121,7 @@ var resolverProbes = []probe.Probe{
 	{Name: "resolver/an endpoint without addresses", Run: func(p *probe.P) {
 		cc, r := manualChannel(p)
 		r.InitialState(resolver.State{Endpoints: []resolver.Endpoint{{}}})
-		ctx, cancel := context.WithTimeout(p.Context(), time.Second)
+		ctx, cancel := probe.WithTimeout(p.Context(), time.Second)
 		defer cancel()
 		p.Printf("%s", call(ctx, cc))
 		p.Printf("%v", r.CC().UpdateState(resolver.State{Endpoints: []resolver.Endpoint{{}}}))
@@ -164,7 +164,7 @@ var resolverProbes = []probe.Probe{
 		select {
 		case <-asked:
 			p.Printf("ResolveNow")
-		case <-time.After(2 * time.Second):
+		case <-probe.Quiet(2 * time.Second):
 			p.Printf("no ResolveNow")
 		}
 	}},
@@ -179,7 +179,7 @@ var resolverProbes = []probe.Probe{
 		select {
 		case <-asked:
 			p.Printf("ResolveNow")
-		case <-time.After(2 * time.Second):
+		case <-probe.Quiet(2 * time.Second):
 			p.Printf("no ResolveNow")
 		}
 	}},

@@ -184,14 +184,16 @@ func sayCalls(p *probe.P, c czpb.ChannelzClient, when string) {
 
 // eventually waits until ok holds, and says so, or that it never did.
 func eventually(p *probe.P, what string, ok func() bool) {
-	for late := time.Now().Add(2 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for late := probe.Quiet(2 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		if ok() {
 			p.Printf("%s", what)
 			return
 		}
-		if time.Now().After(late) {
+		select {
+		case <-late:
 			p.Printf("never: %s", what)
 			return
+		default:
 		}
 	}
 }

@@ -95,12 +95,12 @@ func grpclbProbe(name, config string, say says) probe.Probe {
 		select {
 		case name := <-s.name:
 			p.Printf("asked for %q", name)
-		case <-time.After(2 * time.Second):
+		case <-probe.Quiet(2 * time.Second):
 			p.Printf("not asked")
 		}
 		seen := make(map[string]bool)
 		for range 6 {
-			ctx, cancel := context.WithTimeout(p.Context(), 500*time.Millisecond)
+			ctx, cancel := probe.WithTimeout(p.Context(), 500*time.Millisecond)
 			end := call(ctx, cc)
 			cancel()
 			if !seen[end] {

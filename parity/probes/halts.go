@@ -156,7 +156,7 @@ func within(p *probe.P, label string, f func() string) (wait func() bool) {
 	case said := <-done:
 		p.Printf("%s: %s", label, said)
 		return func() bool { return false }
-	case <-time.After(moment):
+	case <-probe.Quiet(moment):
 		p.Printf("%s waits", label)
 	}
 	return func() bool {
@@ -212,11 +212,11 @@ func haltUnary(p *probe.P, halt answer) {
 		err := cc.Invoke(ctx, rig.Unary, rig.M("q"), out)
 		return fmt.Sprintf("%q %s", out.GetValue(), rig.Err(err))
 	})
-	time.Sleep(moment / 2)
+	probe.Settle(moment / 2)
 	seen.print(p, "the server")
 	cancel()
 	if wait() {
-		time.Sleep(moment / 2)
+		probe.Settle(moment / 2)
 		seen.print(p, "the server")
 	}
 	rec.printDrained(p, "stats")
@@ -255,21 +255,21 @@ func haltStream(p *probe.P, halt answer, desc *grpc.StreamDesc, method string) {
 		}
 	}
 	p.Printf("the context: %v", stream.Context().Err())
-	time.Sleep(moment / 4)
+	probe.Settle(moment / 4)
 	seen.print(p, "the server")
 	if desc.ClientStreams {
 		p.Printf("SendMsg: %s", rig.Err(stream.SendMsg(rig.M("r"))))
 		p.Printf("CloseSend: %s", rig.Err(stream.CloseSend()))
-		time.Sleep(moment / 4)
+		probe.Settle(moment / 4)
 		seen.print(p, "the server")
 	}
 	cancel()
 	if pending() {
-		time.Sleep(moment / 4)
+		probe.Settle(moment / 4)
 		seen.print(p, "the server")
 	}
 	p.Printf("RecvMsg: %s", receive(stream)())
-	time.Sleep(moment / 4)
+	probe.Settle(moment / 4)
 	rec.printDrained(p, "stats")
 }
 

@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"time"
 
 	"golang.org/x/net/http2"
 
@@ -65,7 +64,7 @@ func sendLate(p *probe.P, end answer, desc *grpc.StreamDesc, method string) {
 	if err != nil {
 		return
 	}
-	time.Sleep(moment) // until the end has come
+	probe.Settle(moment) // until the end has come
 	p.Printf("SendMsg: %s", rig.Err(stream.SendMsg(rig.M("q"))))
 	if desc.ClientStreams {
 		p.Printf("SendMsg: %s", rig.Err(stream.SendMsg(rig.M("r"))))
@@ -75,7 +74,7 @@ func sendLate(p *probe.P, end answer, desc *grpc.StreamDesc, method string) {
 		said = receive(stream)()
 		p.Printf("RecvMsg: %s", said)
 	}
-	time.Sleep(moment / 4)
+	probe.Settle(moment / 4)
 	rec.print(p, "stats")
 	sink.print(p)
 }

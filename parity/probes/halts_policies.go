@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"golang.org/x/net/http2"
 
@@ -64,11 +63,11 @@ func failureProbes() []probe.Probe {
 					attempts := &journal{}
 					addr := failingServer(p, f, attempts)
 					cc := readyTo(p, addr, policy.opts...)
-					ctx, cancel := context.WithTimeout(p.Context(), 3*moment)
+					ctx, cancel := probe.WithTimeout(p.Context(), 3*moment)
 					defer cancel()
 					failed(ctx, p, cc, kind)
 					cancel()
-					time.Sleep(moment / 4)
+					probe.Settle(moment / 4)
 					attempts.print(p)
 				}})
 			}
@@ -130,7 +129,7 @@ func failed(ctx context.Context, p *probe.P, cc *grpc.ClientConn, kind string) {
 	select {
 	case err := <-finished:
 		p.Printf("OnFinish: %s", rig.Err(err))
-	case <-time.After(moment):
+	case <-probe.Quiet(moment):
 		p.Printf("OnFinish waits")
 	}
 }
@@ -176,7 +175,7 @@ var patienceProbes = []probe.Probe{
 			}
 		})
 		cc := readyTo(p, addr)
-		time.Sleep(moment / 4) // for the SETTINGS
+		probe.Settle(moment / 4) // for the SETTINGS
 		wait := within(p, "Invoke", func() string {
 			return rig.Err(cc.Invoke(p.Context(), rig.Unary, rig.M("q"), new(rig.Msg)))
 		})
@@ -192,7 +191,7 @@ var patienceProbes = []probe.Probe{
 			}
 		})
 		cc := readyTo(p, addr)
-		time.Sleep(moment / 4)
+		probe.Settle(moment / 4)
 		waiting(p, cc)
 		ctx, cancel := context.WithCancel(p.Context())
 		defer cancel()
@@ -263,7 +262,7 @@ var patienceProbes = []probe.Probe{
 			})
 			cancel()
 			wait()
-			time.Sleep(moment / 4)
+			probe.Settle(moment / 4)
 			seen.print(p, "the server")
 		}
 	}},
@@ -277,7 +276,7 @@ var patienceProbes = []probe.Probe{
 		})
 		cancel()
 		wait()
-		time.Sleep(moment / 4)
+		probe.Settle(moment / 4)
 		seen.print(p, "the server")
 	}},
 }
@@ -285,14 +284,14 @@ var patienceProbes = []probe.Probe{
 // waiting are calls that may have to wait, with and without patience, and their deadlines.
 func waiting(p *probe.P, cc *grpc.ClientConn) {
 	for _, ready := range []bool{false, true} {
-		ctx, cancel := context.WithTimeout(p.Context(), 2*moment)
+		ctx, expire := probe.WithExpiry(p.Context())
 		wait := within(p, fmt.Sprint("Invoke ", ready), func() string {
 			err := cc.Invoke(ctx, rig.Unary, rig.M("q"), new(rig.Msg), grpc.WaitForReady(ready))
 			return scrubWaits(rig.Err(err))
 		})
+		expire()
 		wait()
-		cancel()
-		ctx, cancel = context.WithCancel(p.Context())
+		ctx, cancel := context.WithCancel(p.Context())
 		wait = within(p, fmt.Sprint("NewStream ", ready), func() string {
 			_, err := cc.NewStream(ctx, rig.BidiDesc, rig.Bidi, grpc.WaitForReady(ready))
 			return scrubWaits(rig.Err(err))
@@ -307,7 +306,7 @@ func scrubWaits(text string) string {
 	before, _, _ := strings.Cut(text, ": \"")
 	for _, part := range []string{
 		"context deadline exceeded", "while waiting for connections to become ready", "latest balancer error", "received prior goaway",
-		"connection error: desc", "error reading server preface", "closing transport",
+		"closing transport",
 	} {
 		if strings.Contains(text, part) {
 			before += ", " + part

@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"strings"
-	"time"
 
 	"golang.org/x/net/http2"
 
@@ -54,17 +53,17 @@ func sendingProbes() []probe.Probe {
 						if err != nil {
 							return
 						}
-						_ = r.SetReadDeadline(time.Now().Add(moment * 3 / 2)) // until the client waits
+						stop := r.UntilQuiet(moment * 3 / 2) // the client waits then
 						for err == nil {
 							_, err = r.Next()
 						}
-						_ = r.SetReadDeadline(time.Time{})
+						stop()
 						release.do(r, req)
 					}
 				})
 				cc := readyTo(p, addr)
-				time.Sleep(moment / 4) // for the SETTINGS
-				ctx, cancel := context.WithTimeout(p.Context(), 5*moment)
+				probe.Settle(moment / 4) // for the SETTINGS
+				ctx, cancel := probe.WithTimeout(p.Context(), 5*moment)
 				defer cancel()
 				sendTooMuch(ctx, p, cc, kind)
 			}})

@@ -6,7 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"time"
+	"strings"
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
@@ -42,17 +42,17 @@ var pauses = []struct {
 	{"a message, end", func(r *rig.Raw) { _ = r.WriteData(1, true, reply) }},
 	{"a message, RST", func(r *rig.Raw) {
 		_ = r.WriteData(1, false, reply)
-		time.Sleep(moment / 2)
+		probe.Settle(moment / 2)
 		_ = r.WriteRSTStream(1, http2.ErrCodeCancel)
 	}},
 	{"half a message, RST", func(r *rig.Raw) {
 		_ = r.WriteData(1, false, reply[:7])
-		time.Sleep(moment / 2)
+		probe.Settle(moment / 2)
 		_ = r.WriteRSTStream(1, http2.ErrCodeCancel)
 	}},
 	{"a message, end, RST", func(r *rig.Raw) {
 		_ = r.WriteData(1, true, reply)
-		time.Sleep(moment / 2)
+		probe.Settle(moment / 2)
 		_ = r.WriteRSTStream(1, http2.ErrCodeCancel)
 	}},
 	{"a message, GOAWAY", func(r *rig.Raw) {
@@ -61,12 +61,12 @@ var pauses = []struct {
 	}},
 	{"a message, close", func(r *rig.Raw) {
 		_ = r.WriteData(1, false, reply)
-		time.Sleep(moment / 2)
+		probe.Settle(moment / 2)
 		_ = r.Close()
 	}},
 	{"half a message, close", func(r *rig.Raw) {
 		_ = r.WriteData(1, false, reply[:7])
-		time.Sleep(moment / 2)
+		probe.Settle(moment / 2)
 		_ = r.Close()
 	}},
 }
@@ -106,9 +106,9 @@ func pauseProbes() []probe.Probe {
 			out = append(out, probe.Probe{Name: "pause/" + h.name + ", then " + ending.name, Run: func(p *probe.P) {
 				r, s := paused(p, h.path, h.handlers)
 				_ = r.WriteData(1, false, reply)
-				time.Sleep(moment / 2)
+				probe.Settle(moment / 2)
 				ending.do(r.Raw, s)
-				time.Sleep(moment * 2)
+				probe.Settle(moment * 2)
 				r.settle(p)
 			}})
 		}
@@ -123,7 +123,7 @@ func stopped(stop func()) string {
 	select {
 	case <-done:
 		return "returned"
-	case <-time.After(moment):
+	case <-probe.Quiet(moment):
 		return "waits"
 	}
 }
@@ -138,7 +138,7 @@ type pausing struct {
 
 // settle prints what there is a moment later.
 func (c pausing) settle(p *probe.P) {
-	time.Sleep(moment)
+	probe.Settle(moment)
 	c.j.print(p)
 	c.seen.print(p, "the client")
 	c.j.mu.Lock()
@@ -268,7 +268,11 @@ var lateHandlers = []struct {
 			big := rig.M(string(make([]byte, 40000))) // two do not fit into a window
 			for {
 				if err := s.SendMsg(big); err != nil {
-					j.add("SendMsg: %s, %v", rig.Err(err), s.Context().Err())
+					// Whether the stream or the connection has ended first is chance.
+					err = status.Error(status.Code(err), strings.ReplaceAll(status.Convert(err).Message(), "stream is done", "transport is closing"))
+					j.add("SendMsg: %s", rig.Err(err))
+					<-s.Context().Done()
+					j.add("context: %v", s.Context().Err())
 					return err
 				}
 			}
@@ -300,7 +304,7 @@ var lateHandlers = []struct {
 				j.add("RecvMsg: %s", receive(s)())
 				j.add("RecvMsg: %s", receive(s)())
 			}()
-			time.Sleep(moment / 4)
+			probe.Settle(moment / 4)
 			context.AfterFunc(s.Context(), func() {
 				<-done
 				j.add("context: %v", s.Context().Err())

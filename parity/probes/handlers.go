@@ -61,19 +61,20 @@ var handlerProbes = []probe.Probe{
 		p.Printf("%q %v %v", m, found, grpc.ServerTransportStreamFromContext(ctx) == nil)
 	}},
 	{Name: "headers in a handler", Run: func(p *probe.P) {
+		j := &journal{} // what the handler is told while the client receives
 		s := rig.Pair{Handlers: rig.Handlers{Stream: func(s grpc.ServerStream) error {
-			p.Printf("SetHeader %s", rig.Err(s.SetHeader(metadata.Pairs("a", "1"))))
-			p.Printf("SetHeader %s", rig.Err(s.SetHeader(metadata.Pairs("a", "2"))))
-			p.Printf("SetHeader nil %s", rig.Err(s.SetHeader(nil)))
-			p.Printf("SendHeader %s", rig.Err(s.SendHeader(metadata.Pairs("b", "3"))))
-			p.Printf("SendHeader %s", rig.Err(s.SendHeader(metadata.Pairs("b", "4"))))
-			p.Printf("SetHeader %s", rig.Err(s.SetHeader(metadata.Pairs("a", "5"))))
-			p.Printf("grpc.SendHeader %s", rig.Err(grpc.SendHeader(s.Context(), nil)))
-			p.Printf("grpc.SetHeader %s", rig.Err(grpc.SetHeader(s.Context(), metadata.Pairs("a", "6"))))
+			j.add("SetHeader %s", rig.Err(s.SetHeader(metadata.Pairs("a", "1"))))
+			j.add("SetHeader %s", rig.Err(s.SetHeader(metadata.Pairs("a", "2"))))
+			j.add("SetHeader nil %s", rig.Err(s.SetHeader(nil)))
+			j.add("SendHeader %s", rig.Err(s.SendHeader(metadata.Pairs("b", "3"))))
+			j.add("SendHeader %s", rig.Err(s.SendHeader(metadata.Pairs("b", "4"))))
+			j.add("SetHeader %s", rig.Err(s.SetHeader(metadata.Pairs("a", "5"))))
+			j.add("grpc.SendHeader %s", rig.Err(grpc.SendHeader(s.Context(), nil)))
+			j.add("grpc.SetHeader %s", rig.Err(grpc.SetHeader(s.Context(), metadata.Pairs("a", "6"))))
 			s.SetTrailer(metadata.Pairs("t", "1"))
 			s.SetTrailer(metadata.Pairs("t", "2"))
 			s.SetTrailer(nil)
-			p.Printf("SetSendCompressor %s", rig.Err(grpc.SetSendCompressor(s.Context(), "gzip")))
+			j.add("SetSendCompressor %s", rig.Err(grpc.SetSendCompressor(s.Context(), "gzip")))
 			return nil
 		}}}.Start(p)
 		stream, err := s.NewStream(p.Context(), rig.BidiDesc, rig.Bidi)
@@ -83,6 +84,7 @@ var handlerProbes = []probe.Probe{
 		md, err := stream.Header()
 		p.Printf("%s %s", rig.MD(md), rig.Err(err))
 		p.Printf("%s", rig.Err(stream.RecvMsg(new(rig.Msg))))
+		j.print(p)
 		p.Printf("%s", rig.MD(stream.Trailer()))
 	}},
 	{Name: "a handler's stream after its end", Run: func(p *probe.P) {
@@ -94,6 +96,7 @@ var handlerProbes = []probe.Probe{
 		}
 		p.Printf("%s", rig.Err(err))
 		ss := <-kept
+		probe.Settle(0) // the handler has returned then
 		p.Printf("send %s", rig.Err(ss.SendMsg(rig.M("x"))))
 		p.Printf("recv %s", rig.Err(ss.RecvMsg(new(rig.Msg))))
 		p.Printf("header %s", rig.Err(ss.SendHeader(nil)))
@@ -126,11 +129,12 @@ var handlerProbes = []probe.Probe{
 		r.Print(p, 1)
 	}},
 	{Name: "errors of a handler's SendMsg", Run: func(p *probe.P) {
+		j := &journal{}
 		s := rig.Pair{Server: []grpc.ServerOption{grpc.MaxSendMsgSize(10)}, Handlers: rig.Handlers{Stream: func(s grpc.ServerStream) error {
-			p.Printf("%s", rig.Err(s.SendMsg("x")))
-			p.Printf("%s", rig.Err(s.SendMsg(nil)))
-			p.Printf("%s", rig.Err(s.SendMsg(rig.M("0123456789"))))
-			p.Printf("%s", rig.Err(s.SendMsg(rig.M("ok"))))
+			j.add("%s", rig.Err(s.SendMsg("x")))
+			j.add("%s", rig.Err(s.SendMsg(nil)))
+			j.add("%s", rig.Err(s.SendMsg(rig.M("0123456789"))))
+			j.add("%s", rig.Err(s.SendMsg(rig.M("ok"))))
 			return nil
 		}}}.Start(p)
 		stream, err := s.NewStream(p.Context(), rig.BidiDesc, rig.Bidi)
@@ -141,6 +145,7 @@ var handlerProbes = []probe.Probe{
 			}
 		}
 		p.Printf("%s", rig.Err(err))
+		j.print(p)
 	}},
 	{Name: "MaxConcurrentStreams makes calls wait", Run: func(p *probe.P) {
 		s, began, _ := blocking(p, grpc.MaxConcurrentStreams(1))

@@ -108,9 +108,9 @@ func healthProbes() []probe.Probe {
 				if policy == "round_robin" {
 					cc.Connect()
 					<-asked
-					time.Sleep(30 * time.Millisecond) // what it says may still be on its way
+					probe.Settle(30 * time.Millisecond) // what it says may still be on its way
 				}
-				ctx, cancel := context.WithTimeout(p.Context(), 500*time.Millisecond)
+				ctx, cancel := probe.WithTimeout(p.Context(), 500*time.Millisecond)
 				defer cancel()
 				p.Printf("%s", call(ctx, cc))
 				p.Printf("%v asked %v", cc.GetState() == connectivity.Ready, len(asked) > 0)

@@ -11,7 +11,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"strings"
-	"time"
 
 	"golang.org/x/net/http2"
 
@@ -51,7 +50,7 @@ func goneProbes() []probe.Probe {
 				s := c.carry(p, rig.Handlers{Stream: func(s grpc.ServerStream) error {
 					_ = s.SendHeader(nil)
 					<-s.Context().Done()
-					time.Sleep(moment) // until the module knows of it too
+					probe.Settle(moment) // until the module knows of it too
 					err := then.do(s)
 					said <- rig.Err(err)
 					return err

@@ -219,7 +219,7 @@ func stopWhileCalled(p *probe.P, s *rig.Started) {
 	select {
 	case <-stopped:
 		p.Printf("GracefulStop returns while a handler runs")
-	case <-time.After(moment):
+	case <-probe.Quiet(moment):
 		p.Printf("GracefulStop waits for the handler")
 	}
 	_ = stream.CloseSend()

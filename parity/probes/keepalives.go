@@ -76,7 +76,7 @@ func pings(r *rig.Raw, n int) uint32 {
 
 // answered reads until a stream has ended.
 func answered(r *rig.Raw, id uint32) {
-	_ = r.SetReadDeadline(time.Now().Add(2 * time.Second))
+	defer r.UntilQuiet(2 * time.Second)()
 	for {
 		f, err := r.Next()
 		if err != nil || f.Header().StreamID == id && f.Header().Flags.Has(http2.FlagHeadersEndStream) {
@@ -113,7 +113,11 @@ func pingsOf(p *probe.P, r *rig.Raw, answer bool, limit time.Duration) {
 			if e, is := err.(net.Error); is {
 				end = e
 			}
-			p.Printf("end, deadline %v, after %v", end != nil && end.Timeout(), time.Since(began).Round(time.Second))
+			if end != nil && end.Timeout() {
+				p.Printf("it goes on")
+				return
+			}
+			p.Printf("end after %v", time.Since(began).Round(time.Second))
 			return
 		}
 		switch f := f.(type) {
@@ -198,14 +202,16 @@ var otherKeepaliveProbes = []probe.Probe{
 		<-done
 	}},
 	{Name: "keepalive/client with a stream", Limit: 20 * time.Second, Run: func(p *probe.P) {
-		done := make(chan struct{})
+		opened, done := make(chan struct{}), make(chan struct{})
 		addr := rig.RawServer(p, func(r *rig.Raw) {
+			<-opened
 			pingsOf(p, r, true, 11*time.Second)
 			close(done)
 		})
 		cc := channelTo(p, addr, grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 10 * time.Second, Timeout: time.Second}))
 		stream, err := cc.NewStream(p.Context(), rig.BidiDesc, rig.Bidi)
 		p.Printf("%s", rig.Err(err))
+		close(opened)
 		<-done
 		p.Printf("%s", rig.Err(stream.RecvMsg(new(rig.Msg))))
 	}},

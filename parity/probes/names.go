@@ -3,7 +3,6 @@
 package main
 
 import (
-	"context"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -164,7 +163,7 @@ func (n *names) channel(p *probe.P, port string, opts ...grpc.DialOption) *grpc.
 
 // briefly is a call that gives up soon.
 func briefly(p *probe.P, cc *grpc.ClientConn, opts ...grpc.CallOption) string {
-	ctx, cancel := context.WithTimeout(p.Context(), 300*time.Millisecond)
+	ctx, cancel := probe.WithTimeout(p.Context(), 300*time.Millisecond)
 	defer cancel()
 	return call(ctx, cc, opts...)
 }
@@ -205,7 +204,7 @@ func nameProbes() []probe.Probe {
 	add("config for nobody", config(`grpc_config=[{"percentage":0,"serviceConfig":{"methodConfig":[{"name":[{}],"maxRequestMessageBytes":1}]}}]`))
 	add("config for all", config(`grpc_config=[{"percentage":100,"serviceConfig":{"methodConfig":[{"name":[{}],"maxRequestMessageBytes":1}]}}]`))
 	add("text that is no config", config(`something=[else]`))
-	return append(out, nameGone(), namePace())
+	return append(append(out, nameGone(), namePace()), nameTimeouts()...)
 }
 
 // nameGone has the name go while its only server is connected and serves.
@@ -240,4 +239,27 @@ func namePace() probe.Probe {
 		p.Printf("%v", strings.Contains(briefly(p, cc, grpc.WaitForReady(true)), "refused"))
 		n.set(func() { p.Printf("asked again: %s", fmt.Sprint(len(n.asked))) })
 	}}
+}
+
+// nameTimeouts have the server answer nothing about some types, for as long as a resolver waits.
+func nameTimeouts() []probe.Probe {
+	var out []probe.Probe
+	for _, timeout := range []time.Duration{100 * time.Millisecond, time.Second} {
+		for name, mute := range map[string]dnsmessage.Type{"addresses": dnsmessage.TypeA, "IPv6 addresses": dnsmessage.TypeAAAA, "configs": dnsmessage.TypeTXT} {
+			out = append(out, probe.Probe{Name: fmt.Sprintf("names/timeout of %v/%s", timeout, name), Alone: true, Limit: 16 * time.Second, Run: func(p *probe.P) {
+				dns.SetResolvingTimeout(timeout)
+				dns.SetMinResolutionInterval(50 * time.Millisecond)
+				n := newNames(p)
+				n.mute = mute
+				cc := n.channel(p, portOf(server(p)))
+				p.Printf("%s", strings.ReplaceAll(call(p.Context(), cc), n.addr, "DNS"))
+				p.Printf("waits: %v", strings.Contains(briefly(p, cc, grpc.WaitForReady(true)), "DeadlineExceeded"))
+				p.Printf("%v", cc.GetState())
+				n.set(func() { n.mute = 0 })
+				cc.ResetConnectBackoff()
+				p.Printf("it answers: %s", call(p.Context(), cc, grpc.WaitForReady(true)))
+			}})
+		}
+	}
+	return out
 }

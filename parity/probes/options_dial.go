@@ -147,7 +147,7 @@ func dialOptionProbes() []probe.Probe {
 		}})
 		out = append(out, probe.Probe{Name: "dial/Dial, " + c.name, Run: func(p *probe.P) {
 			s := rig.Pair{TCP: true}.Serve(p)
-			ctx, cancel := context.WithTimeout(p.Context(), time.Second)
+			ctx, cancel := probe.WithTimeout(p.Context(), time.Second)
 			defer cancel()
 			cc, err := grpc.DialContext(ctx, s.Listener.Addr().String(), grpc.WithInsecure(), c.option())
 			if err != nil {

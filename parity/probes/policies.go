@@ -95,7 +95,7 @@ func policyProbes() []probe.Probe {
 				j := &journal{}
 				cc, r := manualChannel(p, logged(p, j, policy, "{}"), quick)
 				run(p, cc, r, j)
-				time.Sleep(50 * time.Millisecond) // what was said may still be on its way
+				probe.Settle(50 * time.Millisecond) // what was said may still be on its way
 				j.print(p)
 			}})
 		}

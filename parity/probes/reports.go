@@ -86,7 +86,7 @@ func finishes(p *probe.P, what string, f func()) {
 	select {
 	case <-done:
 		p.Printf("%s: ends", what)
-	case <-time.After(3 * time.Second):
+	case <-probe.Quiet(3 * time.Second):
 		p.Printf("%s: hangs", what)
 	}
 }
@@ -109,7 +109,7 @@ var reportProbes = []probe.Probe{
 		}()
 		_ = s.ClientConn.Close()
 		go func() {
-			time.Sleep(300 * time.Millisecond)
+			probe.Settle(300 * time.Millisecond)
 			close(over)
 		}()
 		finishes(p, "Stop", s.Server.Stop)

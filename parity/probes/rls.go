@@ -170,7 +170,7 @@ func routeLookupProbe(name, fields string, set func(s *lookups, backend string))
 		ctx := metadata.AppendToOutgoingContext(p.Context(), "who", "w", "user", "x", "user", "y", "other", "z")
 		ends := make(map[string]bool)
 		for range 3 {
-			ctx, cancel := context.WithTimeout(ctx, 700*time.Millisecond)
+			ctx, cancel := probe.WithTimeout(ctx, 700*time.Millisecond)
 			ends[call(ctx, cc)] = true
 			cancel()
 		}

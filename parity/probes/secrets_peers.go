@@ -36,7 +36,7 @@ func peerWays() []secretWay {
 			s := w.pair(nil)
 			r := rig.RawClient(w.P, s.Listener.Addr().String())
 			r.Headers(1, true, rig.RequestFields(changes...)...)
-			_ = r.SetReadDeadline(time.Now().Add(300 * time.Millisecond))
+			defer r.UntilQuiet(300 * time.Millisecond)()
 			for {
 				if _, err := r.Next(); err != nil {
 					return

@@ -209,10 +209,12 @@ var serverProbes = []probe.Probe{
 	}},
 	{Name: "deadline of a call", Run: func(p *probe.P) {
 		s, _, ended := blocking(p)
-		ctx, cancel := context.WithTimeout(p.Context(), 100*time.Millisecond)
+		s.Ready(p)
+		ctx, cancel := context.WithTimeout(p.Context(), time.Second)
 		defer cancel()
 		var trailer metadata.MD
-		p.Printf("client %s", call(ctx, s, grpc.Trailer(&trailer)))
+		p.OneOf("client", call(ctx, s, grpc.Trailer(&trailer)), // whose deadline passes first is chance
+			`"" DeadlineExceeded: "context deadline exceeded"`, `"" DeadlineExceeded: "stream terminated by RST_STREAM with error code: CANCEL"`)
 		p.Printf("trailer %s", rig.MD(trailer))
 		err := <-ended
 		p.Printf("handler %v", errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled))
@@ -376,8 +378,7 @@ func ask(r *rig.Raw, id uint32) {
 
 // printStart prints the frames that begin a connection.
 func printStart(p *probe.P, r *rig.Raw) {
-	_ = r.SetReadDeadline(time.Now().Add(300 * time.Millisecond))
-	defer func() { _ = r.SetReadDeadline(time.Time{}) }()
+	defer r.UntilQuiet(300 * time.Millisecond)()
 	for {
 		f, err := r.ReadFrame()
 		if err != nil {

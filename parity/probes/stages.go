@@ -77,12 +77,12 @@ var operations = []struct {
 		return rig.MD(md) + " " + rig.Err(err)
 	}},
 	{"another call", func(p *probe.P, s *rig.Started, _ grpc.ClientStream) string {
-		ctx, cancel := context.WithTimeout(p.Context(), time.Second)
+		ctx, cancel := probe.WithTimeout(p.Context(), time.Second)
 		defer cancel()
 		return call(ctx, s)
 	}},
 	{"another stream", func(p *probe.P, s *rig.Started, _ grpc.ClientStream) string {
-		ctx, cancel := context.WithTimeout(p.Context(), time.Second)
+		ctx, cancel := probe.WithTimeout(p.Context(), time.Second)
 		defer cancel()
 		_, err := s.NewStream(ctx, rig.BidiDesc, rig.Bidi)
 		return rig.Err(err)
@@ -196,7 +196,7 @@ var orderProbes = []probe.Probe{
 			addr := l.Addr().String()
 			_ = l.Close()
 			cc := dialOrSay(p, addr, grpc.WithTransportCredentials(insecure.NewCredentials()), quick)
-			ctx, cancel := context.WithTimeout(p.Context(), 300*time.Millisecond)
+			ctx, cancel := probe.WithTimeout(p.Context(), 300*time.Millisecond)
 			err := cc.Invoke(ctx, rig.Unary, rig.M("q"), new(rig.Msg), grpc.WaitForReady(wait))
 			cancel()
 			p.Printf("%v %v", wait, strings.Contains(rig.Err(err), "connection refused"))

@@ -100,7 +100,7 @@ var stateProbes = []probe.Probe{
 		p.Printf("%v", cc.WaitForStateChange(p.Context(), connectivity.Ready))
 	}},
 	{Name: "state/Dial with block", Run: func(p *probe.P) {
-		ctx, cancel := context.WithTimeout(p.Context(), 300*time.Millisecond)
+		ctx, cancel := probe.WithTimeout(p.Context(), 300*time.Millisecond)
 		defer cancel()
 		_, err := grpc.DialContext(ctx, "127.0.0.1:1", grpc.WithInsecure(), grpc.WithBlock())
 		p.Printf("%s", rig.Err(err))
@@ -111,7 +111,7 @@ var stateProbes = []probe.Probe{
 	}},
 	{Name: "state/Dial that may fail", Run: func(p *probe.P) {
 		dialer := grpc.WithContextDialer(func(context.Context, string) (net.Conn, error) { return nil, errors.New("plain dial error") })
-		ctx, cancel := context.WithTimeout(p.Context(), 300*time.Millisecond)
+		ctx, cancel := probe.WithTimeout(p.Context(), 300*time.Millisecond)
 		defer cancel()
 		_, err := grpc.DialContext(ctx, "x", grpc.WithInsecure(), grpc.WithBlock(), dialer, grpc.FailOnNonTempDialError(true))
 		p.Printf("%s", rig.Err(err))
@@ -119,7 +119,7 @@ var stateProbes = []probe.Probe{
 		p.Printf("%s", rig.Err(err))
 	}},
 	{Name: "state/call while connecting fails", Run: func(p *probe.P) {
-		ctx, cancel := context.WithTimeout(p.Context(), 200*time.Millisecond)
+		ctx, cancel := probe.WithTimeout(p.Context(), 200*time.Millisecond)
 		defer cancel()
 		cc := channelTo(p, "127.0.0.1:1")
 		p.Printf("%s", call(ctx, cc, grpc.WaitForReady(true)))

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 
@@ -57,10 +58,16 @@ func (r *recorder) add(list *[]string, line string) {
 }
 
 // print prints the events so far, under a title. Trailers come beside the messages before
-// them, in any order: they are printed before what came last.
+// them, in any order: they are printed before what came last. So does the first message of a client
+// beside what it gets: it is printed before.
 func (r *recorder) print(p *probe.P, title string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if i := slices.IndexFunc(r.rpcs, func(e string) bool { return strings.HasPrefix(e, "OutPayload client=true") }); i > 0 {
+		for ; strings.HasPrefix(r.rpcs[i-1], "InHeader") || strings.HasPrefix(r.rpcs[i-1], "InPayload"); i-- {
+			r.rpcs[i-1], r.rpcs[i] = r.rpcs[i], r.rpcs[i-1]
+		}
+	}
 	var trailers []string
 	for i, e := range r.rpcs {
 		if strings.HasPrefix(e, "InTrailer") {

@@ -22,7 +22,10 @@ import (
 // streamProbes are what clients do with streams.
 var streamProbes = []probe.Probe{
 	{Name: "SendMsg after CloseSend", Run: func(p *probe.P) {
-		s := bidi(p, rig.Pair{}.Start(p))
+		s := bidi(p, rig.Pair{Handlers: rig.Handlers{Stream: func(s grpc.ServerStream) error {
+			<-s.Context().Done() // the RPC does not end by itself
+			return nil
+		}}}.Start(p))
 		p.Printf("%s", rig.Err(s.CloseSend()))
 		p.Printf("%s", rig.Err(s.SendMsg(rig.M("x"))))
 		p.Printf("%s", rig.Err(s.CloseSend()))

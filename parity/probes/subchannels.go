@@ -111,7 +111,7 @@ func subchannelProbes() []probe.Probe {
 				p.Printf("%v", m.CC().UpdateState(addresses(server(p))))
 				p.Printf("%s", call(oneHash(p.Context()), cc, grpc.WaitForReady(true)))
 				_ = cc.Close()
-				time.Sleep(50 * time.Millisecond)
+				probe.Settle(50 * time.Millisecond)
 				r.mu.Lock()
 				defer r.mu.Unlock()
 				p.Printf("some: %v", len(r.shut) > 0)

@@ -104,7 +104,7 @@ var turnProbes = func() (all []probe.Probe) {
 				err := stream.RecvMsg(m)
 				heard <- fmt.Sprintf("%q %s", m.GetValue(), rig.Err(err))
 			}()
-			<-time.After(moment / 4) // for both to wait
+			<-probe.Quiet(moment / 4) // for both to wait
 			start := time.Now()
 			e.end(p, s, stream, cancel)
 			p.Printf("%s", <-heard)
@@ -118,7 +118,7 @@ var turnProbes = func() (all []probe.Probe) {
 			select {
 			case err := <-served:
 				p.Printf("served: %s", rig.Err(err))
-			case <-time.After(moment):
+			case <-probe.Quiet(moment):
 			}
 		}})
 	}

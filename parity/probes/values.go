@@ -82,7 +82,7 @@ func targetProbes() []probe.Probe {
 				p.Printf("Authority=%q Target=%q", o.Authority, o.Target.String())
 			case err := <-b.failed:
 				p.Printf("resolver: %v", err)
-			case <-time.After(300 * time.Millisecond):
+			case <-probe.Quiet(300 * time.Millisecond):
 				p.Printf("no balancer")
 			}
 		}})

@@ -72,12 +72,16 @@ func (t *tapped) first() (conn net.Conn, sock *net.TCPConn) {
 
 // closed says whether the first connection was closed, once it was, or after a while.
 func (t *tapped) closed() string {
-	for late := time.Now().Add(time.Second); time.Now().Before(late); time.Sleep(5 * time.Millisecond) {
+	for late := probe.Quiet(time.Second); ; time.Sleep(5 * time.Millisecond) {
+		select {
+		case <-late:
+			return "open"
+		default:
+		}
 		if t.count() > 0 {
 			return "closed"
 		}
 	}
-	return "open"
 }
 
 // count is how often the first connection was closed.
@@ -327,7 +331,7 @@ func (l *tapListener) Close() error {
 }
 
 func (l *tapListener) closed() string {
-	time.Sleep(30 * time.Millisecond) // for those that close again
+	probe.Settle(30 * time.Millisecond) // for those that close again
 	return fmt.Sprintf("closed %d times", l.closes.Load())
 }
 
@@ -418,7 +422,7 @@ func (w *wrapped) handler() string {
 	select {
 	case said := <-w.ended:
 		return said
-	case <-time.After(time.Second):
+	case <-probe.Quiet(time.Second):
 		return "goes on"
 	}
 }

@@ -132,19 +132,19 @@ func (w *wrapped) end(p *probe.P, side wrapSide, how wrapEnding, pause time.Dura
 	if s == nil {
 		return
 	}
-	time.Sleep(pause)
+	probe.Settle(pause)
 	how.do(w)
 	said := make(chan string, 1)
 	go func() { said <- lossOf(receive(s)()) }()
 	select {
 	case text := <-said:
 		p.Printf("RecvMsg: %s", text)
-	case <-time.After(3 * moment):
+	case <-probe.Quiet(3 * moment):
 		p.Printf("RecvMsg waits; SendMsg: %s", rig.Err(s.SendMsg(rig.M("second"))))
 		select {
 		case text := <-said:
 			p.Printf("RecvMsg: %s", text)
-		case <-time.After(time.Second):
+		case <-probe.Quiet(time.Second):
 			p.Printf("RecvMsg waits")
 			cancel()
 			p.Printf("RecvMsg: %s", <-said)
@@ -164,10 +164,10 @@ func (w *wrapped) end(p *probe.P, side wrapSide, how wrapEnding, pause time.Dura
 
 // further makes a call that may wait for a new connection.
 func (w *wrapped) further(p *probe.P) string {
-	ctx, cancel := context.WithTimeout(p.Context(), 2*time.Second)
+	ctx, cancel := probe.WithTimeout(p.Context(), 2*time.Second)
 	defer cancel()
 	for s := w.GetState(); s == connectivity.Ready; s = w.GetState() {
-		short, stop := context.WithTimeout(ctx, moment)
+		short, stop := probe.WithTimeout(ctx, moment)
 		changed := w.WaitForStateChange(short, s)
 		stop()
 		if !changed {

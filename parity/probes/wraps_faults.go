@@ -186,7 +186,7 @@ func readFails(p *probe.P, when readFault, fault error) {
 			}
 			replies := true
 			once.Do(func() {
-				time.Sleep(moment / 4) // until acknowledgements were read
+				probe.Settle(moment / 4) // until acknowledgements were read
 				wrappers.first.failReads(fault, when.along)
 				replies = when.reply
 			})
@@ -211,7 +211,7 @@ func serverReadFails(p *probe.P, fault error) {
 	r.Path = rig.Bidi
 	r.Headers(1, false, rig.RequestFields()...)
 	_ = r.WriteData(1, false, rig.Message("x"))
-	time.Sleep(moment / 2)
+	probe.Settle(moment / 2)
 	wrappers.first.failReads(fault, false)
 	_ = r.WritePing(false, [8]byte{1})
 	p.Printf("handler: %s", w.handler())
@@ -234,7 +234,7 @@ func writeFails(p *probe.P, write func(net.Conn, []byte) (int, error), onClient 
 	var wrappers faults
 	w, at := startAt(p, wrappers.wrap, onClient)
 	p.Printf("%s", call(p.Context(), w))
-	time.Sleep(moment / 4) // until acknowledgements were written
+	probe.Settle(moment / 4) // until acknowledgements were written
 	wrappers.first.failWrites(write)
 	p.Printf("%s", lossOf(call(p.Context(), w)))
 	p.Printf("%s", at.closed())

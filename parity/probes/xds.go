@@ -3,7 +3,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"net"
 	"path/filepath"
@@ -125,12 +124,12 @@ var xdsServerProbes = []probe.Probe{
 		select {
 		case m := <-modes:
 			p.Printf("%v %v", m.Mode, m.Err != nil)
-		case <-time.After(2 * time.Second):
+		case <-probe.Quiet(2 * time.Second):
 			p.Printf("no mode")
 		}
 		cc, _ := grpc.NewClient(l.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
 		defer cc.Close()
-		ctx, cancel := context.WithTimeout(p.Context(), time.Second)
+		ctx, cancel := probe.WithTimeout(p.Context(), time.Second)
 		defer cancel()
 		err = cc.Invoke(ctx, rig.Unary, rig.M("q"), new(rig.Msg))
 		p.Printf("refused: %v", status.Code(err) != codes.OK)

@@ -47,6 +47,18 @@ var suites = []suite{
 		packages: []string{"./..."},
 	},
 	{
+		// One whose stats handler looks for the peer in its context.
+		name:     "otelgrpc 0.67",
+		module:   "go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc@v0.67.0",
+		packages: []string{"./..."},
+	},
+	{
+		name:     "spanner",
+		module:   "cloud.google.com/go/spanner@v1.96.1",
+		packages: []string{"."},
+		short:    true,
+	},
+	{
 		name:     "grpc-gateway",
 		module:   "github.com/grpc-ecosystem/grpc-gateway/v2@v2.32.0",
 		packages: []string{"./runtime/...", "./examples/internal/integration/..."},

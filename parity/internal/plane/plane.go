@@ -32,7 +32,8 @@ type Plane struct {
 	refusals  []string
 	accepted  []string
 	node      *corev3.Node
-	heard     chan struct{} // closed with the next verdict
+	asked     map[string][]string // the names of the last request, by type
+	heard     chan struct{}       // closed with the next verdict
 	server    *grpc.Server
 }
 
@@ -166,6 +167,10 @@ func (s *Plane) hear(r *discoveryv3.DiscoveryRequest) {
 		s.node = r.GetNode()
 	}
 	kind := r.GetTypeUrl()[strings.LastIndexByte(r.GetTypeUrl(), '.')+1:]
+	if s.asked == nil {
+		s.asked = make(map[string][]string)
+	}
+	s.asked[kind] = slices.Sorted(slices.Values(r.GetResourceNames()))
 	switch {
 	case r.GetErrorDetail() != nil:
 		s.refusals = append(s.refusals, kind)
@@ -222,6 +227,13 @@ func (s *Plane) Verdict(p *probe.P, kind string) string {
 			return "nothing heard"
 		}
 	}
+}
+
+// Asked returns the names of a type that a client wants, sorted.
+func (s *Plane) Asked(kind string) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.asked[kind]
 }
 
 // Node is who the client says it is.

@@ -9,10 +9,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"os"
 	"regexp"
 	"runtime"
-	"strconv"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -37,19 +36,13 @@ type Probe struct {
 // Own says whether the probe needs a process of its own.
 func (p Probe) Own() bool { return p.Alone || len(p.Env) > 0 }
 
-// PatienceVariable is the environment variable that says by how much probes are to wait longer
-// than usual.
-const PatienceVariable = "PARITY_PATIENCE"
-
-// Patience is what it says, 1 without it.
-var Patience = sync.OnceValue(func() time.Duration {
-	n, _ := strconv.Atoi(os.Getenv(PatienceVariable)) // 0 if it is not there
-	return time.Duration(max(n, 1))
-})
-
 // Limit is how long a probe may run before it is reported as hanging. Calls inside get
 // three quarters of it, so that a call that hangs is reported by its own status.
 const Limit = 8 * time.Second
+
+// patience is by how much longer than its limit a probe on a busy machine may take: the limit
+// passes while nothing happens, and this bounds it where something always does.
+const patience = 4
 
 // A P is what a probe prints to. Its methods may be called from several goroutines; their
 // lines are then in the order of the calls.
@@ -70,6 +63,15 @@ func (p *P) Printf(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.lines = append(p.lines, strings.Split(strings.TrimSuffix(text, "\n"), "\n")...)
+}
+
+// OneOf adds a line that stands for all outcomes, if what was seen is one of them, and what was seen
+// otherwise: the published module itself decides between them by chance.
+func (p *P) OneOf(label, seen string, outcomes ...string) {
+	if slices.Contains(outcomes, scrub(seen)) {
+		seen = "one of " + strings.Join(outcomes, " | ")
+	}
+	p.Printf("%s: %s", label, seen)
 }
 
 // Cleanup calls f when the probe has ended, the last one first. What it does is not
@@ -106,8 +108,10 @@ func scrub(s string) string {
 // Do runs the probe and returns its lines; limit is that of probes without one of their own. A panic and a hang become a line; the goroutine
 // of a probe that hangs is left behind.
 func Do(probe Probe, limit time.Duration) []string {
-	limit = cmp.Or(probe.Limit, limit) * Patience()
-	ctx, cancel := context.WithTimeout(context.Background(), limit*3/4)
+	limit = cmp.Or(probe.Limit, limit)
+	bound, cancel := context.WithTimeout(context.Background(), patience*limit)
+	defer cancel()
+	ctx, cancel := WithTimeout(bound, limit*3/4)
 	defer cancel()
 	p := &P{ctx: ctx}
 	done := make(chan struct{})
@@ -117,11 +121,9 @@ func Do(probe Probe, limit time.Duration) []string {
 		defer p.recover()
 		probe.Run(p)
 	}()
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
 	select {
 	case <-done:
-	case <-timer.C:
+	case <-Quiet(limit):
 		p.Printf("HANG")
 	}
 	p.mu.Lock()

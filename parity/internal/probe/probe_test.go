@@ -5,7 +5,6 @@ package probe
 import (
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 )
 
@@ -46,16 +45,25 @@ func TestDo(t *testing.T) {
 }
 
 func TestDoHang(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		release := make(chan struct{})
-		defer close(release)
-		got := Do(Probe{Run: func(p *P) {
-			<-p.Context().Done()
-			p.Printf("the context ends first")
-			<-release
-		}}, time.Second)
-		if want := []string{"the context ends first", "HANG"}; !slices.Equal(got, want) {
-			t.Errorf("got %q, want %q", got, want)
-		}
-	})
+	release := make(chan struct{})
+	defer close(release)
+	got := Do(Probe{Run: func(p *P) {
+		<-p.Context().Done()
+		p.Printf("%v", p.Context().Err())
+		<-release
+	}}, time.Second/4)
+	if want := []string{"context deadline exceeded", "HANG"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestOneOf(t *testing.T) {
+	got := Do(Probe{Run: func(p *P) {
+		p.OneOf("a", "x", "x", "y")
+		p.OneOf("a", "y", "x", "y")
+		p.OneOf("a", "z", "x", "y")
+	}}, time.Minute)
+	if want := []string{"a: one of x | y", "a: one of x | y", "a: z"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
 }

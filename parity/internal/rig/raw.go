@@ -246,7 +246,7 @@ func (r *Raw) Print(p *probe.P, id uint32) {
 		}
 		data = nil
 	}
-	_ = r.SetReadDeadline(time.Now().Add(700 * time.Millisecond * probe.Patience()))
+	defer r.UntilQuiet(700 * time.Millisecond)()
 	for {
 		f, err := r.Next()
 		if err != nil {
@@ -270,6 +270,25 @@ func (r *Raw) Print(p *probe.P, id uint32) {
 			}
 			return
 		}
+	}
+}
+
+// UntilQuiet has reads fail once d has passed and the process is quiet; stop lets them wait again.
+func (r *Raw) UntilQuiet(d time.Duration) (stop func()) {
+	stopped, done := make(chan struct{}), make(chan struct{})
+	quiet := probe.Quiet(d)
+	go func() {
+		defer close(done)
+		select {
+		case <-quiet:
+			_ = r.SetReadDeadline(time.Unix(1, 0))
+		case <-stopped:
+		}
+	}()
+	return func() {
+		close(stopped)
+		<-done
+		_ = r.SetReadDeadline(time.Time{})
 	}
 }
 

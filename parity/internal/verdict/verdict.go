@@ -30,13 +30,6 @@ func (k Kept) entry(name string) (entry string, found bool) {
 	return entry, found
 }
 
-// Expects says whether a probe's lines being the same in both builds is no surprise. Of those
-// that an open entry stands for any may be.
-func (k Kept) Expects(name string, same bool) bool {
-	entry, listed := k.entry(name)
-	return listed != same || strings.HasSuffix(entry, "*")
-}
-
 // Reason is why the probe may differ.
 func (k Kept) Reason(name string) string {
 	entry, _ := k.entry(name)
