@@ -51,7 +51,6 @@ func (o options) plus() string {
 type campaign struct {
 	builds [sides]build
 	chosen []probe.Entry
-	kept   verdict.Kept
 	opts   options
 	slots  chan struct{} // one for each process that may run
 
@@ -62,8 +61,8 @@ type campaign struct {
 	dead   [sides]map[string]string // why the process of a probe died, if it did
 }
 
-func newCampaign(builds [sides]build, entries []probe.Entry, kept verdict.Kept, o options) *campaign {
-	c := &campaign{builds: builds, kept: kept, opts: o, slots: make(chan struct{}, 2+2*runtime.GOMAXPROCS(0))}
+func newCampaign(builds [sides]build, entries []probe.Entry, o options) *campaign {
+	c := &campaign{builds: builds, opts: o, slots: make(chan struct{}, 2+2*runtime.GOMAXPROCS(0))}
 	for _, e := range entries {
 		if o.pattern.MatchString(e.Name) {
 			c.chosen = append(c.chosen, e)

@@ -76,7 +76,7 @@ func compare(ctx context.Context, o options) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	c := newCampaign(builds, entries, kept, o)
+	c := newCampaign(builds, entries, o)
 	if o.list {
 		for _, e := range c.chosen {
 			fmt.Println(e.Name)

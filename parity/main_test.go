@@ -147,7 +147,7 @@ func TestEnvironHidesSettings(t *testing.T) {
 // TestCampaignUnheard: whoever has said nothing on a side is told apart from who printed nothing.
 func TestCampaignUnheard(t *testing.T) {
 	entries := []probe.Entry{{Name: "said"}, {Name: "empty"}, {Name: "died"}, {Name: "not chosen"}}
-	c := newCampaign([sides]build{}, entries, nil, options{pattern: regexp.MustCompile("^(said|empty|died)$")})
+	c := newCampaign([sides]build{}, entries, options{pattern: regexp.MustCompile("^(said|empty|died)$")})
 	c.lines[ours]["said"], c.lines[ours]["empty"] = []string{"0"}, nil
 	if got, want := c.unheard(ours, c.chosen), []string{"died"}; !slices.Equal(got, want) {
 		t.Errorf("unheard: %q, want %q", got, want)

@@ -286,8 +286,11 @@ var resolverProbes = []probe.Probe{
 	}},
 	{Name: "resolver/authority override", Run: func(p *probe.P) {
 		addr := rig.RawServer(p, func(r *rig.Raw) {
-			req, err := r.AcceptAll()
-			if err == nil {
+			for {
+				req, err := r.AcceptAll()
+				if err != nil {
+					return
+				}
 				r.Headers(req.ID, true, ok("grpc-status", "5", "grpc-message", req.Get(":authority")+" "+req.Get(":scheme"))...)
 			}
 		})
@@ -301,8 +304,11 @@ var resolverProbes = []probe.Probe{
 	}},
 	{Name: "resolver/ServerName of an address", Run: func(p *probe.P) {
 		addr := rig.RawServer(p, func(r *rig.Raw) {
-			req, err := r.AcceptAll()
-			if err == nil {
+			for {
+				req, err := r.AcceptAll()
+				if err != nil {
+					return
+				}
 				r.Headers(req.ID, true, ok("grpc-status", "5", "grpc-message", req.Get(":authority"))...)
 			}
 		})

@@ -105,7 +105,7 @@ func (l *contextLog) print(p *probe.P, name string) {
 // allCallbacks are those that have a context.
 var allCallbacks = []string{
 	"unary interceptor of the client", "stream interceptor of the client", "client TagConn", "client ConnBegin", "client ConnEnd",
-	"dialer", "ClientHandshake", "client TagRPC", "client Begin", "client DelayedPickComplete", "Pick", "GetRequestMetadata of the channel",
+	"dialer", "ClientHandshake", "client TagRPC", "client Begin", "Pick", "GetRequestMetadata of the channel",
 	"GetRequestMetadata of the call", "client OutHeader", "client OutPayload", "client InHeader", "client InPayload", "client InTrailer", "client End",
 	"Context of the stream", "server TagConn", "server ConnBegin", "tap", "server TagRPC", "server InHeader", "server Begin", "server InPayload",
 	"interceptor of the server", "handler", "handler of unknown methods", "server OutHeader", "server OutPayload", "server OutTrailer", "server End", "server ConnEnd",

@@ -152,11 +152,13 @@ func haltingServer(p *probe.P, halt answer, whole bool) (addr string, seen *sigh
 func within(p *probe.P, label string, f func() string) (wait func() bool) {
 	done := make(chan string, 1)
 	go func() { done <- f() }()
+	quiet, stop := probe.QuietOr(moment)
+	defer stop()
 	select {
 	case said := <-done:
 		p.Printf("%s: %s", label, said)
 		return func() bool { return false }
-	case <-probe.Quiet(moment):
+	case <-quiet:
 		p.Printf("%s waits", label)
 	}
 	return func() bool {

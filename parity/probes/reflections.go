@@ -170,7 +170,7 @@ var otherReflectionProbes = []probe.Probe{
 			p.Printf("%q", names)
 		}
 	}},
-	{Name: "reflection/services of one's own", Run: func(p *probe.P) {
+	{Name: "reflection/services of one's own", Alone: true, Run: func(p *probe.P) {
 		for _, opts := range []reflection.ServerOptions{
 			{},
 			{Services: someServices{"b.B": {}, "a.A": {}}},

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"time"
 
@@ -47,7 +48,10 @@ var stateProbes = []probe.Probe{
 		states(p, cc, connectivity.TransientFailure)
 	}},
 	{Name: "state/server speaks HTTP 1", Run: func(p *probe.P) {
-		cc := channelTo(p, rig.ConnServer(p, func(c net.Conn) { _, _ = c.Write([]byte("HTTP/1.1 400 Bad Request\r\n\r\n")) }))
+		cc := channelTo(p, rig.ConnServer(p, func(c net.Conn) {
+			_, _ = c.Write([]byte("HTTP/1.1 400 Bad Request\r\n\r\n"))
+			_, _ = io.Copy(io.Discard, c) // a reset would take the answer with it
+		}))
 		cc.Connect()
 		states(p, cc, connectivity.TransientFailure)
 		p.Printf("%s", call(p.Context(), cc))
@@ -115,6 +119,8 @@ var stateProbes = []probe.Probe{
 		defer cancel()
 		_, err := grpc.DialContext(ctx, "x", grpc.WithInsecure(), grpc.WithBlock(), dialer, grpc.FailOnNonTempDialError(true))
 		p.Printf("%s", rig.Err(err))
+		ctx, cancel = probe.WithTimeout(p.Context(), 300*time.Millisecond)
+		defer cancel()
 		_, err = grpc.DialContext(ctx, "x", grpc.WithInsecure(), grpc.WithBlock(), dialer, grpc.WithReturnConnectionError())
 		p.Printf("%s", rig.Err(err))
 	}},

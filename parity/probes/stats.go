@@ -64,7 +64,7 @@ func (r *recorder) print(p *probe.P, title string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if i := slices.IndexFunc(r.rpcs, func(e string) bool { return strings.HasPrefix(e, "OutPayload client=true") }); i > 0 {
-		for ; strings.HasPrefix(r.rpcs[i-1], "InHeader") || strings.HasPrefix(r.rpcs[i-1], "InPayload"); i-- {
+		for ; strings.HasPrefix(r.rpcs[i-1], "In"); i-- {
 			r.rpcs[i-1], r.rpcs[i] = r.rpcs[i], r.rpcs[i-1]
 		}
 	}

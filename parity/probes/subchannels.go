@@ -100,7 +100,7 @@ func subchannelProbes() []probe.Probe {
 			if sliced {
 				name = "subchannels that cannot be compared"
 			}
-			out = append(out, probe.Probe{Name: "policy/" + policy + " and " + name, Run: func(p *probe.P) {
+			out = append(out, probe.Probe{Name: "policy/" + policy + " and " + name, Alone: sliced, Run: func(p *probe.P) {
 				r := new(register)
 				cc, m := manualChannel(p, registered(p, r, policy, sliced), quick)
 				m.InitialState(addresses(server(p), server(p)))

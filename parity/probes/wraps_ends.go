@@ -132,7 +132,7 @@ func (w *wrapped) end(p *probe.P, side wrapSide, how wrapEnding, pause time.Dura
 	if s == nil {
 		return
 	}
-	probe.Settle(pause)
+	time.Sleep(pause) // until the connection is idle, or not
 	how.do(w)
 	said := make(chan string, 1)
 	go func() { said <- lossOf(receive(s)()) }()

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"strings"
 	"time"
 
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
@@ -228,7 +229,8 @@ func xdsActionProbes() []probe.Probe {
 	var out []probe.Probe
 	add := func(group, kind string, all changes) {
 		for name, change := range all {
-			out = append(out, probe.Probe{Name: group + "/" + name, Run: func(p *probe.P) {
+			// Requests to a cluster are counted for all channels of a process (gRFC A32).
+			out = append(out, probe.Probe{Name: group + "/" + name, Alone: strings.Contains(name, "breakers"), Run: func(p *probe.P) {
 				s := newXDSState(p)
 				change(s)
 				control := plane.Start(p, s.all()...)

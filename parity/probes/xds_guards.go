@@ -109,7 +109,6 @@ var guardPolicies = map[string]string{
 	"no permissions":      `rules { policies { key: "p" value { principals { any: true } } } }`,
 	"no principals":       `rules { policies { key: "p" value { permissions { any: true } } } }`,
 	"deny a header":       `rules { action: DENY policies { key: "p" value { permissions { header { name: "k" exact_match: "v" } } principals { any: true } } } }`,
-	"deny two":            `rules { action: DENY policies { key: "q" value { permissions { any: true } principals { any: true } } } policies { key: "p" value { permissions { any: true } principals { any: true } } } }`,
 	"a condition":         `rules { policies { key: "p" value { permissions { any: true } principals { any: true } condition {} } } }`,
 	"a checked condition": `rules { policies { key: "p" value { permissions { any: true } principals { any: true } checked_condition {} } } }`,
 	"a matcher":           `matcher {}`,

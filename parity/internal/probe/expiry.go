@@ -18,10 +18,14 @@ func WithExpiry(parent context.Context) (ctx context.Context, expire func()) {
 // WithTimeout is context.WithTimeout, but the deadline passes only once the process is quiet, too.
 func WithTimeout(parent context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	ctx := newExpiring(parent)
-	quiet := Quiet(d)
+	quiet, stop := QuietOr(d)
 	go func() {
-		<-quiet
-		ctx.end(context.DeadlineExceeded)
+		select {
+		case <-quiet:
+			ctx.end(context.DeadlineExceeded)
+		case <-ctx.done:
+			stop()
+		}
 	}()
 	return ctx, func() { ctx.end(context.Canceled) }
 }

@@ -121,9 +121,11 @@ func Do(probe Probe, limit time.Duration) []string {
 		defer p.recover()
 		probe.Run(p)
 	}()
+	late, stop := QuietOr(limit)
+	defer stop()
 	select {
 	case <-done:
-	case <-Quiet(limit):
+	case <-late:
 		p.Printf("HANG")
 	}
 	p.mu.Lock()

@@ -28,10 +28,18 @@ const (
 )
 
 // Quiet returns a channel that is closed once d has passed and the process is quiet.
-func Quiet(d time.Duration) <-chan struct{} {
+func Quiet(d time.Duration) <-chan struct{} { return newWait(d).done }
+
+// QuietOr is Quiet that others need not wait for any more once stop is called.
+func QuietOr(d time.Duration) (quiet <-chan struct{}, stop func()) {
+	w := newWait(d)
+	return w.done, w.stop
+}
+
+func newWait(d time.Duration) *quietWait {
 	w := &quietWait{from: time.Now().Add(d), done: make(chan struct{})}
 	quiet.add(w)
-	return w.done
+	return w
 }
 
 // Settle waits until d has passed and the process is quiet.
@@ -53,20 +61,31 @@ func (w *quietWait) look(now time.Time, busy bool) bool {
 	return now.After(w.from.Add(quietPatience)) || w.streak >= quietSamples && !now.Before(w.from)
 }
 
+// stop takes the wait back. Its channel is not closed any more.
+func (w *quietWait) stop() {
+	quiet.mu.Lock()
+	defer quiet.mu.Unlock()
+	if i := slices.Index(quiet.waits, w); i >= 0 {
+		quiet.waits = slices.Delete(quiet.waits, i, i+1)
+	}
+}
+
 // quiet has all waits of the process; its sampler runs while there are some.
 var quiet = quietWatch{added: make(chan struct{}, 1)}
 
 type quietWatch struct {
-	mu    sync.Mutex
-	waits []*quietWait
-	added chan struct{} // has a value if there are waits that the sampler has not heard of
+	mu      sync.Mutex
+	waits   []*quietWait
+	samples bool          // the sampler runs
+	added   chan struct{} // has a value if there are waits that the sampler has not heard of
 }
 
 func (q *quietWatch) add(w *quietWait) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.waits = append(q.waits, w)
-	if len(q.waits) == 1 {
+	if !q.samples {
+		q.samples = true
 		go q.sample()
 		return
 	}
@@ -129,5 +148,6 @@ func (q *quietWatch) look(now time.Time, busy bool) int {
 			w.streak = min(w.streak, quietSamples-minAfter)
 		}
 	}
+	q.samples = len(q.waits) > 0
 	return len(q.waits)
 }

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strings"
 	"sync"
 )
 
@@ -50,7 +49,7 @@ func Serve(r io.Reader, w io.Writer, probes []Probe, parallel int) error {
 		slots = make(chan struct{}, parallel)
 	)
 	for lines := bufio.NewScanner(r); lines.Scan(); {
-		p, known := byName[strings.TrimSpace(lines.Text())]
+		p, known := byName[lines.Text()]
 		if !known {
 			return fmt.Errorf("no probe is named %q", lines.Text())
 		}

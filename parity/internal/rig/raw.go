@@ -276,13 +276,14 @@ func (r *Raw) Print(p *probe.P, id uint32) {
 // UntilQuiet has reads fail once d has passed and the process is quiet; stop lets them wait again.
 func (r *Raw) UntilQuiet(d time.Duration) (stop func()) {
 	stopped, done := make(chan struct{}), make(chan struct{})
-	quiet := probe.Quiet(d)
+	quiet, forget := probe.QuietOr(d)
 	go func() {
 		defer close(done)
 		select {
 		case <-quiet:
 			_ = r.SetReadDeadline(time.Unix(1, 0))
 		case <-stopped:
+			forget()
 		}
 	}()
 	return func() {
