@@ -11,6 +11,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"reflect"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -292,6 +293,7 @@ func (s *strict) Read(p []byte) (int, error) {
 // next one. Others of the type are waited for from the start.
 func TestIdleTimeoutOfWrapper(t *testing.T) {
 	t.Parallel()
+	t.Cleanup(func() { setters.Delete(reflect.TypeFor[*strict]()) })
 	newStrict := func(c net.Conn) net.Conn { return &strict{c, 50 * time.Millisecond} }
 	w, peer := wrap(t, newStrict)
 	told := make(chan struct{}, 1)
