@@ -4,11 +4,21 @@ package grpc
 
 import (
 	"context"
+	"errors"
+	"io"
 	"sync"
+	"sync/atomic"
+	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/internal/channel"
 	"google.golang.org/grpc/internal/retry"
+	"google.golang.org/grpc/internal/rpcconfig"
+	"google.golang.org/grpc/internal/telemetry"
 	"google.golang.org/grpc/internal/transport"
 	"google.golang.org/grpc/mem"
+	"google.golang.org/grpc/status"
 )
 
 // Invoke performs a unary RPC and returns when it is over: sends args, and decodes the
@@ -190,4 +200,129 @@ func (u *unaryCall) try(req, reply any) error {
 	u.awaitIn(a)
 	a.Stream.AwaitReply()
 	return u.receive(a, reply)
+}
+
+// attempt is one try of an RPC: the channel's part of it, and what those who watch the RPC
+// have been told. There is no messageReader in it: one is made for each message, as a stream
+// may wait for a long time without one.
+type attempt struct {
+	channel.Attempt
+	ctx          context.Context     // with the values that stats handlers and plugins added
+	decompressor encoding.Compressor // of the last message; nil: none yet
+	seen         telemetry.Attempt   // nil: no plugin looks at it
+	begun        time.Time           // when stats handlers were told
+	headerTold   atomic.Bool
+	gotMessage   bool
+	replySound   bool // the one reply was looked at before its end had come
+}
+
+// result is how the attempt's stream ended; nil stands for OK.
+func (a *attempt) result() *status.Status { return a.Result(a.ctx) }
+
+// intercepted is an RPC with an interceptor of its own.
+type intercepted struct {
+	cs     *clientStream
+	choice rpcconfig.Choice
+	later  bool // next is called after Begin
+	begun  bool // next was called
+	open   bool // it succeeded
+}
+
+// intercept begins an RPC through the interceptor that it was given.
+func intercept(cs *clientStream, choice rpcconfig.Choice) (ClientStream, error) {
+	in := &intercepted{cs: cs, choice: choice}
+	rpc := rpcconfig.RPC{Method: cs.call.Method, ClientStreams: cs.desc.ClientStreams, ServerStreams: cs.desc.ServerStreams, Later: in.willBegin}
+	st, err := choice.Interceptor.Begin(cs.ctx, rpc, in.next)
+	switch {
+	case err == nil && in.later:
+	case !in.begun: // it answers by itself
+		in.begun = true
+		cs.clientCall.finish(nil, err)
+	case in.open && err != nil:
+		cs.abort(channel.AsStatus(err))
+	}
+	if err != nil {
+		return nil, channel.AsStatus(err)
+	}
+	return st, nil
+}
+
+var errBegunTwice = status.Error(codes.Internal, "grpc: an interceptor of one RPC began it again")
+
+func (in *intercepted) willBegin() { in.later = true }
+
+// next begins the RPC itself.
+func (in *intercepted) next(ctx context.Context) (rpcconfig.Stream, error) {
+	if in.begun {
+		return nil, errBegunTwice
+	}
+	in.begun = true
+	in.cs.goOn(ctx)
+	in.cs.info.identity.Added = rpcconfig.CredentialsOf(ctx)
+	st, err := in.cs.open(&in.choice.Method)
+	in.open = err == nil
+	return st, err
+}
+
+// interceptUnary is the rest of invoke for an RPC, r, with an interceptor of its own, for which
+// it is a stream.
+func interceptUnary(r clientCall, choice rpcconfig.Choice, req, reply any) error {
+	cs := &clientStream{clientCall: r}
+	cs.desc = &StreamDesc{}
+	st, err := intercept(cs, choice)
+	if err != nil {
+		return err
+	}
+	if err := st.SendMsg(req); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	err = st.RecvMsg(reply)
+	cs.metadataOf(st)
+	return err
+}
+
+// metadataOf has options store what the interceptor makes of the server's metadata, when the RPC
+// is over.
+func (cs *clientStream) metadataOf(st ClientStream) {
+	for _, o := range cs.opts {
+		switch o := o.(type) {
+		case HeaderCallOption:
+			if md, err := st.Header(); err == nil {
+				*o.HeaderAddr = md
+			}
+		case TrailerCallOption:
+			*o.TrailerAddr = st.Trailer()
+		}
+	}
+}
+
+// Code returns the code of err.
+//
+// Deprecated: use status.Code.
+func Code(err error) codes.Code { return status.Code(err) }
+
+// ErrorDesc returns the message of err.
+//
+// Deprecated: use status.Convert and its Message.
+func ErrorDesc(err error) string { return status.Convert(err).Message() }
+
+// Errorf returns an error with a code and a message; nil for codes.OK.
+//
+// Deprecated: use status.Errorf.
+func Errorf(c codes.Code, format string, a ...any) error { return status.Errorf(c, format, a...) }
+
+// statusOf is the status that is sent for an error of the application.
+func statusOf(err error) *status.Status {
+	if st, ok := status.FromError(err); ok {
+		return st
+	}
+	return status.FromContextError(err)
+}
+
+// statusError is err, which is not nil, as an error that has a status.
+func statusError(err error) error {
+	if _, ok := status.FromError(err); ok {
+		return err
+	}
+	return status.FromContextError(err).Err()
 }

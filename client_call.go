@@ -20,6 +20,30 @@ import (
 	"google.golang.org/grpc/status"
 )
 
+// clientCall is what all attempts of an RPC have in common.
+type clientCall struct {
+	cc     *ClientConn
+	ctx    context.Context // with the deadline of the service config
+	cancel context.CancelFunc
+	desc   *StreamDesc
+	opts   []CallOption
+	fixed  *channel.Link // the connection of an RPC that must use this one; not retried
+
+	info   callInfo
+	writer messageWriter
+	retry  retry.State
+	// hedging is how the RPC may be sent several times at once; nil: not at all.
+	hedging *serviceconfig.HedgingPolicy
+	clientWatch
+
+	call     *transport.Call // of the present attempt; nil once there will be no other
+	onCommit func()          // the Selector's callback, until it was called; nil for none
+	waited   bool            // for the resolver's first answer
+	began    bool            // it is counted, and keeps the channel from going idle
+	beside   bool            // it is a hedge: other attempts of the RPC began before it (gRFC A6)
+	again    retry.Verdict   // why there is another attempt; zero in the first
+}
+
 // enter counts the RPC, and gets its configuration from the channel. The error is a status. In
 // any case finish must follow.
 func (r *clientCall) enter(ctx context.Context, cc *ClientConn, method string, opts []CallOption) (rpcconfig.Choice, error) {
@@ -336,4 +360,36 @@ func expectEnd(a *attempt) error {
 		return errTwoMany
 	}
 	return a.result().Err()
+}
+
+// telemetryPlugin is a plugin of a channel. It stands among the interceptors, at the place of
+// the option that added it.
+type telemetryPlugin struct {
+	client  telemetry.Client
+	channel telemetry.Channel // set once the target is known
+}
+
+func (p *telemetryPlugin) unary(ctx context.Context, method string, req, reply any, cc *ClientConn, next UnaryInvoker, opts ...CallOption) error {
+	ctx, call := p.channel.BeginCall(ctx, telemetry.CallInfo{Method: method, Static: isStatic(opts)})
+	err := next(ctx, method, req, reply, cc, opts...)
+	call.End(err)
+	return err
+}
+
+func (p *telemetryPlugin) stream(ctx context.Context, desc *StreamDesc, cc *ClientConn, method string, next Streamer, opts ...CallOption) (ClientStream, error) {
+	ctx, call := p.channel.BeginCall(ctx, telemetry.CallInfo{Method: method, Static: isStatic(opts)})
+	s, err := next(ctx, desc, cc, method, append(opts[:len(opts):len(opts)], OnFinish(call.End))...)
+	if err != nil {
+		call.End(err) // perhaps no RPC was begun, which would have called OnFinish
+	}
+	return s, err
+}
+
+func isStatic(opts []CallOption) bool {
+	for _, o := range opts {
+		if _, ok := o.(StaticMethodCallOption); ok {
+			return true
+		}
+	}
+	return false
 }

@@ -7,11 +7,47 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/internal/retry"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 )
+
+// clientStream is a streaming RPC. Until it is committed to an attempt it keeps what was
+// sent, to send it again.
+//
+// mu may be held for long, while a retry waits or begins; the end of ctx ends that. It is
+// taken before the transport's locks.
+type clientStream struct {
+	clientCall
+
+	own       streamContext // what clientCall.ctx is
+	stopWatch func() bool   // keeps contextDone from being called; nil if own.parent never ends
+	hedges    streamHedges  // immutable; nil: attempts are made in turn
+
+	mu        sync.Mutex
+	attempt   *attempt
+	sentLast  bool // owned by the sender
+	sentFirst bool // owned by the sender: a message was given to SendMsg
+	last      lastAttempt
+	finished  bool
+	replay    retry.Replay[sentMessage]
+	// lost is how the RPC ended, if that was in place of another attempt.
+	lost    error
+	failed  error // what it was finished with; nil for success
+	context *clientContext
+
+	next, prev *clientStream // in the channel's list, whose lock guards them
+}
+
+// lastAttempt says that a stream makes no other attempt, which the one who uses it is then told
+// without the lock.
+type lastAttempt struct {
+	sends    bool // owned by the sender
+	receives bool // owned by the receiver
+}
 
 // contextDone ends the RPC when its context ends.
 func (cs *clientStream) contextDone() {

@@ -5,10 +5,34 @@ package grpc
 import (
 	"context"
 	"errors"
+	"fmt"
+	"sync"
+	"time"
 
+	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/experimental/footprint"
+	"google.golang.org/grpc/grpclog"
+	"google.golang.org/grpc/internal/binarylog"
 	"google.golang.org/grpc/internal/channel"
+	"google.golang.org/grpc/internal/channelz"
+	"google.golang.org/grpc/internal/resolver/scheme"
+	"google.golang.org/grpc/internal/telemetry"
+	"google.golang.org/grpc/internal/transport"
 )
+
+// ClientConn is a channel: a target, and the connections to the servers behind it that
+// its balancer wants. It is made by [NewClient] and has to be closed. It is safe for
+// concurrent use.
+//
+// A channel begins idle. The first RPC, or Connect, has its target resolved and
+// connections made.
+type ClientConn struct {
+	opts    *channelOptions // immutable
+	channel channel.Channel
+	streams streamList
+	unwatch func() // ends the reports of package footprint to the metrics recorders; nil: there are none
+}
 
 var (
 	// ErrClientConnClosing is the error of RPCs of a ClientConn that is closed.
@@ -102,3 +126,211 @@ func (l *streamList) cancelAll(err error) {
 		n.abort(err)
 	}
 }
+
+// channelOptions is what a channel keeps of its options. It is not changed once a
+// channel has it: others may have the same one, see shareOptions.
+type channelOptions struct {
+	channel.Options
+
+	userAgent    string // with a space at its end; "": none
+	callOptions  []CallOption
+	compressor   Compressor
+	decompressor Decompressor
+	maxAttempts  int
+	noRetry      bool
+
+	telemetry telemetry.Channels
+	// binaryLogger logs RPCs beside what the environment says; nil for none.
+	binaryLogger binarylog.Logger
+	// The interceptors, a UnaryInvoker and a Streamer; nil without.
+	invoker  func(ctx context.Context, method string, req, reply any, cc *ClientConn, opts ...CallOption) error
+	streamer func(ctx context.Context, desc *StreamDesc, cc *ClientConn, method string, opts ...CallOption) (ClientStream, error)
+}
+
+// NewClient makes a channel for a target, such as "dns:///host:443", "unix:path" or
+// "host:443", which means the first (naming.md). It does not connect: the first RPC
+// does, or Connect.
+//
+// An error says that the target or the options can't be used.
+func NewClient(target string, opts ...DialOption) (conn *ClientConn, err error) {
+	o := newDialOptions(withGlobalOptions(opts))
+	return newChannel(target, scheme.DNS, &o)
+}
+
+func newChannel(target, defaultScheme string, o *dialOptions) (*ClientConn, error) {
+	if err := o.checkCredentials(); err != nil {
+		return nil, err
+	}
+	to, err := channel.FindTarget(target, scheme.Or(defaultScheme), o.resolvers)
+	if err != nil {
+		return nil, err
+	}
+	if err := to.SettleAuthority(o.authority, o.Creds); err != nil {
+		return nil, err
+	}
+	if err := o.settleProxy(&to); err != nil {
+		return nil, err
+	}
+	if err := o.settleServiceConfig(); err != nil {
+		return nil, err
+	}
+	o.settleTransport()
+	o.settleTelemetry(&to)
+	o.settleInterceptors()
+	cc := &ClientConn{opts: shareOptions(&o.channelOptions)}
+	cc.unwatch = footprint.Register(cc.opts.Transport.StatsHandlers, cc.opts.telemetry.Recorders()...)
+	parent, _ := o.channelz.(*channelz.Node)
+	cc.channel.Init(to, &cc.opts.Options, (*channelOwner)(cc), parent)
+	return cc, nil
+}
+
+// Dial is DialContext with context.Background().
+//
+// Deprecated: use NewClient. Dial stays supported throughout 1.x.
+func Dial(target string, opts ...DialOption) (*ClientConn, error) {
+	return DialContext(context.Background(), target, opts...)
+}
+
+// DialContext makes a channel as NewClient does, with these differences: it begins to
+// connect at once, and a target without a scheme goes to the dialer as it is
+// ("passthrough"). With WithBlock it waits until the channel is ready, or ctx ends; ctx has
+// no meaning after it has returned.
+//
+// Deprecated: use NewClient. DialContext stays supported throughout 1.x.
+func DialContext(ctx context.Context, target string, opts ...DialOption) (conn *ClientConn, err error) {
+	o := newDialOptions(withGlobalOptions(opts))
+	cc, err := newChannel(target, scheme.Passthrough, &o)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			cc.Close()
+			conn = nil
+		}
+	}()
+	if err := cc.channel.Wake(); err != nil {
+		return nil, err
+	}
+	if !o.block {
+		return cc, nil
+	}
+	if t := o.timeout; t > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, t)
+		defer cancel()
+	}
+	return cc, cc.awaitReady(ctx, &o)
+}
+
+// awaitReady is the wait of a Dial with WithBlock.
+func (cc *ClientConn) awaitReady(ctx context.Context, o *dialOptions) error {
+	for {
+		s := cc.GetState()
+		switch s {
+		case connectivity.Ready:
+			return nil
+		case connectivity.Idle:
+			cc.Connect()
+		case connectivity.TransientFailure:
+			if err := cc.channel.LastConnErr(); o.failOnNonTemp && permanent(err) {
+				return err
+			}
+		}
+		if cc.WaitForStateChange(ctx, s) {
+			continue
+		}
+		err := cc.channel.LastConnErr()
+		switch {
+		case err != nil && o.returnLastError:
+			return fmt.Errorf("%w: %w", ctx.Err(), err)
+		case err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) && o.failOnNonTemp && permanent(err):
+			return err
+		}
+		return ctx.Err()
+	}
+}
+
+func permanent(err error) bool {
+	var ce *transport.ConnectError
+	return errors.As(err, &ce) && ce.Permanent
+}
+
+// defaultMinConnectTimeout is that of connection-backoff.md.
+const defaultMinConnectTimeout = 20 * time.Second
+
+// DefaultBackoffConfig has the longest pause of connection-backoff.md.
+//
+// Deprecated: use ConnectParams.
+var DefaultBackoffConfig = BackoffConfig{MaxDelay: 120 * time.Second}
+
+// BackoffConfig bounds the pauses between attempts to connect.
+//
+// Deprecated: use ConnectParams.
+type BackoffConfig struct {
+	// MaxDelay is the longest pause.
+	MaxDelay time.Duration
+}
+
+// ConnectParams says how a channel tries to connect. It is best begun as
+// ConnectParams{Backoff: backoff.DefaultConfig, MinConnectTimeout: 20 * time.Second}.
+// What is left out does not make a channel connect without a pause: see the fields.
+type ConnectParams struct {
+	// Backoff says how the pauses between attempts grow. Without a BaseDelay they
+	// begin with 100 milliseconds, without a Multiplier they grow 1.6 times each, and
+	// without a MaxDelay they stay as long as the first. No pause is shorter than a
+	// millisecond.
+	Backoff backoff.Config
+	// MinConnectTimeout is how long an attempt may take even where the pause after
+	// it would be shorter. 0 stands for one second, or 20 if there is no BaseDelay
+	// either.
+	MinConnectTimeout time.Duration
+}
+
+func (p ConnectParams) minConnectTimeout() time.Duration {
+	switch {
+	case p.MinConnectTimeout > 0:
+		return p.MinConnectTimeout
+	case p.Backoff.BaseDelay > 0:
+		return time.Second
+	}
+	return defaultMinConnectTimeout
+}
+
+// streamList holds the streams that are open, so that closing the channel ends them.
+type streamList struct {
+	mu     sync.Mutex
+	first  *clientStream
+	closed bool
+}
+
+// add puts a stream in the list. It returns false after cancelAll.
+func (l *streamList) add(n *clientStream) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return false
+	}
+	if n.next = l.first; n.next != nil {
+		n.next.prev = n
+	}
+	l.first = n
+	return true
+}
+
+func (l *streamList) remove(n *clientStream) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case n.prev != nil:
+		n.prev.next = n.next
+	case l.first == n:
+		l.first = n.next
+	}
+	if n.next != nil {
+		n.next.prev = n.prev
+	}
+	n.next, n.prev = nil, nil
+}
+
+var logger = grpclog.Component("core")

@@ -13,6 +13,19 @@ import (
 	"google.golang.org/grpc/status"
 )
 
+// streamHedges are the attempts of a stream that is hedged, until one counts: hedged_stream.go.
+type streamHedges interface {
+	// await returns when there is an attempt that counts, or with the error that the RPC ended
+	// with.
+	await() error
+	// send and closeSend send to all attempts. They return false, and take nothing, if there
+	// is an attempt that counts.
+	send(msg any, out outMessage) bool
+	closeSend() bool
+	// endLocked ends the race, and waits for its goroutines. mu is free while it waits.
+	endLocked()
+}
+
 // hedges are the attempts of a stream that is sent several times, until one counts (gRFC
 // A6): the first with response headers, or whose end ends the RPC. Each has a goroutine
 // until then. What the program sends goes to all of them, and is kept for those to come;

@@ -10,12 +10,16 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
+	"unsafe"
 
 	"google.golang.org/grpc/experimental/footprint"
 	"google.golang.org/grpc/internal/channelz"
 	"google.golang.org/grpc/internal/rpcconfig"
+	"google.golang.org/grpc/internal/tally"
 	"google.golang.org/grpc/internal/telemetry"
 	"google.golang.org/grpc/internal/transport"
+	"google.golang.org/grpc/peer"
 )
 
 // ErrServerStopped is what Serve returns when the server was stopped before.
@@ -198,4 +202,216 @@ func (s *Server) GetServiceInfo() map[string]ServiceInfo {
 		all[name] = ServiceInfo{Methods: methods, Metadata: d.Metadata}
 	}
 	return all
+}
+
+var errStopping = errors.New("the server was stopped")
+
+// drainReason is the debug text of the GOAWAY.
+const drainReason = "graceful_stop"
+
+// Stop closes all listeners and connections and returns when they are gone. RPCs
+// that are under way fail with codes.Unavailable at their clients, and the
+// contexts of their handlers are cancelled; see also [WaitForHandlers]. It may be
+// called while GracefulStop runs, to cut that short, and more than once.
+func (s *Server) Stop() {
+	for _, c := range s.enter(serverStopped) {
+		c.Close(errStopping)
+	}
+	s.cancelHTTP()
+	s.awaitConns()
+	if s.opts.waitForHandlers {
+		s.running.wait()
+	}
+	s.markStopped()
+}
+
+// GracefulStop closes all listeners and tells the clients to make no new RPCs on
+// their connections, serves those that are under way to their end, and returns
+// when the connections and the handlers are gone. It may be called more than
+// once.
+func (s *Server) GracefulStop() {
+	for _, c := range s.enter(serverDraining) {
+		c.Drain(drainReason)
+	}
+	s.awaitConns()
+	s.enter(serverStopped)
+	s.running.wait()
+	s.markStopped()
+}
+
+func (s *Server) markStopped() {
+	s.stopOnce.Do(func() {
+		if s.unwatch != nil {
+			s.unwatch()
+		}
+		s.channelz.Close()
+		close(s.stopped)
+	})
+}
+
+// enter enters a state, if the server is not past it. It closes the listeners, and the
+// connections whose handshake is not over; it returns the others that have started.
+func (s *Server) enter(state serverState) []*transport.Server {
+	s.mu.Lock()
+	s.state = max(s.state, state)
+	if s.state == serverStopped {
+		s.running.refuse()
+	}
+	conns := make([]*transport.Server, 0, s.conns.len())
+	for _, c := range s.conns.list {
+		if _, early := s.starting[c]; !early { // those are ended by started
+			conns = append(conns, c)
+		}
+	}
+	listeners, handshakes := s.listeners, s.handshakes
+	s.listeners = make(map[*served]struct{})
+	s.handshakes = make(map[*handshake]struct{})
+	s.mu.Unlock()
+	s.beginDrain()
+	for l := range listeners {
+		l.close()
+	}
+	for h := range handshakes {
+		_ = h.raw.Close()
+	}
+	return conns
+}
+
+// awaitConns waits until there are no connections. No new ones come, as the state
+// is past running.
+func (s *Server) awaitConns() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.conns.len() > 0 {
+		s.empty.Wait()
+	}
+}
+
+// cancelHTTP ends the contexts of the calls behind net/http, whose connections are
+// not ours to close.
+func (s *Server) cancelHTTP() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.httpCalls {
+		c.Cancel()
+	}
+}
+
+// MethodHandler is the function that generated code has for a unary method. It
+// decodes the request by calling dec with a new message, and calls the method of
+// srv, through interceptor where that is not nil.
+type MethodHandler func(srv any, ctx context.Context, dec func(any) error, interceptor UnaryServerInterceptor) (any, error)
+
+// MethodDesc is a unary method of a service.
+type MethodDesc struct {
+	// MethodName is the name without the service's.
+	MethodName string
+	Handler    MethodHandler
+}
+
+// ServiceDesc describes a service to [Server.RegisterService]. It is generated.
+type ServiceDesc struct {
+	// ServiceName is the full name, "package.Service".
+	ServiceName string
+	// HandlerType is a nil pointer to the interface that implementations have to
+	// satisfy. nil: any will do.
+	HandlerType any
+	Methods     []MethodDesc
+	Streams     []StreamDesc
+	// Metadata is not used here; GetServiceInfo passes it on. In generated code it
+	// is the name of the .proto file.
+	Metadata any
+}
+
+// ServiceRegistrar takes services. [Server] is one; generated code asks for no more
+// than this, so that other servers can be given services too.
+type ServiceRegistrar interface {
+	// RegisterService adds a service and its implementation. It must not be called
+	// once the server serves.
+	RegisterService(desc *ServiceDesc, impl any)
+}
+
+// MethodInfo describes a method that a server has.
+type MethodInfo struct {
+	// Name is the name without the service's.
+	Name string
+	// IsClientStream says that the client may send more than one message.
+	IsClientStream bool
+	// IsServerStream says that the server may send more than one message.
+	IsServerStream bool
+}
+
+// ServiceInfo describes a service that a server has.
+type ServiceInfo struct {
+	Methods []MethodInfo
+	// Metadata is that of the ServiceDesc.
+	Metadata any
+}
+
+// method is what is registered under one full name: a unary method or a streaming
+// one.
+type method struct {
+	full   string
+	impl   any
+	unary  *MethodDesc
+	stream *StreamDesc
+}
+
+// Path implements transport.Method.
+func (m *method) Path() string { return m.full }
+
+// streamInfo is what interceptors are told.
+func (m *method) streamInfo() *StreamServerInfo {
+	client, server := m.streams()
+	return &StreamServerInfo{FullMethod: m.full, IsClientStream: client, IsServerStream: server}
+}
+
+// streams says which sides of the method may send more than one message.
+func (m *method) streams() (client, server bool) {
+	if m.stream == nil {
+		return false, false
+	}
+	return m.stream.ClientStreams, m.stream.ServerStreams
+}
+
+// handlerCount counts the handlers that run. enter and leave are one atomic operation each,
+// as long as nobody waits, on what the calls of one connection share.
+type handlerCount struct {
+	n       tally.Tally
+	refused atomic.Bool // no more may enter
+
+	mu   sync.Mutex
+	none sync.Cond
+}
+
+// enter reports whether a handler may run, of a call from p; each that may has to leave.
+func (h *handlerCount) enter(p *peer.Peer) bool {
+	h.n.At(unsafe.Pointer(p)).Add(1)
+	// Whoever waits has set refused before it looks at n: it sees this handler, or
+	// the handler sees it.
+	if h.refused.Load() {
+		h.leave(p)
+		return false
+	}
+	return true
+}
+
+func (h *handlerCount) leave(p *peer.Peer) {
+	h.n.At(unsafe.Pointer(p)).Add(-1)
+	if h.refused.Load() {
+		h.mu.Lock()
+		h.none.Broadcast()
+		h.mu.Unlock()
+	}
+}
+
+func (h *handlerCount) refuse() { h.refused.Store(true) }
+
+// wait follows refuse, and waits until no handler runs.
+func (h *handlerCount) wait() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for h.n.Sum() > 0 {
+		h.none.Wait()
+	}
 }

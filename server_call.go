@@ -4,12 +4,20 @@ package grpc
 
 import (
 	"context"
+	"net"
+	"runtime/pprof"
+	"sync"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/internal/compressornames"
 	"google.golang.org/grpc/internal/handover"
+	"google.golang.org/grpc/internal/rpcconfig"
 	"google.golang.org/grpc/internal/transport"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/tap"
 )
 
 // serverCall is one call as the transport has it, over HTTP/2 of our own
@@ -55,3 +63,281 @@ var (
 	_ serverCall = (*transport.ServerStream)(nil)
 	_ serverCall = (*transport.HandlerStream)(nil)
 )
+
+// serveCall serves one call to its end.
+func (s *Server) serveCall(st serverCall) {
+	if !s.running.enter(st.Peer()) {
+		_ = st.Finish(stoppingStatus) // its connection is gone
+		return
+	}
+	if !s.opts.limits.enter(st.Method()) {
+		_ = st.Finish(tooManyRPCs)
+		s.running.leave(st.Peer())
+		return
+	}
+	s.opts.control.tracker.Begin(st)
+	defer s.left(st)
+	ss := s.begin(st)
+	if ss == nil {
+		return
+	}
+	// The handler of a stream may wait for long. Below it on the stack there is no more than
+	// this function, so that 4 KB are enough for it, interceptors and generated code.
+	var (
+		m        = ss.method
+		err      error
+		returned bool
+	)
+	defer func() {
+		if !returned {
+			ss.exited()
+		}
+	}()
+	if intercept := s.opts.stream; intercept == nil {
+		err = m.stream.Handler(m.impl, ss)
+	} else {
+		err = intercept(m.impl, ss, m.streamInfo(), m.stream.Handler)
+	}
+	returned = true
+	ss.handled(err)
+}
+
+// begin does for a call what comes before its handler. It returns the stream of a streaming
+// call that has a handler, and serves all others to their end.
+func (s *Server) begin(st serverCall) *serverStream {
+	ctx, err := s.tap(st)
+	if err != nil {
+		_ = st.Finish(status.Convert(err)) // there is nobody else to tell
+		return nil
+	}
+	if s.opts.labelGoroutines {
+		ctx = labelGoroutine(ctx, st.Method())
+	}
+	m := s.methodOf(st)
+	if m == nil && s.opts.unknownHandler != nil {
+		m = &method{full: st.Method(), stream: s.opts.unknownHandler}
+	}
+	if m != nil { // RPCs of unknown methods are not counted
+		s.channelz.CallStarted()
+	}
+	call, ctx := s.watch(ctx, st, m)
+	ctx, err = s.settle(ctx, call, m)
+	switch {
+	case err != nil:
+		err = end(call, err)
+	case m.stream != nil:
+		return s.newServerStream(ctx, call, m)
+	default:
+		returned := false
+		defer func() {
+			if !returned {
+				s.ended(call, m, errExited)
+			}
+		}()
+		err = s.serveUnary(ctx, call, m)
+		returned = true
+	}
+	s.ended(call, m, err)
+	return nil
+}
+
+// left follows the handler of a call.
+func (s *Server) left(st serverCall) {
+	if s.opts.labelGoroutines {
+		pprof.SetGoroutineLabels(st.Context())
+	}
+	if st.Owner() == nil { // else the call is not over
+		s.over(st)
+	}
+}
+
+// over follows the end of a call that was entered.
+func (s *Server) over(st serverCall) {
+	s.opts.control.tracker.End(st)
+	s.opts.limits.leave(st.Method())
+	s.running.leave(st.Peer())
+}
+
+// refuse returns the status of a call to an unknown method, if no option observes such calls:
+// it then needs no goroutine. nil stands for all others, which serveCall serves.
+func (s *Server) refuse(st called) *status.Status {
+	if s.opts.limits.full(st.Method()) {
+		return tooManyRPCs
+	}
+	if s.opts.unknownHandler != nil || s.opts.transport.Tap != nil || len(s.opts.stats) > 0 ||
+		len(s.opts.telemetry) > 0 || s.methodOf(st) != nil {
+		return nil
+	}
+	return status.Convert(s.unknown(st.Method()))
+}
+
+// settle finds out how to serve a call, or why it can't be served.
+func (s *Server) settle(ctx context.Context, st servedCall, m *method) (context.Context, error) {
+	if m == nil {
+		return ctx, s.unknown(st.Method())
+	}
+	ctx, err := s.route(ctx, m)
+	if err == nil {
+		err = s.settleCompression(st)
+	}
+	return ctx, err
+}
+
+var stoppingStatus = status.New(codes.Unavailable, "the server is stopping")
+
+func (s *Server) unknown(path string) error {
+	service, name, ok := transport.SplitMethod(path)
+	switch {
+	case !ok:
+		return status.Errorf(codes.Unimplemented, "malformed method name: %q", path)
+	case s.services[service] == nil:
+		return status.Errorf(codes.Unimplemented, "unknown service %s", service)
+	}
+	return status.Errorf(codes.Unimplemented, "unknown method %s for service %s", name, service)
+}
+
+// tap lets the application's tap look at the call. Nothing more of the call runs if the context
+// that the tap returns has ended: its client has given up, or the tap wants no handler to run.
+func (s *Server) tap(st serverCall) (context.Context, error) {
+	ctx := st.Context()
+	if s.opts.transport.Tap == nil {
+		return ctx, nil
+	}
+	ctx, err := s.opts.transport.Tap(ctx, &tap.Info{FullMethodName: st.Method(), Header: st.IncomingHeader()})
+	if err != nil {
+		if _, ok := status.FromError(err); !ok {
+			err = status.Error(codes.PermissionDenied, err.Error())
+		}
+		return nil, err
+	}
+	if cause := ctx.Err(); cause != nil {
+		return nil, status.FromContextError(cause).Err()
+	}
+	return ctx, nil
+}
+
+// settleCompression refuses a call whose messages can't be read, and chooses the
+// encoding of the replies: that of the request, unless an option says otherwise or the
+// client does not accept it.
+func (s *Server) settleCompression(st servedCall) error {
+	theirs := st.RecvCompress()
+	known := theirs == "" || theirs == encoding.Identity ||
+		s.opts.decompressor != nil && s.opts.decompressor.Name() == theirs
+	if !known && encoding.GetCompressor(theirs) == nil {
+		return transport.RefuseEncoding(st, theirs, compressornames.AcceptEncoding())
+	}
+	switch {
+	case s.opts.compressor != nil:
+		theirs = s.opts.compressor.Name()
+	case encoding.GetCompressor(theirs) == nil:
+		return nil
+	}
+	// A client that does not say what it accepts is taken to read what it may send.
+	if list := st.AcceptEncoding(); list != "" && !transport.AcceptsEncoding(list, theirs) {
+		return nil
+	}
+	return st.SetSendCompress(theirs)
+}
+
+// serveUnary serves a call of one request and one reply.
+func (s *Server) serveUnary(ctx context.Context, st servedCall, m *method) error {
+	codec := s.codecOf(st)
+	decode := func(msg any) error { return s.receiveOne(st, codec, msg) }
+	reply, err := m.unary.Handler(m.impl, ctx, decode, s.opts.unary)
+	if err != nil {
+		return end(st, err)
+	}
+	w := s.writer(st, codec)
+	if !st.watch.handlesMessages() { // else the program hears when it may use the message again
+		w.lend = lendForever
+	}
+	out, err := w.write(reply)
+	if err != nil {
+		return end(st, err)
+	}
+	sizes := out.sizes()
+	if st.watch.keepsPlain() {
+		// Message and status are sent one after the other, so that both are logged before the
+		// client can have them.
+		if err := st.Send(out.payload); err != nil {
+			return end(st, err) // the response headers may be what cannot be sent
+		}
+		st.watch.sent(reply, sizes)
+		return end(st, nil)
+	}
+	if !st.watch.handlesMessages() {
+		// Many calls may wait here for their turn to write, and a reply takes several times what it
+		// is encoded to.
+		reply = nil
+	}
+	if err := st.Reply(out.payload); err != nil {
+		return err
+	}
+	st.watch.replied(reply, sizes)
+	return nil
+}
+
+// routerOf asks the server's Source, if it has one, for the Router of a connection.
+func (s *Server) routerOf(accepted net.Conn) (rpcconfig.Router, *connDrain, error) {
+	if s.opts.rpcConfig == nil {
+		return nil, nil, nil
+	}
+	d := &connDrain{}
+	r, err := s.opts.rpcConfig.Router(rpcconfig.Conn{Accepted: accepted, Drain: d.drain})
+	return r, d, err
+}
+
+// route asks the Router of the call's connection, if there is one.
+func (s *Server) route(ctx context.Context, m *method) (context.Context, error) {
+	if s.opts.rpcConfig == nil {
+		return ctx, nil
+	}
+	r := rpcconfig.RouterOf(ctx)
+	if r == nil {
+		return ctx, nil
+	}
+	return r.Route(ctx, m.full)
+}
+
+// connDrain drains one connection when a Source asks for it, which may be before the
+// connection has started. There is none (nil) without a Source.
+type connDrain struct {
+	mu    sync.Mutex
+	asked bool
+	conn  *transport.Server // nil before it has started
+}
+
+// reconfigured is the debug text of the GOAWAY.
+const reconfigured = "configuration_changed"
+
+func (d *connDrain) drain() {
+	d.mu.Lock()
+	first, c := !d.asked, d.conn
+	d.asked = true
+	d.mu.Unlock()
+	if first && c != nil {
+		c.Drain(reconfigured)
+	}
+}
+
+func (d *connDrain) started(c *transport.Server) {
+	if d == nil {
+		return
+	}
+	d.mu.Lock()
+	asked := d.asked
+	d.conn = c
+	d.mu.Unlock()
+	if asked {
+		c.Drain(reconfigured)
+	}
+}
+
+// labelGoroutine gives the goroutine that calls it, and those that it will start, the label
+// grpc.method, and returns the context that has it. pprof.SetGoroutineLabels with the context
+// from before takes it away.
+func labelGoroutine(ctx context.Context, method string) context.Context {
+	ctx = pprof.WithLabels(ctx, pprof.Labels("grpc.method", method))
+	pprof.SetGoroutineLabels(ctx)
+	return ctx
+}

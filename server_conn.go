@@ -8,12 +8,14 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"time"
 
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/internal/acceptor"
 	"google.golang.org/grpc/internal/channelz"
 	"google.golang.org/grpc/internal/rpcconfig"
+	"google.golang.org/grpc/internal/shrink"
 	"google.golang.org/grpc/internal/transport"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/stats"
@@ -280,4 +282,104 @@ func (h *serverHandler) ConnClosed(c *transport.Server, err error) {
 	if logger.V(2) {
 		logger.Infof("grpc: the connection with %v is closed: %v", c.Peer().Addr, err)
 	}
+}
+
+// connSet is the connections of a server: a word for each, as most of them are idle.
+// Guarded by the server's mu, as is the Place of each connection in it: one more than
+// its index, 0 for a connection in no set.
+type connSet struct {
+	list    []*transport.Server
+	sockets map[*transport.Server]*channelz.Socket // nil while channelz is off
+}
+
+func (s *connSet) len() int { return len(s.list) }
+
+// add takes c, whose socket may be nil.
+func (s *connSet) add(c *transport.Server, socket *channelz.Socket) {
+	s.list = append(s.list, c)
+	c.Place = int32(len(s.list))
+	if socket == nil {
+		return
+	}
+	if s.sockets == nil {
+		s.sockets = make(map[*transport.Server]*channelz.Socket)
+	}
+	s.sockets[c] = socket
+}
+
+// remove returns c's socket, and whether c was there.
+func (s *connSet) remove(c *transport.Server) (socket *channelz.Socket, known bool) {
+	if c.Place == 0 {
+		return nil, false
+	}
+	last := len(s.list) - 1
+	moved := s.list[last]
+	s.list[c.Place-1], moved.Place = moved, c.Place
+	s.list[last], c.Place = nil, 0
+	s.list = shrink.Slice(s.list[:last])
+	socket = s.sockets[c]
+	delete(s.sockets, c)
+	return socket, true
+}
+
+// served is a listener that Serve was called with, and handshake a connection whose handshake
+// is not over. Their addresses identify them: the listener and the connection are the
+// program's, of types that need not be comparable.
+type (
+	served struct {
+		lis    net.Listener
+		socket *channelz.Socket
+	}
+	handshake struct{ raw net.Conn }
+)
+
+func (l *served) close() {
+	l.socket.Close()
+	_ = l.lis.Close() // it is not used any more, whatever Close returns
+}
+
+// ServeHTTP serves the RPC that the request r is, so that a server of package
+// net/http can serve gRPC beside other things on one port. r must have come over
+// HTTP/2. It is slower than Serve. Options about connections (keepalive, windows, limits of
+// streams) have no effect: those are net/http's, as is TLS.
+//
+// GracefulStop waits for such calls, and Stop cancels their contexts; the
+// connections stay with net/http.
+//
+// Experimental: this API may change in a later release.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	st := transport.NewHandlerStream(w, r, &s.host)
+	if st == nil {
+		return // it is not an RPC, and has been answered
+	}
+	defer st.Release()
+	if !s.addHTTP(st) {
+		_ = st.Finish(stoppingStatus) // the client may be gone too
+		return
+	}
+	defer s.removeHTTP(st)
+	if len(s.opts.stats) > 0 {
+		// To the stats handlers each call has a connection of its own.
+		st.Derive(func(ctx context.Context) context.Context { return s.beginConn(ctx, st.Peer()) })
+		defer s.endConn(st.Context())
+	}
+	s.serveCall(st)
+	st.Serve()
+}
+
+func (s *Server) addHTTP(st *transport.HandlerStream) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.begun = true
+	if s.state != serverRunning {
+		return false
+	}
+	s.httpCalls[st] = struct{}{}
+	return true
+}
+
+func (s *Server) removeHTTP(st *transport.HandlerStream) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.httpCalls, st)
 }

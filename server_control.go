@@ -4,9 +4,15 @@ package grpc
 
 import (
 	"context"
+	"fmt"
+	"runtime/debug"
 
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/internal/control"
+	"google.golang.org/grpc/internal/limits"
+	istats "google.golang.org/grpc/internal/stats"
 	"google.golang.org/grpc/internal/transport"
+	"google.golang.org/grpc/status"
 )
 
 // controlOption is an option of package experimental/servercontrol. It is given the server.
@@ -110,3 +116,127 @@ func (c *controlledServer) RPCs() []control.RPC { return c.opts.control.tracker.
 func (c *controlledServer) Lost() []control.Lost { return c.opts.control.tracker.Lost() }
 
 var _ control.Link = (*transport.Server)(nil)
+
+// limitsOption is an option of package experimental/limits.
+type limitsOption interface{ Limiter() *limits.Limiter }
+
+// serverLimits is how many connections and RPCs a server takes. The zero value has no limits.
+type serverLimits struct {
+	limiter   *limits.Limiter
+	recorders *istats.Recorders
+}
+
+var tooManyRPCs = status.New(codes.ResourceExhausted, "the server has as many RPCs as it may have")
+
+func (o *serverOptions) addLimits(opt ServerOption) {
+	if l, ok := opt.(limitsOption); ok {
+		o.limits.limiter = l.Limiter()
+	}
+}
+
+// finish settles who is told of what is refused.
+func (l *serverLimits) finish(o *serverOptions) {
+	if l.limiter != nil {
+		l.recorders = istats.NewRecorders(o.stats, o.telemetry.Recorders()...)
+	}
+}
+
+// accept reports whether the server takes another connection. The accepting goroutine calls it.
+func (l *serverLimits) accept(h *handshake) bool {
+	return l.limiter == nil || l.limiter.Accept(h, transport.BytesHeld(), l.recorders)
+}
+
+// admit reports whether it takes another one of that address, which only a Read may tell.
+func (l *serverLimits) admit(h *handshake) bool {
+	return l.limiter == nil || l.limiter.Admit(h, h.raw.RemoteAddr(), l.recorders)
+}
+
+// hold follows the handshake.
+func (l *serverLimits) hold(h *handshake, c *transport.Server) {
+	if l.limiter != nil {
+		l.limiter.Move(h, c)
+	}
+}
+
+// release follows the end of a connection, or of its handshake in vain.
+func (l *serverLimits) release(holder any) {
+	if l.limiter != nil {
+		l.limiter.Release(holder)
+	}
+}
+
+// full reports whether an RPC would be refused.
+func (l *serverLimits) full(method string) bool {
+	return l.limiter != nil && l.limiter.Full(method, transport.BytesHeld, l.recorders)
+}
+
+// enter reports whether an RPC may begin; leave follows its end.
+func (l *serverLimits) enter(method string) bool {
+	return l.limiter == nil || l.limiter.Enter(method, transport.BytesHeld, l.recorders)
+}
+
+func (l *serverLimits) leave(method string) {
+	if l.limiter != nil {
+		l.limiter.Leave(method)
+	}
+}
+
+// recoveryOption is an option of package experimental: a handler that panics fails its RPC. Panicked
+// returns the error that the RPC ends with; nil stands for one of code Internal.
+type recoveryOption interface {
+	Panicked(ctx context.Context, method string, value any, stack []byte) error
+}
+
+// panicRecovery makes errors of panics.
+type panicRecovery struct{ option recoveryOption }
+
+func (o *serverOptions) addRecovery(opt ServerOption) {
+	if r, ok := opt.(recoveryOption); ok {
+		o.recoverPanics = &panicRecovery{r}
+	}
+}
+
+// recoverFirst puts the interceptors that recover before all others.
+func (o *serverOptions) recoverFirst() {
+	if r := o.recoverPanics; r != nil {
+		o.chainUnary = append([]UnaryServerInterceptor{r.unary}, o.chainUnary...)
+		o.chainStream = append([]StreamServerInterceptor{r.stream}, o.chainStream...)
+	}
+}
+
+func (r *panicRecovery) unary(ctx context.Context, req any, info *UnaryServerInfo, handler UnaryHandler) (reply any, err error) {
+	returned := false
+	defer func() {
+		if !returned {
+			r.rescue(ctx, info.FullMethod, recover(), &err)
+		}
+	}()
+	reply, err = handler(ctx, req)
+	returned = true
+	return reply, err
+}
+
+func (r *panicRecovery) stream(srv any, st ServerStream, info *StreamServerInfo, handler StreamHandler) (err error) {
+	returned := false
+	defer func() {
+		if !returned {
+			r.rescue(st.Context(), info.FullMethod, recover(), &err)
+		}
+	}()
+	err = handler(srv, st)
+	returned = true
+	return err
+}
+
+// rescue sets err for a handler that panicked with value; nil stands for one that called
+// runtime.Goexit, whose goroutine ends.
+func (r *panicRecovery) rescue(ctx context.Context, method string, value any, err *error) {
+	if value == nil {
+		return
+	}
+	stack := debug.Stack()
+	logger.Errorf("grpc: the handler of %s panicked: %v\n%s", method, value, stack)
+	if *err = r.option.Panicked(ctx, method, value, stack); *err == nil {
+		*err = status.Error(codes.Internal, fmt.Sprintf("the handler of %s panicked", method))
+	}
+}

@@ -7,11 +7,17 @@ import (
 	"errors"
 	"io"
 	"sync/atomic"
+	"time"
+	"unsafe"
 
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/encoding"
 	handlercontext "google.golang.org/grpc/internal/context"
+	"google.golang.org/grpc/internal/ctxkey"
+	"google.golang.org/grpc/internal/handover"
 	"google.golang.org/grpc/internal/transport"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
 )
 
 // serverStream is a streaming call as its handler has it.
@@ -201,3 +207,213 @@ func packerOf(c encoding.Compressor, have *packer) *packer {
 	}
 	return &packer{c}
 }
+
+// newStreamingCall returns the call and how many bytes of it are not the transport's.
+func newStreamingCall() (_ *transport.ServerStream, own int) {
+	c := new(streamingCall)
+	c.own.call.serverCall = &c.ServerStream
+	c.own.ctx = c.Context().(*handlercontext.Handler)
+	c.own.ctx.Context = (*handlerContext)(&c.own)
+	return &c.ServerStream, int(unsafe.Sizeof(c.own))
+}
+
+func (s *Server) newServerStream(ctx context.Context, st servedCall, m *method) *serverStream {
+	var ss *serverStream
+	if h, ok := ctx.(*handlercontext.Handler); ok && ctx == st.Context() && s.opts.transport.Tap == nil {
+		// Nobody but the transport has seen the context.
+		if own, ok := h.Context.(*handlerContext); ok {
+			ss = (*serverStream)(own) // of a streamingCall
+		} else {
+			ss = &serverStream{ctx: h}
+			h.Context = (*handlerContext)(ss)
+		}
+	} else {
+		w := &watchedServerStream{}
+		ss = &w.serverStream
+		w.valued = handlercontext.Valued{Context: ctx, Values: ss}
+		w.ctx.Context = &w.valued
+		ss.ctx = &w.ctx
+	}
+	ss.call.servedCall, ss.server, ss.method, ss.codec = st, s, m, s.codecOf(st)
+	return ss
+}
+
+// handlerContext is the context of the call of a stream that is not watched, with the stream's
+// values: a handlercontext.Valued that needs no memory.
+type handlerContext serverStream
+
+// Deadline implements context.Context.
+func (c *handlerContext) Deadline() (time.Time, bool) { return c.call.BareContext().Deadline() }
+
+// Done implements context.Context.
+func (c *handlerContext) Done() <-chan struct{} { return c.call.BareContext().Done() }
+
+// Err implements context.Context.
+func (c *handlerContext) Err() error { return c.call.BareContext().Err() }
+
+// Value implements context.Context.
+func (c *handlerContext) Value(key any) any {
+	if v, ok := (*serverStream)(c).ContextValue(key); ok {
+		return v
+	}
+	return c.call.BareContext().Value(key)
+}
+
+// handled follows the return, with err, of the handler.
+func (ss *serverStream) handled(err error) {
+	if ss.call.Owner() != nil {
+		ss.leave(err)
+		return
+	}
+	// The watch is told what the handler returned, also where the client is not, because it
+	// was told something else or is gone.
+	switch {
+	case ss.call.failure() != nil:
+	case err != nil:
+		err = end(ss.call.servedCall, err)
+	case ss.ctx.Err() != nil:
+		_ = ss.call.Finish(nil)
+	default:
+		err = ss.call.Finish(nil)
+	}
+	ss.server.ended(ss.call.servedCall, ss.method, err)
+}
+
+// ContextValue implements context.Valuer. It knows how the call's messages are encoded, for
+// PreparedMsg.
+func (ss *serverStream) ContextValue(key any) (value any, ok bool) {
+	if ss.method == nil {
+		return nil, false // a watched call has another one
+	}
+	switch key.(type) {
+	case ctxkey.ServerTransportStream:
+		return &ss.call, true
+	case handover.Key:
+		return (*handedStream)(ss), true
+	case messageWriterKey:
+		w := ss.server.writer(ss.call.servedCall, ss.codec)
+		return &w, true
+	}
+	return nil, false
+}
+
+// codecOf is the codec of a call.
+func (s *Server) codecOf(st servedCall) encoding.CodecV2 {
+	if s.opts.codec != nil {
+		return s.opts.codec
+	}
+	if c := codecFor(st.ContentSubtype()); c != nil {
+		return c
+	}
+	if logger.V(2) {
+		logger.Infof("grpc: no codec for content-subtype %q of %s, trying protocol buffers", st.ContentSubtype(), st.Method())
+	}
+	return codecFor("")
+}
+
+// reader is what decodes the messages of a call.
+func (s *Server) reader(st servedCall, codec encoding.CodecV2) messageReader {
+	return messageReader{
+		codec:        codec,
+		encoding:     st.RecvCompress(),
+		decompressor: s.opts.decompressor,
+		max:          s.opts.maxReceive,
+		pool:         s.opts.transport.BufferPool,
+		server:       true,
+		keep:         st.watch.keepsPlain(),
+	}
+}
+
+// writer is what encodes the messages of a call. The compressor is settled only
+// when the first of them is about to be sent.
+func (s *Server) writer(st servedCall, codec encoding.CodecV2) messageWriter {
+	return s.writerWith(st, codec, s.compressorFor(st.SendCompress()))
+}
+
+// writerWith is writer where the compressor is known; nil is none.
+func (s *Server) writerWith(st servedCall, codec encoding.CodecV2, c encoding.Compressor) messageWriter {
+	return messageWriter{
+		codec:      codec,
+		compressor: c,
+		max:        s.opts.maxSend,
+		pool:       s.opts.transport.BufferPool,
+		keep:       st.watch.keepsPlain(),
+	}
+}
+
+func (s *Server) compressorFor(name string) encoding.Compressor {
+	switch {
+	case name == "" || name == encoding.Identity:
+		return nil
+	case s.opts.compressor != nil && s.opts.compressor.Name() == name:
+		return s.opts.compressor
+	}
+	return encoding.GetCompressor(name)
+}
+
+// receiveOne decodes the one request of a call into msg.
+func (s *Server) receiveOne(st servedCall, codec encoding.CodecV2, msg any) error {
+	m, err := st.Recv()
+	if err != nil {
+		return noRequest(err)
+	}
+	r := s.reader(st, codec)
+	if err := decodeOne(st, &r, m, msg); err != nil {
+		return err
+	}
+	return noMore(st)
+}
+
+// decodeOne decodes m into msg, and tells the call's watch.
+func decodeOne(st servedCall, r *messageReader, m transport.Message, msg any) error {
+	sizes := messageSizes{wire: m.Len}
+	var err error
+	sizes.length, err = r.read(m, msg)
+	sizes.plain = r.plain
+	if err != nil {
+		return err
+	}
+	st.watch.received(msg, sizes)
+	return nil
+}
+
+// noRequest is the error for a call that must have a request and has none.
+func noRequest(err error) error {
+	if errors.Is(err, io.EOF) {
+		return status.Error(codes.Internal, "cardinality violation: received no request message from non-client-streaming RPC")
+	}
+	return err
+}
+
+// noMore makes sure that a call which takes one request has no other.
+func noMore(st servedCall) error {
+	m, err := st.Recv()
+	switch {
+	case err == nil:
+		m.Data.Free()
+		return status.Error(codes.Internal, "cardinality violation: received multiple request messages for non-client-streaming RPC")
+	case errors.Is(err, io.EOF):
+		return nil
+	}
+	return err
+}
+
+// end finishes the call with the status of err.
+func end(st servedCall, err error) error {
+	if sendErr := st.Finish(statusOf(err)); sendErr != nil && logger.V(2) {
+		logger.Infof("grpc: the status of %s could not be sent: %v", st.Method(), sendErr)
+	}
+	return err
+}
+
+// ended tells the call's watch and channelz that the call is over, with err.
+func (s *Server) ended(st servedCall, m *method, err error) {
+	st.watch.end(err)
+	if m != nil {
+		s.channelz.CallEnded(err)
+	}
+}
+
+// errExited is how the RPC ended for those who watch it if its handler has not returned: it
+// called runtime.Goexit, or panicked. The client is not told.
+var errExited = status.Error(codes.Internal, "grpc: the handler exited without a result")

@@ -69,7 +69,7 @@ var walks = []walk{
 		step{3, transportDir + "server_stream.go", "ServerStream.Recv"},
 		step{4, transportDir + "inbox.go", "inbox.pop"},
 		step{2, "server_stream.go", "serverStream.accept"},
-		step{3, "server_message.go", "decodeOne"},
+		step{3, "server_stream.go", "decodeOne"},
 		step{4, "message.go", "messageReader.read"},
 	)},
 	{"a DATA frame, on a client", append(arrival("client_receiver.go", "clientReceiver"),

@@ -10,6 +10,19 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
+// sentMessage is a message kept for another attempt. It holds a reference of its own.
+type sentMessage struct {
+	out outMessage
+	msg any
+	run *sentRun // in place of these, several small ones; mostly nil
+}
+
+// sentRun is small messages that are kept together.
+type sentRun struct {
+	retry.Run
+	msgs []any // what was encoded, for stats handlers; empty if there are none
+}
+
 const (
 	// keptWhole is how many messages are kept as they are: most RPCs have no more before they
 	// are committed, and to keep is then to count a reference.

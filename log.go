@@ -1,7 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-
-package grpc
-
-import "google.golang.org/grpc/grpclog"
-
-var logger = grpclog.Component("core")
