@@ -4,6 +4,7 @@ package probe
 
 import (
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -62,15 +63,11 @@ func TestQuietInTurn(t *testing.T) {
 
 // TestQuiet: a goroutine that has something to do is waited for, however long it takes.
 func TestQuiet(t *testing.T) {
-	stop, done := make(chan struct{}), make(chan struct{})
+	var stop atomic.Bool
+	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		for {
-			select {
-			case <-stop:
-				return
-			default:
-			}
+		for !stop.Load() { // it never rests
 		}
 	}()
 	quiet := Quiet(0)
@@ -81,7 +78,7 @@ func TestQuiet(t *testing.T) {
 		t.Error("quiet beside a goroutine that never rests")
 	case <-timer.C:
 	}
-	close(stop)
+	stop.Store(true)
 	<-done
 	<-quiet
 }
