@@ -109,7 +109,7 @@ func (u *unaryCall) invoke(ctx context.Context, cc *ClientConn, method string, r
 // run makes attempts until one of them counts. It returns the last, or the one that counts.
 func (u *unaryCall) run(req, reply any) (*attempt, error) {
 	var err error
-	if u.hedging == nil {
+	if u.hedging == nil && !u.tellsMessages() { // else a stats handler may use the message again
 		u.writer.lend = lendAwhile
 	}
 	if u.out, err = u.writer.write(req); err != nil {
@@ -117,6 +117,7 @@ func (u *unaryCall) run(req, reply any) (*attempt, error) {
 	}
 	// The message may have to be sent again: it is freed after the last attempt.
 	defer u.out.payload.Data.Free()
+	defer u.reclaim(false) // where a stats handler or a codec of the program's panics
 	if u.hedged() {
 		return runHedged(&u.clientCall, u.out, req, reply)
 	}

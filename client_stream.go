@@ -233,11 +233,11 @@ func (cs *clientStream) SendMsg(m any) error {
 	default:
 		return err
 	}
-	cs.writer.lend = lendNothing
-	if _, keep := cs.target(); !keep && cs.hedges == nil {
-		cs.writer.lend = lendAwhile
+	w := cs.writer // a hedge that begins may copy the stream's
+	if _, keep := cs.target(); !keep && cs.hedges == nil && !cs.isHeld() {
+		w.lend = lendAwhile
 	}
-	out, err := cs.writer.write(m)
+	out, err := w.write(m)
 	if err != nil {
 		cs.finish(err)
 		return err

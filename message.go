@@ -117,6 +117,12 @@ func encodeLending(codec encoding.CodecV2, msg any, how lending) (transport.Piec
 		data, err := checkLength(transport.OnePiece(head))
 		return data, nil, err
 	}
+	if !lendable(large, how) {
+		head.Free()
+		tail.Free()
+		data, err := encode(codec, msg)
+		return data, nil, err
+	}
 	var (
 		lent *transport.Borrowed
 		part mem.Buffer
@@ -132,6 +138,19 @@ func encodeLending(codec encoding.CodecV2, msg any, how lending) (transport.Piec
 		giveBack(lent)
 	}
 	return data, lent, err
+}
+
+// maxLent is the most that is lent until it is reclaimed, in bytes: what is left then is copied under the
+// connection's lock.
+const maxLent = 16 << 20
+
+// lendable reports whether a field may be lent so. For ever, it must not hold much more than itself,
+// for as long as the peer does not read.
+func lendable(large []byte, how lending) bool {
+	if how == lendForever {
+		return cap(large)-len(large) <= len(large)/5
+	}
+	return len(large) <= maxLent
 }
 
 // encode returns msg as the codec has it. The caller owns the result. The error is

@@ -366,3 +366,24 @@ func TestLentIsNotCopied(t *testing.T) {
 		t.Errorf("a buffer of %d bytes was lent", pool.most)
 	}
 }
+
+// For ever nothing is lent that keeps much more than itself, and for a while nothing whose copy takes long.
+func TestLendable(t *testing.T) {
+	array := make([]byte, maxLent+1)
+	for _, c := range []struct {
+		large []byte
+		how   lending
+		want  bool
+	}{
+		{array[:100:120], lendForever, true},
+		{array[:100:121], lendForever, false},
+		{array, lendForever, true},
+		{array[:100], lendAwhile, true},
+		{array[:maxLent], lendAwhile, true},
+		{array, lendAwhile, false},
+	} {
+		if got := lendable(c.large, c.how); got != c.want {
+			t.Errorf("%d of %d bytes, %d: %v", len(c.large), cap(c.large), c.how, got)
+		}
+	}
+}

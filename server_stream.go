@@ -124,7 +124,7 @@ func (ss *serverStream) SetTrailer(md metadata.MD) {
 // SendMsg implements ServerStream.
 func (ss *serverStream) SendMsg(msg any) error {
 	w := ss.server.writerWith(ss.call.servedCall, ss.codec, ss.compress())
-	if _, ok := ss.call.serverCall.(*transport.ServerStream); ok {
+	if _, ok := ss.call.serverCall.(*transport.ServerStream); ok && ss.call.Owner() == nil { // else SendMsg may not wait
 		w.lend = lendAwhile
 	}
 	out, err := w.write(msg)

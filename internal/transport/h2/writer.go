@@ -25,6 +25,7 @@ import (
 
 const (
 	writeShare = 128 << 10 // bytes that a caller writes for others at most
+	lentShare  = 1 << 20   // the same where a message is lent: to hand it over means a copy, often
 	yieldBelow = 32 << 10  // a parcel larger than this is worth a write as it is
 )
 
@@ -66,7 +67,7 @@ func (w *writer) flush() {
 		if !ok {
 			return
 		}
-		if written >= writeShare && !p.Borrows() { // whoever lends waits for it anyway
+		if written >= writeShare && (!p.Borrows() || written >= lentShare) {
 			w.handOver(flusher{parcel: p})
 			return
 		}
