@@ -72,13 +72,14 @@ func (c *locked) resetReadDeadline() {
 }
 
 // part closes a connection on which everything was said. A server lets the
-// client hang up first, for a while: if it closed its socket with input unread,
-// the system would take back replies that the client has not read yet.
+// client hang up first, for a while, also where it can't end its own direction before: if it closed
+// its socket with input unread, the system would take back replies that the client has not read yet.
 func (c *Conn) part() {
-	if c.core.Side() == protocol.Client || !c.wire.closeWrite() {
+	if c.core.Side() == protocol.Client {
 		c.terminate(protocol.ErrDrained)
 		return
 	}
+	c.wire.closeWrite()
 	l := c.lock()
 	defer l.unlock()
 	l.closeLater(protocol.ErrDrained, partingPatience)

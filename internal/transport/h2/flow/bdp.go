@@ -83,8 +83,8 @@ const (
 // may come in a round trip though the window is the limit; the lead of a far path makes up for
 // that.
 //
-// A window grows, but where a far path has become short. An estimator at MaxBDPWindow sends no more pings on a short path, and the
-// zero value none at all. On a far path they go on: see "Sizes of receive windows" of package h2.
+// A window grows, but where a far path has become short. An estimator at MaxBDPWindow sends no more pings on a short path, but while
+// the windows of streams are kept smaller, and the zero value none at all. On a far path they go on: see "Sizes of receive windows" of package h2.
 //
 // Times are durations since a moment that stays the same, by a clock that does not jump. They are
 // kept in few bits: an estimator of a far path lasts as long as the connection.
@@ -105,6 +105,7 @@ type BDP struct {
 	vain    uint8 // samples in a row that changed nothing, up to maxVain
 	pinging bool
 	sampled bool // a PING went out
+	kept    bool // the windows of streams are kept smaller than window
 }
 
 // micros are microseconds. They wrap after 71 minutes: a difference is meant modulo that.
@@ -146,7 +147,7 @@ func (b *BDP) isFar() bool { return b.short.duration() > farTrip }
 // since the last. If window is not 0 the stream and connection windows are to become that many bytes:
 // on a far path the answer may be long in coming, behind what the peer has queued.
 func (b *BDP) Received(n uint32, now time.Duration) (ping bool, window uint32) {
-	if b.window == 0 || b.window >= MaxBDPWindow && !b.isFar() {
+	if b.window == 0 || b.window >= MaxBDPWindow && !b.isFar() && !b.kept {
 		return false, 0
 	}
 	b.span = addUpTo(b.span, n)
@@ -215,11 +216,11 @@ func (b *BDP) due(now time.Duration) bool {
 }
 
 // Acked takes the answer to the PING. If changed is true the stream and connection
-// windows are to become window bytes: more, or, where a far path has become short, less. An answer to no
-// question is ignored.
+// windows are to become window bytes: more, or, where a far path has become short, less. For an answer to no
+// question window is 0.
 func (b *BDP) Acked(now time.Duration) (window uint32, changed bool) {
 	if !b.pinging {
-		return b.window, false
+		return 0, false
 	}
 	b.pinging, b.since = false, 0
 	wasFar := b.isFar()

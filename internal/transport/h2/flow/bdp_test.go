@@ -181,7 +181,7 @@ func TestBDPPings(t *testing.T) {
 	})
 	t.Run("unasked answer", func(t *testing.T) {
 		b := NewBDP(0)
-		if w, grown := b.Acked(start); grown || w != InitialBDPWindow {
+		if w, grown := b.Acked(start); grown || w != 0 {
 			t.Errorf("got %d, %t", w, grown)
 		}
 	})

@@ -132,6 +132,7 @@ func (w *Windows) Sample(n uint32, open int, opened uint64, now time.Duration) (
 		w.bdp, w.early = &b, 0
 	}
 	w.bdp.Streams(open, opened, now)
+	w.bdp.kept = w.announced < w.bdp.window
 	return w.bdp.Received(n, now)
 }
 
@@ -166,7 +167,9 @@ func (w *Windows) Owed() (increment uint32) {
 // announces what Announced then returns. It sends the increment for the connection, unless that is 0.
 func (w *Windows) Grow(n, most uint32, streams iter.Seq[*Inflow]) (increment uint32, grown bool) {
 	increment = w.Widen(n)
-	n = min(n, most)
+	if n = min(n, most); n <= w.announced {
+		return increment, false // without a look at each stream
+	}
 	for in := range streams {
 		n = uint32(min(int64(n), int64(w.granted)+in.Headroom()))
 	}
@@ -189,6 +192,9 @@ func (w *Windows) Grow(n, most uint32, streams iter.Seq[*Inflow]) (increment uin
 // connection's window and the estimate stay.
 func (w *Windows) Lower(n uint32) {
 	w.announced = n
+	if w.bdp != nil {
+		w.bdp.vain = 0 // the next PING is not put off: its answer may say that there is room again
+	}
 	w.SettingsSent()
 }
 

@@ -84,6 +84,49 @@ func TestWindowsGrow(t *testing.T) {
 	}
 }
 
+// An answer to nothing, or one that changes nothing, does not look at each stream: a peer can send many.
+func TestWindowsGrowUnasked(t *testing.T) {
+	w := NewWindows(DefaultWindow)
+	never := func(func(*Inflow) bool) { t.Error("a look at the streams") }
+	n, _ := w.Answered(time.Second)
+	for _, size := range []uint32{n, DefaultWindow} {
+		if inc, grown := w.Grow(size, MaxBDPWindow, never); inc != 0 || grown {
+			t.Errorf("%d: %d, %v", size, inc, grown)
+		}
+	}
+	if inc, grown := w.Grow(MaxBDPWindow, 0, never); inc == 0 || grown {
+		t.Errorf("the connection's alone: %d, %v", inc, grown)
+	}
+}
+
+// On a short path whose estimate can grow no further PINGs go on while many streams keep the windows
+// small: so these are large again when the streams have ended.
+func TestWindowsGrowAgainOnShortPath(t *testing.T) {
+	w := NewWindows(DefaultWindow)
+	now := 1000 * time.Second
+	receive := func() (window uint32) {
+		for range 2 * MaxBDPWindow / int(w.Announced()) {
+			now += time.Millisecond
+			if ping, _ := w.Sample(w.Announced()/2, 1, 1, now); ping {
+				now += 50 * time.Microsecond
+				n, _ := w.Answered(now)
+				window = max(window, n)
+			}
+		}
+		return window
+	}
+	b := NewBDP(MaxBDPWindow)
+	w.bdp = &b
+	w.Grow(MaxBDPWindow, MaxBDPWindow, func(func(*Inflow) bool) {})
+	if n := receive(); n != 0 {
+		t.Errorf("a PING asked for %d, where windows cannot grow", n)
+	}
+	w.Lower(DefaultWindow)
+	if n := receive(); n != MaxBDPWindow {
+		t.Errorf("a window of %d once streams have ended", n)
+	}
+}
+
 func TestWindowsSample(t *testing.T) {
 	w := NewWindows(DefaultWindow)
 	now := 1000 * time.Second
