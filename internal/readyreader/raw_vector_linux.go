@@ -95,7 +95,7 @@ func (op *vectorOp) write(fd uintptr) bool {
 			op.err = ErrWouldBlock
 		}
 	}
-	if op.wait && op.err == ErrWouldBlock && (op.returns || op.n > 0) {
+	if op.wait && op.err == ErrWouldBlock && (op.returns || op.n >= leastRefill) {
 		op.trip = farTripFor(fd)
 	}
 	return !op.wait || op.err != ErrWouldBlock || op.trip > 0

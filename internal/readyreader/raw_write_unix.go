@@ -22,7 +22,7 @@ func (s *rawSocket) Write(p []byte) (int, error) {
 
 // comesBack reports whether a write to a full socket is to return, as its path is far: see refill.
 func (op *rawOp) comesBack(fd uintptr) bool {
-	if op.returns || op.n > 0 {
+	if op.returns || op.n >= leastRefill {
 		op.trip = farTripFor(fd)
 	}
 	return op.trip > 0

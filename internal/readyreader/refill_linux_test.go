@@ -108,3 +108,31 @@ func TestFarTripOf(t *testing.T) {
 		t.Errorf("%v of no socket", trip)
 	}
 }
+
+// Of a peer that reads little at a time the kernel tells, too, after a few tries in vain.
+func TestRefillOfSlowPeer(t *testing.T) {
+	asked, often := asFar(t)
+	a, b := connPair(t, "tcp")
+	s := newRawSocket(a)
+	ended := make(chan error)
+	go func() {
+		_, err := s.Write(make([]byte, 8<<20))
+		ended <- err
+	}()
+	<-often
+	var got int
+	p := make([]byte, 4<<10)
+	for got < 8<<20 {
+		n, err := b.Read(p)
+		if got += n; err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	// Each time that the kernel has told of room there are maxVain tries more, at most.
+	if n := asked.Load(); n > 40*(maxVain+1) {
+		t.Errorf("tried %d times", n)
+	}
+}

@@ -147,8 +147,14 @@ func (w *wrapped) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, erro
 	return nil, 0, err
 }
 
-// mayLeave reports whether the connection can be left alone.
-func (w *wrapped) mayLeave() bool { return w.err == nil && w.why.Load() == nil && w.isSettled() }
+// mayLeave reports whether the connection can be left alone: not once our own deadline has passed, which
+// a read has to meet.
+func (w *wrapped) mayLeave() bool {
+	return w.err == nil && w.why.Load() == nil && !w.isPast(w.ours.Load()) && w.isSettled()
+}
+
+// isPast reports whether a deadline has passed; 0 is none.
+func (w *wrapped) isPast(t int64) bool { return t != 0 && clock.Now() >= t }
 
 // TryRead implements TryReader. Where the connection can't be left alone it may wait: there is
 // something to be had, if not all that the wrapper needs to return any of it.

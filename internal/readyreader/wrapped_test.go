@@ -11,6 +11,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"os"
 	"reflect"
 	"strings"
 	"sync/atomic"
@@ -483,5 +484,22 @@ func TestRoomOfWrapped(t *testing.T) {
 		if w.adapt(tt.n); w.room != tt.want {
 			t.Errorf("%d: room for %d, want %d", i, w.room, tt.want)
 		}
+	}
+}
+
+// Once a deadline of ours has passed a reader does not leave the connection alone: it has to meet it.
+func TestPassedDeadlineIsMet(t *testing.T) {
+	w, peer := wrap(t, newBrittle)
+	mustWrite(t, peer, "x")
+	receive(t, w, 1)
+	pool := newTestPool(t)
+	if _, _, err := w.TryRead(4096, pool); err != ErrWouldBlock {
+		t.Fatalf("nothing is there: %v", err)
+	}
+	if err := w.SetReadDeadline(time.Unix(1, 0)); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := w.TryRead(4096, pool); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("past the deadline: %v", err)
 	}
 }

@@ -180,13 +180,16 @@ func compressionProbes() []probe.Probe {
 				s := rig.Pair{TCP: true, Handlers: h, Server: c.server, Dial: append(c.dial, grpc.WithStatsHandler(sizes{j: client}))}.Start(p)
 				s.Ready(p)
 				text := strings.Repeat("x", 101)
+				reaches := true // the server; by chance where a stream's message could not be sent
 				if kind == "unary" {
 					_, err := s.Call(p.Context(), text, c.call...)
 					p.Printf("%s", rig.Err(err))
 				} else if stream, err := s.NewStream(p.Context(), rig.BidiDesc, rig.Bidi, c.call...); err != nil {
 					p.Printf("%s", rig.Err(err))
 				} else {
-					p.Printf("send %s", rig.Err(stream.SendMsg(rig.M(text))))
+					sent := stream.SendMsg(rig.M(text))
+					reaches = sent == nil
+					p.Printf("send %s", rig.Err(sent))
 					_ = stream.CloseSend()
 					for err == nil {
 						err = stream.RecvMsg(new(rig.Msg))
@@ -196,7 +199,9 @@ func compressionProbes() []probe.Probe {
 				_ = s.Close()
 				s.Server.GracefulStop()
 				client.print(p)
-				server.print(p)
+				if reaches {
+					server.print(p)
+				}
 			}})
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/encoding/gzip"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/parity/internal/probe"
@@ -328,8 +329,12 @@ var otherStatsProbes = []probe.Probe{
 		cc := channelTo(p, "127.0.0.1:1", grpc.WithStatsHandler(client))
 		ctx, cancel := context.WithCancel(p.Context())
 		go func() {
-			cc.WaitForStateChange(ctx, cc.GetState())
-			cancel()
+			defer cancel()
+			for s := cc.GetState(); s != connectivity.TransientFailure; s = cc.GetState() {
+				if !cc.WaitForStateChange(ctx, s) {
+					return
+				}
+			}
 		}()
 		err := cc.Invoke(ctx, rig.Unary, rig.M(""), new(rig.Msg), grpc.WaitForReady(true))
 		p.Printf("%v", status.Code(err))

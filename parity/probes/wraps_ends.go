@@ -98,7 +98,7 @@ func wrapEndProbes() []probe.Probe {
 		for _, side := range k.sides() {
 			for _, end := range wrapEndings() {
 				one := k.name == "embeds" && side.name == end.at
-				if one || !end.deadline {
+				if one || !end.deadline && !end.own {
 					out = append(out, wrapEndProbe(", busy/"+k.name, side, end, moment/10))
 				}
 				if one || !end.own {

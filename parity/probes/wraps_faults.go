@@ -269,7 +269,7 @@ var wrapMiscProbes = []probe.Probe{
 		printAddresses(p, asIs, func(t *tapConn) net.Conn { return &addressed{t, textAddr("here"), textAddr("there")} })
 	}},
 	{Name: "addresses of TLS of the program", Run: func(p *probe.P) { printAddresses(p, wrapServerTLS, wrapClientTLS) }},
-	{Name: "Closes of a listener", Run: func(p *probe.P) {
+	{Name: "Closes of a listener", Limit: 30 * time.Second, Run: func(p *probe.P) {
 		for _, stop := range []string{"Stop", "GracefulStop", "both"} {
 			w := startWrapped(p, asIs, asIs)
 			p.Printf("%s", call(p.Context(), w))

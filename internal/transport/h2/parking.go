@@ -150,8 +150,8 @@ func (r *reader) peekHeader() ([]byte, error) {
 	}
 	// There is nothing yet, or it can't be told without a wait. Peek meets any other error again.
 	if r.in.atBoundary() {
-		if r.habit.isWary() && err == readyreader.ErrWouldBlock {
-			return nil, err
+		if r.in.parks && r.habit.isWary() && err == readyreader.ErrWouldBlock {
+			return nil, err // it parks
 		}
 		r.watch()
 	}
