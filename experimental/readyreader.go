@@ -14,10 +14,10 @@ import (
 //
 //   - TCP and unix sockets are waited for without a buffer and without a goroutine, and
 //     so are wrappers that embed one and declare neither Read nor Write;
-//   - wrappers with a Read of their own are read in that, by a goroutine with a buffer. On Linux
-//     and over TCP those that return exactly the bytes that the socket received (the
-//     embedded one, or that which NetConn returns) wait without both, too, once input comes
-//     seldom: after their input, as nobody is taken out of a Read;
+//   - so are, on Linux and over TCP, wrappers with a Read of their own, in which somebody
+//     waits on the embedded socket (or on that which NetConn returns) for the wrapper's
+//     sake, as long as they return exactly the bytes that the socket received, set no
+//     deadlines and have no goroutine that reads;
 //   - so are those that only count, on every system, if they are a [ReadCounter] and a
 //     [WriteCounter] and what is below is a socket; they are as fast as that;
 //   - package experimental/footprint tells which connections don't park, and why.

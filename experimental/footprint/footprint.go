@@ -107,11 +107,10 @@ func Read() Snapshot {
 //   - "T has not returned the same number of bytes as its socket received: it holds some, or
 //     changes the stream, or is busy": it buffers more than it returns, or drops a header,
 //     decompresses or decrypts. A busy one says so for a moment.
-//   - "T has returned more than its socket received", so the count says nothing of it.
 //   - "T sets the read deadline of its socket", as those with an idle timeout do. While nobody
-//     waits nobody would meet that. It is found out when such a deadline has passed.
-//
-// A connection behind a wrapper with a Read of its own that was busy, and fell silent, keeps its
-// goroutine until it has input once more, as no deadline may end a Read of the wrapper. It is not
-// counted here.
+//     waits nobody would meet that.
+//   - "T has its socket read by another goroutine", which would take the bytes that are waited
+//     for.
+//   - "T could not be told from one that sets the read deadline of its socket, as the machine
+//     was too busy; it is looked at again when more was read".
 func Unparkable() map[string]int { return transport.Unparkable() }

@@ -117,22 +117,11 @@ func (e *epoll) close() {
 	e.release()
 }
 
-// arm asks for one event: it disarms, and a busy connection, which never parks, costs nothing.
 func (e *epoll) arm(fd int, token uint64, first bool) error {
-	return e.ask(fd, token, first, unix.EPOLLIN|unix.EPOLLRDHUP|unix.EPOLLONESHOT)
-}
-
-// tell asks for edges, and for room for output beside input. There is room as a rule, so an event
-// that input has caused is told even if that was read by then: the kernel looks at what is ready
-// before it tells of it. Where there was none, it is told of when there is some.
-func (e *epoll) tell(fd int, token uint64, first bool) error {
-	return e.ask(fd, token, first, unix.EPOLLIN|unix.EPOLLOUT|unix.EPOLLRDHUP|unix.EPOLLET)
-}
-
-func (e *epoll) ask(fd int, token uint64, first bool, events uint32) error {
 	slot, gen := splitToken(token)
 	ev := unix.EpollEvent{
-		Events: events,
+		// An event disarms: a busy connection, which never parks, costs nothing.
+		Events: unix.EPOLLIN | unix.EPOLLRDHUP | unix.EPOLLONESHOT,
 		Fd:     int32(slot), Pad: int32(gen), // together the 64 bits of user data
 	}
 	// The other operation is for a registration that went, or stayed, together

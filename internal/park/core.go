@@ -35,31 +35,12 @@ type Handle struct {
 	// mu orders what is told to the kernel: an arming under way and a Close
 	// don't overlap. It is never held while waiting or calling out.
 	mu   sync.Mutex
-	seat seat   // in the poller's table. Guarded by mu.
+	slot uint32 // in the poller's table; 0: not registered. Guarded by mu.
 	gen  uint32 // of the last arming. Guarded by mu.
 
 	owner Owner // immutable after Init, as is set
 	set   *set
 }
-
-// Sharer is the owner of a socket that others may use beside it: a wrapper's goroutine may read
-// ahead, and a wrapper may set deadlines. Its input wakes even where somebody else has read it by
-// then: the kernel tells of all that comes. Of what comes while the handle is not parked the next
-// Park fails with ErrKicked, as it may be for its caller; of more the kernel does not tell until
-// there is a Park.
-type Sharer interface {
-	Owner
-	// Look is called every now and then while the handle is parked. It must not block.
-	Look()
-}
-
-// seat is a slot of a handle's, 0 if it is not registered, and whether the kernel tells of all that
-// comes.
-type seat uint32
-
-const told seat = 1 << 31
-
-func (s seat) slot() uint32 { return uint32(s &^ told) }
 
 // backend is the kernel's side. Only wait blocks. arm and disarm are called
 // between newBackend and close, wait by one goroutine until it fails.
@@ -98,15 +79,6 @@ type post interface {
 	// arm gives the post the watch: events that nobody has taken yet are for who waits
 	// here, or comes to.
 	arm() error
-}
-
-// teller is a backend that can tell of whatever comes, also where somebody else is there first.
-type teller interface {
-	// tell asks for an event with this token each time that something comes until calm is called,
-	// whether it is still there or not, and for one at once. It replaces an earlier arming. first
-	// says that fd is new.
-	tell(fd int, token uint64, first bool) error
-	calmer
 }
 
 // calmer is a backend that can take back an arming, at the price of one.

@@ -7,7 +7,7 @@ package park
 func (p *poller) rouse(tokens []uint64) (one *Handle) {
 	for _, token := range tokens {
 		index, gen := splitToken(token)
-		if h := p.table.get(index); h != nil && (h.wakeGen(gen) || h.isShared() && h.heard(gen)) {
+		if h := p.table.get(index); h != nil && h.wakeGen(gen) {
 			if one != nil {
 				one.owner.Wake()
 			}

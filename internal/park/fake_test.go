@@ -23,7 +23,6 @@ type fakeKernel struct {
 	armErr error
 	onArm  func() // between the word and the kernel
 	opened int
-	tells  int // how often it was asked for all that comes
 	last   *fakeBackend
 }
 
@@ -57,20 +56,6 @@ func (k *fakeKernel) arm(fd int, token uint64, first bool) error {
 	}
 	k.known[fd], k.armed[fd] = true, token
 	k.fire(fd)
-	return nil
-}
-
-// tell asks for one at once, and for all that a test delivers.
-func (k *fakeKernel) tell(fd int, token uint64, first bool) error {
-	if err := k.arm(fd, token, first); err != nil {
-		return err
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.tells++
-	if k.armed[fd] == token { // it has not fired
-		k.events = append(k.events, token)
-	}
 	return nil
 }
 

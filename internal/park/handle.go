@@ -31,15 +31,13 @@ func (h *Handle) Park() error {
 			return err
 		}
 	}
-	first := h.seat == 0
+	first := h.slot == 0
 	if first {
 		if err := h.set.register(h); err != nil {
 			return err
 		}
 	}
-	if h.seat&told == 0 {
-		h.gen++
-	}
+	h.gen++
 	// Parked comes before the kernel knows: an event that is due at once must
 	// find the handle parked, or it would be dropped and never repeated.
 	if err := h.park(); err != nil {
@@ -48,11 +46,8 @@ func (h *Handle) Park() error {
 		}
 		return err
 	}
-	err := h.listen(first)
+	err := h.arm(first)
 	if err == nil {
-		if h.isShared() {
-			h.seat |= told
-		}
 		return nil
 	}
 	if first {
@@ -74,10 +69,17 @@ func (h *Handle) Take() bool {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.seat == 0 {
+	if h.slot == 0 {
 		return true // closed since
 	}
-	h.calm()
+	be, err := h.set.backend(false)
+	if c, ok := be.(calmer); ok && err == nil {
+		a := armings.Get().(*arming)
+		a.calmer = c
+		_ = h.owner.RawConn().Control(a.calm) // where it fails the event finds nobody parked
+		a.calmer = nil
+		armings.Put(a)
+	}
 	return true
 }
 
@@ -101,7 +103,7 @@ func (h *Handle) Close() bool {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.seat != 0 {
+	if h.slot != 0 {
 		h.disarm()
 		h.set.unregister(h)
 	}
@@ -112,15 +114,6 @@ func (h *Handle) Close() bool {
 // and has that done by a reader of its own.
 func (h *Handle) Wake() { h.owner.Wake() }
 
-// listen has the kernel tell of input, if it does not already. mu is held, as for arm.
-func (h *Handle) listen(first bool) error {
-	if h.seat&told != 0 {
-		_, err := h.set.backend(true)
-		return err
-	}
-	return h.arm(first)
-}
-
 // arm tells the kernel, while Control keeps the descriptor from being closed
 // and its number from being reused. mu is held and the handle is registered,
 // which keeps the poller's own descriptor open too.
@@ -130,7 +123,7 @@ func (h *Handle) arm(first bool) error {
 		return err
 	}
 	a := armings.Get().(*arming)
-	a.backend, a.token, a.first, a.tells = be, tokenOf(h.seat.slot(), h.gen), first, h.isShared()
+	a.backend, a.token, a.first = be, tokenOf(h.slot, h.gen), first
 	err = h.owner.RawConn().Control(a.control)
 	if err == nil {
 		err = a.err
@@ -150,64 +143,15 @@ type arming struct {
 	backend backend
 	token   uint64
 	first   bool
-	tells   bool
 	err     error
 }
 
 var armings = sync.Pool{New: func() any {
 	a := new(arming)
-	a.control = func(fd uintptr) { a.err = a.arm(int(fd)) }
+	a.control = func(fd uintptr) { a.err = a.backend.arm(int(fd), a.token, a.first) }
 	a.calm = func(fd uintptr) { a.calmer.calm(int(fd)) }
 	return a
 }}
-
-func (a *arming) arm(fd int) error {
-	if !a.tells {
-		return a.backend.arm(fd, a.token, a.first)
-	}
-	t, ok := a.backend.(teller)
-	if !ok {
-		return ErrUnsupported
-	}
-	return t.tell(fd, a.token, a.first)
-}
-
-func (h *Handle) isShared() bool {
-	_, shared := h.owner.(Sharer)
-	return shared
-}
-
-// heard follows an event that found the handle not parked under gen, if its socket is shared. It reports
-// whether the role is the caller's to confer, as the handle was parked since. Else the reader is to
-// look again before it parks.
-func (h *Handle) heard(gen uint32) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.seat&told == 0 || h.gen != gen {
-		return false // of another arming
-	}
-	again := h.load().state() == noted
-	if h.Kick() {
-		return true
-	}
-	if again { // the reader is busy
-		h.calm()
-	}
-	return false
-}
-
-// calm keeps the kernel from telling. mu is held, and the handle is registered.
-func (h *Handle) calm() {
-	h.seat &^= told
-	be, err := h.set.backend(false)
-	if c, ok := be.(calmer); ok && err == nil {
-		a := armings.Get().(*arming)
-		a.calmer = c
-		_ = h.owner.RawConn().Control(a.calm) // where it fails the event finds nobody parked
-		a.calmer = nil
-		armings.Put(a)
-	}
-}
 
 // disarm makes the kernel forget the socket, unless that is closed already.
 func (h *Handle) disarm() {

@@ -213,7 +213,7 @@ func TestReuse(t *testing.T) {
 	k.setReady(5, false)
 	hb.init(s, owned{&fakeSocket{fd: 5}, b})
 	hb.Park()
-	if hb.seat == 0 || stale[0]>>32 != uint64(hb.seat) {
+	if hb.slot == 0 || stale[0]>>32 != uint64(hb.slot) {
 		t.Fatal("the slot was not reused: this tests nothing")
 	}
 	deliver(p, stale)

@@ -129,7 +129,7 @@ func (m *model) check() {
 	if m.h.Parked() && (m.role || m.ended) || !m.h.Parked() && !m.role && !m.ended {
 		m.fatal("the handle and the model differ about the role")
 	}
-	if m.h.Parked() && m.k.isReady(m.fd) && !m.k.promised(m.fd, tokenOf(m.h.seat.slot(), m.h.gen)) {
+	if m.h.Parked() && m.k.isReady(m.fd) && !m.k.promised(m.fd, tokenOf(m.h.slot, m.h.gen)) {
 		m.fatal("lost wake")
 	}
 	if m.exits > 1 {

@@ -430,7 +430,7 @@ func TestDuplicatedDescriptor(t *testing.T) {
 	oldSelf, oldPeer := l.pair(t)
 	old := newSockConn(t, oldSelf)
 	old.reader(false)
-	slot := old.seat
+	slot := old.slot
 	dup, err := oldSelf.(*net.UnixConn).File()
 	if err != nil {
 		t.Fatal(err)
@@ -443,7 +443,7 @@ func TestDuplicatedDescriptor(t *testing.T) {
 	self, peer := l.pair(t)
 	s := newSockConn(t, self)
 	s.reader(false)
-	if s.seat != slot {
+	if s.slot != slot {
 		t.Fatalf("slot %d was not reused: this tests nothing", slot)
 	}
 	for i := range int64(10) {

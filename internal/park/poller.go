@@ -51,8 +51,7 @@ func (s *set) register(h *Handle) error {
 		s.p.Store(p)
 		p.start()
 	}
-	slot, gen := p.table.add(h)
-	h.seat, h.gen = seat(slot), gen
+	h.slot, h.gen = p.table.add(h)
 	return nil
 }
 
@@ -62,8 +61,8 @@ func (s *set) unregister(h *Handle) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := s.p.Load()
-	p.table.remove(h.seat.slot(), h.gen)
-	h.seat = 0
+	p.table.remove(h.slot, h.gen)
+	h.slot = 0
 	if p.table.used == 0 {
 		p.stopWalking()
 		p.backend.close()

@@ -88,10 +88,7 @@ func (p *poller) step() {
 		n, left, more = p.next(&looks, left)
 		for _, l := range looks[:n] {
 			// The generation tells whether it is parked still, or again.
-			switch {
-			case !l.h.orphaned():
-				l.h.look()
-			case l.h.wakeGen(l.gen):
+			if l.h.orphaned() && l.h.wakeGen(l.gen) {
 				l.h.owner.Wake()
 			}
 		}
@@ -125,13 +122,6 @@ func (p *poller) next(looks *[batch]look, left int) (n, rest int, more bool) {
 		}
 	}
 	return n, left, left > 0
-}
-
-// look has the owner of a shared socket look at it.
-func (h *Handle) look() {
-	if s, shared := h.owner.(Sharer); shared {
-		s.Look()
-	}
 }
 
 // orphaned reports whether the socket was closed.

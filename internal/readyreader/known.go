@@ -10,12 +10,16 @@ import (
 	"strings"
 )
 
-// A wrapper that takes a header off the stream is never even: see wrapped. While its Read waits, and
-// the socket is empty, it holds nothing, and what is missing from the account was taken for good. But
-// so it looks, too, while a wrapper waits for the rest of something, or for anything else. Of
-// some it is known that they do nothing of the kind. These are known by their names.
+// A wrapper that takes a header off the stream is never even: see wrapped. What it took
+// can be told from what it holds only by a Read that a deadline ends: it would have
+// returned what it holds. That is right for wrappers of which it is known that they leave the
+// socket alone between reads, and read on after a deadline. These are known by their names.
+//
+// When such a Read has ended with nothing, and the socket is empty, what is missing from the
+// account was taken for good. From then on the account is even without it.
 
-// takers are the packages whose Conn is such a wrapper: implementations of the PROXY protocol.
+// takers are the packages whose Conn is such a wrapper: implementations of the PROXY
+// protocol. Servers of net/http end their reads by a deadline for every request.
 var takers = []string{"github.com/pires/go-proxyproto", "github.com/armon/go-proxyproto"}
 
 // isTaker reports whether conn, or what it leaves its Read to, is one.
@@ -37,16 +41,19 @@ func isTaker(conn net.Conn) bool {
 	return false
 }
 
-// learn is for when nothing has come for a while: what a taker has taken is known if it waits, and
-// has read all that there was, the header at least.
+// takes makes w one of a wrapper that is known to take something.
+func (w *wrapped) takes() {
+	w.trust, w.taker = trusted, true
+}
+
+// learn follows a Read that a deadline has ended with nothing.
 func (w *wrapped) learn() {
-	if !w.taker || w.taken.Load() > 0 {
-		return
-	}
-	returned := w.returned.Load()
-	first := count(w.rc)
-	second := count(w.rc)
-	if returned > 0 && w.inside.Load() && first.empty && second == first && w.returned.Load() == returned {
-		w.taken.Store(first.received - returned)
-	}
+	_ = w.rc.Control(func(fd uintptr) { // it fails on a connection that is closed
+		before, _ := received(fd)
+		empty := !isReadable(fd)
+		if after, open := received(fd); open && empty && after == before {
+			w.taken.Store(after - w.returned.Load())
+			w.learned = true
+		}
+	})
 }

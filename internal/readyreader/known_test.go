@@ -9,6 +9,7 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"time"
 )
 
 // headed skips a header, as implementations of the PROXY protocol do.
@@ -30,74 +31,84 @@ func (h *headed) Read(p []byte) (int, error) {
 
 func wrapHeaded(t *testing.T) (*wrapped, net.Conn) {
 	w, peer := wrap(t, func(c net.Conn) net.Conn { return &headed{Conn: c, r: bufio.NewReaderSize(c, 64)} })
-	w.taker = true
+	w.takes()
 	return w, peer
 }
 
-// What a wrapper has taken is learnt while it waits for more, and then it parks, but not with bytes
-// that it holds.
+// A wrapper that has taken a header parks, whatever it holds in between.
 func TestTaker(t *testing.T) {
 	t.Parallel()
 	for _, header := range []string{"\n", "PROXY TCP4 192.0.2.1 192.0.2.2 1 2\r\n", strings.Repeat("x", 500) + "\n"} {
 		w, peer := wrapHeaded(t)
-		mustWrite(t, peer, header+"a")
-		receive(t, w, 1)
-		if w.mayLeave() {
-			t.Fatal("parks before anything is known")
-		}
-		done := make(chan struct{})
-		go func() { defer close(done); receive(t, w, 100) }()
-		for w.taken.Load() == 0 {
-			w.Interrupt(nil)
-		}
-		mustWrite(t, peer, strings.Repeat("a", 100))
-		<-done
 		for i := range 10 {
-			if !w.mayLeave() {
-				t.Fatalf("header of %d, round %d: does not park: %s", len(header), i, w.WhyNot())
+			if i == 0 {
+				mustWrite(t, peer, header)
 			}
 			mustWrite(t, peer, strings.Repeat("a", 100))
-			awaitReceived(t, w, w.returned.Load()+w.taken.Load()+100)
-			pool := newTestPool(t)
-			buf, n, err := w.ReadOnReady(20, pool)
-			if err != nil {
-				t.Fatal(err)
+			if i%2 == 0 { // the rest is held
+				pool := newTestPool(t)
+				buf, n, err := w.ReadOnReady(20, pool)
+				if err != nil {
+					t.Fatal(err)
+				}
+				pool.Put(buf)
+				receive(t, w, 100-n)
+			} else {
+				receive(t, w, 100)
 			}
-			pool.Put(buf)
-			if w.mayLeave() {
-				t.Fatal("parks with bytes that it holds")
+			if !settle(t, w, peer) {
+				t.Fatalf("header of %d, round %d: may not park", len(header), i)
 			}
-			receive(t, w, 100-n)
+			w.SetReadDeadline(time.Time{})
 		}
 		if got := w.taken.Load(); got != uint64(len(header)) {
 			t.Errorf("%d bytes are taken, want %d", got, len(header))
 		}
+		if why := w.WhyNot(); why != "" {
+			t.Error(why)
+		}
 	}
 }
 
-// What is not all of the header, or lies in the socket, is not taken for what was taken.
+// It is not interrupted before it has returned something: its header may be under way.
+func TestTakerKeepsItsHeader(t *testing.T) {
+	t.Parallel()
+	w, peer := wrapHeaded(t)
+	mustWrite(t, peer, "half of a hea")
+	done := make(chan bool)
+	go func() { done <- settle(t, w, peer) }()
+	for inside := false; !inside; {
+		w.mu.Lock()
+		inside = w.inside
+		w.mu.Unlock()
+	}
+	mustWrite(t, peer, "der\nfirst")
+	if <-done {
+		t.Error("may park")
+	}
+	mustWrite(t, peer, "x")
+	receive(t, w, 1)
+}
+
+// What lies in the socket is not taken for what was taken.
 func TestTakerLearns(t *testing.T) {
 	t.Parallel()
 	w, peer := wrapHeaded(t)
-	wantTaken := func(when string) {
-		t.Helper()
-		if w.learn(); w.taken.Load() != 0 {
-			t.Errorf("%s: %d bytes are taken", when, w.taken.Load())
-		}
-	}
-	mustWrite(t, peer, "half of a hea")
-	done := make(chan struct{})
-	go func() { defer close(done); receive(t, w, 5) }()
-	for !w.inside.Load() || !count(w.rc).empty {
-	}
-	wantTaken("in the header")
-	mustWrite(t, peer, "der\nfirst")
-	<-done
-	wantTaken("while nobody reads")
+	mustWrite(t, peer, "h\nabc")
+	receive(t, w, 3)
 	mustWrite(t, peer, "unread")
-	awaitReceived(t, w, 28)
-	wantTaken("with input")
+	if err := AwaitInput(w.rc); err != nil {
+		t.Fatal(err)
+	}
+	w.learn()
+	if got := w.taken.Load(); got != 0 {
+		t.Errorf("%d bytes are taken", got)
+	}
 	receive(t, w, 6)
+	w.learn()
+	if got := w.taken.Load(); got != 2 {
+		t.Errorf("%d bytes are taken", got)
+	}
 }
 
 func TestIsTaker(t *testing.T) {

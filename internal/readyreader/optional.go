@@ -75,15 +75,25 @@ func WriteWaits(w Writer) bool {
 // Detector is a connection of which it may turn out, while it is read, that it can't be
 // waited for without a goroutine.
 type Detector interface {
-	// Detect has told called when that has turned out, on a goroutine that may be the reader's. It
-	// comes before the connection is read.
+	// Detect has told called, on a goroutine of its own, when that has turned out, or when a
+	// connection that was left alone (see Rester) has to be waited for to find out. It comes
+	// before the connection is read.
 	Detect(told func())
 }
 
-// Looker is a connection whose socket is to be looked at every now and then while nobody waits.
-type Looker interface {
-	// Look does not block.
-	Look()
+// Rester is a Detector that may know, before it waits, that it need not be waited for.
+type Rester interface {
+	// Rest has ReadOnReady and Read return ErrWouldBlock then, for the reader to see whether it
+	// can leave the connection alone; the read is to be repeated otherwise. It comes before the
+	// connection is read.
+	Rest()
+}
+
+// BlindReader is a connection that keeps an account of what is read. Before it is read in
+// other ways, as in a handshake, whose deadlines are set beside it, it is read blind.
+type BlindReader interface {
+	// ReadBlind is what Read of a connection is, and does nothing but count.
+	ReadBlind(p []byte) (int, error)
 }
 
 // Interrupter is a connection whose reads are not to be ended by deadlines as they come.

@@ -164,10 +164,10 @@ func (c *prefixed) Detect(told func()) {
 	}
 }
 
-// Look implements Looker.
-func (c *prefixed) Look() {
-	if l, ok := c.out.(Looker); ok {
-		l.Look()
+// Rest implements Rester.
+func (c *prefixed) Rest() {
+	if r, ok := c.out.(Rester); ok {
+		r.Rest()
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
-	"reflect"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -25,12 +24,13 @@ func wrap(t testing.TB, f func(net.Conn) net.Conn) (w *wrapped, peer net.Conn) {
 	self, peer := connPair(t, "tcp")
 	nw, _ := NewWriter(f(self))
 	w, ok := nw.(*wrapped)
-	if !ok && !isCounted(rawConnOf(self)) {
+	if !ok && !count(rawConnOf(self)).open {
 		t.Skip("this system does not count what a socket receives, as qemu-user does not")
 	}
 	if !ok {
 		t.Fatalf("a %T", nw)
 	}
+	w.pace = &brisk
 	return w, peer
 }
 
@@ -41,6 +41,9 @@ func receive(t testing.TB, w *wrapped, n int) []byte {
 	var got []byte
 	for len(got) < n {
 		buf, k, err := w.ReadOnReady(4096, pool)
+		if isTimeout(err) {
+			continue
+		}
 		if err != nil {
 			t.Fatalf("after %d bytes: %v", len(got), err)
 		}
@@ -50,30 +53,72 @@ func receive(t testing.TB, w *wrapped, n int) []byte {
 	return got
 }
 
-// awaitReceived waits until the socket has received n bytes, whoever reads them.
-func awaitReceived(t testing.TB, w *wrapped, n uint64) {
+// settle waits like an idle connection's reader until it may park, or until it is clear
+// that it never may: the other end then ends the wait.
+func settle(t testing.TB, w *wrapped, peer net.Conn) (parks bool) {
 	t.Helper()
-	for got := uint64(0); got < n; {
-		if err := w.rc.Control(func(fd uintptr) { got, _ = received(fd) }); err != nil {
-			t.Fatal(err)
+	for range 20 { // on a machine that is busy a test may come to nothing
+		parks, again := settleOnce(t, w, peer)
+		if !again {
+			return parks
 		}
 	}
+	t.Fatal("tested in vain, again and again")
+	return false
 }
 
-// brittle fails for good once a read has failed.
-type brittle struct {
-	net.Conn
-	err error
-}
-
-func newBrittle(c net.Conn) net.Conn { return &brittle{Conn: c} }
-
-func (b *brittle) Read(p []byte) (n int, err error) {
-	if b.err != nil {
-		return 0, b.err
+func settleOnce(t testing.TB, w *wrapped, peer net.Conn) (parks, again bool) {
+	t.Helper()
+	var flag atomic.Bool
+	w.Interrupt(&flag)
+	over := make(chan struct{})
+	defer close(over)
+	var vain atomic.Bool
+	go func() {
+		looks := time.NewTicker(5 * time.Millisecond)
+		defer looks.Stop()
+		for never := 0; never < 40; {
+			select {
+			case <-over:
+				return
+			case <-looks.C:
+			}
+			w.mu.Lock()
+			lifted := w.trust == alone && (w.waiting && w.test == 0 || w.inside && w.blind)
+			if w.trust == distrusted || w.inside && !w.taker && !w.isSettled() || lifted {
+				never++
+			}
+			vain.Store(lifted)
+			w.mu.Unlock()
+		}
+		peer.Write([]byte("end"))
+	}()
+	pool := newTestPool(t)
+	buf, _, err := w.ReadOnReady(4096, pool)
+	if buf != nil {
+		pool.Put(buf)
+		return false, vain.Load()
 	}
-	n, b.err = b.Conn.Read(p)
-	return n, b.err
+	if !isTimeout(err) || !flag.Load() {
+		t.Fatal(err, flag.Load())
+	}
+	if buf, _, err = w.TryRead(4096, pool); buf != nil {
+		pool.Put(buf)
+	}
+	return err == ErrWouldBlock, false
+}
+
+// What follows are the wrappers that don't park, each for a reason of its own.
+
+// strict sets a deadline for each read, as those with an idle timeout do.
+type strict struct {
+	net.Conn
+	idle time.Duration
+}
+
+func (s *strict) Read(p []byte) (int, error) {
+	s.Conn.SetReadDeadline(time.Now().Add(s.idle))
+	return s.Conn.Read(p)
 }
 
 // ahead has a goroutine that reads.
@@ -131,36 +176,13 @@ func (d *doubles) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// What returns all that came can be left alone, also if it reads ahead, as soon as nothing is left.
-func TestEvenWrappers(t *testing.T) {
-	t.Parallel()
-	for name, f := range map[string]func(net.Conn) net.Conn{"brittle": newBrittle, "reads ahead": newAhead} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w, peer := wrap(t, f)
-			for i := range 20 {
-				mustWrite(t, peer, "hello")
-				awaitReceived(t, w, uint64(5*i+5))
-				if w.mayLeave() {
-					t.Fatal("parks with input")
-				}
-				if got := receive(t, w, 5); string(got) != "hello" {
-					t.Fatalf("%q", got)
-				}
-				if !w.mayLeave() {
-					t.Fatal("does not park")
-				}
-			}
-		})
-	}
-}
-
-// What takes, or makes, or holds some never is, by chance neither.
-func TestUnevenWrappers(t *testing.T) {
+func TestUntrustedWrappers(t *testing.T) {
 	t.Parallel()
 	for name, f := range map[string]func(net.Conn) net.Conn{
-		"skips":   func(c net.Conn) net.Conn { return &skips{c, 3} },
-		"doubles": func(c net.Conn) net.Conn { return &doubles{Conn: c} },
+		"sets deadlines": func(c net.Conn) net.Conn { return &strict{c, time.Hour} },
+		"reads ahead":    newAhead,
+		"skips":          func(c net.Conn) net.Conn { return &skips{c, 3} },
+		"doubles":        func(c net.Conn) net.Conn { return &doubles{Conn: c} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -168,60 +190,60 @@ func TestUnevenWrappers(t *testing.T) {
 			for range 3 {
 				mustWrite(t, peer, "abcdef")
 				receive(t, w, 3)
-				if w.mayLeave() {
-					t.Fatal("parks")
+				if settle(t, w, peer) {
+					t.Fatal("may park")
 				}
 			}
 		})
 	}
-	w, peer := wrap(t, func(c net.Conn) net.Conn { return &doubles{Conn: c} })
-	mustWrite(t, peer, "abcdef")
-	receive(t, w, 12)
-	if w.mayLeave() {
-		t.Error("parks with bytes that nobody sent")
-	}
-	mustWrite(t, peer, "ghijkl") // and now the sums agree
-	awaitReceived(t, w, 12)
-	if _, err := io.ReadFull(w.conn.(*doubles).Conn, make([]byte, 6)); err != nil {
-		t.Fatal(err)
-	}
-	if w.mayLeave() {
-		t.Error("parks where the sums agree by chance")
-	}
 }
 
-// What a goroutine of the wrapper's has taken is waited for.
-func TestUntestedIsWaitedFor(t *testing.T) {
+// An idle timeout of the wrapper's ends the connection as it would without us.
+func TestIdleTimeoutOfWrapper(t *testing.T) {
 	t.Parallel()
-	w, peer := wrap(t, newAhead)
-	mustWrite(t, peer, "x")
-	awaitReceived(t, w, 1)
-	if w.mayLeave() {
-		t.Error("parks, and the byte is with the wrapper")
-	}
-	receive(t, w, 1)
-}
-
-// Nothing that is asked of a reader is seen by the wrapper, or by its socket.
-func TestWrapperIsNotDisturbed(t *testing.T) {
-	t.Parallel()
-	w, peer := wrap(t, newBrittle)
-	done := make(chan []byte)
-	go func() { done <- receive(t, w, 5) }()
-	for !w.inside.Load() {
-	}
-	var flag atomic.Bool
-	for range 100 {
-		w.Interrupt(&flag)
-		w.Look()
-		w.WhyNot()
-	}
-	if flag.Load() {
-		t.Error("it says that it was interrupted")
-	}
+	w, peer := wrap(t, func(c net.Conn) net.Conn { return &strict{c, 5 * brisk.patience / 2} })
 	mustWrite(t, peer, "hello")
-	if got := <-done; string(got) != "hello" {
-		t.Errorf("%q", got)
+	receive(t, w, 5)
+	var flag atomic.Bool
+	w.Interrupt(&flag)
+	began := time.Now()
+	_, _, err := w.ReadOnReady(100, newTestPool(t))
+	if !errors.Is(err, os.ErrDeadlineExceeded) || flag.Load() {
+		t.Errorf("%v, asked for by us: %t", err, flag.Load())
+	}
+	if d := time.Since(began); d < 2*brisk.patience {
+		t.Errorf("after %v", d)
+	}
+}
+
+// These park.
+
+// brittle fails for good once a read has failed.
+type brittle struct {
+	net.Conn
+	err error
+}
+
+func (b *brittle) Read(p []byte) (n int, err error) {
+	if b.err != nil {
+		return 0, b.err
+	}
+	n, b.err = b.Conn.Read(p)
+	return n, b.err
+}
+
+func TestWrapperSeesNoDeadlineOfOurs(t *testing.T) {
+	t.Parallel()
+	w, peer := wrap(t, func(c net.Conn) net.Conn { return &brittle{Conn: c} })
+	for i := range 20 {
+		mustWrite(t, peer, "hello")
+		if got := receive(t, w, 5); string(got) != "hello" {
+			t.Fatalf("%q", got)
+		}
+		if i%4 == 0 && !settle(t, w, peer) {
+			t.Fatal("may not park")
+		}
+		w.SetReadDeadline(time.Time{}) // as who was interrupted does
 	}
 }
 
@@ -231,100 +253,45 @@ func TestWrapperEnds(t *testing.T) {
 		"RST":   func(_, peer net.Conn) { peer.(*net.TCPConn).SetLinger(0); peer.Close() },
 		"Close": func(self, _ net.Conn) { self.Close() },
 	} {
-		for _, left := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s, left alone %t", name, left), func(t *testing.T) {
+		for _, parked := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, parked %t", name, parked), func(t *testing.T) {
 				t.Parallel()
-				w, peer := wrap(t, newBrittle)
+				w, peer := wrap(t, func(c net.Conn) net.Conn { return &brittle{Conn: c} })
 				mustWrite(t, peer, "x")
 				receive(t, w, 1)
-				if left && !w.mayLeave() {
-					t.Fatal("does not park")
+				if parked && !settle(t, w, peer) {
+					t.Fatal("may not park")
 				}
+				w.SetReadDeadline(time.Time{})
 				go end(w.conn, peer)
 				_, _, err := w.ReadOnReady(10, newTestPool(t))
 				switch {
 				case name == "FIN" && err != io.EOF, name == "Close" && !errors.Is(err, net.ErrClosed), err == nil:
 					t.Error(err)
 				}
-				if w.mayLeave() {
-					t.Error("parks at its end")
+				if _, _, again := w.TryRead(10, newTestPool(t)); again == nil || again == ErrWouldBlock {
+					t.Errorf("then %v", again)
 				}
 			})
 		}
 	}
 }
 
-// A deadline of ours ends a Read, and is not taken for the wrapper's.
 func TestWrapperDeadline(t *testing.T) {
 	t.Parallel()
-	w, peer := wrap(t, func(c net.Conn) net.Conn { return &skips{Conn: c} })
+	w, peer := wrap(t, func(c net.Conn) net.Conn { return &brittle{Conn: c} })
+	mustWrite(t, peer, "x")
+	receive(t, w, 1)
+	if !settle(t, w, peer) { // before that the wrapper may meet deadlines of others
+		t.Fatal("may not park")
+	}
 	w.SetReadDeadline(time.Now().Add(20 * time.Millisecond))
 	if _, _, err := w.ReadOnReady(10, newTestPool(t)); !isTimeout(err) {
 		t.Error(err)
 	}
-	lookTwice(w)
 	w.SetReadDeadline(time.Time{})
 	mustWrite(t, peer, "y")
 	receive(t, w, 1)
-	if !w.mayLeave() {
-		t.Error(w.WhyNot())
-	}
-}
-
-// lookTwice has two Looks come to their end.
-func lookTwice(w *wrapped) {
-	for range 2 {
-		for w.Look(); w.looking.Load(); time.Sleep(time.Millisecond) {
-		}
-	}
-}
-
-// strict sets a deadline for each read, as those with an idle timeout do.
-type strict struct {
-	net.Conn
-	idle time.Duration
-}
-
-func (s *strict) Read(p []byte) (int, error) {
-	s.Conn.SetReadDeadline(time.Now().Add(s.idle))
-	return s.Conn.Read(p)
-}
-
-// A deadline of the wrapper's that passes while nobody reads is found, and so the wrapper meets its
-// next one. Others of the type are waited for from the start.
-func TestIdleTimeoutOfWrapper(t *testing.T) {
-	t.Parallel()
-	t.Cleanup(func() { setters.Delete(reflect.TypeFor[*strict]()) })
-	newStrict := func(c net.Conn) net.Conn { return &strict{c, 50 * time.Millisecond} }
-	w, peer := wrap(t, newStrict)
-	told := make(chan struct{}, 1)
-	w.Detect(func() { told <- struct{}{} })
-	mustWrite(t, peer, "hello")
-	receive(t, w, 5)
-	if !w.mayLeave() {
-		t.Fatal("does not park, before anything is known")
-	}
-	for done := false; !done; {
-		lookTwice(w)
-		select {
-		case <-told:
-			done = true
-		default:
-		}
-	}
-	want := "*readyreader.strict sets the read deadline of its socket"
-	if why := w.WhyNot(); w.mayLeave() || why != want {
-		t.Errorf("parks, or not for %q but %q", want, why)
-	}
-	if _, _, err := w.ReadOnReady(10, newTestPool(t)); !isTimeout(err) {
-		t.Error(err)
-	}
-	w, peer = wrap(t, newStrict)
-	mustWrite(t, peer, "hello")
-	receive(t, w, 5)
-	if w.mayLeave() || w.WhyNot() != want {
-		t.Error("the next of its type parks")
-	}
 }
 
 // erratic reads more than it returns, and returns it in pieces. It drops what comes first.
@@ -378,8 +345,9 @@ func (e *erratic) lie(p []byte) (int, error) {
 }
 
 // FuzzWrapped lets a wrapper buffer, split and delay what it reads, set deadlines, read
-// ahead, take a header, or lie about how much there was. All bytes have to arrive, in order and
-// without another one being sent, and where the reader is told that there is nothing, there is nothing.
+// ahead, or lie about how much there was, and interrupts the reader all the time, whatever it
+// has found out. All bytes have to arrive, in order and without another one being sent, and
+// where the reader is told that there is nothing, there is nothing.
 func FuzzWrapped(f *testing.F) {
 	for seed := range uint64(48) {
 		f.Add(seed, []byte{1, 2, 250, 9, 0, 77, 3})
@@ -395,17 +363,27 @@ func FuzzWrapped(f *testing.F) {
 			}
 			return wrapper
 		})
+		credited := false // all the time, whatever it does
 		switch seed % 8 {
 		case 1: // one that takes a header
+			w.takes()
 			wrapper.drop = int(seed % 300)
-			w.taker = true
 			mustWrite(t, peer, strings.Repeat("?", wrapper.drop))
+		case 2:
+			w.isAlone()
+		case 3:
+			w.trust = trusted
+			credited = seed%16 == 3
 		case 5:
 			wrapper.sets = true
 		case 6:
 			wrapper.delays = true
 		case 7:
 			wrapper.lies = true
+			if seed%16 == 7 {
+				w.trust = trusted
+				credited = seed%32 == 7
+			}
 		}
 		var want []byte
 		for _, n := range sizes[:min(len(sizes), 50)] {
@@ -429,14 +407,33 @@ func FuzzWrapped(f *testing.F) {
 		pool := newTestPool(t)
 		var got []byte
 		var flag atomic.Bool
-		late := time.AfterFunc(20*time.Second, func() { panic("lost bytes") })
+		late := time.AfterFunc(20*time.Second, func() { panic("lost wake-up") })
 		defer late.Stop()
 		for len(got)-wrapper.made < len(want) {
-			w.Interrupt(&flag)
-			if seed%8 != 4 && w.mayLeave() && len(wrapper.held) > 0 { // one that reads ahead holds what it likes
-				t.Fatalf("%d bytes are held", len(wrapper.held))
+			if seed%3 == 0 {
+				w.Interrupt(&flag)
+			}
+			if credited {
+				w.extend()
+				w.clean = true
+				w.lone = uint8(seed) // from loneWaits on nothing is asked after a wake-up
 			}
 			buf, n, err := w.ReadOnReady(1+int(seed%50), pool)
+			switch {
+			case isTimeout(err):
+				if buf, n, err = w.TryRead(64, pool); err == ErrWouldBlock {
+					if kind := seed % 8; kind == 4 || kind == 5 {
+						t.Fatal("it may park")
+					}
+					if len(wrapper.held) > 0 {
+						t.Fatalf("%d bytes are held", len(wrapper.held))
+					}
+					w.SetReadDeadline(time.Time{})
+					continue
+				}
+			case err != nil:
+				t.Fatal(err)
+			}
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -452,54 +449,59 @@ func FuzzWrapped(f *testing.F) {
 	})
 }
 
-// Each reason that turns out while a wrapper is read. TestIdleTimeoutOfWrapper has the other.
+// Each reason that turns out while a wrapper is read.
 func TestWhyNotWrapped(t *testing.T) {
 	t.Parallel()
-	w, peer := wrap(t, newBrittle)
-	wantWhy(t, w, "")
-	mustWrite(t, peer, "x")
-	receive(t, w, 1)
-	wantWhy(t, w, "")
-	mustWrite(t, peer, "yz")
-	awaitReceived(t, w, 3)
-	wantWhy(t, w, "*readyreader.brittle has not returned the same number of bytes as its socket received: it holds some, or changes the stream, or is busy")
-	receive(t, w, 2)
-	wantWhy(t, w, "")
-	w.returned.Add(1) // as if it had made one up
-	w.mayLeave()
-	wantWhy(t, w, "*readyreader.brittle has returned more than its socket received")
-}
-
-func wantWhy(t *testing.T, w *wrapped, want string) {
-	t.Helper()
-	if got := w.WhyNot(); got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-}
-
-// What is read at once, and held while a Read waits, follows what comes.
-func TestRoomOfWrapped(t *testing.T) {
-	w := &wrapped{room: leastRoom}
-	for i, tt := range []struct{ n, want int }{{100, leastRoom}, {leastRoom, 4 * leastRoom}, {4 * leastRoom, 16 * leastRoom}, {8 * leastRoom, 16 * leastRoom}, {100, 8 * leastRoom}, {100, 4 * leastRoom}, {100, 2 * leastRoom}, {100, leastRoom}, {100, leastRoom}} {
-		if w.adapt(tt.n); w.room != tt.want {
-			t.Errorf("%d: room for %d, want %d", i, w.room, tt.want)
+	for name, tt := range map[string]struct {
+		state func(w *wrapped, peer net.Conn)
+		want  string
+	}{
+		"not read yet": {func(*wrapped, net.Conn) {}, ""},
+		"even": {func(w *wrapped, peer net.Conn) {
+			mustWrite(t, peer, "x")
+			receive(t, w, 1)
+		}, ""},
+		"sets deadlines": {func(w *wrapped, _ net.Conn) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.distrust("sets the read deadline of its socket")
+		}, "*readyreader.brittle sets the read deadline of its socket"},
+		"not told": {func(w *wrapped, _ net.Conn) {
+			w.isAlone()
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.blind = true
+		}, "*readyreader.brittle could not be told from one that sets the read deadline of its socket, as the machine was too busy; it is looked at again when more was read"},
+		"not even": {func(w *wrapped, peer net.Conn) {
+			mustWrite(t, peer, "x")
+			receive(t, w, 1)
+			w.returned.Add(1) // as if it had made one up
+			mustWrite(t, peer, "yz")
+			if err := w.rc.Read(func(uintptr) bool { return count(w.rc).received >= 3 }); err != nil {
+				t.Error(err)
+			}
+		}, "*readyreader.brittle has not returned the same number of bytes as its socket received: it holds some, or changes the stream, or is busy"},
+	} {
+		w, peer := wrap(t, newBrittle)
+		tt.state(w, peer)
+		if got := w.WhyNot(); got != tt.want {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}
+		w.Withdraw()
 	}
 }
 
-// Once a deadline of ours has passed a reader does not leave the connection alone: it has to meet it.
-func TestPassedDeadlineIsMet(t *testing.T) {
-	w, peer := wrap(t, newBrittle)
+// A wrapper of which nothing is known yet is waited for, not left to the poller: it may have a
+// goroutine that reads ahead, which would take the bytes that the poller waits for.
+func TestUntestedIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	w, peer := wrap(t, func(c net.Conn) net.Conn { return &brittle{Conn: c} })
 	mustWrite(t, peer, "x")
-	receive(t, w, 1)
-	pool := newTestPool(t)
-	if _, _, err := w.TryRead(4096, pool); err != ErrWouldBlock {
-		t.Fatalf("nothing is there: %v", err)
-	}
-	if err := w.SetReadDeadline(time.Unix(1, 0)); err != nil {
+	if _, err := io.ReadFull(w.conn, make([]byte, 1)); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := w.TryRead(4096, pool); !errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Errorf("past the deadline: %v", err)
+	w.resume(1) // the account is even, and nothing else is known
+	if _, _, err := w.TryRead(10, newTestPool(t)); !isTimeout(err) {
+		t.Errorf("TryRead: %v", err)
 	}
 }

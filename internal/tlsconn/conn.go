@@ -91,10 +91,10 @@ func (c *Conn) Detect(told func()) {
 	}
 }
 
-// Look implements readyreader.Looker.
-func (c *Conn) Look() {
-	if l, ok := c.sock.(readyreader.Looker); ok {
-		l.Look()
+// Rest implements readyreader.Rester.
+func (c *Conn) Rest() {
+	if r, ok := c.sock.(readyreader.Rester); ok {
+		r.Rest()
 	}
 }
 

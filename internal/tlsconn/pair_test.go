@@ -66,7 +66,7 @@ func forEachKind(t *testing.T, f func(t *testing.T, m mode)) {
 	forEachMode(t, f)
 	for _, k := range wrappers.Kinds() {
 		a, _ := sockets(t, "tcp")
-		if w, ok := readyreader.NewWriter(k.Server(a)); k.Secures || k.OwnDeadlines || k.WhyNot != "" || !ok || !readyreader.IsRaw(w) {
+		if w, ok := readyreader.NewWriter(k.Server(a)); k.Secures || k.WhyNot != "" || !ok || !readyreader.IsRaw(w) {
 			continue
 		}
 		m := mode{version: tls.VersionTLS13, release: releasable(), over: &k}

@@ -3,7 +3,6 @@
 package tlsconn
 
 import (
-	"io"
 	"net"
 	"time"
 
@@ -19,8 +18,8 @@ type wire Conn
 // tls.Conn.Read.
 func (w *wire) Read(p []byte) (int, error) {
 	if !w.open.Load() {
-		if r, ok := w.sock.(io.Reader); ok { // it keeps an account
-			return r.Read(p)
+		if r, ok := w.sock.(readyreader.BlindReader); ok {
+			return r.ReadBlind(p)
 		}
 		return w.raw.Read(p)
 	}

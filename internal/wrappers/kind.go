@@ -18,8 +18,6 @@ type Kind struct {
 	OnlyTCP bool
 	// Secures says that it is a layer of encryption.
 	Secures bool
-	// OwnDeadlines says that deadlines of who reads it do not hold, or end it.
-	OwnDeadlines bool
 	// Shared says that a port which gRPC shares with HTTP is tried over it, too.
 	Shared bool
 	// WhyNot is a part of the reason why a connection over TCP can't be parked, on Linux,
@@ -54,8 +52,11 @@ func Kinds() []Kind {
 			Name: "skips a header", Server: newSkips, Client: newHeads,
 			WhyNot: "has not returned the same number of bytes", WhyNotUnix: uncounted,
 		},
-		{Name: "idle timeout", Server: func(c net.Conn) net.Conn { return &timesOut{c} }, OwnDeadlines: true, WhyNotUnix: uncounted},
-		{Name: "reads ahead", Server: newAhead, OwnDeadlines: true, WhyNotUnix: uncounted},
+		{
+			Name: "idle timeout", Server: func(c net.Conn) net.Conn { return &timesOut{c} },
+			WhyNot: "sets the read deadline", WhyNotUnix: uncounted,
+		},
+		{Name: "reads ahead", Server: newAhead, WhyNot: "read by another goroutine", WhyNotUnix: uncounted},
 		{Name: "tunnel", Server: newTunnel, WhyNot: "is no socket", WhyNotUnix: "is no socket"},
 		{Name: "opts in", Server: func(c net.Conn) net.Conn { return &optsIn{plain{c}} }},
 		{Name: "counts, and says so", Server: func(c net.Conn) net.Conn { return &tellsCounts{meter{Conn: c}} }, Shared: true},

@@ -11,11 +11,9 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
-	"google.golang.org/grpc/internal/park"
 	"google.golang.org/grpc/internal/readyreader"
 	"google.golang.org/grpc/internal/testutils"
 	"google.golang.org/grpc/internal/tlsconn"
@@ -214,28 +212,13 @@ func (e *ends) interrupted(read func() error) {
 	}
 }
 
-// comes is the owner of a socket that is waited for.
-type comes struct {
-	rc    syscall.RawConn
-	woken chan struct{}
-}
-
-func (c *comes) RawConn() syscall.RawConn { return c.rc }
-func (c *comes) Wake()                    { c.woken <- struct{}{} }
-func (c *comes) Run()                     { c.Wake() }
-func (c *comes) Look()                    {}
-
 // wakes is for connections that can be parked: when there is nothing to be had, the next byte
-// wakes, whatever came before and however it was read.
+// makes the socket readable, whatever came before and however it was read.
 func wakes(e *ends) {
 	p, ok := e.rd.(readyreader.Pollable)
 	if !ok {
 		e.t.Fatalf("a %T can't be parked", e.near)
 	}
-	var h park.Handle
-	comes := &comes{p.RawConn(), make(chan struct{}, 1)}
-	h.Init(comes)
-	defer h.Close()
 	for i := range 60 {
 		piece := string(bytes.Repeat([]byte{byte('a' + i%26)}, 1+37*i%900))
 		go e.send(piece)
@@ -254,11 +237,7 @@ func wakes(e *ends) {
 			case err != readyreader.ErrWouldBlock:
 				e.t.Fatal(err)
 			default:
-				switch err := h.Park(); err {
-				case park.ErrKicked:
-				case nil:
-					<-comes.woken
-				default:
+				if err := readyreader.AwaitInput(p.RawConn()); err != nil {
 					e.t.Fatal(err)
 				}
 			}

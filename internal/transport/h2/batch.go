@@ -67,14 +67,10 @@ func (r *reader) resume() {
 // a new connection waited, the connection becomes less new.
 func (r *reader) heardAt(now int64) {
 	isNew := r.habit.isNew()
-	isWary := r.habit.isWary()
-	if !isNew && !isWary && r.core.Config().Keepalive.Interval == 0 {
+	if !isNew && r.core.Config().Keepalive.Interval == 0 {
 		return
 	}
 	last := r.lastRead.Swap(now)
-	if isWary {
-		r.habit.came(time.Duration(now - last))
-	}
 	if isNew && !r.in.swept && last > 0 && now-last < int64(park.Linger) {
 		r.habit.more()
 	}
@@ -122,8 +118,8 @@ func (r *reader) retained() int {
 	return r.wire.holder().Retained()
 }
 
-// wasQuiet reports whether a read failed because the sweeper interrupted it, or because a wary reader
-// found nothing, for the reader to see whether it can park; the read is then to be repeated.
+// wasQuiet reports whether a read failed because the sweeper interrupted it, or because it need not
+// wait, for the reader to see whether it can park; the read is then to be repeated.
 func (r *reader) wasQuiet(err error) bool {
 	if errors.Is(err, readyreader.ErrWouldBlock) {
 		return true

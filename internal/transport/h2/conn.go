@@ -24,7 +24,7 @@ type Conn struct {
 	handle park.Handle // where it stands between busy and parked; safe for all
 
 	// lastRead is when input was last seen, by the clock. It is kept only where keepalive
-	// asks for it, while the connection is new, and where the reader is wary.
+	// asks for it, and while the connection is new.
 	lastRead atomic.Int64
 	quiet    atomic.Bool // the sweeper has interrupted the reader's wait: its timeout means that
 

@@ -2,8 +2,6 @@
 
 package h2
 
-import "time"
-
 // habit decides, by how a connection's input has come so far, whether its reader waits for
 // more before it parks. It does so as long as more came each time. After a wait in vain it
 // parks as soon as it has dealt with the input, three times, and then waits again; after each
@@ -13,7 +11,7 @@ import "time"
 //
 // The low bits are how many times it is still to park without waiting, the high bits how
 // many waits in a row were in vain, up to a bound. From stranger on they are how many times more
-// has come on a new connection. What lies between is for wary ones.
+// has come on a new connection.
 type habit uint8
 
 const (
@@ -25,31 +23,6 @@ const (
 	// What belongs to opening one, and a call, are fewer.
 	acquainted = 4
 )
-
-// A connection that is read through a wrapper is wary: nobody interrupts who waits in the Read of a
-// wrapper, so where input comes seldom nobody is to wait there. Where it comes thick a wait there
-// costs less than to park. The habit is how many times in a row more came soon, up to busy.
-const (
-	wary habit = habitBits << habitBits
-	busy       = wary + 8
-
-	soon = 10 * time.Millisecond
-)
-
-// isWary reports whether the connection is read through a wrapper.
-func (h habit) isWary() bool { return h >= wary && !h.isNew() }
-
-// came notes that input came, so long after the last, on a wary connection.
-func (h *habit) came(after time.Duration) {
-	if after > soon {
-		*h = wary
-		return
-	}
-	*h = min(*h+1, busy)
-}
-
-// same notes that what comes next is there already: it belongs to what came last.
-func (h *habit) same() { *h = max(*h-1, wary) }
 
 // isNew reports whether the connection is new.
 func (h habit) isNew() bool { return h >= stranger }

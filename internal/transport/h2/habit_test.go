@@ -103,30 +103,3 @@ func TestNewConnectionIsHeard(t *testing.T) {
 		t.Error("what a reader has waited for was counted twice")
 	}
 }
-
-// Through a wrapper a reader waits once input has come soon, time after time; one that came late ends
-// that.
-func TestHabitOfAWrapper(t *testing.T) {
-	h := wary
-	for i := range 2 * (busy - wary) {
-		if got, want := h < busy, i < busy-wary; got != want || !h.isWary() {
-			t.Errorf("after %d times: parks %t", i, got)
-		}
-		h.came(soon)
-	}
-	if h.same(); h != busy-1 {
-		t.Error("what was there counts")
-	}
-	if h.came(soon + 1); h != wary {
-		t.Error("it stays busy")
-	}
-	if h.same(); h != wary {
-		t.Error("it is not wary any more")
-	}
-	for h := range stranger + acquainted + 1 {
-		seldom, isNew := h < wary, h >= stranger
-		if h.isWary() == (seldom || isNew) {
-			t.Errorf("%d: wary %t", h, h.isWary())
-		}
-	}
-}

@@ -7,19 +7,11 @@ import "google.golang.org/grpc/internal/warm"
 // launch runs a task on another goroutine. A reader that will probably park when it has dealt
 // with the input keeps one task back, to run it on its own goroutine, which is free then.
 func (r *reader) launch(t warm.Task) {
-	if r.in.act.next == nil && r.leaves() {
+	if r.in.act.next == nil && r.habit.isSeldom() && !r.in.swept {
 		r.in.act.next = t
 		return
 	}
 	r.ground().Go(t)
-}
-
-// leaves reports whether the reader will probably park when it has dealt with the input.
-func (r *reader) leaves() bool {
-	if r.habit.isWary() {
-		return r.habit < busy
-	}
-	return r.habit.isSeldom() && !r.in.swept
 }
 
 // launchNext gives the task that launch kept to another goroutine: the reader is about to

@@ -17,6 +17,9 @@ func (c *Conn) Start() {
 	if d, ok := c.wire.try.(readyreader.Detector); ok {
 		d.Detect((*sweptConn)(c).unpark)
 	}
+	if s, ok := c.wire.try.(readyreader.Rester); ok && c.in.parks {
+		s.Rest()
+	}
 	if h := c.wire.holder(); h != nil {
 		c.in.holds = true
 		h.CountIn((*locked)(c).total())
@@ -44,11 +47,6 @@ func (c *Conn) Start() {
 func (c *Conn) initParking() {
 	if _, ok := readyreader.Socket(c.wire.nc, readOptions(&c.wire, c.core.Config())); ok && watched(c.core.Config()) {
 		c.in.parks = true
-		if readyreader.MayWait(c.wire.try) {
-			c.habit = wary
-			c.handle.InitOn(c.ground(), (*wrappedConn)(c))
-			return
-		}
 		c.handle.InitOn(c.ground(), (*parkedConn)(c))
 		return
 	}

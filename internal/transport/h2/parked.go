@@ -20,25 +20,6 @@ func (p *parkedConn) RawConn() syscall.RawConn {
 // Wake implements park.Owner: there is input, or the end of it.
 func (p *parkedConn) Wake() { (*Conn)(p).ground().Go((*reader)(p)) }
 
-// wrappedConn is parkedConn for a connection that is read through a wrapper.
-type wrappedConn Conn
-
-// RawConn implements park.Owner.
-func (w *wrappedConn) RawConn() syscall.RawConn { return (*parkedConn)(w).RawConn() }
-
-// Wake implements park.Owner.
-func (w *wrappedConn) Wake() { (*parkedConn)(w).Wake() }
-
-// Run implements park.Owner.
-func (w *wrappedConn) Run() { (*parkedConn)(w).Run() }
-
-// Look implements park.Sharer.
-func (w *wrappedConn) Look() {
-	if l, ok := w.wire.try.(readyreader.Looker); ok {
-		l.Look()
-	}
-}
-
 // ParkObserver is a [Handler] that wants to know of a connection which turns out, while it
 // is read, to be one that can't be parked.
 type ParkObserver interface {

@@ -120,9 +120,7 @@ func (r *reader) awaitHeader() ([]byte, error) {
 		if !r.in.atBoundary() {
 			continue // more came since the sweeper was asked
 		}
-		if !r.habit.isWary() {
-			r.habit.vain()
-		}
+		r.habit.vain()
 		if err := r.park(); err != nil {
 			return nil, err
 		}
@@ -141,18 +139,11 @@ func (r *reader) peekHeader() ([]byte, error) {
 	if !ok {
 		return a.rd.Peek(frame.HeaderLen)
 	}
-	if r.habit.isWary() && r.in.atBoundary() {
-		r.watch() // it may wait
-	}
-	b, err := rd.TryPeek(frame.HeaderLen)
-	if err == nil {
+	if b, err := rd.TryPeek(frame.HeaderLen); err == nil {
 		return b, nil
 	}
 	// There is nothing yet, or it can't be told without a wait. Peek meets any other error again.
 	if r.in.atBoundary() {
-		if r.in.parks && r.habit.isWary() && err == readyreader.ErrWouldBlock {
-			return nil, err // it parks
-		}
 		r.watch()
 	}
 	return rd.Peek(frame.HeaderLen)
@@ -163,8 +154,6 @@ func (r *reader) peekHeader() ([]byte, error) {
 func (r *reader) goesAtOnce() bool {
 	switch {
 	case !r.in.parks:
-	case r.habit.isWary():
-		return r.leaves()
 	case r.in.swept:
 		if r.habit.more() {
 			r.ground().Sweeper().Trust(&r.in.act.entry)
@@ -203,13 +192,9 @@ func (r *reader) park() error {
 	if !readyreader.IsDrained(r.wire.try) { // else the poller sees at once whether there is input
 		if readyreader.MayWait(r.wire.try) {
 			r.launchNext() // what comes may wait for what that does
-			r.watch()      // so may the reader, for long
 		}
 		rd := r.in.act.rd.(readyreader.Pollable)
 		if _, err := rd.TryPeek(frame.HeaderLen); !errors.Is(err, readyreader.ErrWouldBlock) || rd.Buffered() > 0 {
-			if r.habit.isWary() {
-				r.habit.same()
-			}
 			return nil // input came meanwhile, or the end of it, which a read will tell
 		}
 	}
