@@ -166,7 +166,7 @@ func (l *link) checkAccounts() {
 	}
 	up, down, open := 0, 0, 0      // bytes that were taken
 	upGiven, downGiven := 0, 0     // and given
-	upWindows, downWindows := 0, 0 // what may lie unread
+	upWindows, downWindows := 0, 0 // what may lie unread: windows, and a message that was taken and is not counted yet
 	for _, k := range l.w.calls {
 		if k.link != l || !k.began || k.stream == nil && k.openErr == nil {
 			continue
@@ -175,8 +175,8 @@ func (l *link) checkAccounts() {
 			return // what was left is given back, and cannot be told
 		}
 		open++
-		upGiven, upWindows = upGiven+bytesOf(k.up[:k.sent])+largest(k.up), upWindows+65535+largest(k.up)
-		downGiven, downWindows = downGiven+bytesOf(k.down[:min(k.handlerSent, len(k.down))])+largest(k.down), downWindows+65535+largest(k.down)
+		upGiven, upWindows = upGiven+bytesOf(k.up[:k.sent])+largest(k.up), upWindows+65535+2*largest(k.up)
+		downGiven, downWindows = downGiven+bytesOf(k.down[:min(k.handlerSent, len(k.down))])+largest(k.down), downWindows+65535+2*largest(k.down)
 		up += bytesOf(k.up[:k.handlerGot])
 		down += bytesOf(k.down[:k.got])
 	}

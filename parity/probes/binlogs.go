@@ -4,6 +4,8 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -97,7 +99,6 @@ var logCalls = []struct {
 		_ = s.Close()
 		p.Printf("%s", call(p.Context(), s))
 	}},
-	{"over the receive limit", rig.Handlers{}, unaryCall(grpc.MaxCallRecvMsgSize(1))},
 }
 
 func binaryLogProbes() []probe.Probe {
@@ -173,12 +174,15 @@ var otherLogProbes = []probe.Probe{
 		<-ended //nolint:errcheck // the client has told its code
 		sink.mu.Lock()
 		defer sink.mu.Unlock()
+		var lines []string // whose comes first is a matter of timing, too
 		for _, e := range sink.entries {
 			if h := e.GetClientHeader(); h != nil {
 				d := h.GetTimeout().AsDuration()
-				p.Printf("%v timeout=%v", e.GetLogger(), d > 0 && d <= time.Second)
+				lines = append(lines, fmt.Sprintf("%v timeout=%v", e.GetLogger(), d > 0 && d <= time.Second))
 			}
 		}
+		slices.Sort(lines)
+		p.Printf("%s", strings.Join(lines, "\n"))
 	}},
 	{Name: "binarylog/retries", Env: []string{"GRPC_BINARY_LOG_FILTER=*"}, Run: func(p *probe.P) {
 		logged := logTo(p)

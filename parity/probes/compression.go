@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 
 	"google.golang.org/grpc"
@@ -198,6 +199,7 @@ func compressionProbes() []probe.Probe {
 				}
 				_ = s.Close()
 				s.Server.GracefulStop()
+				slices.Sort(client.lines) // two goroutines tell
 				client.print(p)
 				if reaches {
 					server.print(p)

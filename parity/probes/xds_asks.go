@@ -3,6 +3,8 @@
 package main
 
 import (
+	"time"
+
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	aggregatev3 "github.com/envoyproxy/go-control-plane/envoy/extensions/clusters/aggregate/v3"
 	"google.golang.org/grpc/parity/internal/plane"
@@ -28,7 +30,7 @@ var xdsAsks = []struct {
 func xdsAskProbes() []probe.Probe {
 	var out []probe.Probe
 	for _, asks := range xdsAsks {
-		out = append(out, probe.Probe{Name: "client/asks/" + asks.name, Run: func(p *probe.P) {
+		out = append(out, probe.Probe{Name: "client/asks/" + asks.name, Limit: 30 * time.Second, Run: func(p *probe.P) {
 			s := newXDSState(p)
 			leaves := s.clusters
 			var control *plane.Plane
