@@ -3,6 +3,7 @@
 package park
 
 import (
+	"slices"
 	"testing"
 
 	"google.golang.org/grpc/internal/orders"
@@ -24,17 +25,7 @@ func TestOrders(t *testing.T) {
 }
 
 func playOrder(t *testing.T, k kernel, c *orders.Choices, events int) {
-	steps := []struct {
-		name string
-		f    func(*model)
-	}{
-		{"data", (*model).data},
-		{"kick", (*model).kick},
-		{"take", (*model).take},
-		{"read", (*model).read},
-		{"deliver", (*model).deliver},
-		{"close", (*model).close},
-	}
+	steps := slices.Concat(modelSteps, []modelStep{{"close", (*model).close}})
 	s := &set{open: k.open}
 	var keep Handle
 	keep.init(s, owned{&fakeSocket{fd: 99}, new(wakes)})

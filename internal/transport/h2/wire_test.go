@@ -41,26 +41,15 @@ func (w *slowVector) WriteVector(pieces [][]byte) (int, error) {
 	return w.Write(slices.Concat(pieces...))
 }
 
-// fill fills o, and returns what is in it.
-func fill(o *protocol.Parcel, pool mem.BufferPool) (want []byte) {
-	for range rand.IntN(40) {
-		n := 1 + rand.IntN(4000)
-		p := pool.Get(n)
-		for i := range *p {
-			(*p)[i] = byte(rand.Uint32())
-		}
-		data := *p
-		want = append(want, data...)
-		if len(want) > n && rand.IntN(2) > 0 {
-			from := rand.IntN(n)
-			o.Copy(data[:from], pool)
-			o.Lend(data[from:], mem.NewBuffer(p, pool))
-			continue
-		}
-		o.Copy(data, pool)
-		pool.Put(p)
+// parcelOf makes a parcel of p, of which parts are copied and parts are lent.
+func parcelOf(p []byte, pool mem.BufferPool) (o protocol.Parcel) {
+	for len(p) > 0 {
+		n := 1 + rand.IntN(min(len(p), 4000))
+		o.Copy(p[:n/2], pool)
+		o.Lend(p[n/2:n], mem.SliceBuffer(p[n/2:n]))
+		p = p[n:]
 	}
-	return want
+	return o
 }
 
 // Whatever a writer can do, it gets a parcel once, and in order.
@@ -71,8 +60,11 @@ func TestWireWrites(t *testing.T) {
 		var vector slowVector
 		for try, got := range map[readyreader.Writer]*[]byte{&plain: &plain.got, &vector: &vector.got} {
 			w := wire{try: try}
-			var o protocol.Parcel
-			want := fill(&o, pool)
+			want := make([]byte, rand.IntN(80_000))
+			for i := range want {
+				want[i] = byte(rand.Uint32())
+			}
+			o := parcelOf(want, pool)
 			n, err := w.tryWrite(&o)
 			if err != nil {
 				err = w.write(&o, n)
