@@ -94,7 +94,7 @@ func (connContexts) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Con
 func (connContexts) HandleRPC(context.Context, stats.RPCStats)                       {}
 
 // TestContextOfConnectionEnds: what a client's stats handler has bound to the context of a
-// connection ends with it, before the handler is told.
+// connection ends with it, before the handler is told; and the handler is told before Close returns.
 func TestContextOfConnectionEnds(t *testing.T) {
 	w := connContexts{make(chan context.Context, 1), make(chan context.Context, 1)}
 	s := serve(t, newEcho())
@@ -107,9 +107,46 @@ func TestContextOfConnectionEnds(t *testing.T) {
 	if err := cc.Close(); err != nil {
 		t.Error(err)
 	}
-	end := within(t, w.end, "ConnEnd")
+	if len(w.end) == 0 {
+		t.Fatal("Close returned before ConnEnd was told")
+	}
+	end := <-w.end
 	if begin.Err() == nil || end.Err() == nil {
 		t.Errorf("at its end: %v, %v", begin.Err(), end.Err())
+	}
+}
+
+// lateReader is a connection whose reader learns late that it is closed.
+type lateReader struct {
+	net.Conn
+	may chan struct{}
+}
+
+func (c lateReader) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if err != nil {
+		<-c.may
+	}
+	return n, err
+}
+
+// TestCloseTellsConnEnd: the stats handler is told of a connection's end, once, before Close
+// returns, whoever else knows of it.
+func TestCloseTellsConnEnd(t *testing.T) {
+	w := &connWatch{}
+	may := make(chan struct{})
+	s := serve(t, newEcho())
+	cc := newTestClient(t, "passthrough:///"+s.addr, WithStatsHandler(w), WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) {
+		c, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
+		return lateReader{c, may}, err
+	}))
+	wantCode(t, "call", call(testContext(t), cc, "x"), codes.OK)
+	if err := cc.Close(); err != nil {
+		t.Error(err)
+	}
+	close(may)
+	if got, want := w.take(), []string{"TagConn", "ConnBegin", "ConnEnd"}; !slices.Equal(got, want) {
+		t.Errorf("told %q, want %q", got, want)
 	}
 }
 

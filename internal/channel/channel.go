@@ -87,6 +87,7 @@ func (ch *Channel) Close() bool {
 	closed := parts.close()
 	for _, l := range links {
 		l.client.Close(ErrClosing)
+		l.tellEnd()
 	}
 	if closed != nil {
 		<-closed

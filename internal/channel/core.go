@@ -80,7 +80,7 @@ type Link struct {
 	left   bool               // a GOAWAY came
 	goAway uint32             // the error code of the last one
 	reason string             // why it was lost, for metrics; the first that is known
-	ctx    context.Context    // of the stats handlers; nil without
+	ctx    context.Context    // of the stats handlers; nil without, and when they know of the end
 	end    context.CancelFunc // ends ctx
 	socket *channelz.Socket
 }

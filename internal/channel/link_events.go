@@ -53,7 +53,7 @@ func (l *Link) Closed(err error) {
 	l.Unusable()
 	l.mu.Lock()
 	l.closed = true
-	listed, ctx, end, socket := l.listed, l.ctx, l.end, l.socket
+	listed := l.listed
 	l.mu.Unlock()
 	if listed {
 		l.sub.ch.removeLink(l)
@@ -62,6 +62,16 @@ func (l *Link) Closed(err error) {
 	if why := transport.Failure(err); why != nil {
 		l.sub.node.Trace(channelz.Warning, "the connection to "+l.addr.Addr+" was lost: "+why.Error(), nil)
 	}
+	l.tellEnd()
+}
+
+// tellEnd tells the stats handlers and channelz, once, that the connection is closed: the
+// channel's Close does so before it returns, and otherwise the connection's reader.
+func (l *Link) tellEnd() {
+	l.mu.Lock()
+	ctx, end, socket := l.ctx, l.end, l.socket
+	l.ctx, l.end = nil, nil
+	l.mu.Unlock()
 	if ctx != nil {
 		end()
 		for _, h := range l.sub.ch.opts.Transport.StatsHandlers {

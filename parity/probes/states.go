@@ -43,9 +43,13 @@ var stateProbes = []probe.Probe{
 		states(p, cc, connectivity.TransientFailure)
 	}},
 	{Name: "state/server closes after settings", Run: func(p *probe.P) {
-		cc := channelTo(p, rig.RawServer(p, func(*rig.Raw) {}))
+		seen := make(chan struct{}) // READY may be over before it is looked at
+		cc := channelTo(p, rig.RawServer(p, func(*rig.Raw) { <-seen }))
 		cc.Connect()
-		states(p, cc, connectivity.TransientFailure)
+		states(p, cc, connectivity.Ready)
+		close(seen)
+		cc.WaitForStateChange(p.Context(), connectivity.Ready)
+		states(p, cc, connectivity.Idle)
 	}},
 	{Name: "state/server speaks HTTP 1", Run: func(p *probe.P) {
 		cc := channelTo(p, rig.ConnServer(p, func(c net.Conn) {
