@@ -83,7 +83,7 @@ stress: ## everything at once, under the race detector and with pools that check
 simulate: ## run histories that a seed decides, and look for one that is wrong (ARGS="-for 20s -seed N")
 	go run ./internal/simulation/run $(ARGS)
 
-mutate: ## put faults into the code and count those that the simulation finds (ARGS="-run windows -tests")
+mutate: ## put faults into the code and count those that the simulation finds (ARGS="-run windows -tests missed")
 	go run ./internal/simulation/mutations $(ARGS)
 
 bench: ## measure this module and the published one in turn, and print ratios

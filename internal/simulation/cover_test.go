@@ -38,6 +38,8 @@ const (
 	parkedBoth
 	ownerActs
 	ownerWaits
+	handshaken
+	attemptFollows
 	namedPoints
 )
 
@@ -47,7 +49,8 @@ var pointNames = [namedPoints]string{
 	"a flusher's write", "DATA is read in place", "a close with unread input", "a client hears GOAWAY",
 	"places are told", "a connection turns out to be unparkable", "a program stops reading",
 	"windows are compared", "accounts are compared", "an idle connection is checked", "both ends are parked",
-	"an owner acts", "an owner waits for room",
+	"an owner acts", "an owner waits for room", "TLS has shaken hands",
+	"another attempt follows",
 }
 
 const (

@@ -128,6 +128,7 @@ func (w *world) settle() {
 		w.run(false)
 	}
 	w.allOver(func(*call) bool { return true })
+	w.checkAttempts()
 }
 
 func (k *call) done() bool {
@@ -182,6 +183,9 @@ func (w *world) rest() {
 			w.reach(parkedBoth)
 			if len(w.links) == 1 && len(w.pool.lent) > 0 {
 				w.fail("all connections are parked, and %d buffers are lent", len(w.pool.lent))
+			}
+			if n := w.ground.Sweeper().Len(); len(w.links) == 1 && n > 0 {
+				w.fail("all connections are parked, and %d are in the sweeper", n)
 			}
 			if c.Held != 0 || s.Held != 0 {
 				w.fail("connection %d is parked, and charged with %d and %d bytes", l.n, c.Held, s.Held)

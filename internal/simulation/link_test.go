@@ -77,7 +77,12 @@ func (w *world) socket(l *link, side string, limit int) *socket {
 }
 
 func (l *link) accept() {
-	nc := l.far.conn()
+	nc, err := l.far.conn()
+	if err != nil {
+		l.w.note(l.far, "has no handshake: %v", err)
+		l.serverClosed++
+		return
+	}
 	s := transport.NewServer(context.Background(), nc, &peer.Peer{Addr: nc.RemoteAddr(), LocalAddr: nc.LocalAddr()}, l.w.host)
 	l.server = s
 	s.Watch()
@@ -86,7 +91,13 @@ func (l *link) accept() {
 
 func (l *link) dial() {
 	cfg := l.w.client
-	cfg.Dial = func(context.Context, string) (net.Conn, error) { return l.near.conn(), nil }
+	cfg.Dial = func(context.Context, string) (net.Conn, error) {
+		nc, err := l.near.conn()
+		if err != nil {
+			l.clientClosed++
+		}
+		return nc, err
+	}
 	cfg.Prepare()
 	c, err := transport.Connect(context.Background(), resolver.Address{Addr: "virtual"}, "virtual", transport.ConnectParams{Config: &cfg, Events: l, Watch: true})
 	l.w.yield(atProgram, l.near)

@@ -38,6 +38,7 @@ type call struct {
 	code        codes.Code // that the handler ends with
 	handed      bool       // its stream is handed over
 	lazyClose   bool       // the client says the end of its messages apart
+	rpc         *rpc       // of which it is an attempt; nil: it is none
 
 	// What has happened.
 	stream      *transport.ClientStream
@@ -56,6 +57,9 @@ type call struct {
 	status      codes.Code
 	gotTrailers bool
 	unprocessed bool
+	unsent      bool
+	gotHeaders  bool
+	transparent bool // another attempt follows as if nobody had seen this one
 
 	handled      int // how many times a handler began
 	handlerDone  bool
@@ -95,6 +99,9 @@ func (w *world) newCall(l *link) *call {
 		k.deadline = of(c, 5*time.Millisecond, 50*time.Millisecond, 5*time.Second)
 	}
 	k.watched = w.swarm.has(watchedCalls)
+	if w.swarm.has(attempts) && !k.hangs {
+		k.retried()
+	}
 	w.add(k)
 	return k
 }
@@ -178,6 +185,14 @@ func (k *call) cancel() {
 
 // run is the client's program.
 func (k *call) run() {
+	k.attempt()
+	if k.rpc != nil {
+		k.rpc.judge(k)
+	}
+}
+
+// attempt makes the call, and follows it to its end.
+func (k *call) attempt() {
 	w := k.w
 	w.await(atProgram, k.link.near, func() bool { return k.link.connected })
 	k.begun = time.Now()
@@ -189,7 +204,7 @@ func (k *call) run() {
 	l := k.link
 	if l.client == nil {
 		k.over, k.status, k.senderDone = true, codes.Unavailable, true
-		k.openErr = l.connectErr
+		k.openErr, k.unsent = l.connectErr, true
 		cancel()
 		return
 	}
@@ -209,7 +224,7 @@ func (k *call) run() {
 	k.stream = s
 	if err != nil {
 		w.note(l.near, "does not open call %d: %v", k.n, err)
-		k.openErr = err
+		k.openErr, k.unsent = err, errors.Is(err, transport.ErrUnavailable)
 		k.over, k.senderDone = true, true
 		k.status = codeOf(err)
 		k.checkOpen(err)
@@ -292,7 +307,7 @@ func (k *call) receive(ctx context.Context) {
 	}
 	k.over, k.overAt = true, time.Now()
 	k.status = k.stream.Status().Code()
-	k.gotTrailers, k.unprocessed = k.stream.GotTrailers(), k.stream.Unprocessed()
+	k.gotTrailers, k.unprocessed, k.gotHeaders = k.stream.GotTrailers(), k.stream.Unprocessed(), k.stream.GotHeaders()
 	w.note(k.link.near, "call %d ends: %v %q", k.n, k.status, k.stream.Status().Message())
 	k.checkEnd()
 }

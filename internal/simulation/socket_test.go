@@ -33,6 +33,7 @@ type socket struct {
 	closed  bool
 	shut    bool // our direction was closed
 	deaf    bool // writes fail, and reads do not
+	below   bool // TLS is above: it stops, and is observed, there
 	stalled bool // what is in flight does not arrive for now
 	limit   int  // of in and flight together
 	readBy  time.Time
@@ -102,7 +103,7 @@ func (s *socket) takeBuffer(size int, pool mem.BufferPool) (*[]byte, int, error)
 
 // TryRead implements readyreader.TryReader.
 func (s *socket) TryRead(size int, pool mem.BufferPool) (*[]byte, int, error) {
-	s.w.yield(atTryRead, s)
+	s.stop(atTryRead)
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()
 	b, n, err := s.takeBuffer(size, pool)
@@ -130,7 +131,7 @@ func (s *socket) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, error
 
 // TryReadInto implements readyreader.InPlaceReader.
 func (s *socket) TryReadInto(p []byte) (int, error) {
-	s.w.yield(atTryRead, s)
+	s.stop(atTryRead)
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()
 	n, err := s.take(p)
@@ -159,12 +160,22 @@ func (s *socket) Read(p []byte) (int, error) {
 // does not know.
 func (s *socket) Drained() bool { return !s.w.swarm.has(layered) }
 
-// conn is the socket as a connection gets it.
-func (s *socket) conn() net.Conn {
-	if s.w.swarm.has(plainConns) {
-		return plain{s}
+// stop yields before a call that does not wait.
+func (s *socket) stop(at place) {
+	if !s.below {
+		s.w.yield(at, s)
 	}
-	return s
+}
+
+// conn is the socket as a connection gets it.
+func (s *socket) conn() (net.Conn, error) {
+	switch {
+	case s.w.swarm.has(plainConns):
+		return plain{s}, nil
+	case s.w.swarm.has(secured):
+		return s.secure()
+	}
+	return s, nil
 }
 
 // plain is a connection of a kind that nobody knows.
@@ -197,7 +208,9 @@ func (s *socket) put(p []byte) (int, error) {
 	}
 	s.peer.flight = append(s.peer.flight, p[:n]...)
 	s.peer.sent += n
-	s.watch.wrote(p[:n])
+	if !s.below {
+		s.watch.wrote(p[:n])
+	}
 	if n < len(p) {
 		return n, readyreader.ErrWouldBlock
 	}
@@ -206,7 +219,7 @@ func (s *socket) put(p []byte) (int, error) {
 
 // TryWrite implements readyreader.Writer.
 func (s *socket) TryWrite(p []byte) (int, error) {
-	s.w.yield(atTryWrite, s)
+	s.stop(atTryWrite)
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()
 	n, err := s.put(p)

@@ -48,6 +48,8 @@ const (
 	retires      // clients take leave
 	handovers    // streams that nobody waits for
 	layered      // something between the socket and the connection, which does not know what it holds
+	secured      // TLS
+	attempts     // calls are made again when they fail, as a policy says
 	features
 )
 
@@ -56,16 +58,23 @@ var featureNames = [features]string{
 	"double events", "stale events", "stalls", "cuts", "half-closes", "cancels", "deadlines", "stops reading",
 	"never ends", "bulk", "many calls", "many messages", "drains", "closes", "restarts", "small room",
 	"static window", "few streams", "keepalives", "time passes", "watched calls", "small account",
-	"plain connections", "unpooled reads", "ages", "retires", "hand-overs", "a layer",
+	"plain connections", "unpooled reads", "ages", "retires", "hand-overs", "a layer", "TLS", "attempts",
 }
 
 func (s swarm) has(f feature) bool { return s&(1<<f) != 0 }
 
 func newSwarm(c *chooser) (s swarm) {
 	for f := range features {
-		if c.rarely(3) {
+		seldom := 3
+		if f == secured { // its handshake takes longer than the rest of a history
+			seldom = 12
+		}
+		if c.rarely(seldom) {
 			s |= 1 << f
 		}
+	}
+	if s.has(secured) {
+		s &^= 1<<plainConns | 1<<layered | 1<<smallRoom | 1<<shortWrites // see secureEnd
 	}
 	return s
 }

@@ -36,6 +36,20 @@ func New(raw net.Conn, config *tls.Config, opts Options) (*Conn, bool) {
 	if !ok || !readyreader.IsRaw(w) {
 		return nil, false
 	}
+	return newOver(raw, w, config, opts)
+}
+
+// Over is New for a connection that can be read and written without waiting by what it has itself, and not
+// as a socket is.
+func Over(raw net.Conn, config *tls.Config, opts Options) (*Conn, bool) {
+	w, ok := raw.(readyreader.Writer)
+	if !ok {
+		return nil, false
+	}
+	return newOver(raw, w, config, opts)
+}
+
+func newOver(raw net.Conn, w readyreader.Writer, config *tls.Config, opts Options) (*Conn, bool) {
 	sock, ok := w.(socket)
 	if !ok {
 		return nil, false

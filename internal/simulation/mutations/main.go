@@ -7,10 +7,12 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -18,7 +20,7 @@ import (
 func main() {
 	list := flag.String("list", "internal/simulation/mutations/mutations.txt", "the faults")
 	run := flag.String("run", "", "a regular expression: only these")
-	tests := flag.Bool("tests", false, "run the ordinary tests of the package that has the fault, too")
+	tests := flag.String("tests", "", "run the ordinary tests of the package that has the fault, too: of all, or of those that the simulation has missed (\"all\", \"missed\")")
 	budget := flag.Duration("for", 15*time.Second, "how long the simulation looks for each")
 	check := flag.Bool("check", false, "look only whether each fault can be put in")
 	flag.Parse()
@@ -45,14 +47,29 @@ func mutate(list, only string, r runner) error {
 		return err
 	}
 	defer os.RemoveAll(r.dir)
+	all = slices.DeleteFunc(all, func(m mutation) bool { return !pattern.MatchString(m.name) })
+	if err := fit(all); err != nil {
+		return err // before the long run, so that nobody takes a part of the list for all of it
+	}
 	var t tally
 	for _, m := range all {
-		if pattern.MatchString(m.name) {
-			t.add(m, r.try(m))
-		}
+		t.add(m, r.try(m))
 	}
 	t.print(r.tests)
+	if t.broken > 0 {
+		return fmt.Errorf("%d faults do not build", t.broken)
+	}
 	return nil
+}
+
+// fit is an error that names the faults which cannot be put into the code as it is.
+func fit(all []mutation) (errs error) {
+	for _, m := range all {
+		if _, _, err := m.apply(); err != nil {
+			errs = errors.Join(errs, fmt.Errorf("%q has to be written anew: %w", m.name, err))
+		}
+	}
+	return errs
 }
 
 // verdict is what came of one fault.
@@ -64,8 +81,8 @@ type verdict struct {
 }
 
 type tally struct {
-	tried, simulation, tests, broken int
-	missed                           []string
+	tried, simulation, tests, either, broken int
+	missed                                   []string // by the simulation
 }
 
 func (t *tally) add(m mutation, v verdict) {
@@ -83,19 +100,29 @@ func (t *tally) add(m mutation, v verdict) {
 	if v.byTests {
 		t.tests++
 	}
+	if v.byTests || v.bySimulation {
+		t.either++
+	}
 	fmt.Printf("%-70s %s %s\n", m.name, v.how, strings.TrimSpace(v.what))
 }
 
-func (t *tally) print(tests bool) {
-	fmt.Printf("\n%d faults; the simulation finds %d", t.tried, t.simulation)
-	if t.tried > 0 {
-		fmt.Printf(" (%.0f %%)", 100*float64(t.simulation)/float64(t.tried))
-	}
-	if tests {
-		fmt.Printf(", the packages' tests find %d", t.tests)
+func (t *tally) print(tests string) {
+	fmt.Printf("\n%d faults; the simulation finds %s", t.tried, t.share(t.simulation))
+	switch tests {
+	case "all":
+		fmt.Printf(", the packages' tests %s, either of them %s", t.share(t.tests), t.share(t.either))
+	case "missed":
+		fmt.Printf(", that or the packages' tests %s", t.share(t.either))
 	}
 	fmt.Println()
 	for _, m := range t.missed {
-		fmt.Println("missed:", m)
+		fmt.Println("missed by the simulation:", m)
 	}
+}
+
+func (t *tally) share(n int) string {
+	if t.tried == 0 {
+		return "none"
+	}
+	return fmt.Sprintf("%d (%.0f %%)", n, 100*float64(n)/float64(t.tried))
 }

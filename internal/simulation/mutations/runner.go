@@ -18,7 +18,7 @@ import (
 type runner struct {
 	dir       string // for what it builds
 	budget    time.Duration
-	tests     bool
+	tests     string // whose tests are run: see the flag
 	checkOnly bool
 }
 
@@ -51,12 +51,21 @@ func (r *runner) try(m mutation) (v verdict) {
 			v.bySimulation, v.how, v.what = err != nil, how(err != nil, "explorer"), reason(out)
 		}
 	}
-	if r.tests {
-		_, err := r.command(4*time.Minute, "go", "test", "-count=1", "-timeout", "3m", "-overlay", overlay, pkg)
+	if v.broken == nil && (r.tests == "all" || r.tests == "missed" && !v.bySimulation) {
+		args := []string{"test", "-count=1", "-timeout", "3m", "-overlay", overlay}
+		_, err := r.command(6*time.Minute, "go", append(args, testsOf(pkg)...)...)
 		v.byTests = err != nil
 		v.how += ", " + how(v.byTests, "tests")
 	}
 	return v
+}
+
+// testsOf are the packages whose tests are a package's: the driver's are those of the core, too.
+func testsOf(pkg string) []string {
+	if core, ok := strings.CutSuffix(pkg, "/protocol"); ok {
+		return []string{pkg, core}
+	}
+	return []string{pkg}
 }
 
 func how(found bool, by string) string {
