@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"google.golang.org/grpc/internal/checkout"
@@ -25,17 +26,27 @@ const (
 // Build builds the victim of an implementation and returns the path of the program. Extras is for
 // the victim that has more than programs usually have.
 func Build(ctx context.Context, impl string, extras bool) (string, error) {
-	args, name := []string{"build"}, "victim-"+impl
+	name := "victim-" + impl
 	var tags []string
 	if extras {
 		tags, name = append(tags, "extras"), name+"-extras"
 	}
+	return build(ctx, impl, "victim", name, tags)
+}
+
+// BuildPeer is Build for one side of a hunt.
+func BuildPeer(ctx context.Context, impl string) (string, error) {
+	return build(ctx, impl, "peer", "peer-"+impl, nil)
+}
+
+func build(ctx context.Context, impl, program, name string, tags []string) (string, error) {
+	args := []string{"build"}
 	switch impl {
 	case Ours:
 	case Published:
 		args, tags = append(args, "-modfile=published.mod"), append(tags, "published")
 	default:
-		if extras {
+		if slices.Contains(tags, "extras") {
 			impl += "-extras"
 		}
 		path, err := filepath.Abs(impl)
@@ -56,10 +67,10 @@ func Build(ctx context.Context, impl string, extras bool) (string, error) {
 	if runtime.GOOS == "windows" {
 		path += ".exe"
 	}
-	cmd := exec.CommandContext(ctx, "go", append(args, "-tags="+strings.Join(tags, ","), "-o", path, "./cmd/victim")...)
+	cmd := exec.CommandContext(ctx, "go", append(args, "-tags="+strings.Join(tags, ","), "-o", path, "./cmd/"+program)...)
 	cmd.Dir = root
 	if text, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("building the victim of %s: %w\n%s", impl, err, text)
+		return "", fmt.Errorf("building the %s of %s: %w\n%s", program, impl, err, text)
 	}
 	return path, nil
 }

@@ -13,8 +13,10 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"google.golang.org/grpc/attack/internal/traffic"
 	"google.golang.org/grpc/internal/mem"
 	"google.golang.org/grpc/internal/park"
 )
@@ -34,6 +36,12 @@ type Report struct {
 	Faults                       []string
 }
 
+// run is what is going on, and what was found.
+type run struct {
+	traffic.Tally
+	parked atomic.Int64
+}
+
 // watchers is how many goroutines wait for events at most, as long as any connection is there.
 const watchers = 3
 
@@ -48,7 +56,7 @@ func Run(ctx context.Context, c Config) (Report, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.For)
 	defer cancel()
 	var r run
-	var cut sockets
+	var cut traffic.Sockets
 	var wg sync.WaitGroup
 	for _, name := range c.Links {
 		if err := r.start(ctx, &wg, place{config: c, name: name, dir: dir, cut: &cut}); err != nil {
@@ -57,16 +65,16 @@ func Run(ctx context.Context, c Config) (Report, error) {
 			return Report{}, fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	wg.Go(func() { cut.run(ctx) })
+	wg.Go(func() { cut.Run(ctx) })
 	wg.Go(func() { r.look(ctx) })
 	wg.Wait()
-	if slices.Contains(c.Links, ALTS) {
+	if slices.Contains(c.Links, traffic.ALTS) {
 		goroutines += watchers // for the connection to the handshaker service, which stays
 	}
 	r.settle(before, goroutines)
 	return Report{
-		Calls: r.calls.Load(), Failed: r.failed.Load(), Streams: r.streams.Load(),
-		Cuts: cut.cuts.Load(), Parked: r.parked.Load(), Faults: r.faults,
+		Calls: r.Calls.Load(), Failed: r.Failed.Load(), Streams: r.Streams.Load(),
+		Cuts: cut.Cuts.Load(), Parked: r.parked.Load(), Faults: r.Faults(),
 	}, nil
 }
 
@@ -75,30 +83,30 @@ type place struct {
 	config Config
 	name   string
 	dir    string
-	cut    *sockets
+	cut    *traffic.Sockets
 }
 
 // start starts the servers of a link, and its clients.
 func (r *run) start(ctx context.Context, wg *sync.WaitGroup, p place) error {
-	l, err := newLink(p.name, p.config.Handshaker)
+	l, err := traffic.NewLink(p.name, p.config.Handshaker)
 	if err != nil {
 		return err
 	}
-	for i, cut := range []*sockets{nil, p.cut} {
+	for i, cut := range []*traffic.Sockets{nil, p.cut} {
 		dir := fmt.Sprintf("%s/%s%d", p.dir, p.name, i)
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			return err
 		}
-		stop, addr, err := l.serve(dir, cut)
+		stop, addr, err := l.Serve(dir, cut)
 		if err != nil {
 			return err
 		}
 		var clients sync.WaitGroup
 		for range p.config.Workers {
 			clients.Go(func() {
-				w := worker{run: r, link: l, name: p.name, addr: addr, cut: cut}
+				w := traffic.Worker{Tally: &r.Tally, Link: l, Name: p.name, Addr: addr, Cut: cut}
 				for ctx.Err() == nil {
-					w.life(ctx)
+					w.Life(ctx)
 				}
 			})
 		}
@@ -114,7 +122,7 @@ func (r *run) start(ctx context.Context, wg *sync.WaitGroup, p place) error {
 func (r *run) look(ctx context.Context) {
 	for ctx.Err() == nil {
 		r.parked.Add(park.ReadStats().Parked)
-		pause(ctx, 10*time.Millisecond)
+		traffic.Pause(ctx, 10*time.Millisecond)
 	}
 }
 
@@ -129,10 +137,10 @@ func (r *run) settle(buffers int64, goroutines int) {
 		}
 	}
 	if lent != 0 {
-		r.fault("%d buffers of the pool were not given back", lent)
+		r.Fault("%d buffers of the pool were not given back", lent)
 	}
 	if running > 0 {
-		r.fault("%d goroutines stayed", running)
-		r.stacks()
+		r.Fault("%d goroutines stayed", running)
+		r.Stacks()
 	}
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package stress
+package traffic
 
 import (
 	"context"
@@ -30,19 +30,20 @@ const (
 	ALTS  = "alts"
 )
 
-// patience is how long a call may take: on a machine that does much else, under the race
+// Patience is how long a call may take: on a machine that does much else, under the race
 // detector, but not stuck.
-const patience = 2 * time.Minute
+const Patience = 2 * time.Minute
 
-// link is a way between clients and a server: two servers that are the same, but to one of
+// Link is a way between clients and a server: two servers that are the same, but to one of
 // them the sockets are cut.
-type link struct {
+type Link struct {
 	network        string
 	client, server credentials.TransportCredentials
 }
 
-func newLink(name, handshaker string) (link, error) {
-	l := link{network: "tcp", client: insecure.NewCredentials(), server: insecure.NewCredentials()}
+// NewLink returns the link of a name. handshaker is the address of the ALTS handshaker service.
+func NewLink(name, handshaker string) (Link, error) {
+	l := Link{network: "tcp", client: insecure.NewCredentials(), server: insecure.NewCredentials()}
 	switch name {
 	case Unix:
 		l.network = "unix"
@@ -61,9 +62,9 @@ func newLink(name, handshaker string) (link, error) {
 	return l, nil
 }
 
-// serve starts a server whose connections are drained every few seconds, as behind a load
+// Serve starts a server whose connections are drained every few seconds, as behind a load
 // balancer: no client may notice.
-func (l link) serve(dir string, s *sockets) (stop func(), addr string, err error) {
+func (l Link) Serve(dir string, s *Sockets) (stop func(), addr string, err error) {
 	addr = "127.0.0.1:0"
 	if l.network == "unix" {
 		addr = filepath.Join(dir, "socket")
@@ -77,15 +78,15 @@ func (l link) serve(dir string, s *sockets) (stop func(), addr string, err error
 		lis = listener{lis, s}
 	}
 	server := grpc.NewServer(grpc.Creds(l.server), grpc.KeepaliveParams(keepalive.ServerParameters{
-		MaxConnectionAge: 3 * time.Second, MaxConnectionAgeGrace: 2 * patience, // no call is to be ended by it
+		MaxConnectionAge: 3 * time.Second, MaxConnectionAgeGrace: 2 * Patience, // no call is to be ended by it
 	}))
 	server.RegisterService(&service, nil)
 	go func() { _ = server.Serve(lis) }() // it ends with stop
 	return server.Stop, addr, nil
 }
 
-// dial opens a channel. The sockets it uses are s's, if that is not nil.
-func (l link) dial(addr string, s *sockets) (*grpc.ClientConn, error) {
+// Dial opens a channel. The sockets it uses are s's, if that is not nil.
+func (l Link) Dial(addr string, s *Sockets) (*grpc.ClientConn, error) {
 	options := []grpc.DialOption{
 		grpc.WithTransportCredentials(l.client),
 		grpc.WithDefaultServiceConfig(retries),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package stress
+package traffic
 
 import (
 	"encoding/binary"
@@ -24,6 +24,13 @@ func payload() *message {
 	case 4, 5, 6, 7, 8, 9:
 		n = rand.N(4 << 10)
 	}
+	return filled(n)
+}
+
+// small is payload without the large ones.
+func small() *message { return filled(rand.N(200)) }
+
+func filled(n int) *message {
 	b := make([]byte, 4+n)
 	seed := rand.Uint64()
 	for i := 4; i < len(b); i++ { // fast, and half of it shrinks

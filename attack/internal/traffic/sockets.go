@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package stress
+package traffic
 
 import (
 	"context"
@@ -12,16 +12,16 @@ import (
 	"time"
 )
 
-// sockets remembers the sockets below connections, and closes them at random, whatever is
+// Sockets remembers the sockets below connections, and closes them at random, whatever is
 // going on above.
-type sockets struct {
+type Sockets struct {
 	mu   sync.Mutex
 	all  []net.Conn
-	cuts atomic.Int64
+	Cuts atomic.Int64
 }
 
 // dial returns the socket itself, not something around it: only then the connection parks.
-func (s *sockets) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+func (s *Sockets) dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	var d net.Dialer
 	nc, err := d.DialContext(ctx, network, addr)
 	if err == nil {
@@ -30,7 +30,7 @@ func (s *sockets) dial(ctx context.Context, network, addr string) (net.Conn, err
 	return nc, err
 }
 
-func (s *sockets) add(nc net.Conn) {
+func (s *Sockets) add(nc net.Conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.all = append(s.all, nc)
@@ -40,7 +40,7 @@ func (s *sockets) add(nc net.Conn) {
 }
 
 // cut closes one of them in one way or another.
-func (s *sockets) cut() {
+func (s *Sockets) cut() {
 	s.mu.Lock()
 	if len(s.all) == 0 {
 		s.mu.Unlock()
@@ -50,7 +50,7 @@ func (s *sockets) cut() {
 	nc := s.all[i]
 	s.all = slices.Delete(s.all, i, i+1)
 	s.mu.Unlock()
-	s.cuts.Add(1)
+	s.Cuts.Add(1)
 	half, _ := nc.(interface{ CloseWrite() error })
 	tcp, _ := nc.(*net.TCPConn)
 	switch n := rand.N(4); {
@@ -64,18 +64,18 @@ func (s *sockets) cut() {
 	}
 }
 
-// run cuts every few milliseconds until ctx ends.
-func (s *sockets) run(ctx context.Context) {
+// Run cuts every few milliseconds until ctx ends.
+func (s *Sockets) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		s.cut()
-		pause(ctx, rand.N(20*time.Millisecond))
+		Pause(ctx, rand.N(20*time.Millisecond))
 	}
 }
 
 // listener remembers what it accepts.
 type listener struct {
 	net.Listener
-	sockets *sockets
+	sockets *Sockets
 }
 
 func (l listener) Accept() (net.Conn, error) {
@@ -86,7 +86,8 @@ func (l listener) Accept() (net.Conn, error) {
 	return nc, err
 }
 
-func pause(ctx context.Context, d time.Duration) {
+// Pause waits, for as long as ctx lasts at most.
+func Pause(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():
 	case <-time.After(d):

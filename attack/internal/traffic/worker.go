@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package stress
+package traffic
 
 import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -18,24 +20,32 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// worker is a client: channel after channel.
-type worker struct {
-	*run
-	link link
-	name string
-	addr string
-	cut  *sockets // nil: nobody touches its sockets
+// Worker is a client: channel after channel.
+type Worker struct {
+	*Tally
+	Link     Link
+	Name     string
+	Addr     string
+	Cut      *Sockets      // nil: nobody touches its sockets
+	CutThere bool          // the server's end is cut
+	Light    bool          // messages are small, but for a few
+	Hasty    bool          // all calls are cancelled at once, or soon
+	Patience time.Duration // how long a call may take; 0: as long as Patience
 }
 
-// life is that of a channel: some calls at once, a pause in which it parks, again.
-func (w worker) life(ctx context.Context) {
-	cc, err := w.link.dial(w.addr, w.cut)
+// Life is that of a channel: some calls at once, a pause in which it parks, again.
+func (w *Worker) Life(ctx context.Context) {
+	cc, err := w.Link.Dial(w.Addr, w.Cut)
 	if err != nil {
-		w.fault("%s: %v", w.name, err)
+		w.Fault("%s: %v", w.Name, err)
 		return
 	}
 	defer cc.Close()
-	for range 1 + rand.N(20) {
+	rounds := 20
+	if w.Light { // to open a channel costs more than a call
+		rounds = 100
+	}
+	for range 1 + rand.N(rounds) {
 		if ctx.Err() != nil {
 			return
 		}
@@ -44,7 +54,7 @@ func (w worker) life(ctx context.Context) {
 			calls.Go(func() { w.judge(w.call(cc)) })
 		}
 		calls.Wait()
-		pause(ctx, rand.N(10*time.Millisecond))
+		Pause(ctx, rand.N(10*time.Millisecond))
 	}
 }
 
@@ -52,17 +62,30 @@ func (w worker) life(ctx context.Context) {
 var errWanted = errors.New("cancelled, as it was meant to be")
 
 // call makes a call of one kind or another.
-func (w worker) call(cc *grpc.ClientConn) error {
+func (w *Worker) call(cc *grpc.ClientConn) error {
+	patience := w.Patience
+	if patience == 0 {
+		patience = Patience
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	options := []grpc.CallOption{grpc.WaitForReady(true)}
-	if rand.N(4) == 0 {
+	seldom := 4
+	if w.Light {
+		seldom = 32
+	}
+	if rand.N(seldom) == 0 {
 		options = append(options, grpc.UseCompressor(gzip.Name))
 	}
-	w.calls.Add(1)
-	hangs := time.AfterFunc(patience/2, w.stacks)
+	w.Calls.Add(1)
+	began := time.Now()
+	hangs := time.AfterFunc(patience/2, func() { w.Hangs(cc.Target(), time.Since(began)) })
 	defer hangs.Stop()
-	switch rand.N(8) {
+	kind := rand.N(8)
+	if w.Hasty {
+		kind = 3
+	}
+	switch kind {
 	case 0, 1:
 		return w.chat(ctx, cc, options)
 	case 2:
@@ -80,8 +103,8 @@ func (w worker) call(cc *grpc.ClientConn) error {
 	}
 }
 
-func (w worker) echo(ctx context.Context, cc *grpc.ClientConn, method string, options []grpc.CallOption) error {
-	in, out := payload(), &message{}
+func (w *Worker) echo(ctx context.Context, cc *grpc.ClientConn, method string, options []grpc.CallOption) error {
+	in, out := w.payload(), &message{}
 	if err := cc.Invoke(ctx, method, in, out, options...); err != nil {
 		return err
 	}
@@ -92,7 +115,7 @@ func (w worker) echo(ctx context.Context, cc *grpc.ClientConn, method string, op
 }
 
 // hasty is cancelled at a random moment, or ends before that.
-func (w worker) hasty(ctx context.Context, cc *grpc.ClientConn, options []grpc.CallOption) error {
+func (w *Worker) hasty(ctx context.Context, cc *grpc.ClientConn, options []grpc.CallOption) error {
 	ctx, cancel := context.WithTimeout(ctx, rand.N(5*time.Millisecond))
 	defer cancel()
 	err := w.echo(ctx, cc, methodEcho, options)
@@ -105,17 +128,17 @@ func (w worker) hasty(ctx context.Context, cc *grpc.ClientConn, options []grpc.C
 var bidirectional = &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}
 
 // chat sends messages and wants each of them back.
-func (w worker) chat(ctx context.Context, cc *grpc.ClientConn, options []grpc.CallOption) error {
+func (w *Worker) chat(ctx context.Context, cc *grpc.ClientConn, options []grpc.CallOption) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	w.streams.Add(1)
+	w.Streams.Add(1)
 	stream, err := cc.NewStream(ctx, bidirectional, methodChat, options...)
 	if err != nil {
 		return err
 	}
 	leaves := rand.N(4) == 0
 	for range 1 + rand.N(10) {
-		in, out := payload(), &message{}
+		in, out := w.payload(), &message{}
 		// What a failed send has to say, the receive says.
 		if err := stream.SendMsg(in); err != nil && err != io.EOF {
 			return err
@@ -127,7 +150,7 @@ func (w worker) chat(ctx context.Context, cc *grpc.ClientConn, options []grpc.Ca
 			return errCorrupt
 		}
 		if rand.N(8) == 0 {
-			pause(ctx, rand.N(5*time.Millisecond))
+			Pause(ctx, rand.N(5*time.Millisecond))
 		}
 	}
 	if leaves {
@@ -143,15 +166,15 @@ func (w worker) chat(ctx context.Context, cc *grpc.ClientConn, options []grpc.Ca
 }
 
 // pull reads what comes.
-func (w worker) pull(ctx context.Context, cc *grpc.ClientConn, options []grpc.CallOption) error {
+func (w *Worker) pull(ctx context.Context, cc *grpc.ClientConn, options []grpc.CallOption) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	w.streams.Add(1)
+	w.Streams.Add(1)
 	stream, err := cc.NewStream(ctx, bidirectional, methodPull, options...)
 	if err != nil {
 		return err
 	}
-	if err := stream.SendMsg(payload()); err != nil && err != io.EOF {
+	if err := stream.SendMsg(w.payload()); err != nil && err != io.EOF {
 		return err
 	}
 	for {
@@ -170,21 +193,36 @@ func (w worker) pull(ctx context.Context, cc *grpc.ClientConn, options []grpc.Ca
 	}
 }
 
+// Hangs tells of a call that takes long, and prints what everyone is doing.
+func (w *Worker) Hangs(target string, so time.Duration) {
+	fmt.Fprintf(os.Stderr, "%s %s, sockets cut %t: a call takes %v so far\n", w.Name, target, w.isCut(), so)
+	w.Stacks()
+}
+
+func (w *Worker) payload() *message {
+	if w.Light && rand.N(8) > 0 {
+		return small()
+	}
+	return payload()
+}
+
 // judge notes what an error may not be: any where nobody cut, and what a cut does not
 // explain.
-func (w worker) judge(err error) {
+func (w *Worker) judge(err error) {
 	if err == nil || err == errWanted {
 		return
 	}
-	w.failed.Add(1)
-	if err == errCorrupt || w.cut == nil || !isCut(err) {
-		w.fault("%s, sockets cut %t: %v", w.name, w.cut != nil, err)
+	w.Failed.Add(1)
+	if err == errCorrupt || !w.isCut() || !explains(err) {
+		w.Fault("%s, sockets cut %t: %v", w.Name, w.isCut(), err)
 	}
 }
 
-// isCut reports whether a socket that was cut explains err. Where the machine is slow none may
+func (w *Worker) isCut() bool { return w.Cut != nil || w.CutThere }
+
+// explains reports whether a socket that was cut explains err. Where the machine is slow none may
 // last for as long as a handshake takes, until the call's time is up.
-func isCut(err error) bool {
+func explains(err error) bool {
 	switch status.Code(err) {
 	case codes.Unavailable:
 		return true
