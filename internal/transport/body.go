@@ -47,6 +47,12 @@ func (b *body) take(pc piece, t *traffic) (expect int, err error) {
 		return b.filled(pc.n, t)
 	}
 	for p := pc.p; len(p) > 0 && !b.closed; {
+		if n, messages := b.inbox.takeSmall(&b.asm, p); messages > 0 {
+			p = p[n:]
+			t.messagesReceived(messages)
+			b.wake.signal(wakeMessage, b.inbox.len())
+			continue
+		}
 		n, m, complete, err := b.asm.Take(p, pc.ahead)
 		if err != nil {
 			return 0, err
@@ -81,7 +87,7 @@ func (b *body) arrived(m grpcwire.Message, t *traffic) {
 	if b.inbox.push(m) {
 		b.asm.Reuse(m)
 	}
-	t.messageReceived()
+	t.messagesReceived(1)
 	b.wake.signal(wakeMessage, b.inbox.len())
 }
 

@@ -66,6 +66,18 @@ func (q *inbox) push(m grpcwire.Message) (copied bool) {
 	return q.rest.push(m)
 }
 
+// takeSmall adds the small messages at the beginning of p, as asm tells them apart, if there is a
+// message before them, and returns how many bytes of p, and messages, those are.
+func (q *inbox) takeSmall(asm *grpcwire.Assembler, p []byte) (n, messages int) {
+	if q.first.Data.IsZero() || !asm.SmallNext(p) {
+		return 0, 0
+	}
+	if q.rest == nil {
+		q.rest = &backlog{memory: backlogSize}
+	}
+	return q.rest.takeSmall(asm, p)
+}
+
 func (q *inbox) pop() (grpcwire.Message, bool) {
 	m := q.first
 	if m.Data.IsZero() {
@@ -81,10 +93,19 @@ func (q *inbox) pop() (grpcwire.Message, bool) {
 	return m, true
 }
 
+// drop gives all of them up. Small ones, of which there may be very many, lie in nobody's pool.
 func (q *inbox) drop() {
-	for m, ok := q.pop(); ok; m, ok = q.pop() {
-		m.Data.Free()
+	if !q.first.Data.IsZero() {
+		q.first.Data.Free()
 	}
+	if q.rest != nil {
+		for i := range q.rest.list {
+			if e := &q.rest.list[i]; e.run == nil {
+				e.Data.Free()
+			}
+		}
+	}
+	*q = inbox{}
 }
 
 func (b *backlog) push(m grpcwire.Message) (copied bool) {
@@ -116,6 +137,25 @@ func (b *backlog) pack(m grpcwire.Message) bool {
 	b.add(queued{run: r})
 	b.memory += r.Held()
 	return true
+}
+
+// takeSmall adds the small messages at the beginning of p, of which there is one, to the last run, or
+// to a new one.
+func (b *backlog) takeSmall(asm *grpcwire.Assembler, p []byte) (n, messages int) {
+	if k := len(b.list); k > 0 && b.list[k-1].run != nil {
+		r := b.list[k-1].run
+		held := r.Held()
+		n, messages = asm.TakeSmall(p, r)
+		b.memory += r.Held() - held
+	}
+	if messages == 0 {
+		r := new(grpcwire.Run)
+		n, messages = asm.TakeSmall(p, r)
+		b.add(queued{run: r})
+		b.memory += r.Held()
+	}
+	b.n += messages
+	return n, messages
 }
 
 func (b *backlog) add(e queued) {

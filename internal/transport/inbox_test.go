@@ -3,6 +3,7 @@
 package transport
 
 import (
+	"bytes"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -80,6 +81,44 @@ func TestInboxIsCompact(t *testing.T) {
 		}
 		a.Abort()
 		q.drop()
+	}
+}
+
+// TestSmallMessagesAtOnce: what arrives behind a message, and nobody has read, is taken a run of
+// messages at a time, for about what its bytes cost; they are all there, and are charged.
+func TestSmallMessagesAtOnce(t *testing.T) {
+	const n = 5000
+	var b body
+	b.asm.Init(new(mem.DefaultBufferPool()), 100)
+	one := append(messagePrefix(1), 'x')
+	wire := bytes.Repeat(one, n)
+	if _, err := b.take(piece{wire, len(wire), len(wire)}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.inbox.len(); got != n {
+		t.Fatalf("%d messages, want %d", got, n)
+	}
+	if held := b.change(); held < 2*n || held > 4*len(wire) {
+		t.Errorf("%d bytes are charged for %d", held, len(wire))
+	}
+	allocs := testing.AllocsPerRun(10, func() {
+		var b body
+		b.asm = grpcwire.Assembler{}
+		b.asm.Init(new(mem.DefaultBufferPool()), 100)
+		_, _ = b.take(piece{wire, len(wire), len(wire)}, nil)
+		b.close() // nor is each of them taken out to be dropped
+	})
+	if allocs > n/100 {
+		t.Errorf("%v allocations for %d messages", allocs, n)
+	}
+	for range n {
+		m, ok := b.inbox.pop()
+		if !ok || string(m.Data.ReadOnlyData()) != "x" {
+			t.Fatal("a message is not what it was")
+		}
+	}
+	if b.change(); b.held != 0 {
+		t.Errorf("%d bytes are held at last", b.held)
 	}
 }
 

@@ -63,9 +63,9 @@ func (t *traffic) messageSent() {
 	}
 }
 
-func (t *traffic) messageReceived() {
+func (t *traffic) messagesReceived(n int) {
 	if t != nil {
-		t.received.Add(1)
+		t.received.Add(int64(n))
 		t.lastReceived.Store(time.Now().UnixNano())
 	}
 }

@@ -110,6 +110,21 @@ func (a *Assembler) Take(p []byte, ahead int) (n int, m Message, complete bool, 
 	return n, m, complete, err
 }
 
+// SmallNext reports whether p begins with a whole message that is small and breaks no rule.
+func (a *Assembler) SmallNext(p []byte) bool {
+	if a.nPrefix > 0 || a.fault != noFault {
+		return false
+	}
+	_, ok := smallAt(p, min(a.limit, smallMax))
+	return ok
+}
+
+// TakeSmall is Take for all such messages at the beginning of p that r has room for, which are added
+// to it. n is how many bytes of p they take.
+func (a *Assembler) TakeSmall(p []byte, r *Run) (n, messages int) {
+	return r.take(p, min(a.limit, smallMax))
+}
+
 // whole is Take for a message that lies in p from its beginning to its end, as small ones mostly
 // do. It returns 0, and has done nothing, for any other, and for what breaks a rule.
 func (a *Assembler) whole(p []byte) (n int) {

@@ -3,6 +3,7 @@
 package grpcwire
 
 import (
+	"encoding/binary"
 	"unsafe"
 
 	"google.golang.org/grpc/mem"
@@ -90,6 +91,32 @@ func (r *Run) Add(m Message) bool {
 	}
 	r.b = append(append(r.b, head), m.Data.ReadOnlyData()...)
 	return true
+}
+
+// smallAt returns the length of the message that p begins with, if that is whole, breaks no rule and is
+// no longer than limit, which is smallMax at most.
+func smallAt(p []byte, limit uint32) (size int, ok bool) {
+	if len(p) < PrefixLen || p[0] > 1 {
+		return 0, false
+	}
+	n := binary.BigEndian.Uint32(p[1:])
+	return int(n), n <= limit && int(n) <= len(p)-PrefixLen
+}
+
+// take adds the messages of up to limit bytes that lie at the beginning of p, as many as r has room
+// for, and returns how many bytes of p, and messages, those are. A peer may send very many at once that
+// nobody reads: each is copied at about what its bytes cost.
+func (r *Run) take(p []byte, limit uint32) (n, messages int) {
+	for {
+		size, ok := smallAt(p[n:], limit)
+		if !ok || len(r.b)+1+size > maxRun {
+			return n, messages
+		}
+		body := p[n+PrefixLen:][:size]
+		r.b = append(append(r.b, byte(size)<<1|p[n]), body...)
+		n += PrefixLen + size
+		messages++
+	}
 }
 
 // Next takes the oldest message out. There must be one.
