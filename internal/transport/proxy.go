@@ -122,21 +122,42 @@ func refusedTunnel(nc net.Conn, head []byte) error {
 // beyond: what follows belongs to the server, and a connection that holds bytes read ahead
 // could not be read the fast way. RFC 9110: the answer has no content, whatever it says.
 func readHead(nc net.Conn) ([]byte, error) {
-	var (
-		head []byte
-		b    [1]byte
-	)
-	for !bytes.HasSuffix(head, []byte("\r\n\r\n")) && !bytes.HasSuffix(head, []byte("\n\n")) {
+	var head []byte
+	look := make([]byte, 512)
+	for !isHead(head) {
 		if len(head) == maxProxyReply {
 			return nil, errors.New("the head of its answer is too long")
 		}
-		n, err := nc.Read(b[:])
-		head = append(head, b[:n]...)
+		n, err := lookAhead(nc, look)
+		if err == nil {
+			n, err = io.ReadFull(nc, look[:headLeft(head, look[:n])])
+		}
+		head = append(head, look[:n]...)
 		if err != nil {
 			return nil, fmt.Errorf("reading server HTTP response: %w", err)
 		}
 	}
 	return head, nil
+}
+
+// headLeft is how many of the bytes of more, which follow head and are there, belong to the head: at
+// least one, if there is one.
+func headLeft(head, more []byte) int {
+	more = more[:min(len(more), maxProxyReply-len(head))]
+	before := len(head)
+	head = append(bytes.Clone(head[max(0, before-3):]), more...) // an empty line may begin in it
+	before = min(before, 3)
+	for i := before + 1; i < len(head); i++ {
+		if isHead(head[:i]) {
+			return i - before
+		}
+	}
+	return len(more)
+}
+
+// isHead reports whether b ends with an empty line.
+func isHead(b []byte) bool {
+	return bytes.HasSuffix(b, []byte("\r\n\r\n")) || bytes.HasSuffix(b, []byte("\n\n"))
 }
 
 // Tunnel asks the HTTP proxy at the other end of nc for a tunnel to addr, as ProxyDialer does.

@@ -101,6 +101,33 @@ func TestProxyRequest(t *testing.T) {
 	}
 }
 
+// TestProxyHeadEnds: the head ends where its first empty line does, whatever arrives with it, and in
+// whatever pieces.
+func TestProxyHeadEnds(t *testing.T) {
+	for _, tt := range []struct{ answer, head string }{
+		{"A\r\nB: c\r\n\r\nrest", "A\r\nB: c\r\n\r\n"},
+		{"A\nB: c\n\nrest\r\n\r\n", "A\nB: c\n\n"},
+		{"A\r\nB\n\r\n\n\n", "A\r\nB\n\r\n\n"},
+		{"\n\n\n", "\n\n"},
+		{"\r\n\r\n\r\n\r\n", "\r\n\r\n"},
+		{"no end", "no end"},
+	} {
+		for piece := 1; piece <= len(tt.answer); piece++ {
+			var head []byte
+			for rest := tt.answer; !isHead(head) && rest != ""; {
+				n := headLeft(head, []byte(rest[:min(piece, len(rest))]))
+				if n < 1 || n > piece {
+					t.Fatalf("%q in pieces of %d: %d bytes", tt.answer, piece, n)
+				}
+				head, rest = append(head, rest[:n]...), rest[n:]
+			}
+			if string(head) != tt.head {
+				t.Errorf("%q in pieces of %d: the head is %q", tt.answer, piece, head)
+			}
+		}
+	}
+}
+
 func TestProxyErrors(t *testing.T) {
 	for _, tt := range []struct{ reply, want string }{
 		{"HTTP/1.1 407 Proxy Authentication Required\r\n\r\n", "407"},
