@@ -17,15 +17,23 @@ type handedResponse struct {
 
 	mu      sync.Mutex // the innermost
 	waiting []Payload
-	size    int            // bytes of these, and of the one that is being written
+	size    int            // what these cost, and the one that is being written
 	room    handover.Waker // waits for room; nil: nobody does
 	input   handover.Waker // waits for input, or for the end; nil: nobody does
 	end     *status.Status
 	ending  bool // end is known
 }
 
-// handedBuffer is how many bytes may wait before ArmRoom says that there is no room.
-const handedBuffer = 128 << 10
+const (
+	// handedBuffer is how many bytes may wait before ArmRoom says that there is no room.
+	handedBuffer = 128 << 10
+	// handedOverhead is what a message takes beside its bytes: a place in waiting, a Buffer, and what
+	// the pool rounds a small one up by. A program may send very many to a client that does not read.
+	handedOverhead = 512
+)
+
+// handedCost is how many bytes of memory a message that waits counts.
+func handedCost(p *Payload) int { return handedOverhead + p.Data.Len() }
 
 // next takes what is to be written next.
 func (h *handedResponse) next() (Payload, bool) {
@@ -41,7 +49,7 @@ func (h *handedResponse) next() (Payload, bool) {
 	return p, true
 }
 
-// wrote follows the writing of n bytes.
+// wrote follows the writing of a message that counted n.
 func (h *handedResponse) wrote(n int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -68,7 +76,7 @@ func (h *handedResponse) add(p Payload) error {
 		return errFinished
 	}
 	h.waiting = append(h.waiting, p)
-	h.size += p.Data.Len()
+	h.size += handedCost(&p)
 	h.mu.Unlock()
 	h.signal()
 	return nil

@@ -43,7 +43,7 @@ func (s *HandlerStream) Serve() {
 	}
 	for {
 		for p, ok := h.next(); ok; p, ok = h.next() {
-			n := p.Data.Len()
+			n := handedCost(&p)
 			// Send has settled the headers, and nobody else writes.
 			if s.write(p) != nil {
 				s.cancel() // the owner finds out, and ends the call
