@@ -28,8 +28,10 @@ type Intake struct {
 
 // Lasting is what of an intake is kept while its connection is parked.
 type Lasting struct {
-	flood  floodBudget
-	opened uint32 // how many ids were used up when late was last called
+	flood floodBudget
+	// opened is, of a client, how many ids were used up when Late was last called; of a server, how many
+	// streams were opened since: a peer can pass over ids, as many as it likes.
+	opened uint32
 }
 
 // Begin makes an intake ready for a connection: a new one, or one that was parked, with what Freeze

@@ -185,9 +185,14 @@ func (c *Conn) Fault(in *Intake, s *Stream, err error) (*Stream, *StreamError, e
 // frames of the other may be on their way, so the streams that were opened since the last
 // call pay for them.
 func (c *Conn) Late(in *Intake) error {
-	opened := c.streams.nextLocal + c.streams.lastPeer
-	in.flood.earn(int(opened-in.opened) / 2)
-	in.opened = opened
+	if c.streams.side == Client {
+		used := c.streams.nextLocal
+		in.flood.earn(int(used-in.opened) / 2)
+		in.opened = used
+	} else {
+		in.flood.earn(int(in.opened))
+		in.opened = 0
+	}
 	return in.Useless()
 }
 

@@ -89,6 +89,7 @@ func (c *Conn) OnBlock(in *Intake, b Block) (s *Stream, verdict BlockVerdict, er
 		c.streams.cutOff.grow(b.ID)
 		return nil, BlockIgnored, err
 	}
+	in.opened++
 	c.life.admit() // a GOAWAY that is said from here on names b.id
 	switch {
 	case b.Void != nil:
