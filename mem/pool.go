@@ -26,8 +26,8 @@ type NopBufferPool struct {
 }
 
 // DefaultBufferPool returns the pool that the whole process shares: sizes from
-// 256 B to 16 MiB, so that a buffer wastes less than half of its memory; larger
-// requests are plain allocations.
+// 256 B to 16 MiB, so that a buffer wastes less than half of its memory, and one of
+// more than 128 KiB a fifth at most; larger requests are plain allocations.
 func DefaultBufferPool() BufferPool {
 	if p := mem.Replacement(); p != nil {
 		return p
