@@ -5,6 +5,8 @@ package rbac
 import (
 	"regexp"
 	"strings"
+
+	"google.golang.org/grpc/internal/regex"
 )
 
 // Text is a condition on a string. The zero Text is the empty string, exactly.
@@ -41,13 +43,10 @@ func Contains(s string) Text { return Text{how: contained, want: s} }
 // NonEmpty is any string but the empty one.
 func NonEmpty() Text { return Text{how: nonEmpty} }
 
-// Regex is a regular expression (RE2) for the whole string.
+// Regex is a regular expression (RE2) for the whole string, as in Envoy, within the bounds of package
+// regex.
 func Regex(expr string) (Text, error) {
-	// Envoy matches the whole string. On its own, so that nobody closes our parenthesis.
-	if _, err := regexp.Compile(expr); err != nil {
-		return Text{}, err
-	}
-	re, err := regexp.Compile(`\A(?:` + expr + `)\z`)
+	re, err := regex.Whole(expr)
 	return Text{how: whole, regex: re}, err
 }
 
@@ -62,7 +61,7 @@ func (t Text) IgnoringCase() Text {
 // Match reports whether s is as t says.
 func (t Text) Match(s string) bool {
 	if t.fold && t.how != whole {
-		s = lower(s)
+		s = lower(t.part(s))
 	}
 	switch t.how {
 	case exact:
@@ -77,6 +76,23 @@ func (t Text) Match(s string) bool {
 		return t.regex.MatchString(s)
 	}
 	return s != ""
+}
+
+// part is what of s counts: a client may send a long one.
+func (t Text) part(s string) string {
+	n := len(t.want)
+	switch {
+	case len(s) <= n:
+	case t.how == exact:
+		return s[:n+1] // which is not equal
+	case t.how == prefix:
+		return s[:n]
+	case t.how == suffix:
+		return s[len(s)-n:]
+	case t.how == nonEmpty:
+		return s[:1]
+	}
+	return s
 }
 
 // lower is ASCII only: other letters have several lower cases, and paths and names none.

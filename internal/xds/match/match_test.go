@@ -10,6 +10,7 @@ import (
 	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
 	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
 	"google.golang.org/grpc/internal/leakcheck"
+	"google.golang.org/grpc/internal/regex"
 	"google.golang.org/protobuf/encoding/prototext"
 	"google.golang.org/protobuf/proto"
 )
@@ -61,7 +62,7 @@ func TestA63Strings(t *testing.T) {
 	}
 	for _, bad := range []string{
 		``, `prefix: ""`, `suffix: ""`, `contains: ""`, `safe_regex { regex: "a(" }`, `safe_regex { regex: "a)(b" }`,
-		`safe_regex { regex: "` + strings.Repeat("a", maxPattern+1) + `" }`,
+		`safe_regex { regex: "` + strings.Repeat("a", regex.MaxText+1) + `" }`,
 	} {
 		if m, err := ParseString(text(t, &matcherv3.StringMatcher{}, bad)); err == nil {
 			t.Errorf("%.40s is accepted as %.40v", bad, m)

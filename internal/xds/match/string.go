@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
+
+	"google.golang.org/grpc/internal/regex"
 )
 
 // stringKind says how a String looks at text.
@@ -67,18 +69,10 @@ func nonEmpty(s String, field string) (String, error) {
 	return s, nil
 }
 
-// maxPattern bounds the text of a pattern: what a control plane sends is compiled.
-const maxPattern = 64 << 10
-
-// Regex returns a matcher for text that the whole of a regular expression matches.
+// Regex returns a matcher for text that the whole of a regular expression matches, within the bounds of
+// package regex.
 func Regex(expr string) (String, error) {
-	if len(expr) > maxPattern {
-		return String{}, fmt.Errorf("a regular expression of %d bytes; %d is the limit", len(expr), maxPattern)
-	}
-	if _, err := regexp.Compile(expr); err != nil { // alone: "a)(b" is none
-		return String{}, err
-	}
-	re, err := regexp.Compile("^(?:" + expr + ")$")
+	re, err := regex.Whole(expr)
 	if err != nil {
 		return String{}, err
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+
+	"google.golang.org/grpc/internal/regex"
 )
 
 // HashPolicy is a part of the hash that ring_hash goes by (A42).
@@ -51,20 +53,13 @@ func (p *HashPolicy) readHeader(in *routev3.RouteAction_HashPolicy_Header) (err 
 		return at("header_name", errors.New("empty"))
 	}
 	if rw := in.GetRegexRewrite(); rw != nil {
-		expr := rw.GetPattern().GetRegex()
-		if len(expr) > maxRewrite {
-			return wrong("regex_rewrite.pattern", "a regular expression of %d bytes; %d is the limit", len(expr), maxRewrite)
-		}
-		if p.rewrite, err = regexp.Compile(expr); err != nil {
+		if p.rewrite, err = regex.Part(rw.GetPattern().GetRegex()); err != nil {
 			return at("regex_rewrite.pattern", err)
 		}
 		p.by = goTemplate(rw.GetSubstitution())
 	}
 	return nil
 }
-
-// maxRewrite bounds the text of a pattern.
-const maxRewrite = 64 << 10
 
 // goTemplate turns "\1" into "${1}", and has dollar signs mean themselves.
 func goTemplate(s string) string {

@@ -36,16 +36,16 @@ type fieldCase struct {
 }
 
 var (
-	up    = &tlsv3.UpstreamTlsContext{}
-	down  = &tlsv3.DownstreamTlsContext{}
-	both  = &tlsv3.CommonTlsContext{}
-	mixed = &tlsv3.CommonTlsContext_CombinedCertificateValidationContext{}
-	valid = &tlsv3.CertificateValidationContext{}
-	san   = &tlsv3.SubjectAltNameMatcher{}
-	plug  = &tlsv3.CertificateProviderPluginInstance{}
-	older = &tlsv3.CommonTlsContext_CertificateProviderInstance{}
-	regex = &matcherv3.RegexMatcher{}
-	sock  = &corev3.TransportSocket{}
+	up           = &tlsv3.UpstreamTlsContext{}
+	down         = &tlsv3.DownstreamTlsContext{}
+	both         = &tlsv3.CommonTlsContext{}
+	mixed        = &tlsv3.CommonTlsContext_CombinedCertificateValidationContext{}
+	valid        = &tlsv3.CertificateValidationContext{}
+	san          = &tlsv3.SubjectAltNameMatcher{}
+	plug         = &tlsv3.CertificateProviderPluginInstance{}
+	older        = &tlsv3.CommonTlsContext_CertificateProviderInstance{}
+	regexMatcher = &matcherv3.RegexMatcher{}
+	sock         = &corev3.TransportSocket{}
 
 	stringMatcher = &matcherv3.StringMatcher{}
 )
@@ -128,8 +128,8 @@ var tlsFields = []fieldCase{
 	{stringMatcher, "contains", `contains: ""`, refused, absent, "if empty"},
 	{stringMatcher, "custom", `custom {}`, refused, absent, ""},
 	{stringMatcher, "ignore_case", `exact: "x" ignore_case: true`, obeyed, absent, "but for safe_regex (A63)"},
-	{regex, "google_re2", `google_re2 {} regex: "a"`, harmless, absent, "it bounds the size of Envoy's programs; deprecated"},
-	{regex, "regex", `regex: "a)(b"`, refused, absent, "if it is none"},
+	{regexMatcher, "google_re2", `google_re2 {} regex: "a"`, harmless, absent, "it bounds the size of Envoy's programs; deprecated"},
+	{regexMatcher, "regex", `regex: "a)(b"`, refused, absent, "if it is none"},
 
 	{plug, "instance_name", `instance_name: "x"`, refused, refused, "if the bootstrap configuration does not have it"},
 	{plug, "certificate_name", `instance_name: "cert" certificate_name: "c"`, obeyed, obeyed, ""},
@@ -164,7 +164,7 @@ func tlsTexts(f *fieldCase) (client, server string) {
 			downstream(`common_tls_context { tls_certificate_certificate_provider_instance { ` + text + ` } }`)
 	case stringMatcher:
 		return matching(text), ""
-	case regex:
+	case regexMatcher:
 		return matching(`safe_regex { ` + text + ` }`), ""
 	case up:
 		return eds(upstream(unless(bare, `common_tls_context { `+roots+` }`))), ""
