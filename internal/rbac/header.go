@@ -3,7 +3,6 @@
 package rbac
 
 import (
-	"encoding/base64"
 	"strconv"
 	"strings"
 )
@@ -40,11 +39,11 @@ func Header(h HeaderMatch) Matcher {
 
 // Match implements Matcher.
 func (h *HeaderMatch) Match(r *Request) bool {
-	values, there := r.header(h.Name)
+	f := r.header(h.Name)
 	if h.Present != nil {
-		return (there == *h.Present) != h.Invert
+		return (f.there() == *h.Present) != h.Invert
 	}
-	return (there || h.MissingAsEmpty) && h.matchValue(h.join(values)) != h.Invert
+	return (f.there() || h.MissingAsEmpty) && h.matchValue(f.text(h.Encoded)) != h.Invert
 }
 
 func (h *HeaderMatch) matchValue(value string) bool {
@@ -53,15 +52,4 @@ func (h *HeaderMatch) matchValue(value string) bool {
 	}
 	n, err := strconv.ParseInt(value, 10, 64)
 	return err == nil && h.Range.Start <= n && n < h.Range.End
-}
-
-func (h *HeaderMatch) join(values []string) string {
-	if !h.Encoded {
-		return joined(values)
-	}
-	encoded := make([]string, len(values))
-	for i, v := range values {
-		encoded[i] = base64.RawStdEncoding.EncodeToString([]byte(v))
-	}
-	return joined(encoded)
 }

@@ -9,6 +9,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net"
 	"net/netip"
 	"net/url"
@@ -355,6 +356,38 @@ func TestParseLoggers(t *testing.T) {
 		if built := loggers.Build(); err != nil || len(built) != tt.want {
 			t.Errorf("%s: %d loggers, %v; want %d", tt.name, len(built), err, tt.want)
 		}
+	}
+}
+
+// A header of many values is found and joined once, however many rules ask for it, as it was sent and as it
+// is on the wire; so is each of many headers.
+func TestHeadersAreJoinedOnce(t *testing.T) {
+	md := metadata.MD{"x": {"1", "2"}, "b-bin": {"\x00", "\xff"}}
+	var rules []rbac.Matcher
+	want := func(name, value string, encoded bool) {
+		text := rbac.Exact(value)
+		rules = append(rules, rbac.Header(rbac.HeaderMatch{Name: name, Value: &text, Encoded: encoded}))
+	}
+	for i := range 10 {
+		name := fmt.Sprint("h", i)
+		md[name] = []string{name, name}
+		want(name, name+","+name, false)
+	}
+	want("x", "1,2", false)
+	want("x", "1,2", true) // it is no binary one
+	want("b-bin", "\x00,\xff", false)
+	want("b-bin", "AA,/w", true)
+	r := (rpc{md: md, from: tcp("10.0.0.1:1")}).request(t)
+	all := rbac.AllOf(rules...)
+	if !all.Match(r) {
+		t.Fatal("a header is not what was sent")
+	}
+	if n := testing.AllocsPerRun(100, func() { all.Match(r) }); n != 0 {
+		t.Errorf("%v allocations to ask again", n)
+	}
+	absent := true
+	if !rbac.Header(rbac.HeaderMatch{Name: "not-there", Present: &absent, Invert: true}).Match(r) {
+		t.Error("a header is there that was not sent")
 	}
 }
 

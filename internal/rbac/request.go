@@ -5,6 +5,7 @@ package rbac
 import (
 	"context"
 	"crypto/x509"
+	"encoding/base64"
 	"errors"
 	"net"
 	"net/netip"
@@ -25,6 +26,29 @@ type Request struct {
 
 	named bool     // names are there
 	names []string // what the client's certificate calls it
+
+	// What matchers have asked for of the headers. A client sends a header of very many or of long values
+	// for a few bytes, and a policy may ask for it in each of its rules.
+	headers [fewHeaders]headerField
+	asked   int                     // for how many; those of headers are the first
+	more    map[string]*headerField // the others, by name
+	md      metadata.MD             // all that the client sent, once more is needed
+}
+
+// fewHeaders is up to how many headers are looked for one by one, each in all that the client sent.
+const fewHeaders = 4
+
+// headerField is what the client sent under a name.
+type headerField struct {
+	name           string
+	values         []string
+	plain, encoded joinedText
+}
+
+// joinedText is values with commas between, once somebody has asked for that.
+type joinedText struct {
+	text  string
+	known bool
 }
 
 // NewRequest returns the RPC of a handler's context.
@@ -41,22 +65,74 @@ func NewRequest(ctx context.Context, method string) (*Request, error) {
 	return &Request{ctx: ctx, peer: p, method: method}, nil
 }
 
-// header returns what the client sent under a name, in lower case: several values joined
-// with commas. Path and method are those of the request, "host" and ":authority" are one
-// (A41). "te" is never there, as a hop-by-hop header.
-func (r *Request) header(name string) ([]string, bool) {
+// header returns what the client sent under a name, in lower case. Path and method are those of the
+// request, "host" and ":authority" are one (A41). "te" is never there, as a hop-by-hop header.
+func (r *Request) header(name string) *headerField {
+	for i := range r.headers[:min(r.asked, fewHeaders)] {
+		if r.headers[i].name == name {
+			return &r.headers[i]
+		}
+	}
+	if f := r.more[name]; f != nil {
+		return f
+	}
+	var f *headerField
+	if r.asked < fewHeaders {
+		f = &r.headers[r.asked]
+	} else {
+		if r.more == nil {
+			r.more = make(map[string]*headerField)
+		}
+		f = new(headerField)
+		r.more[name] = f
+	}
+	f.name, f.values = name, r.look(name)
+	r.asked++
+	return f
+}
+
+func (r *Request) look(name string) []string {
 	switch name {
 	case ":path":
-		return []string{r.method}, true
+		return []string{r.method}
 	case ":method":
-		return []string{"POST"}, true
+		return []string{"POST"}
 	case "te":
-		return nil, false
+		return nil
 	case "host":
 		name = ":authority"
 	}
-	values := metadata.ValueFromIncomingContext(r.ctx, name)
-	return values, len(values) > 0
+	if r.asked < fewHeaders {
+		return metadata.ValueFromIncomingContext(r.ctx, name)
+	}
+	if r.md == nil {
+		r.md, _ = metadata.FromIncomingContext(r.ctx)
+	}
+	return r.md[name]
+}
+
+func (f *headerField) there() bool { return len(f.values) > 0 }
+
+// text is the values joined with commas; encoded ones are as they are on the wire, in base64.
+func (f *headerField) text(encoded bool) string {
+	if !encoded {
+		return f.plain.of(f.values)
+	}
+	if f.encoded.known {
+		return f.encoded.text
+	}
+	values := make([]string, len(f.values))
+	for i, v := range f.values {
+		values[i] = base64.RawStdEncoding.EncodeToString([]byte(v))
+	}
+	return f.encoded.of(values)
+}
+
+func (t *joinedText) of(values []string) string {
+	if !t.known {
+		*t = joinedText{joined(values), true}
+	}
+	return t.text
 }
 
 // tls returns what the handshake learned, false if the connection has no TLS.

@@ -5,7 +5,6 @@ package resource
 import (
 	"encoding/json"
 	"errors"
-	"slices"
 	"time"
 
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
@@ -203,8 +202,10 @@ func (cl *Cluster) readCustomType(in *clusterv3.Cluster_CustomClusterType) error
 	if len(list.GetClusters()) == 0 {
 		return wrong("typed_config.clusters", "empty")
 	}
+	seen := make(map[string]bool, len(list.GetClusters()))
 	for _, name := range list.GetClusters() {
-		if !slices.Contains(cl.Children, name) {
+		if !seen[name] {
+			seen[name] = true
 			cl.Children = append(cl.Children, name)
 		}
 	}

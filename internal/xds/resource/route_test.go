@@ -304,6 +304,22 @@ func TestA39Overrides(t *testing.T) {
 	})
 }
 
+// TestHeadersAreJoinedOnce: however many routes ask for a header of several values.
+func TestHeadersAreJoinedOnce(t *testing.T) {
+	r := Request{Metadata: metadata.MD{"a": {"1", "2"}, "b": {"3", "4"}, "c": {"5"}}}
+	look := func() {
+		for name, want := range map[string]string{"a": "1,2", "b": "3,4", "c": "5"} {
+			if got, ok := r.Header(name); !ok || got != want {
+				t.Fatalf("%s is %q", name, got)
+			}
+		}
+	}
+	look()
+	if n := testing.AllocsPerRun(100, look); n != 0 {
+		t.Errorf("%v allocations to ask again", n)
+	}
+}
+
 func TestRoutingDoesNotAllocate(t *testing.T) {
 	rc := parseRoutes(t, plain(t), host(`
 		routes { match { path: "/s/a" headers { name: "a" exact_match: "1" } } route { cluster: "0" } }

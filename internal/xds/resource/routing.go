@@ -25,6 +25,10 @@ type Request struct {
 	Outgoing Headers
 	// Rand returns a random number below n. Nil means that of the process.
 	Rand func(n uint32) uint32
+
+	// joined are headers of several values, as matchers have asked for them, by name: a client sends many
+	// long ones for a few bytes, and each route may ask for them.
+	joined map[string]string
 }
 
 // Headers finds the values of a header by its name in lower case.
@@ -60,8 +64,20 @@ func (r *Request) Header(name string) (value string, present bool) {
 	case len(v) == 1:
 		return v[0], true
 	default:
-		return strings.Join(v, ","), true
+		return r.join(name, v), true
 	}
+}
+
+func (r *Request) join(name string, values []string) string {
+	text, known := r.joined[name]
+	if !known {
+		text = strings.Join(values, ",")
+		if r.joined == nil {
+			r.joined = make(map[string]string)
+		}
+		r.joined[name] = text
+	}
+	return text
 }
 
 // VirtualHost returns the one for a host, nil if there is none. Of the patterns that match, the
