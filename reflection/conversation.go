@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -100,8 +101,20 @@ func (c *conversation) fileAnswer(file protoreflect.FileDescriptor, resp *v1.Ser
 	return nil
 }
 
+// maxParts is how many parts a name may have. A registry looks for each of the names that a name begins
+// with, and takes as long for each as it is long: without a bound a request takes a time that is
+// quadratic in its size.
+const maxParts = 100
+
+func (c *conversation) find(name string) (protoreflect.Descriptor, error) {
+	if strings.Count(name, ".") >= maxParts {
+		return nil, protoregistry.NotFound
+	}
+	return c.files.FindDescriptorByName(protoreflect.FullName(name))
+}
+
 func (c *conversation) fileOfSymbol(name string) (protoreflect.FileDescriptor, error) {
-	d, err := c.files.FindDescriptorByName(protoreflect.FullName(name))
+	d, err := c.find(name)
 	if err != nil {
 		return nil, fmt.Errorf("symbol %q: %w", name, err)
 	}
@@ -188,7 +201,7 @@ func (c *conversation) extensionNumbers(name string, resp *v1.ServerReflectionRe
 var errNotMessage = errors.New("not a message")
 
 func (c *conversation) isMessage(name string) error {
-	d, err := c.files.FindDescriptorByName(protoreflect.FullName(name))
+	d, err := c.find(name)
 	if err == nil {
 		if _, ok := d.(protoreflect.MessageDescriptor); !ok {
 			err = errNotMessage

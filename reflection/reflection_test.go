@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/dynamicpb"
@@ -260,6 +261,39 @@ func TestV1Alpha(t *testing.T) {
 		if !slices.Equal(got, test.want) {
 			t.Errorf("%s:\ngot  %q\nwant %q", name, got, test.want)
 		}
+	}
+}
+
+// seeker is a resolver that notes the longest name that it was asked for, in parts.
+type seeker struct {
+	protodesc.Resolver
+	parts int
+}
+
+func (s *seeker) FindDescriptorByName(name protoreflect.FullName) (protoreflect.Descriptor, error) {
+	s.parts = max(s.parts, strings.Count(string(name), ".")+1)
+	return s.Resolver.FindDescriptorByName(name)
+}
+
+// TestNamesOfManyParts: a registry takes quadratic time for a name of very many parts, and is not asked
+// for it; the answer is that there is none.
+func TestNamesOfManyParts(t *testing.T) {
+	opts := testOptions(t)
+	s := &seeker{Resolver: opts.DescriptorResolver}
+	opts.DescriptorResolver = s
+	long := strings.Repeat("a.", 1<<20) + "a"
+	short := strings.Repeat("a.", maxParts-1) + "a"
+	asked := &stream{in: []*v1.ServerReflectionRequest{bySymbol(long), allExtensions(long), bySymbol(short), allExtensions(short)}}
+	if err := NewServerV1(opts).ServerReflectionInfo(asked); err != nil {
+		t.Fatal(err)
+	}
+	for i, resp := range asked.out {
+		if got := show(t, resp); got != "NotFound" {
+			t.Errorf("%d: %.100s", i, got)
+		}
+	}
+	if s.parts != maxParts {
+		t.Errorf("the registry was asked for a name of %d parts, want %d at most", s.parts, maxParts)
 	}
 }
 
