@@ -12,7 +12,7 @@ import (
 // interceptors and stats handlers that a Send calls.
 type Group[Req, Res any] struct {
 	mu    sync.RWMutex
-	conns map[any][]*Server[Req, Res] // by connection
+	conns map[any]*members[Req, Res] // by connection
 	n     int
 }
 
@@ -21,10 +21,15 @@ func (g *Group[Req, Res]) Add(s *Server[Req, Res]) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.conns == nil {
-		g.conns = make(map[any][]*Server[Req, Res])
+		g.conns = make(map[any]*members[Req, Res])
 	}
 	conn := s.base.Conn()
-	g.conns[conn] = append(g.conns[conn], s)
+	m := g.conns[conn]
+	if m == nil {
+		m = new(members[Req, Res])
+		g.conns[conn] = m
+	}
+	m.add(s)
 	g.n++
 }
 
@@ -34,20 +39,13 @@ func (g *Group[Req, Res]) Remove(s *Server[Req, Res]) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	conn := s.base.Conn()
-	list := g.conns[conn]
-	for i := range list {
-		if list[i] != s {
-			continue
-		}
-		last := len(list) - 1
-		list[i], list[last] = list[last], nil
-		g.n--
-		if last == 0 {
-			delete(g.conns, conn)
-		} else {
-			g.conns[conn] = list[:last]
-		}
+	m := g.conns[conn]
+	if m == nil || !m.remove(s) {
 		return
+	}
+	g.n--
+	if len(m.list) == 0 {
+		delete(g.conns, conn)
 	}
 }
 
@@ -68,8 +66,8 @@ func (g *Group[Req, Res]) Send(m *Res) (taken int) {
 	shared := Share(m)
 	g.mu.RLock()
 	defer g.mu.RUnlock()
-	for _, list := range g.conns {
-		for part := range slices.Chunk(list, flushEach) {
+	for _, m := range g.conns {
+		for part := range slices.Chunk(m.list, flushEach) {
 			taken += sendAll(part, shared)
 		}
 	}

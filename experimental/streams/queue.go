@@ -15,8 +15,10 @@ func (q *queue) len() int {
 	return len(q.list) - q.head
 }
 
+// push moves the messages to the front where a quarter of the list is free: where the oldest is dropped
+// for each that comes, as for a client that does not read, that is three copies a message at most.
 func (q *queue) push(m any) {
-	if q.head > 0 && len(q.list) == cap(q.list) {
+	if len(q.list) == cap(q.list) && q.head > 0 && q.head >= len(q.list)/4 {
 		n := copy(q.list, q.list[q.head:])
 		clear(q.list[n:])
 		q.list, q.head = q.list[:n], 0

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package streams
+
+import "slices"
+
+// members are the streams of one connection that are in a Group. A client opens as many of them as it
+// likes, and ends all of them at once: so each is found in one step where there are many.
+type members[Req, Res any] struct {
+	list []*Server[Req, Res]
+	at   map[*Server[Req, Res]]int // where each is; nil while there have been few
+}
+
+// fewMembers is up to how many are looked through.
+const fewMembers = 32
+
+func (m *members[Req, Res]) add(s *Server[Req, Res]) {
+	m.list = append(m.list, s)
+	switch {
+	case m.at != nil:
+		m.at[s] = len(m.list) - 1
+	case len(m.list) > fewMembers:
+		m.at = make(map[*Server[Req, Res]]int, len(m.list))
+		for i, s := range m.list {
+			m.at[s] = i
+		}
+	}
+}
+
+// remove reports whether s was there.
+func (m *members[Req, Res]) remove(s *Server[Req, Res]) bool {
+	i := m.find(s)
+	if i < 0 {
+		return false
+	}
+	last := len(m.list) - 1
+	moved := m.list[last]
+	m.list[i], m.list[last] = moved, nil
+	m.list = m.list[:last]
+	switch {
+	case m.at == nil:
+	case last < fewMembers/2:
+		m.at = nil
+	default:
+		m.at[moved] = i
+		delete(m.at, s)
+	}
+	return true
+}
+
+// find is where s is, -1 if it is not there.
+func (m *members[Req, Res]) find(s *Server[Req, Res]) int {
+	if m.at == nil {
+		return slices.Index(m.list, s)
+	}
+	if i, ok := m.at[s]; ok {
+		return i
+	}
+	return -1
+}
