@@ -23,13 +23,24 @@ import (
 // Register has RPCs recorded of all channels and servers that are made from now on, while
 // enabled returns true when they begin.
 func Register(enabled func() bool) {
-	telemetry.AddHandlers(&handler{enabled, "Sent", "to"}, &handler{enabled, "Recv", "from"})
+	telemetry.AddHandlers(&handler{enabled: enabled, family: "Sent", towards: "to"}, &handler{enabled: enabled, family: "Recv", towards: "from"})
 }
 
 // handler records the RPCs of one side.
 type handler struct {
 	enabled         func() bool
 	family, towards string
+	services        families
+}
+
+// longestTitle is how many bytes of a method's name are the title of a trace.
+const longestTitle = 1 << 10
+
+func title(method string) string {
+	if len(method) <= longestTitle {
+		return method
+	}
+	return strings.Clone(method[:longestTitle])
 }
 
 // record is an RPC, or an attempt of one, that is recorded. It is in the context.
@@ -48,18 +59,10 @@ func (h *handler) TagRPC(ctx context.Context, info *stats.RPCTagInfo) context.Co
 	if !h.enabled() {
 		return ctx
 	}
-	tr := trace.New("grpc."+h.family+"."+family(info.FullMethodName), info.FullMethodName)
+	method := info.FullMethodName
+	tr := trace.New("grpc."+h.family+"."+h.services.of(method), title(method))
 	ctx = trace.NewContext(ctx, tr)
 	return context.WithValue(ctx, recordKey{h}, &record{trace: tr, towards: h.towards})
-}
-
-// family is the service of "/package.Service/Method", without the package.
-func family(method string) string {
-	service := strings.TrimPrefix(method, "/")
-	if i := strings.IndexByte(service, '/'); i >= 0 {
-		service = service[:i]
-	}
-	return service[strings.LastIndexByte(service, '.')+1:]
 }
 
 func (h *handler) HandleRPC(ctx context.Context, s stats.RPCStats) {

@@ -76,8 +76,15 @@ func (p *points) find(k pointKey) *point {
 			return made
 		}
 	}
+	if len(k.otherEnd) > maxCachedKey {
+		return p.make(k)
+	}
 	return p.more.get(k, p.make)
 }
+
+// maxCachedKey is how long what the other end tells may be, in bytes, for its labels to be cached. They
+// stay for ever, and it is the peer who says it.
+const maxCachedKey = 2 << 10
 
 func (p *points) make(k pointKey) *point {
 	attrs := append([]attribute.KeyValue(nil), p.common...)

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package nettrace
+
+import (
+	"testing"
+
+	"google.golang.org/grpc/internal/leakcheck"
+)
+
+func TestMain(m *testing.M) { leakcheck.Main(m) }
