@@ -12,6 +12,6 @@ func All() []Kind {
 		clientControlKinds, clientStreamKinds, clientHeaderKinds, clientDataKinds, clientConnectionKinds,
 		clientRecordKinds,
 		pageKinds, replyKinds, bombKinds, stateKinds, trailerKinds, signalKinds, amplifierKinds, wrappedKinds,
-		proxyKinds, controlKinds, watchedKinds, xdsServerKinds,
+		proxyKinds, controlKinds, reportKinds, watchedKinds, xdsServerKinds,
 	)
 }

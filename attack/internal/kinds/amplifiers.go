@@ -3,6 +3,8 @@
 package kinds
 
 import (
+	"strings"
+
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"google.golang.org/grpc/attack/internal/attacker"
@@ -73,6 +75,16 @@ var amplifierKinds = []Kind{
 		Attack: requestsOn(10, true, reflects, text(4, bytesOf(10<<10))),
 	},
 	{
+		Name: "server/reflection/parts", Serve: reflectionServe, Extras: true, Short: true,
+		About:  "requests for a symbol of 30,000 parts, each of whose beginnings a registry looks for",
+		Attack: requestsOn(10, true, reflects, text(4, strings.Repeat("a.", 30_000)+"a")),
+	},
+	{
+		Name: "server/reflection/parts-of-type", Serve: reflectionServe, Extras: true,
+		About:  "requests for the extensions of a type of as many parts",
+		Attack: requestsOn(10, true, reflects, text(6, strings.Repeat("a.", 30_000)+"a")),
+	},
+	{
 		Name: "server/reflection/services", Serve: reflectionServe, Extras: true,
 		About:  "requests for the list of services",
 		Attack: requestsOn(10, true, reflects, text(7, "*")),
@@ -83,7 +95,7 @@ var amplifierKinds = []Kind{
 		Attack: flood(2, true, request(append(wire.Request(orders.Keeps), appendMany(nil, 200, "x", "value")...))),
 	},
 	{
-		Name: "server/binlog/tiny", Dear: tinyRead, Extras: true, Env: logged,
+		Name: "server/binlog/tiny", Extras: true, Env: logged,
 		About:  "messages of one byte, as many as windows take, to a server that logs everything",
 		Attack: hold(8, true, bodies(50, orders.Sink, messages([]byte{0}))),
 	},
@@ -100,7 +112,7 @@ var amplifierKinds = []Kind{
 		Attack: flood(1, true, amplify(1)),
 	},
 	{
-		Name: "client/binlog/answers", Dear: tinyRead, Extras: true, Env: logged, Work: streams(orders.Pour, 100),
+		Name: "client/binlog/answers", Extras: true, Env: logged, Work: streams(orders.Pour, 100),
 		About:  "messages of one byte, as many as windows take, for clients that log everything",
 		Attack: serveStreams(begin(messages([]byte{0}))),
 	},

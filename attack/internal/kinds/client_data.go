@@ -25,6 +25,21 @@ var clientDataKinds = []Kind{
 		Attack: serveStreams(begin(messages([]byte{0}))),
 	},
 	{
+		Name: "client/data/tiny-behind-end", Work: callers(20), Short: true,
+		About:  "windows full of messages of one byte in answers to calls that want one message",
+		Attack: serveStreams(begin(messages([]byte{0}))),
+	},
+	{
+		Name: "client/data/tiny-behind-first", Work: streams(orders.Pour, 20),
+		About:  "windows full of messages of one byte, of which the first is none of its type",
+		Attack: serveStreams(begin(messages([]byte{0}))),
+	},
+	{
+		Name: "client/data/empty-read", Work: streams(orders.Pour, 50),
+		About:  "windows full of empty messages, which are read",
+		Attack: serveStreams(begin(messages(nil))),
+	},
+	{
 		Name: "client/data/empty-unread", Work: &orders.Work{Method: orders.Deaf, Callers: 50, Channels: 8, Deadline: tooLong},
 		About:  "26 MB of empty messages that nobody reads, on 400 streams",
 		Attack: serveStreams(begin(messages(nil))),

@@ -57,6 +57,33 @@ var proxyKinds = []Kind{
 		About:  "100 connections on which the proxy never answers",
 		Attack: accept(func(*attacker.Attacker, net.Conn) error { return nil }),
 	},
+	{
+		Name: "client/proxy/long-head", Env: proxied, Work: viaProxy(100), Short: true,
+		About:  "a head of 16,000 bytes, and then the end: whatever reads it byte by byte pays for it",
+		Attack: proxyOnce("HTTP/1.1 200 OK\r\n" + strings.Repeat("X: "+bytesOf(60)+"\r\n", 245)),
+	},
+	{
+		Name: "client/proxy/closes", Env: proxied, Work: viaProxy(100), Busy: failing,
+		About:  "connections that the proxy closes when it is asked",
+		Attack: proxyOnce(""),
+	},
+	{
+		Name: "client/proxy/content-length", Env: proxied, Work: viaProxy(20), Busy: failing,
+		About:  "403, and a body of 8 EiB, declared",
+		Attack: proxy("HTTP/1.1 403 No\r\nContent-Length: 9223372036854775807\r\n\r\n", bytesOf(16<<10), 0),
+	},
+	{
+		Name: "client/proxy/two-answers", Env: proxied, Work: viaProxy(20), Busy: failing,
+		About:  "200 without end: the second is the beginning of the tunnel",
+		Attack: proxy("", strings.Repeat("HTTP/1.1 200 OK\r\n\r\n", 600), 0),
+	},
+	{
+		Name: "client/proxy/unasked", Env: proxied, Work: viaProxy(20), Busy: failing,
+		About: "the answer, and 64 KB in the tunnel, before the proxy is asked for one",
+		Attack: accept(func(_ *attacker.Attacker, nc net.Conn) error {
+			return say(nc, "HTTP/1.1 200 OK\r\n\r\n"+bytesOf(64<<10))
+		}),
+	},
 }
 
 // viaProxy is work of callers on n channels to a host behind the proxy.
@@ -78,6 +105,20 @@ func proxy(begin, piece string, pause time.Duration) attack {
 			}
 		}
 		return err
+	})
+}
+
+// proxyOnce answers each request for a tunnel with a text, and ends the connection.
+func proxyOnce(text string) attack {
+	return accept(func(_ *attacker.Attacker, nc net.Conn) error {
+		err := readRequest(nc)
+		if err == nil {
+			err = say(nc, text)
+		}
+		if err != nil {
+			return err
+		}
+		return errAgain
 	})
 }
 

@@ -41,6 +41,21 @@ var dataKinds = []Kind{
 		Attack: hold(8, true, bodies(50, orders.Deaf, messages([]byte{0}))),
 	},
 	{
+		Name: "server/data/tiny-behind-end", Short: true,
+		About:  "windows full of messages of one byte to unary methods, which the second of them ends, on 400 streams",
+		Attack: hold(8, true, bodies(50, orders.Echo, messages([]byte{0}))),
+	},
+	{
+		Name:   "server/data/empty-behind-end",
+		About:  "the same with empty messages",
+		Attack: hold(8, true, bodies(50, orders.Echo, messages(nil))),
+	},
+	{
+		Name:   "server/data/empty-read",
+		About:  "6 MB of empty messages that handlers read, on 100 streams",
+		Attack: hold(2, true, bodies(50, orders.Sink, messages(nil))),
+	},
+	{
 		Name:   "server/data/empty-unread",
 		About:  "26 MB of empty messages that handlers do not read, on 400 streams",
 		Attack: hold(8, true, bodies(50, orders.Deaf, messages(nil))),

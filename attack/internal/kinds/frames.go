@@ -53,6 +53,26 @@ var frameKinds = []Kind{
 		Attack: hold(500, true, beginFrame(16<<10-1)),
 	},
 	{
+		Name:   "server/frame/bytes-alone",
+		About:  "PINGs of which each byte is written alone",
+		Attack: flood(4, true, tinyRecords),
+	},
+	{
+		Name:  "server/frame/paced-bytes",
+		About: "PINGs byte by byte, one every 2 ms, on 100 connections: each may wake a reader",
+		Attack: func(a *attacker.Attacker) error {
+			return a.Conns(100, func(c *attacker.Conn) error {
+				c.Drain(nil)
+				ping := wire.AppendFrame(nil, wire.Frame{Type: wire.Ping, Payload: make([]byte, 8)})
+				at := 0
+				return every(c, 2*time.Millisecond, func(c *attacker.Conn) error {
+					at++
+					return c.Raw(ping[(at-1)%len(ping):][:1])
+				})
+			})
+		},
+	},
+	{
 		Name:  "server/frame/drip",
 		About: "frames byte by byte, one every 150 ms, on 1,000 connections",
 		Time:  3 * time.Second,

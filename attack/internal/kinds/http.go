@@ -41,9 +41,19 @@ var httpKinds = []Kind{
 		Attack: hold(8, true, bodies(50, orders.Deaf, messages([]byte{0}))),
 	},
 	{
+		Name: "server/http/empty-read", Serve: behindHTTP, Own: 100 * webCall,
+		About:  "6 MB of empty messages that handlers read, on 100 streams",
+		Attack: hold(2, true, bodies(50, orders.Sink, messages(nil))),
+	},
+	{
 		Name: "server/http/unread", Serve: behindHTTP, Own: 200 * poured,
 		About:  "4 connections of 50 streams that want answers without end, nobody reads",
 		Attack: pouring(4, 50, 1<<31-1, false, nil),
+	},
+	{
+		Name: "server/http/handed-tiny", Serve: orders.Serve{Front: orders.HTTP, HandedOver: true}, Own: 100 * (webCall + trickled), Busy: trickles / 5, Short: true,
+		About:  "100 streams that were handed over and want messages of a byte without end, in windows of 0",
+		Attack: trickling(1, 100, 0, true),
 	},
 	{
 		Name: "server/http/rapid-reset", Serve: behindHTTP, Own: 4 * mib,

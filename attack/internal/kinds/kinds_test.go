@@ -3,6 +3,8 @@
 package kinds
 
 import (
+	"fmt"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -29,6 +31,17 @@ func TestAll(t *testing.T) {
 	}
 	if counts["server"] < 60 || counts["client"] < 40 {
 		t.Errorf("there are %v kinds", counts)
+	}
+}
+
+// TestSecurityCountsKinds: SECURITY.md says how many kinds there are.
+func TestSecurityCountsKinds(t *testing.T) {
+	doc, err := os.ReadFile("../../../SECURITY.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := fmt.Sprintf("names the %d kinds", len(All())); !strings.Contains(string(doc), want) {
+		t.Errorf("SECURITY.md does not say %q", want)
 	}
 }
 

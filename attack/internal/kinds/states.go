@@ -10,11 +10,6 @@ import (
 	"google.golang.org/grpc/attack/internal/wire"
 )
 
-// tinyRead is what a MB of messages of one byte may cost where somebody reads them: 175,000 of them, which
-// are told apart as they arrive. The published module does that when they are read, here never, as the
-// first is none of its type.
-const tinyRead = 60 * time.Millisecond
-
 // stateKinds are attacks with streams of all states (RFC 9113, 5.1), and with their ends.
 var stateKinds = []Kind{
 	{
@@ -184,7 +179,7 @@ var stateKinds = []Kind{
 		}),
 	},
 	{
-		Name: "client/state/handed-over-tiny", Dear: tinyRead, Work: handedOver(orders.Pour, 100),
+		Name: "client/state/handed-over-tiny", Work: handedOver(orders.Pour, 100),
 		About:  "messages of one byte, as many as windows take, for 100 streams without goroutines (package streams)",
 		Attack: serveStreams(begin(messages([]byte{0}))),
 	},

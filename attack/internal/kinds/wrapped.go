@@ -70,7 +70,7 @@ var wrappedKinds = []Kind{
 		Attack: serveFlood(false, frame(wire.Ping, 0, 0, eightBytes)),
 	},
 	{
-		Name: "client/wrapped/one-byte-frames", Dear: tinyRead, Work: &orders.Work{Method: orders.Pour, Callers: 10, Deadline: tooLong, Wrapped: true},
+		Name: "client/wrapped/one-byte-frames", Work: &orders.Work{Method: orders.Pour, Callers: 10, Deadline: tooLong, Wrapped: true},
 		About:  "messages of one byte, as many as windows take",
 		Attack: serveStreams(begin(messages([]byte{0}))),
 	},
@@ -80,9 +80,14 @@ var wrappedKinds = []Kind{
 		Attack: hold(1, true, bodies(5000, orders.Sink, nil)),
 	},
 	{
-		Name: "server/handed/tiny", Dear: tinyRead, Serve: handedServe,
+		Name: "server/handed/tiny", Serve: handedServe,
 		About:  "messages of one byte, as many as windows take, on 400 streams that were handed over",
 		Attack: hold(8, true, bodies(50, orders.Sink, messages([]byte{0}))),
+	},
+	{
+		Name: "server/handed/empty-read", Serve: handedServe,
+		About:  "6 MB of empty messages that are read, on 100 streams that were handed over",
+		Attack: hold(2, true, bodies(50, orders.Sink, messages(nil))),
 	},
 	{
 		Name: "server/handed/one-byte-of-4-mib", Serve: handedServe,
@@ -122,7 +127,7 @@ var wrappedKinds = []Kind{
 		}),
 	},
 	{
-		Name: "client/alts/tiny", Dear: tinyRead, Work: &orders.Work{Method: orders.Pour, Callers: 10, Deadline: tooLong, Security: orders.ALTS},
+		Name: "client/alts/tiny", Work: &orders.Work{Method: orders.Pour, Callers: 10, Deadline: tooLong, Security: orders.ALTS},
 		About:  "messages of one byte, as many as windows take",
 		Attack: serveStreams(begin(messages([]byte{0}))),
 	},

@@ -8,10 +8,12 @@ import (
 	"os"
 
 	"google.golang.org/grpc"
-	_ "google.golang.org/grpc/balancer/rls" // clients may be told to use it
+	_ "google.golang.org/grpc/balancer/rls"                // clients may be told to use it
+	_ "google.golang.org/grpc/balancer/weightedroundrobin" // the same
 	"google.golang.org/grpc/binarylog"
 	binlogpb "google.golang.org/grpc/binarylog/grpc_binarylog_v1"
 	channelz "google.golang.org/grpc/channelz/service"
+	_ "google.golang.org/grpc/health" // service configs may ask for checks
 	"google.golang.org/grpc/reflection"
 	_ "google.golang.org/grpc/xds" // the same
 
