@@ -66,12 +66,14 @@
 //
 //	list                        bound                                      test
 //	messages that are not read  the windows; charged, the small ones with  TestTinyMessages, TestInboxIsCompact
-//	                            what stands beside them
+//	                            what stands beside them; those that arrive TestSmallMessagesAtOnce
+//	                            together are told apart in one step
 //	a message that is not whole what has arrived, twice at most            TestBytesThatCome
 //	texts of refusals           the windows of their streams               TestRefusalsInWindows
 //	the body of an answer that  1 KiB; charged                             TestForeignBodyIsCharged
 //	is not of gRPC
-//	what a proxy answers        16 KiB, 1 KiB of it in the error           TestProxyErrors
+//	what a proxy answers        16 KiB, 1 KiB of it in the error; as many  TestProxyErrors, TestProxyHeadEnds
+//	                            reads as pieces arrive
 //	values that are joined in a one for each 8 bytes, and 256 more         TestMalformedBinaryReply
 //	"-bin" field
 //	fields                      one step each, for each time that a        TestReferencesTakeNoTime
@@ -90,6 +92,14 @@
 //	channelz: events and texts  30 of 2 KB for each channel                TestTraceIsBounded, TestTraceTextIsBounded
 //	channelz: a page of sockets all sockets of the server are looked at;   TestServerPages, TestReplyIsDropped
 //	                            the reply is garbage once it is encoded
+//	reflection: a name          100 parts: a registry looks for each name  TestNamesOfManyParts
+//	                            that it begins with
+//	opentelemetry, csm: labels  1000 of 2 KiB for each method; others are  TestPointsKeepLittle
+//	of peers                    made anew
+//	traces of x/net/trace       1000 services, names of 256 bytes, titles  TestFamiliesAreBounded
+//	                            of 1 KiB
+//	streams: a Group            one step for each member that leaves       TestMembers
+//	regular expressions         64 KiB, 128 Ki steps of 40 bytes           TestBounds
 //	xDS: resources              one parsed value for each that somebody    TestWatchersShareAResource
 //	                            watches; the control plane is trusted
 //
