@@ -95,15 +95,32 @@ var faultNames = [faultKinds]string{
 	"another connection", "the client takes leave", "a direction breaks",
 }
 
-// possible reports whether a point can be reached by what is right.
-func (p point) possible() bool {
-	never := func(t int, server bool) bool {
-		switch frame.Type(t) {
-		case frame.Priority, frame.PushPromise, frame.Continuation:
-			return true
-		}
+// isWritten reports whether ends that are right write frames of a type: they give streams no priority, push
+// nothing, and their field blocks are short.
+func isWritten(t frame.Type) bool {
+	return t != frame.Priority && t != frame.PushPromise && t != frame.Continuation
+}
+
+// mayFollow reports whether an end that is right may write a frame of type next behind one of type last.
+func mayFollow(server bool, last, next frame.Type) bool {
+	switch {
+	case !isWritten(last) || !isWritten(next):
 		return false
+	case last != frame.GoAway:
+		return true
+	case server:
+		// The first GOAWAY of a drain is queued with the PING behind it, and behind the second there is
+		// none but to a client that breaks a rule.
+		return next != frame.GoAway
 	}
+	// A client says it once, when it has no stream any more and opens none: what still comes is answers to
+	// PINGs and SETTINGS, and windows.
+	return next == frame.Ping || next == frame.Settings || next == frame.WindowUpdate
+}
+
+// possible reports whether a point can be reached by what is right. A history that reaches another one has
+// failed.
+func (p point) possible() bool {
 	switch {
 	case p < firstStatus:
 		return true
@@ -115,10 +132,10 @@ func (p point) possible() bool {
 		return false
 	case p < firstPair:
 		k := int(p - firstFrame)
-		return !never(k%frameTypes, k >= frameTypes)
+		return isWritten(frame.Type(k % frameTypes))
 	}
 	k := int(p - firstPair)
-	return !never(k/frameTypes%frameTypes, false) && !never(k%frameTypes, false)
+	return mayFollow(k >= frameTypes*frameTypes, frame.Type(k/frameTypes%frameTypes), frame.Type(k%frameTypes))
 }
 
 // String lists the points, with how often they were reached.

@@ -104,9 +104,9 @@ func (o *observer) frame() {
 		w.fail("%s writes a frame of type %v", o.s.name, h.Type)
 		return
 	}
-	w.points[firstFrame+point(o.side()*frameTypes+int(h.Type))]++
+	w.visit(firstFrame + point(o.side()*frameTypes+int(h.Type)))
 	if o.began {
-		w.points[firstPair+point((o.side()*frameTypes+int(o.last))*frameTypes+int(h.Type))]++
+		w.visit(firstPair + point((o.side()*frameTypes+int(o.last))*frameTypes+int(h.Type)))
 	} else if h.Type != frame.Settings {
 		w.fail("%s begins with %v", o.s.name, h.Type)
 	}

@@ -15,6 +15,7 @@ type pool struct {
 	lent map[*byte]int
 	most int // bytes that were lent at a time
 	now  int
+	caps int // bytes of memory that are lent
 }
 
 // spare is what pools of earlier histories have left, by classes of sizes. One goroutine at a time
@@ -39,6 +40,7 @@ func (p *pool) Get(n int) *[]byte {
 	*b = (*b)[:n]
 	p.lent[&(*b)[:1][0]] = n
 	p.now += n
+	p.caps += cap(*b)
 	p.most = max(p.most, p.now)
 	return b
 }
@@ -58,6 +60,7 @@ func (p *pool) Put(b *[]byte) {
 	}
 	delete(p.lent, key)
 	p.now -= n
+	p.caps -= cap(*b)
 	all := (*b)[:cap(*b)]
 	dirty := all[:min(len(all), n+64)]
 	for i := 0; i < len(dirty); {

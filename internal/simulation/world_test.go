@@ -181,6 +181,14 @@ func (w *world) fail(format string, args ...any) {
 
 func (w *world) reach(p point) { w.points[p]++ }
 
+// visit is reach for a point that may be one which nobody is to reach.
+func (w *world) visit(p point) {
+	w.reach(p)
+	if !p.possible() && !w.mayOverflow() { // one end may complain of the other then
+		w.fail("%v", p)
+	}
+}
+
 // option is something that can happen now.
 type option struct {
 	kind optionKind
