@@ -93,6 +93,7 @@ var faultNames = [faultKinds]string{
 	"time passes", "a direction stalls", "it goes on", "a connection is cut", "a half-close", "a cancellation",
 	"an event in vain", "a stale event", "the server takes leave", "the server closes", "the client closes",
 	"another connection", "the client takes leave", "a direction breaks",
+	"several cancellations",
 }
 
 // isWritten reports whether ends that are right write frames of a type: they give streams no priority, push
@@ -126,7 +127,7 @@ func (p point) possible() bool {
 		return true
 	case p < firstFrame:
 		switch codes.Code(p - firstStatus) {
-		case codes.OK, codes.Canceled, codes.DeadlineExceeded, codes.NotFound, codes.Internal, codes.Unavailable:
+		case codes.OK, codes.Canceled, codes.DeadlineExceeded, codes.NotFound, codes.PermissionDenied, codes.Internal, codes.Unavailable:
 			return true
 		}
 		return false

@@ -102,6 +102,7 @@ func (w *world) configure() {
 	envconfig.HTTPFramerReadBufferPooling = !w.swarm.has(unpooled)
 	if w.swarm.has(fewStreams) {
 		cfg.MaxStreams = of(w.c, uint32(1), 2, 3)
+		w.places = int(cfg.MaxStreams)
 	}
 	cfg.Prepare()
 	w.host = &transport.ServerHost{ServerConfig: cfg, Handler: (*server)(w)}

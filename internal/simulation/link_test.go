@@ -26,6 +26,8 @@ type link struct {
 	disturbed    string // why calls may fail
 	prompt       bool   // it is to end soon
 	drained      bool   // either side takes no more calls
+	leftHeard    bool   // the client was told that the server takes leave, or has taken leave itself
+	most         int    // how many calls had begun at a time, and their handlers not returned
 	clientClosed int    // how many times the client was told of the end
 	serverClosed int
 	clientCause  error
@@ -38,6 +40,17 @@ func (l *link) disturb(why string) {
 	if l.disturbed == "" {
 		l.disturbed = why
 	}
+}
+
+// begins follows the beginning of a call: it counts those that the server may be busy with.
+func (l *link) begins() {
+	n := 0
+	for _, k := range l.w.calls {
+		if k.link == l && k.began && !k.handlerDone {
+			n++
+		}
+	}
+	l.most = max(l.most, n)
 }
 
 // cut breaks a connection: what is on its way is lost.
@@ -114,6 +127,7 @@ func (l *link) Begun(*transport.Client) {}
 // Draining implements transport.ClientEvents.
 func (l *link) Draining(why transport.GoAway) {
 	l.w.reach(goAwayHeard)
+	l.leftHeard = true
 	if !why.Expected() && !l.w.mayOverflow() {
 		l.w.fail("the server complains: %s %q", why.Code(), why.Debug())
 	}

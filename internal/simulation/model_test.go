@@ -51,7 +51,7 @@ func (k *call) allows(c codes.Code) bool {
 	case codes.DeadlineExceeded:
 		return k.late()
 	case codes.Unavailable:
-		return l.mayEnd() || l.leaves() && (k.unprocessed || k.openErr != nil) || l.w.swarm.has(fewStreams) && k.unprocessed ||
+		return l.mayEnd() || l.leaves() && (k.unprocessed || k.openErr != nil) || l.w.places > 0 && k.unprocessed && l.most > l.w.places ||
 			l.w.swarm.has(smallHeld) && k.unprocessed
 	case codes.ResourceExhausted: // ENHANCE_YOUR_CALM
 		return l.w.swarm.has(smallHeld) && k.handled == 0
@@ -74,11 +74,14 @@ func (k *call) checkEnd() {
 	if k.unprocessed && k.handled > 0 {
 		w.fail("call %d is said not to be processed, and a handler has begun", k.n)
 	}
+	if k.refused && k.handled > 0 {
+		w.fail("call %d was refused, and a handler has begun", k.n)
+	}
 	if k.got > k.handlerSent+1 {
 		w.fail("call %d has brought %d messages, %d were sent", k.n, k.got, k.handlerSent)
 	}
 	if k.status == k.code && k.gotTrailers {
-		if k.handled == 0 {
+		if k.handled == 0 && !k.refused {
 			w.fail("call %d has an end that no handler has given it", k.n)
 		} else if k.got != k.handlerSent {
 			w.fail("call %d ended with %v after %d messages, %d were sent", k.n, k.status, k.got, k.handlerSent)
@@ -117,6 +120,20 @@ func (w *world) checkQuiet() {
 		}
 		l.checkWindows()
 		l.checkAccounts()
+	}
+	for _, k := range w.calls {
+		k.checkWaits()
+	}
+}
+
+// checkWaits finds a call that waits for what it need not wait for.
+func (k *call) checkWaits() {
+	if k.began && k.stream == nil && k.openErr == nil && k.link.leftHeard {
+		k.w.fail("call %d waits for a place on a connection that takes leave", k.n)
+	}
+	// A handler's time begins when the call arrives. Where that is up it waits for nothing more.
+	if k.deadline > 0 && k.handled > 0 && !k.handlerDone && time.Since(k.handledAt) > k.deadline+time.Millisecond {
+		k.w.fail("call %d has a handler %v after it began, and a deadline of %v", k.n, time.Since(k.handledAt), k.deadline)
 	}
 }
 

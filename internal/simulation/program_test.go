@@ -38,6 +38,7 @@ type call struct {
 	code        codes.Code // that the handler ends with
 	handed      bool       // its stream is handed over
 	lazyClose   bool       // the client says the end of its messages apart
+	refused     bool       // no handler is to see it
 	rpc         *rpc       // of which it is an attempt; nil: it is none
 
 	// What has happened.
@@ -62,6 +63,7 @@ type call struct {
 	transparent bool // another attempt follows as if nobody had seen this one
 
 	handled      int // how many times a handler began
+	handledAt    time.Time
 	handlerDone  bool
 	handlerGot   int
 	handlerSent  int
@@ -99,7 +101,10 @@ func (w *world) newCall(l *link) *call {
 		k.deadline = of(c, 5*time.Millisecond, 50*time.Millisecond, 5*time.Second)
 	}
 	k.watched = w.swarm.has(watchedCalls)
-	if w.swarm.has(attempts) && !k.hangs {
+	if k.refused = w.swarm.has(refuses) && c.rarely(3); k.refused {
+		k.code, k.down, k.hangs, k.handed = codes.PermissionDenied, nil, false, false
+	}
+	if w.swarm.has(attempts) && !k.hangs && !k.refused {
 		k.retried()
 	}
 	w.add(k)
@@ -218,6 +223,7 @@ func (k *call) attempt() {
 		last = len(k.up) == 1 && !k.lazyClose
 	}
 	k.began = true
+	l.begins()
 	w.note(l.near, "opens call %d: %s", k.n, k)
 	s, err := l.client.NewStream(ctx, c, first, last)
 	w.yield(atProgram, l.near)
@@ -325,7 +331,24 @@ type server world
 func (*server) NewStream(transport.Method) (*transport.ServerStream, int) { return nil, 0 }
 
 // Refuses implements transport.ServerHandler.
-func (*server) Refuses(*transport.ServerStream) *status.Status { return nil }
+func (h *server) Refuses(s *transport.ServerStream) *status.Status {
+	k := h.calls[h.number(s)]
+	if !k.refused {
+		return nil
+	}
+	k.w.note(k.link.far, "refuses call %d", k.n)
+	return status.New(k.code, "as was asked for")
+}
+
+// number is that of the call of a stream.
+func (h *server) number(s *transport.ServerStream) int {
+	n, err := strconv.Atoi(strings.TrimPrefix(s.Method(), "/sim/"))
+	if err != nil || n >= len(h.calls) {
+		(*world)(h).fail("a call of %q that nobody has made", s.Method())
+		return 0
+	}
+	return n
+}
 
 // Unparkable implements transport.ServerHandler.
 func (h *server) Unparkable(*transport.Server, string) { (*world)(h).reach(unparkable) }
@@ -345,14 +368,9 @@ func (h *server) ConnClosed(c *transport.Server, err error) {
 func (h *server) HandleStream(s *transport.ServerStream) {
 	w := (*world)(h)
 	w.yield(atProgram, nil)
-	n, err := strconv.Atoi(strings.TrimPrefix(s.Method(), "/sim/"))
-	if err != nil || n >= len(w.calls) {
-		w.fail("a call of %q that nobody has made", s.Method())
-		_ = s.Finish(nil)
-		return
-	}
+	n := h.number(s)
 	k := w.calls[n]
-	k.streamServer = s
+	k.streamServer, k.handledAt = s, time.Now()
 	if k.handled++; k.handled > 1 {
 		w.fail("call %d is served twice", n)
 	}

@@ -50,6 +50,7 @@ const (
 	layered      // something between the socket and the connection, which does not know what it holds
 	secured      // TLS
 	attempts     // calls are made again when they fail, as a policy says
+	refuses      // the server refuses calls before a handler sees them
 	features
 )
 
@@ -58,7 +59,7 @@ var featureNames = [features]string{
 	"double events", "stale events", "stalls", "cuts", "half-closes", "cancels", "deadlines", "stops reading",
 	"never ends", "bulk", "many calls", "many messages", "drains", "closes", "restarts", "small room",
 	"static window", "few streams", "keepalives", "time passes", "watched calls", "small account",
-	"plain connections", "unpooled reads", "ages", "retires", "hand-overs", "a layer", "TLS", "attempts",
+	"plain connections", "unpooled reads", "ages", "retires", "hand-overs", "a layer", "TLS", "attempts", "refusals",
 }
 
 func (s swarm) has(f feature) bool { return s&(1<<f) != 0 }
@@ -110,6 +111,7 @@ const (
 	faultRestart
 	faultRetire
 	faultDeaf
+	faultCancels
 	faultKinds
 )
 
@@ -136,6 +138,7 @@ func (w *world) fault() {
 		{ages, faultTime},
 		{retires, faultRetire},
 		{halfCloses, faultDeaf},
+		{cancels, faultCancels},
 	}
 	list := make([]faultKind, 0, len(kinds))
 	for _, k := range kinds {
@@ -159,6 +162,12 @@ func (w *world) fault() {
 	case faultCancel:
 		if len(w.calls) > 0 {
 			w.calls[w.c.pick(len(w.calls))].cancel()
+		}
+	case faultCancels: // at once: a place that one gives up is promised to another that is given up
+		for _, k := range w.calls {
+			if w.c.pick(3) > 0 {
+				k.cancel()
+			}
 		}
 	default:
 		w.faultOf(w.links[w.c.pick(len(w.links))], k)
@@ -210,7 +219,7 @@ func (w *world) faultOf(l *link, k faultKind) {
 		if l.client != nil {
 			w.note(s, "the client takes leave")
 			l.drained = true
-			w.program("leave of the client", func() { l.client.GracefulClose() })
+			w.program("leave of the client", func() { l.client.GracefulClose(); l.leftHeard = true })
 		}
 	case faultServerClose:
 		if l.server != nil {

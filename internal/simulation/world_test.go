@@ -23,6 +23,7 @@ type world struct {
 	pool   *pool
 	host   *transport.ServerHost
 	client transport.ClientConfig
+	places int // how many streams a connection may have; 0: any number
 
 	links []*link
 	calls []*call
