@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/internal/clock"
 	"google.golang.org/grpc/internal/park"
 	"google.golang.org/grpc/internal/readyreader"
+	"google.golang.org/grpc/internal/transport/h2/protocol"
 )
 
 // A batch is what the reader does between two waits for input. Frames that it queues
@@ -91,22 +92,41 @@ func (r *reader) finishBatch() {
 	r.in.act.batch = false
 	r.handler.BatchEnd()
 	records := r.retained()
+	if a := r.in.act; a.settled && records == 0 && a.IsCharged(r.in.swept) {
+		return
+	}
 	c := r.lock()
 	c.heard = true
 	c.core.EndBatch(&r.in.act.Intake, records)
 	c.show()
-	if !c.core.TakeToken() {
+	switch w := (*writer)(r); {
+	case !c.core.TakeToken():
 		c.unlock()
-		return
+	case c.waits || c.core.HasPending():
+		// There is much to write, or each write waits, which must not keep the reader from reading.
+		c.unlock()
+		w.pass()
+	default:
+		c.unlockAndWrite()
 	}
-	bulk := c.core.HasPending()
-	c.unlock()
-	if bulk {
-		// There is much to write, which must not keep the reader from reading.
-		(*writer)(r).pass()
-		return
+}
+
+// rest follows a frame, with mu: if no other has arrived, and nothing is left to do at the end of the
+// batch but what the reader does from here on, that takes no lock.
+func (r *reader) rest(c *locked) {
+	if r.in.act.settled = c.core.IsAtRest(&r.in.act.Intake); r.in.act.settled {
+		c.heard = true
+		c.show()
 	}
-	(*writer)(r).flush()
+}
+
+// readerHas says how many bytes behind the frame at hand the reader has.
+func (c *locked) readerHas(behind int) {
+	if behind > 0 {
+		c.core.SetReader(protocol.ReaderWorks)
+	} else {
+		c.core.SetReader(protocol.ReaderWaits)
+	}
 }
 
 // retained is the memory, in bytes, of an incomplete record that a layer such as TLS holds
@@ -130,6 +150,8 @@ func (r *reader) wasQuiet(err error) bool {
 	r.in.swept = false
 	c := r.lock()
 	defer c.unlock()
+	c.core.Charge(&r.in.act.Intake)
+	c.show()
 	c.resetReadDeadline()
 	return true
 }

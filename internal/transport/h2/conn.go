@@ -4,7 +4,6 @@ package h2
 
 import (
 	"net"
-	"sync"
 	"sync/atomic"
 
 	"google.golang.org/grpc/internal/clock"
@@ -34,7 +33,8 @@ type Conn struct {
 	heard bool  // a batch ended since this was last set to false; guarded by mu
 	role  role  // where the reader's role is; guarded by mu
 
-	mu sync.Mutex
+	token token // how the write token comes back; see there
+	mu    mutex
 	// Everything below is guarded by mu.
 	core  protocol.Conn // the connection as RFC 9113 has it
 	since int64         // when the last stream ended, by the clock; only with Config.TrackIdle
@@ -98,6 +98,9 @@ type locked Conn
 // lock takes mu.
 func (c *Conn) lock() *locked {
 	c.mu.Lock()
+	if c.token.isOffered && c.token.takeBack() {
+		c.core.TokenIsBack()
+	}
 	return (*locked)(c)
 }
 
@@ -140,7 +143,12 @@ func (c *locked) show() {
 // without mu.
 type reader Conn
 
-func (r *reader) lock() *locked { return (*Conn)(r).lock() }
+func (r *reader) lock() *locked {
+	if a := r.in.act; a != nil {
+		a.settled = false
+	}
+	return (*Conn)(r).lock()
+}
 
 // writer is the Conn as the holder of the write token has it: only the holder calls these
 // methods, and without mu.

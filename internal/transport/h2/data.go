@@ -65,18 +65,20 @@ func (r *reader) onData(h frame.Header) error {
 	return nil
 }
 
-// receive counts a DATA frame, and finds its stream: see core.onData.
+// receive counts a DATA frame, unless countNext has, and finds its stream: see core.OnData.
 func (r *reader) receive(h frame.Header) (s *protocol.Stream, kind protocol.EndKind, err error) {
 	a := r.in.act
+	if k := a.counted; k.is {
+		a.counted = counted{}
+		return k.s, k.kind, k.err
+	}
 	buffered := a.rd.Buffered()
 	c := r.lock()
 	defer c.unlock()
-	if buffered > int(h.Length) {
-		c.core.SetReader(protocol.ReaderWorks)
-	} else {
-		c.core.SetReader(protocol.ReaderWaits)
-	}
-	return c.core.OnData(&a.Intake, h, buffered)
+	c.readerHas(buffered - int(h.Length))
+	s, kind, err = c.core.OnData(&a.Intake, h, buffered)
+	r.rest(c)
+	return s, kind, err
 }
 
 // skipData is for a DATA frame whose header breaks a rule: it counts all the same.

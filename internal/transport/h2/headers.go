@@ -34,12 +34,19 @@ func (r *reader) onBlock(b protocol.Block) error {
 	defer in.DropBlock()
 	c := r.lock()
 	s, verdict, err := c.core.OnBlock(in, b)
+	kind := protocol.EndedHalf
+	if verdict == protocol.BlockIsMore && blockFault(b, in.Block()) == nil {
+		if b.End {
+			kind = c.core.EndRemote(in, s)
+		}
+		r.countNext(c, b)
+	}
 	c.unlock()
 	switch verdict {
 	case protocol.BlockIgnored:
 		return err
 	case protocol.BlockIsMore:
-		return r.onMoreHeaders(s, b)
+		return r.onMoreHeaders(s, b, kind)
 	case protocol.BlockMustWait:
 		err = r.waitForBudget(b.ID)
 	}
@@ -74,26 +81,35 @@ func (r *reader) accept(b protocol.Block) error {
 	c := r.lock()
 	c.core.Accepted(&a.Intake, &s.core, b)
 	c.streamOpened()
+	r.countNext(c, b)
 	c.unlock()
 	r.handler.Opened(s, b.End)
 	return nil
 }
 
-// onMoreHeaders takes a block for a stream that is open.
-func (r *reader) onMoreHeaders(s *protocol.Stream, b protocol.Block) error {
+// onMoreHeaders takes a block for a stream that is open. kind is what its end made of the stream.
+func (r *reader) onMoreHeaders(s *protocol.Stream, b protocol.Block, kind protocol.EndKind) error {
 	a := r.in.act
-	switch {
-	case b.Void != nil:
-		return r.streamFault(s, b.Void)
-	case a.Block().TooLarge():
-		return r.streamFault(s, frame.StreamError(b.ID, frame.EnhanceYourCalm, "header list larger than announced"))
+	if fault := blockFault(b, a.Block()); fault != nil {
+		return r.streamFault(s, fault)
 	}
 	a.Useful()
-	kind := protocol.EndedHalf
-	if b.End {
-		kind = r.endRemote(s)
-	}
 	err := s.Receiver().OnHeaders(a.Block(), b.End)
-	a.NoteBlock(s, r.core.Side())
+	if kind == protocol.EndedBoth {
+		a.NoteMemo() // what the stream holds is settled
+	} else {
+		a.NoteBlock(s, r.core.Side())
+	}
+	if err != nil {
+		a.counted.s = nil // it is for nobody
+	}
 	return r.remoteEnded(s, kind, err)
+}
+
+// blockFault is what is wrong with a block for a stream that is open.
+func blockFault(b protocol.Block, fields *protocol.HeaderBlock) error {
+	if b.Void == nil && fields.TooLarge() {
+		return frame.StreamError(b.ID, frame.EnhanceYourCalm, "header list larger than announced")
+	}
+	return b.Void
 }

@@ -37,8 +37,13 @@ type active struct {
 	lending lending
 	failed  error // what a Turn ended with; nil: nothing
 
-	woken bool // the reader has just started, and not read yet
-	batch bool // frames were read since the last BatchEnd
+	behind   int          // how many bytes are buffered behind the frame at hand,
+	follower frame.Header // and, if that has HEADERS, the header of what is first among them
+	counted  counted
+
+	woken   bool // the reader has just started, and not read yet
+	batch   bool // frames were read since the last BatchEnd
+	settled bool // since the reader last had mu there is nothing to do at the end of the batch: see rest
 }
 
 // littleRead is how much is read at first of a connection that was parked: most of these have a
@@ -84,7 +89,8 @@ func (in *input) release(side protocol.Side, cfg *protocol.Config) {
 	}
 	a.rd = readyreader.Recycle(a.rd)
 	reusable := a.Release(cfg.Pool)
-	a.batch = false
+	a.batch, a.settled = false, false
+	a.counted = counted{}
 	a.failed = nil
 	a.lending.rest()
 	a.wake = nil // a channel may belong to a synctest bubble

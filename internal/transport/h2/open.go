@@ -100,10 +100,10 @@ func (c *locked) awaitPlace(while Waiting) error {
 		}
 		select {
 		case <-ready:
-			c.mu.Lock()
+			(*Conn)(c).lock()
 			may = c.core.ClaimPlace()
 		case <-done:
-			c.mu.Lock()
+			(*Conn)(c).lock()
 			c.core.AbandonPlace(w)
 			return protocol.ErrNoPlace
 		}

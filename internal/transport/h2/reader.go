@@ -99,6 +99,10 @@ func (r *reader) readFrame() error {
 	if err != nil {
 		return err
 	}
+	r.in.act.behind, r.in.act.follower = r.in.act.rd.Buffered()-len(b), frame.Header{}
+	if h.Type == frame.Headers {
+		b = r.peekNext(b)
+	}
 	err = r.dispatch(h, b[frame.HeaderLen:])
 	r.in.act.rd.Discard(frame.HeaderLen + int(h.Length))
 	return err
@@ -119,6 +123,7 @@ func (r *reader) dispatchLarge(h frame.Header) error {
 		left -= len(b)
 		a.rd.Discard(len(b))
 	}
+	a.behind, a.follower = a.rd.Buffered(), frame.Header{}
 	return r.dispatch(h, a.Gathered(pool))
 }
 

@@ -3,6 +3,8 @@
 package h2
 
 import (
+	"runtime"
+
 	"google.golang.org/grpc/internal/transport/h2/frame"
 	"google.golang.org/grpc/internal/transport/h2/protocol"
 	"google.golang.org/grpc/internal/warm"
@@ -36,10 +38,11 @@ func (s *Stream) Send(f protocol.Frames) error {
 	return err
 }
 
-// SendLast is Send for a goroutine that calls Leave soon, and waits for nothing before: where
+// SendLast is Send and Done for a goroutine that calls Leave soon, and waits for nothing before: where
 // to write is to wait, it is left to that.
 func (s *Stream) SendLast(f protocol.Frames) error {
 	c := s.conn.lock()
+	c.done(s)
 	err := c.core.Queue(&s.core, &f, c.wire.uncopied())
 	s.core.SetLazy(c.waits)
 	c.unlockQueued(&s.core)
@@ -49,7 +52,7 @@ func (s *Stream) SendLast(f protocol.Frames) error {
 // Queue is Send for the reader, within a call of its Handler or Receiver: what is
 // queued is written when the batch ends.
 func (s *Stream) Queue(f protocol.Frames) error {
-	c := s.conn.lock()
+	c := (*reader)(s.conn).lock()
 	defer c.unlock()
 	return c.core.Queue(&s.core, &f, c.wire.uncopied())
 }
@@ -175,14 +178,21 @@ func (s *Stream) Done() {
 // Leave is Done for a goroutine that has nothing to do after it: where to write is to wait, it
 // writes what is queued, for others too, and waits.
 func (s *Stream) Leave() {
-	c := s.conn.lock()
-	c.done(s)
-	if !c.waits {
-		c.unlock()
+	if !s.conn.waits {
+		if !s.core.IsHandled() { // which SendLast and Done alone change
+			s.Done()
+		}
 		return
 	}
-	if w, ok := c.unlockToWrite(); ok {
-		w.writeAll()
+	c := s.conn.lock()
+	c.done(s)
+	token, gathers := c.core.TakeToken(), c.gathers()
+	c.unlock()
+	if token {
+		if gathers {
+			runtime.Gosched()
+		}
+		(*writer)(c).writeAll()
 	}
 }
 

@@ -33,40 +33,48 @@ const (
 // already at it or the reader will do it at the end of its batch: that is in some microseconds,
 // and in between it may bring others to send more.
 func (c *locked) unlockAndFlush() {
-	if w, ok := c.unlockToWrite(); ok {
+	switch w := (*writer)(c); {
+	case !c.core.TakeToken():
+		c.unlock()
+	case c.waits:
+		c.unlock()
+		w.pass()
+	case c.gathers():
+		c.unlock()
+		runtime.Gosched()
 		w.flush()
+	default:
+		c.unlockAndWrite()
 	}
 }
 
-// unlockToWrite releases mu, and takes the write token if there is something to write and
-// nobody has it.
-func (c *locked) unlockToWrite() (w *writer, ok bool) {
-	if !c.core.TakeToken() {
-		c.unlock()
-		return nil, false
-	}
-	gather := c.core.OpenStreams() > 1 && c.core.Encoded() < yieldBelow
+// gathers reports whether others are in flight on this connection: those that are about to send
+// do it now, and share the write.
+func (c *locked) gathers() bool {
+	return c.core.OpenStreams() > 1 && c.core.Encoded() < yieldBelow
+}
+
+// unlockAndWrite releases mu and writes what is queued. The caller has the write token.
+func (c *locked) unlockAndWrite() {
+	p, ok := c.takeParcel()
 	c.unlock()
-	if gather {
-		// Others are in flight on this connection: those that are about to
-		// send do it now, and share the write.
-		runtime.Gosched()
+	if ok {
+		w := (*writer)(c)
+		w.trace(&p)
+		w.flushFrom(p)
 	}
-	return (*writer)(c), true
 }
 
 // flush writes until nothing is queued, or the token passes on.
 func (w *writer) flush() {
-	if w.waits {
-		w.pass()
-		return
+	if p, ok := w.take(); ok {
+		w.flushFrom(p)
 	}
-	written := 0
-	for {
-		p, ok := w.take()
-		if !ok {
-			return
-		}
+}
+
+// flushFrom is flush for a writer that has taken a parcel.
+func (w *writer) flushFrom(p protocol.Parcel) {
+	for written, more := 0, true; more; p, more = w.next() {
 		if written >= writeShare && (!p.Borrows() || written >= lentShare) {
 			w.handOver(flusher{parcel: p})
 			return
@@ -92,17 +100,37 @@ func (w *writer) flush() {
 
 // take returns the next parcel. Where there is none the token is given back.
 func (w *writer) take() (protocol.Parcel, bool) {
-	p, ok := w.takeParcel()
-	if ok && (*Conn)(w).tracer() != nil {
-		w.traceSent(&p)
+	c := w.lock()
+	p, ok := c.takeParcel()
+	c.unlock()
+	if ok {
+		w.trace(&p)
 	}
 	return p, ok
 }
 
-func (w *writer) takeParcel() (protocol.Parcel, bool) {
-	c := w.lock()
-	defer c.unlock()
-	return c.core.Take(c.wire.uncopied())
+// next is take for a writer that has written the last one.
+func (w *writer) next() (protocol.Parcel, bool) {
+	if w.token.giveBack() {
+		return protocol.Parcel{}, false
+	}
+	return w.take()
+}
+
+// takeParcel is take under the lock. With what is the last parcel, as far as is known, the
+// token is offered.
+func (c *locked) takeParcel() (protocol.Parcel, bool) {
+	p, ok := c.core.Take(c.wire.uncopied())
+	if ok && c.core.IsAllTaken() {
+		c.token.offer()
+	}
+	return p, ok
+}
+
+func (w *writer) trace(p *protocol.Parcel) {
+	if (*Conn)(w).tracer() != nil {
+		w.traceSent(p)
+	}
 }
 
 // pass gives the token to a goroutine that may wait.
@@ -136,18 +164,14 @@ func (f *flusher) Run() {
 	w, p, off := f.writer, f.parcel, f.off
 	*f = flusher{}
 	flushers.Put(f)
-	if w.write(&p, off) {
-		w.writeAll()
+	for more := true; more && w.write(&p, off); off = 0 {
+		p, more = w.next()
 	}
 }
 
 // writeAll writes until nothing is queued, and may wait.
 func (w *writer) writeAll() {
-	for {
-		p, ok := w.take()
-		if !ok || !w.write(&p, 0) {
-			return
-		}
+	for p, more := w.take(); more && w.write(&p, 0); p, more = w.next() {
 	}
 }
 

@@ -195,6 +195,15 @@ func (c *Conn) Take(uncopied int) (p Parcel, ok bool) {
 	return c.out.take(), true
 }
 
+// IsAllTaken reports whether the parcel that Take has just returned is the last, as far as is known:
+// to take again would only give the token back.
+func (c *Conn) IsAllTaken() bool {
+	return !c.sendable() && c.life.exit == staying && (c.end == nil || c.end.flushed == nil)
+}
+
+// TokenIsBack says that its holder gave the token back, with nothing queued since IsAllTaken.
+func (c *Conn) TokenIsBack() { c.out.writing = false }
+
 // WriteFailed follows an error of a write, after which nothing is written any more.
 func (c *Conn) WriteFailed(err error) {
 	c.ending().writeErr = &IOError{Op: "write", Err: err}

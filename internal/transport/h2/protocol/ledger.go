@@ -17,6 +17,18 @@ func (l *ledger) empty() bool {
 	return l.stream == nil && l.loose == 0 && l.gained == nil && l.lost == nil
 }
 
+// maxUncharged is how many bytes of a body need not be charged before the reader waits.
+const maxUncharged = 1 << 10
+
+// IsCharged reports whether nothing is left to be charged, or, where soon says that it will be anyway, little.
+func (in *Intake) IsCharged(soon bool) bool {
+	l := in.ledger
+	if soon && l.body <= maxUncharged && l.block == nil {
+		l.stream = nil
+	}
+	return l.empty()
+}
+
 // note notes by how much p has grown or shrunk since the last call.
 func (l *ledger) note(p *pile) {
 	l.loose += p.held - p.charged

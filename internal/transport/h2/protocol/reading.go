@@ -30,6 +30,15 @@ func (c *Conn) EndBatch(in *Intake, records int) {
 	}
 }
 
+// IsAtRest reports whether EndBatch has nothing to do now, and nobody is needed to write what is queued.
+func (c *Conn) IsAtRest(in *Intake) bool {
+	return c.out.reader == ReaderWaits && in.ledger.empty() && c.account.records == 0 && !c.life.mute &&
+		(c.out.writing || !c.sendable())
+}
+
+// Charge charges what the reader has taken.
+func (c *Conn) Charge(in *Intake) { c.enter(in) }
+
 // Park gives back what only a busy connection needs: the reader goes away. kept is what Intake.Keep
 // returned, records as with endBatch.
 func (c *Conn) Park(kept hpack.Kept, records int) {

@@ -100,6 +100,9 @@ func (s *Stream) Unsent() int {
 	return s.pending.size
 }
 
+// IsHandled reports whether HandlerDone was called. It is for the handler's goroutine, without the lock.
+func (s *Stream) IsHandled() bool { return s.handled }
+
 // HandlerDone follows the end of the handler of s, which the peer opened. It reports whether that gave
 // memory back.
 func (c *Conn) HandlerDone(s *Stream) bool {
