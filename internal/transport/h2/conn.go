@@ -31,9 +31,9 @@ type Conn struct {
 	habit habit // the reader's alone
 	waits bool  // to write is to wait: see wire.waits; immutable
 	heard bool  // a batch ended since this was last set to false; guarded by mu
-	role  role  // where the reader's role is; guarded by mu
 
-	token token // how the write token comes back; see there
+	role  atomic.Uint32 // where the reader's role is, a role: see there
+	token token         // how the write token comes back; see there
 	mu    mutex
 	// Everything below is guarded by mu.
 	core  protocol.Conn // the connection as RFC 9113 has it

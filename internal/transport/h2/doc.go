@@ -148,13 +148,14 @@
 //	settings
 //	violation                      a rule that was broken becomes RST_STREAM, or the end
 //	budget, parking, lend, batch   where the reader waits
-//	role                           where the reader's role is: a state machine
+//	role                           who reads: a state machine
+//	next                           a DATA frame that is counted with the block before it
 //	turn, lending, habit           a waiter that reads for itself; whether to wait, to lend, or to park
 //	drain, stream, unsent          what others may call at any time
 //	borrowed                       memory of the program's, which has it back
 //	launch                         a task that the reader starts, or runs once it has parked
 //	beat, heartbeat                keepalive
-//	writer                         the write token, and the flusher
+//	writer, token                  the write token, and the flusher
 //	parked                         the connection as the poller knows it
 //	closing                        the end of a connection
 //	conn                           Conn, Stream and Handler, which name each other;

@@ -41,7 +41,6 @@ type active struct {
 	follower frame.Header // and, if that has HEADERS, the header of what is first among them
 	counted  counted
 
-	woken   bool // the reader has just started, and not read yet
 	batch   bool // frames were read since the last BatchEnd
 	settled bool // since the reader last had mu there is nothing to do at the end of the batch: see rest
 }
@@ -62,12 +61,9 @@ func (in *input) activate(nc *wire, side protocol.Side, cfg *protocol.Config, ke
 		a = new(active)
 	}
 	a.Begin(cfg, in.lasting, in.reading, kept)
-	// A layer such as the program's own TLS may begin with a handshake, which is not for a
-	// read that does not wait.
-	a.woken = in.gotPreface
 	opts := readOptions(nc, cfg)
 	opts.Reuse = a.rd
-	if a.woken {
+	if in.gotPreface {
 		opts.First = littleRead
 	}
 	a.rd = readyreader.New(nc.nc, opts)

@@ -27,12 +27,17 @@ func (r *reader) lend() bool {
 		return false
 	}
 	c := r.lock()
-	if c.core.OpenStreams() != 1 || r.quiet.Load() { // the sweeper does not watch any more, see Quiet
-		c.unlock()
+	alone := c.core.OpenStreams() == 1
+	c.unlock()
+	if !alone {
 		return false
 	}
-	c.move(lend)
-	c.unlock()
+	conn := (*Conn)(r)
+	conn.move(lend)
+	if r.quiet.Load() { // the sweeper does not watch any more, see Quiet
+		conn.move(keep)
+		return false
+	}
 	if r.tracer() != nil {
 		(*Conn)(r).traceEvent("lent", "")
 	}
@@ -41,9 +46,7 @@ func (r *reader) lend() bool {
 		return true
 	}
 	r.unparked(err)
-	c = r.lock()
-	c.move(keep)
-	c.unlock()
+	conn.move(keep)
 	return false
 }
 

@@ -4,22 +4,15 @@ package h2
 
 import "sync/atomic"
 
-// lending is what a reader knows of those who might read in its place, and, while one of them
-// does, how far that one is: see Turn. The first group is the reader's.
+// lending is what a reader knows of those who might read in its place: see Turn. The first group is
+// the reader's.
 type lending struct {
 	asked  bool   // since the last batch somebody was woken who may come back to wait
 	misses uint8  // up to a bound: two for each time that it was in vain, less one for each other
 	pause  uint16 // how many times nothing is lent
 
-	turn atomic.Uint32 // turnWorks and so on
-	cut  atomic.Bool   // Turn.Wake has interrupted the wait
+	cut atomic.Bool // Turn.Wake has interrupted the wait
 }
-
-const (
-	turnWorks uint32 = iota // it deals with frames
-	turnWaits               // it waits for input, or is about to
-	turnOver                // it was woken
-)
 
 // maxMisses bounds how long nothing is lent: for 2^maxMisses batches.
 const maxMisses = 10

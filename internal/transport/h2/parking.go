@@ -53,14 +53,11 @@ func (p *parkedWith) release() warm.Task {
 type sweptConn Conn
 
 // Quiet implements park.Quieter: it ends the reader's wait, so that it looks whether to park. A
-// reader that lends looks at quiet under the lock: it sees that, or is seen here, and if it has
+// reader that lends looks at quiet afterwards: it sees that, or is seen here, and if it has
 // not parked yet a Kick keeps it from that.
 func (q *sweptConn) Quiet() {
 	q.wire.interrupt(&q.quiet)
-	c := (*Conn)(q).lock()
-	isLent := c.role == lent
-	c.unlock()
-	if isLent && q.handle.Kick() {
+	if (*Conn)(q).whoReads() == lent && q.handle.Kick() {
 		q.handle.Wake() // to park without what reading needs
 	}
 	q.explain()
@@ -100,7 +97,7 @@ func (r *reader) awaitHeader() ([]byte, error) {
 						return nil, err
 					}
 				}
-				if !r.in.act.woken {
+				if (*Conn)(r).whoReads() != starting {
 					r.watch()
 				}
 			}
@@ -131,10 +128,9 @@ func (r *reader) awaitHeader() ([]byte, error) {
 // once; only if it does not, the sweeper is asked to watch.
 func (r *reader) peekHeader() ([]byte, error) {
 	a := r.in.act
-	if !a.woken {
+	if (*Conn)(r).move(look) != starting {
 		return a.rd.Peek(frame.HeaderLen)
 	}
-	a.woken = false
 	rd, ok := a.rd.(readyreader.Pollable)
 	if !ok {
 		return a.rd.Peek(frame.HeaderLen)
@@ -222,10 +218,10 @@ func (r *reader) park() error {
 
 // activate takes what a connection needs while there is input. ev is start, or take.
 func (r *reader) activate(ev roleEvent) {
-	c := r.lock()
-	if c.move(ev) {
+	if (*Conn)(r).move(ev) == lent && ev == start {
 		r.in.act.lending.missed()
 	}
+	c := r.lock()
 	if r.in.act != nil {
 		c.core.SetReader(protocol.ReaderWaits)
 		c.unlock()
@@ -251,7 +247,7 @@ func (r *reader) slim() {
 	records := r.retained()
 	c = r.lock()
 	defer c.unlock()
-	c.move(rest)
+	(*Conn)(r).move(rest)
 	c.core.Park(kept, records)
 	c.show()
 }

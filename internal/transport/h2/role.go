@@ -2,25 +2,46 @@
 
 package h2
 
-// role is where the reader's role is. It is guarded by Conn.mu, and is set before the handle is
-// parked: whoever gets the role from the handle finds the connection lent or away. Its method on, which is
-// pure, says what becomes of it:
+// role is where the reader's role is. Its method on is the whole machine; Conn.move makes a transition.
 //
-//	from    start           keep     lend    take    rest
-//	reads   reads           -        lent    -       away
-//	taken   reads           -        lent    -       away
-//	lent    reads, missed   reads    -       taken   -
-//	away    reads           -        -       taken   -
+//	                  look             lend           take
+//	away -> starting -------> reading -----> lent <-- - - - -.
+//	 ^  \    start       ^    |    ^ start    | \            | lend
+//	 |   \               |    |    '----------'  \ take      |
+//	 |    '---------------------------------------> turnReads, turnWaits, turnOver
+//	 |        take       |    |                      |     |
+//	 '-------------------|----'  rest  --------------'     |
+//	                     '---------------------------------'  start
 //
-// "-" can't happen, and changes nothing. missed: there was input, or none for too long, before anyone
-// came to take what was lent.
-type role uint8
+//	from       start     look     lend  keep     take       wait       arrive     wake      rest
+//	reading    -         -        lent  -        -          -          -          -         away
+//	starting   -         reading  lent  -        -          -          -          -         away
+//	lent       reading*  -        -     reading  turnReads  -          -          -         -
+//	away       starting  -        -     -        turnReads  -          -          -         -
+//	turnReads  reading   -        lent  -        -          turnWaits  -          turnOver  away
+//	turnWaits  -         -        -     -        -          -          turnReads  turnOver  -
+//	turnOver   reading   -        lent  -        -          -          -          -         away
+//
+// "-" can't happen, or means nothing, and changes nothing. (*) the role was lent in vain: there was input,
+// or none for too long, before anyone came to take it.
+//
+// Of two goroutines only one has the role. Who has it makes all transitions but two: start and take, of a
+// connection that is lent or away, are for whoever got the role from the handle, and wake is for who holds
+// the lock of the Receiver. The role is moved to lent or away before the handle is parked, so that whoever
+// gets it from there finds it so.
+//
+// Two flags stand beside it, as they say why a wait for input was interrupted: Conn.quiet, by the sweeper,
+// and lending.cut, by Turn.Wake. Whoever has the role heeds both before it waits again, or gives it up.
+type role uint32
 
 const (
-	reads role = iota // a reader has it, on a goroutine of its own; or the connection has not begun
-	taken             // a Turn has it
-	lent              // nobody has it: the connection is parked, with all that reading needs, for a Turn to take
-	away              // nobody has it: the connection is parked, or about to be, without what reading needs
+	reading   role = iota // a reader has it, on a goroutine of its own; or the connection has not begun
+	starting              // a reader has it that has just been started, and not looked for input yet
+	lent                  // nobody has it: the connection is parked, with all that reading needs, for a Turn to take
+	away                  // nobody has it: the connection is parked, or about to be, without what reading needs
+	turnReads             // a Turn has it, and deals with frames
+	turnWaits             // a Turn has it, and waits for input, or is about to
+	turnOver              // a Turn has it, which was woken and gives it back
 
 	roles // how many there are
 )
@@ -29,30 +50,51 @@ const (
 type roleEvent uint8
 
 const (
-	start roleEvent = iota // a reader begins, or goes on since it could not be parked
-	keep                   // what was lent could not be parked
-	lend                   // whoever has it lends it
-	take                   // a Turn takes it
-	rest                   // whoever has it parks the connection for good
+	start  roleEvent = iota // a reader begins, or goes on since it could not be parked
+	look                    // it looks for input for the first time
+	lend                    // who has the role lends it
+	keep                    // what was lent could not be parked
+	take                    // a Turn takes it
+	wait                    // the Turn waits for input
+	arrive                  // its wait is over, with input or without
+	wake                    // what the Turn's goroutine waits for is there
+	rest                    // who has the role parks the connection for good
 
 	roleEvents // how many there are
 )
 
-// roleTable is the table above; a role that stands for itself where it can't is a "-".
-var roleTable = [roles][roleEvents]role{
-	reads: {start: reads, keep: reads, lend: lent, take: reads, rest: away},
-	taken: {start: reads, keep: taken, lend: lent, take: taken, rest: away},
-	lent:  {start: reads, keep: reads, lend: lent, take: taken, rest: lent},
-	away:  {start: reads, keep: away, lend: away, take: taken, rest: away},
+// roleTable is the table above, without what changes nothing.
+var roleTable = [roles][roleEvents]struct {
+	to role
+	is bool
+}{
+	reading:   {lend: {lent, true}, rest: {away, true}},
+	starting:  {look: {reading, true}, lend: {lent, true}, rest: {away, true}},
+	lent:      {start: {reading, true}, keep: {reading, true}, take: {turnReads, true}},
+	away:      {start: {starting, true}, take: {turnReads, true}},
+	turnReads: {start: {reading, true}, lend: {lent, true}, wait: {turnWaits, true}, wake: {turnOver, true}, rest: {away, true}},
+	turnWaits: {arrive: {turnReads, true}, wake: {turnOver, true}},
+	turnOver:  {start: {reading, true}, lend: {lent, true}, rest: {away, true}},
 }
 
-// on returns the role after ev.
-func (r role) on(ev roleEvent) (next role, missed bool) {
-	return roleTable[r][ev], r == lent && ev == start
+// on returns the role after ev. Pure.
+func (r role) on(ev roleEvent) role {
+	if next := roleTable[r][ev]; next.is {
+		return next.to
+	}
+	return r
 }
 
-// move changes the role as ev does.
-func (c *locked) move(ev roleEvent) (missed bool) {
-	c.role, missed = c.role.on(ev)
-	return missed
+// move changes the role as ev does, and returns what it was.
+func (c *Conn) move(ev roleEvent) (from role) {
+	for {
+		from = c.whoReads()
+		to := from.on(ev)
+		if to == from || c.role.CompareAndSwap(uint32(from), uint32(to)) {
+			return from
+		}
+	}
 }
+
+// whoReads is the role at this moment.
+func (c *Conn) whoReads() role { return role(c.role.Load()) }

@@ -32,14 +32,13 @@ func (s *Stream) Turn() *Turn {
 		return nil
 	}
 	c := conn.lock()
-	may := c.role == lent && c.core.OpenStreams() == 1
+	may := conn.whoReads() == lent && c.core.OpenStreams() == 1
 	c.unlock()
 	if !may || !conn.handle.Take() {
 		return nil
 	}
 	r := (*reader)(conn)
 	r.activate(take) // it was lent, and perhaps parked for good meanwhile
-	r.in.act.lending.turn.Store(turnWorks)
 	if conn.tracer() != nil {
 		conn.traceEvent("taken", "")
 	}
@@ -49,9 +48,8 @@ func (s *Stream) Turn() *Turn {
 // Wake ends the turn: what was waited for is there. It is for who holds the lock of the Receiver,
 // until Leave is called.
 func (t *Turn) Wake() {
-	l := &t.in.act.lending // there until Leave is called
-	if l.turn.Swap(turnOver) == turnWaits {
-		t.wire.interrupt(&l.cut)
+	if (*Conn)(t).move(wake) == turnWaits {
+		t.wire.interrupt(&t.in.act.lending.cut) // there until Leave is called
 	}
 }
 
@@ -84,7 +82,7 @@ func (r *reader) owes() bool {
 
 // awaitFit waits until the next frame has arrived whole.
 func (r *reader) awaitFit() error {
-	rd, turn := r.in.act.rd, &r.in.act.lending.turn
+	rd, conn := r.in.act.rd, (*Conn)(r)
 	for {
 		n := frame.HeaderLen
 		if rd.Buffered() >= n {
@@ -101,11 +99,11 @@ func (r *reader) awaitFit() error {
 		if r.in.atBoundary() {
 			r.watch()
 		}
-		if !turn.CompareAndSwap(turnWorks, turnWaits) {
+		if conn.move(wait) != turnReads {
 			return errOver
 		}
 		_, err := rd.Peek(n)
-		over := !turn.CompareAndSwap(turnWaits, turnWorks)
+		over := conn.move(arrive) != turnWaits
 		switch {
 		case err == nil:
 			r.resume()

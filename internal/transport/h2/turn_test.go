@@ -141,7 +141,8 @@ func (l *listener) read() (woken bool) {
 
 // waits reports whether it waits for input as the reader.
 func (l *listener) waits() bool {
-	return l.reads.Load() != nil && l.act.Load().lending.turn.Load() == turnWaits
+	t := l.reads.Load()
+	return t != nil && (*Conn)(t).whoReads() == turnWaits
 }
 
 // turnPeer is a client of raw frames over a real socket, with stream 1 open, and a listener at the
@@ -268,9 +269,7 @@ func (p *turnPeer) toTurn() {
 
 // lent reports whether the reader's role is lent, and nobody has taken it.
 func (p *turnPeer) lent() bool {
-	l := p.c.lock()
-	defer l.unlock()
-	return l.role == lent
+	return p.c.whoReads() == lent
 }
 
 // sees waits for a frame with this at its beginning.
