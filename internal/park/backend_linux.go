@@ -18,33 +18,33 @@ const (
 	takes     = true
 )
 
-// epoll is a set of the kernel's, in which the sockets are, with a few posts to wait at.
+// epoll is a set of the kernel's, in which the sockets are, with a few waiters.
 type epoll struct {
 	fd    int
-	seats [3]epollPost
+	waits [3]epollWaiter
 	users atomic.Int32 // who has use for fd: those that wait, and the poller until close
 
-	events [batch]unix.EpollEvent // owned by who has the watch
+	events [batch]unix.EpollEvent // owned by the leader
 }
 
-// epollPost is a set of the kernel's, too, with nothing in it but the other one, of which it
-// asks for one event or for none. It is itself a file that the Go runtime's poller waits on,
-// which makes the wait a parked goroutine, not a thread; and to have another goroutine wait
-// for the sockets takes one word to the kernel, and wakes nobody.
+// epollWaiter is an epoll set, too. It has one member, the set of the sockets, and asks that for one
+// event, or for none. Go's runtime waits for the epollWaiter's descriptor, so that a goroutine that waits
+// here is parked and takes no thread. To make another waiter the leader's takes one system call, and wakes
+// nobody.
 //
-// The event is taken before the sockets' are, and asked for again when they have been: where
-// the kernel has one in hand that nobody has taken, asking again does not tell of it again.
-type epollPost struct {
+// The event of the inner set is taken before the sockets' events are, and asked for again afterwards:
+// the kernel does not report an event again as long as the last one was not taken.
+type epollWaiter struct {
 	of    *epoll
 	file  *os.File
 	rc    syscall.RawConn
 	armed atomic.Bool
 
-	// for callbacks, bound once: to allocate is not for each event
+	// callbacks, bound once: a closure for each event would allocate
 	take func(fd uintptr) bool
 	ask  func(fd uintptr)
 
-	refused refusal // of ask: once it has asked, another may have the watch already
+	refused refusal // of ask: once it has asked, another may be the leader already
 
 	// of take; owned by who waits
 	most int
@@ -59,20 +59,20 @@ func newBackend() (backend, error) {
 	}
 	e := &epoll{fd: fd}
 	e.users.Store(1)
-	for i := range e.seats {
-		if err := e.seats[i].open(e); err != nil {
+	for i := range e.waits {
+		if err := e.waits[i].open(e); err != nil {
 			e.close()
 			return nil, err
 		}
 	}
-	if err := e.seats[0].arm(); err != nil {
+	if err := e.waits[0].promote(); err != nil {
 		e.close()
 		return nil, err
 	}
 	return e, nil
 }
 
-func (s *epollPost) open(of *epoll) error {
+func (s *epollWaiter) open(of *epoll) error {
 	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
 		return os.NewSyscallError("epoll_create1", err)
@@ -92,12 +92,12 @@ func (s *epollPost) open(of *epoll) error {
 	return err
 }
 
-func (e *epoll) posts() []post {
-	posts := make([]post, len(e.seats))
-	for i := range posts {
-		posts[i] = &e.seats[i]
+func (e *epoll) waiters() []waiter {
+	all := make([]waiter, len(e.waits))
+	for i := range all {
+		all[i] = &e.waits[i]
 	}
-	return posts
+	return all
 }
 
 func (e *epoll) hold() { e.users.Add(1) }
@@ -109,8 +109,8 @@ func (e *epoll) release() {
 }
 
 func (e *epoll) close() {
-	for i := range e.seats {
-		if f := e.seats[i].file; f != nil {
+	for i := range e.waits {
+		if f := e.waits[i].file; f != nil {
 			f.Close()
 		}
 	}
@@ -145,7 +145,7 @@ func (e *epoll) calm(fd int) {
 	_ = unix.EpollCtl(e.fd, unix.EPOLL_CTL_MOD, fd, &unix.EpollEvent{Events: unix.EPOLLONESHOT})
 }
 
-func (e *epoll) wait(tokens []uint64) (int, error) { return e.seats[0].wait(tokens) }
+func (e *epoll) wait(tokens []uint64) (int, error) { return e.waits[0].wait(tokens) }
 
 func (e *epoll) now(tokens []uint64) int {
 	var events [batch]unix.EpollEvent
@@ -156,7 +156,7 @@ func (e *epoll) now(tokens []uint64) int {
 	return n
 }
 
-func (s *epollPost) wait(tokens []uint64) (int, error) {
+func (s *epollWaiter) wait(tokens []uint64) (int, error) {
 	s.most = len(tokens)
 	if err := s.rc.Read(s.take); err != nil {
 		return 0, err
@@ -172,7 +172,7 @@ func (s *epollPost) wait(tokens []uint64) (int, error) {
 
 // takeEvents never blocks; with none, rc.Read waits and calls it again. The runtime has begun
 // to note what becomes ready before it is called first: what it does not see will be told.
-func (s *epollPost) takeEvents(fd uintptr) bool {
+func (s *epollWaiter) takeEvents(fd uintptr) bool {
 	if !s.armed.Load() {
 		return false
 	}
@@ -211,14 +211,14 @@ func epollRaw(fd int, events []unix.EpollEvent) (int, error) {
 	return int(n), nil
 }
 
-func (s *epollPost) arm() error {
+func (s *epollWaiter) promote() error {
 	if err := s.rc.Control(s.ask); err != nil {
 		return err
 	}
 	return s.refused.err()
 }
 
-func (s *epollPost) askFor(fd uintptr) error {
+func (s *epollWaiter) askFor(fd uintptr) error {
 	s.armed.Store(true) // before an event can come
 	ev := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLONESHOT}
 	return os.NewSyscallError("epoll_ctl", unix.EpollCtl(int(fd), unix.EPOLL_CTL_MOD, s.of.fd, &ev))

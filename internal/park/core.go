@@ -57,28 +57,29 @@ type backend interface {
 	close()
 }
 
-// manned is a backend with several posts to wait at, of which one has the watch. Its own wait is
-// not called. To begin with the first post has the watch.
-type manned interface {
+// multiWaiter is a backend at which several goroutines can wait, each with a waiter of its own. One
+// waiter is the leader's, to begin with the first: only there events arrive. The backend's own wait is not
+// called.
+type multiWaiter interface {
 	backend
-	posts() []post
-	// hold and release are called around all that a goroutine does with posts: what these
-	// share goes when nobody holds it, and it is closed.
+	waiters() []waiter
+	// hold and release are called around all that a goroutine does with waiters. What the waiters
+	// share is freed when nobody holds it and the backend is closed.
 	hold()
 	release()
-	// now puts tokens of events that are there at this moment into tokens, for who does not have
-	// the watch. Each goes to one of those who ask.
+	// now stores the tokens of events that are pending at this moment in tokens. Any goroutine may call
+	// it. Each event goes to one caller.
 	now(tokens []uint64) int
 }
 
-// post is a place where one goroutine waits for a backend's events.
-type post interface {
-	// wait blocks until the post has the watch and there are events, and puts their
-	// tokens into tokens. The watch is the caller's then, who arms a post.
+// waiter is a place where one goroutine waits for a backend's events.
+type waiter interface {
+	// wait blocks until the waiter is the leader's and there are events, and stores their tokens in
+	// tokens. The caller is the leader then, and has to promote a waiter.
 	wait(tokens []uint64) (int, error)
-	// arm gives the post the watch: events that nobody has taken yet are for who waits
-	// here, or comes to.
-	arm() error
+	// promote makes this waiter the leader's: pending events go to the goroutine that waits here, or
+	// that will.
+	promote() error
 }
 
 // calmer is a backend that can take back an arming, at the price of one.
@@ -105,39 +106,40 @@ type set struct {
 // poller is a running backend. Its table is its own: an event that a stopped
 // poller still has in hand finds nobody there.
 type poller struct {
-	set     *set
-	backend backend
-	manned  manned // the same; nil if it has one post only
-	table   table
-	relay   relay
-	failed  atomic.Bool // set.err is there
-	walking atomic.Bool // there will be a next step of the walk
+	set       *set
+	backend   backend
+	multi     multiWaiter // the same; nil if only one goroutine can wait
+	table     table
+	followers followers
+	failed    atomic.Bool // set.err is there
+	walking   atomic.Bool // there will be a next step of the walk
 
 	// guarded by set.mu
 	walk   *time.Timer // its next step; nil: there was none yet
 	walked int         // where in the table it is
 }
 
-// relay is how the goroutines of a poller relieve each other. One of them has the watch: it
-// takes the events. Where a connection has one it gives the watch to another, which waits
-// already, and reads that connection itself: no goroutine is woken for it, and no thread of
-// the system to run one. That is most of what an event costs where events are few.
+// followers are the waiters of a poller that are not the leader's. The poller works as the
+// leader/followers pattern says: one goroutine, the leader, waits for events. When it has taken one it
+// promotes a follower, which waits already, and reads the connection itself. So no goroutine is woken
+// for the connection, and no thread of the system to run one. That is most of what an event costs
+// where events are few.
 //
-//   - Who has taken events has the watch in hand, and arms a post before it runs what may
-//     block: one that is ready, or its own. So a post has it where somebody waits, or is
-//     about to, or one goroutine has it, which is about to arm a post.
-//   - Only who has the watch in hand takes a post from those that are ready. Its own is free
-//     then, for who comes back from what it ran.
-//   - Where events are thick, who has read a connection takes the next event itself, without the
-//     watch, and so on for a moment. The post that has it is left alone: whoever waits there
-//     hears of what is there if this goroutine blocks, or somebody looks for events.
-//   - While what came is run nobody else looks for events, if it neither blocks nor ends: the
-//     Go runtime has no other thread awake. So after something that took long, what comes
-//     next is handed to other goroutines for a while, which wakes a thread.
-type relay struct {
-	ready chan post // a goroutine waits there, or is about to
-	free  chan post // nobody does
-	shy   atomic.Int32
+//   - A leader that has taken events promotes a waiter, a follower's or its own, before it runs
+//     anything that may block. So at each moment either one waiter is the leader's, or one goroutine is
+//     about to promote one.
+//   - Only the leader takes a waiter out of ready. Its own becomes free then, for the goroutine that
+//     comes back from what it ran.
+//   - Where events are frequent, a goroutine that has read a connection takes the next event itself,
+//     without being the leader, and goes on so for a moment. The leader is left alone: it learns of what
+//     is pending if this goroutine blocks, or when a thread looks for events.
+//   - As long as a connection is read and its handler neither blocks nor ends, nobody else looks for
+//     events: the Go runtime has no other thread awake. So after a handler that took long, the next
+//     events are handed to other goroutines, which wakes a thread.
+type followers struct {
+	ready       chan waiter  // a goroutine waits there, or is about to
+	free        chan waiter  // no goroutine does
+	slowPenalty atomic.Int32 // how many of the next events are handed to other goroutines
 }
 
 // table gives each registered handle a number that the kernel can hold, so that

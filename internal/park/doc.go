@@ -22,19 +22,19 @@
 //   - Close ends it. If it returns true nobody held it, no Wake will come, and
 //     the caller runs what the reader does at its end.
 //
-// # The watch
+// # Leader and followers
 //
-// Where a backend lets several goroutines wait, one of them has the watch. It gives that to
-// another, which waits already, and reads itself the connection that it has heard of: see
-// relay. So an event wakes one goroutine, and the handler of a small call runs on it, too.
+// Where a backend lets several goroutines wait, one of them is the leader, and takes the events. When it
+// has taken one it makes another goroutine, which waits already, the leader, and reads the connection
+// itself: see followers. So an event wakes one goroutine, and the handler of a small call runs on it, too.
 //
-// Where events are thick that goroutine goes on to the next connection that has input, for a
-// moment, before it looks for a place to wait: a few are read one after the other sooner than
+// Where events are frequent that goroutine goes on to the next connection that has input, for a
+// moment, before it waits again: a few connections are read one after the other sooner than
 // goroutines, and threads, wake for them.
 //
-// Where many have input at once they are woken a batch at a time, and those of a batch run
-// before the next is woken, or block: see throng. So a burst takes the stacks and buffers of
-// hundreds of readers, not of all.
+// Where many connections have input at once their owners are woken a batch at a time, and those of a
+// batch run, or block, before the next is woken: see wakeThrottle. So a burst takes the stacks and buffers
+// of hundreds of readers, not of all.
 //
 // # Wakes
 //
@@ -51,7 +51,7 @@
 // # Systems
 //
 // Linux uses an epoll set, itself watched by the Go runtime's poller, so that
-// goroutines wait without a thread; there are up to three, which relieve each other. macOS
+// goroutines wait without a thread; there are up to three, a leader and followers. macOS
 // and the BSDs use kqueue, and Windows polls of its socket driver that end on a completion
 // port; both keep one blocked thread. The state machine runs in tests against a fake of
 // each of the three kernels; tools/systems says what else has run where. Elsewhere, and for

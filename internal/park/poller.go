@@ -47,7 +47,7 @@ func (s *set) register(h *Handle) error {
 			return err
 		}
 		p = &poller{set: s, backend: be}
-		p.manned, _ = be.(manned)
+		p.multi, _ = be.(multiWaiter)
 		s.p.Store(p)
 		p.start()
 	}

@@ -16,25 +16,25 @@ import (
 	"google.golang.org/grpc/internal/pulse"
 )
 
-// fakePosts is a backend with several posts, which knows where the watch is.
-type fakePosts struct {
+// fakeWaiters is a backend with several waiters, which knows which one is the leader's.
+type fakeWaiters struct {
 	*fakeBackend
 	t     *testing.T
 	mu    sync.Mutex
 	moved *sync.Cond
-	all   [3]fakePost
-	watch int // the posts that have it, and those who have it in hand: always one
+	all   [3]fakeWaiter
+	leads int // waiters that are the leader's, and goroutines that are about to promote one: always one
 	held  int
 	ended bool
 }
 
-type fakePost struct {
-	of    *fakePosts
+type fakeWaiter struct {
+	of    *fakeWaiters
 	armed bool
 }
 
-func newFakePosts(t *testing.T, k *fakeKernel) *fakePosts {
-	f := &fakePosts{fakeBackend: &fakeBackend{fakeKernel: k}, t: t, watch: 1, held: 1}
+func newFakeWaiters(t *testing.T, k *fakeKernel) *fakeWaiters {
+	f := &fakeWaiters{fakeBackend: &fakeBackend{fakeKernel: k}, t: t, leads: 1, held: 1}
 	f.moved = sync.NewCond(&f.mu)
 	for i := range f.all {
 		f.all[i].of = f
@@ -43,36 +43,36 @@ func newFakePosts(t *testing.T, k *fakeKernel) *fakePosts {
 	return f
 }
 
-func (f *fakePosts) posts() []post { return []post{&f.all[0], &f.all[1], &f.all[2]} }
+func (f *fakeWaiters) waiters() []waiter { return []waiter{&f.all[0], &f.all[1], &f.all[2]} }
 
-func (f *fakePosts) hold() { f.count(1) }
+func (f *fakeWaiters) hold() { f.count(1) }
 
-func (f *fakePosts) release() { f.count(-1) }
+func (f *fakeWaiters) release() { f.count(-1) }
 
-func (f *fakePosts) count(n int) {
+func (f *fakeWaiters) count(n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.held += n
 	f.moved.Broadcast()
 }
 
-// relieve takes the watch away from the post that has it.
-func (f *fakePosts) relieve() {
+// relieve takes the lead away from the waiter that has it.
+func (f *fakeWaiters) relieve() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.all[0].armed = false
-	f.watch--
+	f.leads--
 }
 
-// setReady makes a descriptor readable, which is heard of at the post that is armed.
-func (f *fakePosts) setReady(fd int) {
+// setReady makes a descriptor readable, which the leader's waiter hears of.
+func (f *fakeWaiters) setReady(fd int) {
 	f.fakeKernel.setReady(fd, true)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.moved.Broadcast()
 }
 
-func (f *fakePosts) close() {
+func (f *fakeWaiters) close() {
 	f.mu.Lock()
 	f.ended = true
 	f.moved.Broadcast()
@@ -80,8 +80,8 @@ func (f *fakePosts) close() {
 	f.release()
 }
 
-// gone waits until nobody holds the posts.
-func (f *fakePosts) gone() {
+// gone waits until nobody holds the waiters.
+func (f *fakeWaiters) gone() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for f.held > 0 {
@@ -89,7 +89,7 @@ func (f *fakePosts) gone() {
 	}
 }
 
-func (p *fakePost) wait(tokens []uint64) (int, error) {
+func (p *fakeWaiter) wait(tokens []uint64) (int, error) {
 	p.of.mu.Lock()
 	defer p.of.mu.Unlock()
 	for {
@@ -99,7 +99,7 @@ func (p *fakePost) wait(tokens []uint64) (int, error) {
 		if p.armed {
 			if taken := p.of.take(min(3, len(tokens))); len(taken) > 0 {
 				p.armed = false
-				p.of.watch--
+				p.of.leads--
 				return copy(tokens, taken), nil
 			}
 		}
@@ -107,16 +107,16 @@ func (p *fakePost) wait(tokens []uint64) (int, error) {
 	}
 }
 
-func (f *fakePosts) now(tokens []uint64) int { return copy(tokens, f.take(len(tokens))) }
+func (f *fakeWaiters) now(tokens []uint64) int { return copy(tokens, f.take(len(tokens))) }
 
-func (p *fakePost) arm() error {
+func (p *fakeWaiter) promote() error {
 	p.of.mu.Lock()
 	defer p.of.mu.Unlock()
 	if p.of.ended {
 		return errors.New("fake: closed")
 	}
-	if p.of.watch++; p.of.watch != 1 || p.armed {
-		p.of.t.Errorf("%d posts have the watch", p.of.watch)
+	if p.of.leads++; p.of.leads != 1 || p.armed {
+		p.of.t.Errorf("%d waiters are the leader's", p.of.leads)
 	}
 	p.armed = true
 	p.of.moved.Broadcast()
@@ -144,12 +144,12 @@ func (m *member) Run() {
 	then()
 }
 
-// Whatever those do who are run by who was on watch, everybody is heard of, and one has the
-// watch.
-func TestRelay(t *testing.T) {
+// Whatever the owners do that a goroutine of the poller runs, every event is heard of, and there is one
+// leader.
+func TestLeaderAndFollowers(t *testing.T) {
 	const members, rounds = 20, 500
 	k := newFakeKernel()
-	f := newFakePosts(t, k)
+	f := newFakeWaiters(t, k)
 	s := &set{open: func() (backend, error) { return f, nil }}
 	rng := rand.New(rand.NewPCG(1, 2))
 	seen := make(chan *member, members)
@@ -184,10 +184,10 @@ func TestRelay(t *testing.T) {
 		for range burst {
 			park(<-seen)
 		}
-		s.p.Load().relay.shy.Store(0) // or too few are run on a loaded machine
+		s.p.Load().followers.slowPenalty.Store(0) // or too few are run on a loaded machine
 	}
 	if ran.Load() == 0 || ended.Load() == 0 || blocked.Load() == 0 {
-		t.Errorf("by who was on watch %d ran, %d ended the goroutine, %d blocked", ran.Load(), ended.Load(), blocked.Load())
+		t.Errorf("by the poller %d ran, %d ended the goroutine, %d blocked", ran.Load(), ended.Load(), blocked.Load())
 	}
 	close(unblock)
 	for _, m := range all {
@@ -197,27 +197,27 @@ func TestRelay(t *testing.T) {
 }
 
 // After one that took long others are read by other goroutines for a while.
-func TestRelayIsShy(t *testing.T) {
-	synctest.Test(t, testRelayIsShy)
+func TestSlowPenalty(t *testing.T) {
+	synctest.Test(t, testSlowPenalty)
 }
 
-func testRelayIsShy(t *testing.T) {
+func testSlowPenalty(t *testing.T) {
 	p := &poller{}
-	p.relay.ready = make(chan post, 1)
-	p.relay.free = make(chan post, 1)
-	m := &member{seen: make(chan *member, 1), then: func() { time.Sleep(2 * brief) }}
+	p.followers.ready = make(chan waiter, 1)
+	p.followers.free = make(chan waiter, 1)
+	m := &member{seen: make(chan *member, 1), then: func() { time.Sleep(2 * maxInline) }}
 	m.h.init(nil, m)
 	p.readOn(&m.h, nil, nil)
-	for i := range shyness {
-		p.relay.ready <- sole{}
-		if p.relieved() {
-			t.Fatalf("relieved after %d events", i)
+	for i := range slowPenalty {
+		p.followers.ready <- onlyWaiter{}
+		if p.promoteFollower() {
+			t.Fatalf("a follower was promoted after %d events", i)
 		}
-		<-p.relay.ready
+		<-p.followers.ready
 	}
-	p.relay.ready <- sole{}
-	if !p.relieved() {
-		t.Error("shy for good")
+	p.followers.ready <- onlyWaiter{}
+	if !p.promoteFollower() {
+		t.Error("no follower is promoted any more")
 	}
 }
 
@@ -236,7 +236,7 @@ func TestReadOn(t *testing.T) {
 // testReadOn reports whether events were thick all the time, and nobody else had the processor.
 func testReadOn(t *testing.T, members int, slow bool) bool {
 	k := newFakeKernel()
-	f := newFakePosts(t, k)
+	f := newFakeWaiters(t, k)
 	s := &set{open: func() (backend, error) { return f, nil }}
 	seen := make(chan *member, members)
 	ran := 0
@@ -245,7 +245,7 @@ func testReadOn(t *testing.T, members int, slow bool) bool {
 		m := &member{seen: seen}
 		m.then = func() {
 			if ran++; slow && ran <= 2 {
-				spin(2 * brief / 3)
+				spin(2 * maxInline / 3)
 			}
 		}
 		m.fd = i
@@ -263,10 +263,10 @@ func testReadOn(t *testing.T, members int, slow bool) bool {
 	}
 	p := s.p.Load()
 	var tokens [batch]uint64
-	var awake throng
+	var throttle wakeThrottle
 	start := time.Now()
-	p.readOn(p.rouse(tokens[:f.now(tokens[:1])]), tokens[:], &awake)
-	calm := pulse.On() && p.relay.shy.Load() == 0 && (slow || time.Since(start) < brief)
+	p.readOn(p.rouse(tokens[:f.now(tokens[:1])]), tokens[:], &throttle)
+	calm := pulse.On() && p.followers.slowPenalty.Load() == 0 && (slow || time.Since(start) < maxInline)
 	woken := len(seen) - ran
 	for _, m := range all {
 		m.h.Close()

@@ -148,7 +148,7 @@ func TestAttackConstantInput(t *testing.T) {
 			for i, c := range all {
 				switch {
 				case i < hogs:
-					c.then = func() { spin(brief / 20) }
+					c.then = func() { spin(maxInline / 20) }
 					wg.Go(func() {
 						for {
 							select {

@@ -33,15 +33,15 @@ func (c *crowdOwner) Wake() {
 }
 
 // In a burst those that were woken run before many more are, and nobody waits for what they do.
-func TestThrong(t *testing.T) {
+func TestWakeThrottle(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	const batches = 100
 	for name, blocked := range map[string]chan struct{}{"that run": nil, "that block": make(chan struct{})} {
 		t.Run(name, func(t *testing.T) {
 			c := &crowdOwner{blocked: blocked}
-			var awake throng
+			var throttle wakeThrottle
 			for i := range batches * batch {
-				awake.wake(c, 1+i%2) // alone, or with another that somebody else has woken
+				throttle.wake(c, 1+i%2) // alone, or with another that somebody else has woken
 			}
 			// The race detector's scheduler changes the order: not all batches are waited for.
 			if c.most > 16*batch {
