@@ -46,7 +46,7 @@ type epollWaiter struct {
 
 	refused refusal // of ask: once it has asked, another may be the leader already
 
-	// of take; owned by who waits
+	// of take; owned by the goroutine that waits
 	most int
 	n    int
 	err  error

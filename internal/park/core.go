@@ -104,7 +104,7 @@ type set struct {
 }
 
 // poller is a running backend. Its table is its own: an event that a stopped
-// poller still has in hand finds nobody there.
+// poller has still to deal with finds nobody there.
 type poller struct {
 	set       *set
 	backend   backend

@@ -110,7 +110,7 @@ func (h *Handle) Close() bool {
 	return wasParked
 }
 
-// Wake has the owner start a reader. It is for who was told by Close to run its exit path
+// Wake has the owner start a reader. It is for the caller that Close told to run its exit path
 // and has that done by a reader of its own.
 func (h *Handle) Wake() { h.owner.Wake() }
 

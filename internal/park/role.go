@@ -55,7 +55,7 @@ func (h *Handle) Kick() bool {
 	}
 }
 
-// take is for who reads without being woken, and leaves no note.
+// take is for a goroutine that reads without being woken, and leaves no note.
 func (h *Handle) take() bool {
 	w := h.load()
 	next, won := w.take()

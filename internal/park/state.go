@@ -19,7 +19,7 @@ var (
 
 // word is the whole state of a handle: a state in the low bits and, while
 // parked, the generation of the arming that may wake it. Its methods say what a
-// word becomes; whoever swaps it in has made the transition.
+// word becomes; the goroutine that swaps it in has made the transition.
 //
 //	from    park(g)    wake(g)            kick      take      close
 //	active  parked(g)  -                  noted     -         closed

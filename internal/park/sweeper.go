@@ -31,7 +31,7 @@ type Entry struct {
 
 // Touch notes activity. It is cheap enough for every read.
 func (e *Entry) Touch() {
-	if !e.touched.Load() { // spares the cache line when reads come thick
+	if !e.touched.Load() { // spares the cache line when reads are frequent
 		e.touched.Store(true)
 	}
 }
@@ -84,7 +84,7 @@ const MaxTries = 64
 
 // Try is Add for who will probably be quiet. It fails where enough others are of that kind at the
 // moment: connections that all have input in the same bursts have all learned the same, and
-// would all wait, in vain, after the same burst.
+// would all wait for nothing after the same burst.
 func (s *Sweeper) Try(e *Entry, q Quieter) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -130,7 +130,7 @@ func (s *Sweeper) add(e *Entry, q Quieter) {
 }
 
 // crowd is how many entries are many: with each crowd more the sweeper looks more
-// often, up to ten times. Whoever lingers has a goroutine, and what the runtime
+// often, up to ten times. A connection that lingers has a goroutine, and what the runtime
 // needs for the most goroutines there ever were it keeps for good.
 const crowd = 256
 

@@ -7,7 +7,7 @@
 // first system call each time: it wakes sysmon, a thread of the runtime that sleeps while
 // nothing runs, which then looks around for some time. That thread takes the processor from
 // who computes for long, and looks for input while all processors compute; so somebody has to
-// wake it, but a moment later would do. While events come thick a goroutine here wakes a
+// wake it, but a moment later would do. While events are frequent a goroutine here wakes a
 // hundred times a second, and for the sake of its timer sysmon sleeps no longer than until
 // then: whatever begins to compute after system calls that nobody was told of is found within
 // ten milliseconds, as it would be ten milliseconds after others.
@@ -16,7 +16,7 @@
 // timer. A test holds it for the Go version at hand (pulse_sysmon_linux_test.go); Forbid is for
 // who doesn't want to rely on it.
 //
-// Events that come thick are those of connections that wait without a goroutine, and reads and
+// Frequent events are those of connections that wait without a goroutine, and reads and
 // writes of much at once. When they no longer do the goroutine ends.
 package pulse
 
@@ -48,7 +48,7 @@ var process = pace{thick: thick}
 // epoch is where the clock begins.
 var epoch = time.Now()
 
-// forbidden is set where the scheduler is to be told of everything.
+// forbidden is set where the scheduler has to know of every system call.
 var forbidden atomic.Bool
 
 // Forbid has On report false from here on, and Event do nothing.
@@ -77,7 +77,7 @@ func (p *pace) event() {
 	}
 }
 
-// run ticks until events no longer come thick. Whoever noted the one for which it was started
+// run ticks until events are no longer frequent. The goroutine that noted the one for which it was started
 // made a system call that sysmon heard of; it does not sleep again before all goroutines wait,
 // this one for its tick.
 func (p *pace) run() {

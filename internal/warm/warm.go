@@ -12,7 +12,7 @@
 // who finds a shard in use takes another.
 //
 // A task finds a goroutine as good as new but for its stack: profiler labels
-// that an earlier task set, or whoever called Go, are gone, and so is what it said with
+// that an earlier task, or the caller of Go, set are gone, and so is what it said with
 // debug.SetPanicOnFault. A goroutine carries nothing else of a program's, but for one thing that
 // can't be taken back: runtime.LockOSThread, as nobody but the task knows how often it was
 // called. A task must not end with the thread locked: the goroutine does not end

@@ -10,7 +10,7 @@ import (
 )
 
 // Borrowed is a piece of a message in memory of the program's, which has it back when
-// Stream.Reclaim returns. Until then it may be read by whoever holds a reference.
+// Stream.Reclaim returns. Until then any holder of a reference may read it.
 //
 // It never waits for the peer: a parcel that the socket has no room for copies what it has
 // borrowed (protocol.Parcel.Keep), and so does the queue when the memory is reclaimed.
@@ -58,11 +58,11 @@ func (s *Stream) Reclaim(b *Borrowed, done <-chan struct{}) {
 		c.unlock()
 	}
 	b.Free()
-	<-b.unused // whoever has a parcel of it is in a write that does not wait
+	<-b.unused // the holder of a parcel of it is in a write that does not wait
 	raceRead(b.SliceBuffer)
 }
 
-// Whoever lends a message waits for another lentWait if leastSent bytes were sent in the last one: to
+// The lender of a message waits for another lentWait if leastSent bytes were sent in the last one: to
 // copy as many takes about a hundredth of that.
 const (
 	lentWait  = 2 * time.Millisecond

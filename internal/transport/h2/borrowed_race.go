@@ -10,7 +10,7 @@ import (
 )
 
 // raceRead tells the race detector that b is read. It is told when memory is lent, and when it is given
-// back, so that it sees whoever writes to it meanwhile.
+// back, so that the race detector sees a write to it meanwhile.
 func raceRead(b []byte) {
 	if len(b) > 0 {
 		runtime.RaceReadRange(unsafe.Pointer(&b[0]), len(b))

@@ -13,7 +13,7 @@ import (
 // peer is opening stream id, not 0, and too many handlers run, it also waits for one to
 // return, for handlerPatience at most, and refuses the stream if none does: handlers may
 // themselves wait for input that is still to be read, and so may a peer for the answer to
-// a PING. After a wait in vain there is no other until a handler has returned.
+// a PING. After a wait that timed out there is no other until a handler has returned.
 func (r *reader) waitForBudget(id uint32) error {
 	opening := id != 0
 	r.endBatch()
@@ -48,7 +48,7 @@ func (r *reader) waitForBudget(id uint32) error {
 			late = nil
 			c := r.lock()
 			if c.core.EndWait() {
-				c.core.WaitedInVain()
+				c.core.WaitedTooLong()
 			} else {
 				<-w // wakeReader came first
 			}

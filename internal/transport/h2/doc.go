@@ -25,10 +25,10 @@
 // All else, and whatever is wrong, is for a reader with nothing else to heed, to whom it gives the
 // role. Where it was lent in vain, lending pauses (lending.go).
 //
-// There is no writer goroutine. Whoever queues frames and finds nobody writing
+// There is no writer goroutine. A goroutine that queues frames and finds nobody writing
 // takes the write token and writes, for others too, until nothing is left or
-// its share is done; whoever doesn't get the token returns at once. While the reader has more
-// frames in hand it is left to it, at the end of its batch. The holder never
+// its share is done; a goroutine that doesn't get the token returns at once. While the reader has more
+// frames in its buffer it writes at the end of its batch, and others leave that to it. The holder never
 // waits for the socket: when that is full the token goes to a flusher, a task that ends
 // when it has caught up.
 //
@@ -36,13 +36,13 @@
 //
 // A wrapper with a Write of its own may do in it what it likes, such as to sleep until a
 // budget allows for it. That the socket has room says nothing of that, nor that all writes
-// so far were quick: a token bucket is, until it is empty. And whoever is in a Write can't be
+// so far were quick: a token bucket is, until it is empty. And a goroutine in a Write can't be
 // taken out of it, as a deadline would end the wrapper's stream. So nobody writes on such a
 // connection (Conn.waits) who has anything else to heed:
 //
 //   - The reader would not read, and the peer's windows, pings and resets would wait.
 //   - A sender has a deadline, can be cancelled, and is to hear of the end of its stream.
-//   - Whoever calls Close, Drain or Reset is to be let go.
+//   - A caller of Close, Drain or Reset must not wait.
 //
 // For these a flusher writes, on a goroutine of its own. One goroutine has nothing to heed: that
 // of a handler which has returned. Its stream's end is queued (Stream.SendLast), all that waits
@@ -97,7 +97,7 @@
 // Conn.mu guards the queue of frames, HPACK encoding, stream ids, windows and
 // states, in one: so frames are queued in the order of stream ids, and header blocks in
 // the order in which they were encoded. Under it a FieldSource is called, and the Wake of
-// whoever waits for room (CallRoom, OfferTo); buffers are freed, deadlines are set on the net.Conn,
+// a sender that waits for room (CallRoom, OfferTo); buffers are freed, deadlines are set on the net.Conn,
 // timers and alarms are set. The locks of those are below it, and none of ours calls back.
 // Under it there is never a read, a write, or a call of a Handler or a Receiver: these may
 // therefore call any method of the connection and its streams, and hold locks of their
@@ -107,7 +107,7 @@
 //
 // A panic of this package's ends the process, as any does, because nobody knows what it left
 // behind: Conn.mu locked, a window that was moved and not told, a stream that is in one table and
-// not in another; whoever comes next would wait for ever, or read another call's bytes. One step
+// not in another; the next caller would wait for ever, or read another call's bytes. One step
 // is different, and the largest part of what a peer's bytes drive: reading a field block, by
 // package hpack and by the role, which parses what the fields say. It computes a value from the
 // block, holds no lock, and writes to the decoder, its list and that value alone, none of which
@@ -227,7 +227,7 @@
 // windows of all open streams together grow to a quarter of Config.MaxHeld at most, are lowered
 // when they come to half of it as more streams are opened, and grow again when those have ended: a peer that
 // keeps to them does not reach that bound by the windows' growth. The connection's window is not bounded
-// so: it is given back as DATA arrives, whoever reads it. With StaticWindow nothing is measured, and nothing grows. StreamWindow and ConnWindow are where
+// so: it is given back as DATA arrives, whichever stream that is for. With StaticWindow nothing is measured, and nothing grows. StreamWindow and ConnWindow are where
 // the windows begin: from there they grow.
 //
 // # What may wait
@@ -263,7 +263,7 @@
 //     acceptance to the end of both the stream and its handler (Stream.Done); what is
 //     left of its charges then is refunded in one piece (settle). A stream of ours is
 //     settled when it ends: what it still has is the application's.
-//   - Whoever takes a message from the Receiver refunds it with Consume, which takes mu for
+//   - The caller that takes a message from the Receiver refunds it with Consume, which takes mu for
 //     the window anyway. Once the peer has ended the stream there is no window to open,
 //     and the memory is refunded now and then (Refund).
 //   - The part of a TLS or ALTS record that has arrived, while the rest has not, is held by

@@ -8,7 +8,7 @@ import "sync/atomic"
 // the reader's.
 type lending struct {
 	asked  bool   // since the last batch somebody was woken who may come back to wait
-	misses uint8  // up to a bound: two for each time that it was in vain, less one for each other
+	misses uint8  // up to a bound: two for each time that lending was of no use, less one for each time that it was
 	pause  uint16 // how many times nothing is lent
 
 	cut atomic.Bool // Turn.Wake has interrupted the wait
@@ -17,17 +17,17 @@ type lending struct {
 // maxMisses bounds how long nothing is lent: for 2^maxMisses batches.
 const maxMisses = 10
 
-// missed notes that it was in vain: there was input before anyone came to wait, or what came was
+// missed records that lending was of no use: there was input before anyone came to wait, or what came was
 // not for a turn.
 func (l *lending) missed() {
 	l.misses = min(l.misses+2, maxMisses)
 	l.pause = 1 << l.misses
 }
 
-// served notes that it was not.
+// served records that the lent role was taken, and of use.
 func (l *lending) served() { l.misses = max(l.misses, 1) - 1 }
 
-// wanted reports whether to lend, and forgets that it was asked to.
+// wanted reports whether to lend the role, and clears asked.
 func (l *lending) wanted() bool {
 	if !l.asked {
 		return false
@@ -40,5 +40,5 @@ func (l *lending) wanted() bool {
 	return true
 }
 
-// rest forgets all: the connection is about to be parked for good.
+// rest clears everything: the connection is about to be parked for good.
 func (l *lending) rest() { l.asked, l.misses, l.pause = false, 0, 0 }

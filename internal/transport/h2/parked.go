@@ -24,7 +24,7 @@ func (p *parkedConn) Wake() { (*Conn)(p).ground().Go((*reader)(p)) }
 // is read, to be one that can't be parked.
 type ParkObserver interface {
 	// Unparkable is called when that has turned out, and when the connection is quiet,
-	// seldom more than once. It must not block.
+	// rarely more than once. It must not block.
 	Unparkable(why string)
 	// Unwatched is called when the system refuses to watch the connection's socket, which
 	// is read by a goroutine from then on. It must not block.

@@ -22,16 +22,16 @@ package h2
 //	turnWaits  -         -        -     -        -          -          turnReads  turnOver  -
 //	turnOver   reading   -        lent  -        -          -          -          -         away
 //
-// "-" can't happen, or means nothing, and changes nothing. (*) the role was lent in vain: there was input,
+// "-" can't happen, or means nothing, and changes nothing. (*) lending was of no use: there was input,
 // or none for too long, before anyone came to take it.
 //
-// Of two goroutines only one has the role. Who has it makes all transitions but two: start and take, of a
-// connection that is lent or away, are for whoever got the role from the handle, and wake is for who holds
-// the lock of the Receiver. The role is moved to lent or away before the handle is parked, so that whoever
-// gets it from there finds it so.
+// At most one goroutine has the role, and that one makes the transitions, but for two kinds: start and take,
+// where the role is lent or away, are for the goroutine that got it from the handle, and wake is for the
+// holder of the Receiver's lock. The role is moved to lent or away before the handle is parked, so that the
+// goroutine that gets it from there finds it so.
 //
 // Two flags stand beside it, as they say why a wait for input was interrupted: Conn.quiet, by the sweeper,
-// and lending.cut, by Turn.Wake. Whoever has the role heeds both before it waits again, or gives it up.
+// and lending.cut, by Turn.Wake. The holder of the role heeds both before it waits again, or gives the role up.
 type role uint32
 
 const (
@@ -52,13 +52,13 @@ type roleEvent uint8
 const (
 	start  roleEvent = iota // a reader begins, or goes on since it could not be parked
 	look                    // it looks for input for the first time
-	lend                    // who has the role lends it
+	lend                    // the holder lends it
 	keep                    // what was lent could not be parked
 	take                    // a Turn takes it
 	wait                    // the Turn waits for input
 	arrive                  // its wait is over, with input or without
 	wake                    // what the Turn's goroutine waits for is there
-	rest                    // who has the role parks the connection for good
+	rest                    // the holder parks the connection for good
 
 	roleEvents // how many there are
 )

@@ -83,7 +83,7 @@ func (c *locked) unlockQueued(s *protocol.Stream) {
 // once: when it does, when the stream is over, or spuriously. Wake is called with the
 // connection's lock held, and must use neither stream nor connection. A later w takes the
 // place of one that still waits; with nil nobody is woken. If there is room and lazy is
-// set, the next Send only queues, and what it queued is written by whoever sends next on
+// set, the next Send only queues, and what it queued is written by the next sender on
 // the connection, or by Flush.
 func (s *Stream) CallRoom(w interface{ Wake() }, lazy bool) bool {
 	c := s.conn.lock()

@@ -5,11 +5,11 @@ package h2
 import "sync/atomic"
 
 // token spares the holder of the write token the lock where it has nothing to do but give that back.
-// Whoever takes the last parcel offers the token with it. When the parcel is written the holder takes the
-// offer, and is none any more. Whoever gets mu meanwhile takes the offer back, since something may be
-// queued now: the holder then looks, under the lock, what there is.
+// When it takes the last parcel it offers the token. When the parcel is written it accepts its own offer, and
+// the token is free. A goroutine that gets mu meanwhile withdraws the offer, since it may queue something:
+// the holder then looks, under the lock, what there is.
 type token struct {
-	offered   atomic.Bool // one of the two takes it
+	offered   atomic.Bool // until the holder accepts it, or somebody withdraws it
 	isOffered bool        // since nobody had mu; guarded by mu
 }
 
@@ -22,7 +22,8 @@ func (t *token) offer() {
 // giveBack is for the holder, without mu. It reports false if the token is still its own.
 func (t *token) giveBack() bool { return t.offered.CompareAndSwap(true, false) }
 
-// takeBack is for whoever has got mu, after an offer. It reports whether the token was given back.
+// takeBack withdraws an offer. It is for a goroutine that has just got mu. It reports true if it came too late:
+// the token is free.
 func (t *token) takeBack() bool {
 	t.isOffered = false
 	return !t.offered.CompareAndSwap(true, false)

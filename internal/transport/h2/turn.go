@@ -45,7 +45,7 @@ func (s *Stream) Turn() *Turn {
 	return (*Turn)(conn)
 }
 
-// Wake ends the turn: what was waited for is there. It is for who holds the lock of the Receiver,
+// Wake ends the turn: what was waited for is there. It is for a holder of the Receiver's lock,
 // until Leave is called.
 func (t *Turn) Wake() {
 	if (*Conn)(t).move(wake) == turnWaits {

@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc/internal/transport/h2/protocol"
 )
 
-// The combining writer. Whoever queues frames under Conn.mu and finds that
+// The combining writer. A goroutine that queues frames under Conn.mu and finds that
 // nobody is writing takes the write token, and writes what it and others have
 // queued until nothing is left; everyone else returns at once. So there is no
 // writer goroutine, and a busy connection gathers many calls into one write.
@@ -136,7 +136,7 @@ func (w *writer) trace(p *protocol.Parcel) {
 // pass gives the token to a goroutine that may wait.
 func (w *writer) pass() { (*Conn)(w).ground().Go((*patientWriter)(w)) }
 
-// handOver is pass for whoever has taken a parcel.
+// handOver is pass for a writer that has taken a parcel.
 func (w *writer) handOver(f flusher) {
 	t := flushers.Get().(*flusher)
 	*t = f

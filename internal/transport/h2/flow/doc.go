@@ -4,7 +4,7 @@
 // what may be sent ([Outflow]), what was granted to the peer ([Inflow]), and how
 // large a grant the path deserves ([BDP]).
 //
-// The package is pure: no I/O, no clock, no locks. A value belongs to whoever
+// The package is pure: no I/O, no clock, no locks. A value belongs to the caller that
 // holds the lock, or runs the goroutine, that it is used under.
 //
 // Its errors say that the peer broke a rule, all of them with the code

@@ -30,7 +30,7 @@ type Inflow struct {
 	window   Window
 	target   int32
 	expected uint32 // what the reader waits for, and has not been received: see Expect
-	unread   uint32 // at most: who holds more than 4 GiB of one stream is granted a little too much
+	unread   uint32 // at most: a stream with more than 4 GiB unread is granted a little too much
 }
 
 // NewInflow returns an Inflow whose window is initial bytes, known to the peer:

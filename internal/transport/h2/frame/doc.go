@@ -11,13 +11,13 @@
 //	f, err := frame.ParseSettings(h, payload)
 //
 // A payload of type DATA need not be contiguous: see [DataPadding]. Frames of a
-// type that is not named here are to be skipped (RFC 9113 section 5.5).
+// type that is not named here must be skipped (RFC 9113 section 5.5).
 //
 // Every Append function takes and returns a slice in the manner of append. What
 // a Parse function returns as a slice is a view of the payload it was given,
 // and is valid as long as that payload is.
 //
 // Rules that need to know what came before (an open CONTINUATION sequence, the
-// state of a stream, who is the client) are the connection's, not this
+// state of a stream, which side is the client) are the connection's, not this
 // package's.
 package frame

@@ -24,7 +24,7 @@ func ConnError(code ErrCode, reason string) error {
 // StreamError returns a stream error: RST_STREAM, and the connection goes on.
 //
 // No RST_STREAM may be sent for an idle stream (section 6.4), and a frame may name
-// one, most of all PRIORITY, which is legal there. Whoever maps the error looks at
+// one, most of all PRIORITY, which is legal there. The code that maps the error looks at
 // the state first; to end the connection instead is always allowed (section
 // 5.4.1).
 func StreamError(streamID uint32, code ErrCode, reason string) error {

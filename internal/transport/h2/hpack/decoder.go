@@ -50,7 +50,7 @@ func (d *Decoder) SetKinds(k *Kinds) {
 func (d *Decoder) Generation() uint64 { return d.t.gen }
 
 // Decode adds the fields of block, a whole header block, to l. An error, always an
-// [*Error], leaves l and d of no further use: the connection is to be closed with
+// [*Error], leaves l and d of no further use: the connection must be closed with
 // COMPRESSION_ERROR. A block over l's limit is no error; the table follows it
 // without l growing, see [List.TooLarge].
 //

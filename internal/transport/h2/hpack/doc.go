@@ -15,8 +15,8 @@
 // came from a peer but the decoder itself, which checks it against the table (RFC 7541
 // section 2.3.3).
 //
-// Nothing here is safe for concurrent use. An Encoder belongs to whoever writes
-// header blocks in wire order, a Decoder to whoever reads them.
+// Nothing here is safe for concurrent use. An Encoder belongs to the goroutine that writes
+// header blocks in wire order, a Decoder to the one that reads them.
 package hpack
 
 //go:generate go run gen_tables.go

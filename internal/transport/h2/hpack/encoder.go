@@ -42,7 +42,7 @@ type Encoder struct {
 	goal     uint32 // the maximum size that the next block's updates lead to
 	low      uint32 // the least goal since the last block
 	peer     uint32 // the last SETTINGS_HEADER_TABLE_SIZE
-	announce bool   // the peer is to be told goal even if t.max already is that
+	announce bool   // the peer must be told goal even if t.max already is that
 	ready    bool
 	stands   standing
 }

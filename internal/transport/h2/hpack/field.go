@@ -8,7 +8,7 @@ import (
 )
 
 // Field is a field of a decoder's dynamic table that a block has referred to. Its name and its
-// value are strings of their own, so that whoever keeps one keeps nothing else with it. Each
+// value are strings of their own, so that keeping one keeps nothing else alive. Each
 // entry of the table has one Field, made when it is first referred to, however many blocks
 // refer to it after that; where only names were referred to, one without a value serves all
 // entries that are named after one another. But for Holders and Place it never changes.

@@ -14,7 +14,7 @@ import (
 // all clients that run the same program. The zero value is that of a new connection.
 //
 // Who was frozen or thawed last, and has not changed since, still has that state: it is neither
-// written nor read again. Where calls come seldom, on many connections, few change anything.
+// written nor read again. Where many connections have few calls, few of these change anything.
 type Frozen struct{ state unique.Handle[string] }
 
 // IsNew reports whether f is the zero value. There is nothing to thaw then.

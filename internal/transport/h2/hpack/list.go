@@ -119,7 +119,7 @@ func (l *List) TooLarge() bool { return l.size > uint64(l.limit) }
 // listFieldSize is unsafe.Sizeof(listField{}), held by a test.
 const listFieldSize = 32
 
-// count adds a field to the size and reports whether it is to be stored.
+// count adds a field to the size and reports whether to store it.
 func (l *List) count(nameLen, valueLen int) bool {
 	l.size += uint64(nameLen) + uint64(valueLen) + entryOverhead
 	return !l.TooLarge()

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// Config is how a connection is to be run. One Config serves any number of
+// Config has the settings of connections. One Config serves any number of
 // connections and is not changed once the first has started.
 type Config struct {
 	// Pool lends the buffers frames are read into and written from.

@@ -5,7 +5,7 @@ package protocol
 import "google.golang.org/grpc/internal/transport/h2/flow"
 
 // Conn is the state of one HTTP/2 connection. Its methods take frames, queue frames in answer, and
-// return what streams are to be told. They wait for nothing, and call nobody but a FieldSource and a
+// return what the streams have to be told. They wait for nothing, and call nobody but a FieldSource and a
 // Waiter. What the driver has to do about them, and they can't, gathers in todo.
 //
 // A Conn has no lock of its own: its driver holds one during each call.

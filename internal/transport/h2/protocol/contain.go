@@ -22,7 +22,7 @@ type PanicLog interface {
 // package h2.
 func Contain(err *error, log PanicLog) { Contained(recover(), err, log) }
 
-// Contained is Contain for who has recovered v; nil if there was no panic.
+// Contained is Contain for a caller that has recovered v; nil if there was no panic.
 func Contained(v any, err *error, log PanicLog) {
 	if v == nil {
 		return

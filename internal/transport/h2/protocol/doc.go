@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package protocol is one HTTP/2 connection (RFC 9113) as a state machine, without I/O: frames go in,
-// and frames to write, and what streams are to be told, come out. It has no socket, goroutine, lock,
+// and frames to write, and what the streams have to be told, come out. It has no socket, goroutine, lock,
 // channel or clock: package h2, its driver, has them. (TestPure holds that so.) It knows nothing of what
 // the streams carry.
 //
@@ -21,7 +21,7 @@
 // For each frame the driver calls [Intake.CheckSequence], and then
 //
 //	HEADERS, CONTINUATION   Intake.OnHeaders, Intake.OnContinuation, and for a block that is whole
-//	                        Conn.OnBlock, which says what is to be done with it
+//	                        Conn.OnBlock, which says what to do with it
 //	DATA                    Conn.OnData, which names the stream, and Intake.NoteBody for each piece of the payload.
 //	                        The payload itself goes from the driver to the stream's Receiver: see Receiver.Space
 //	RST_STREAM, WINDOW_UPDATE, PING, GOAWAY, SETTINGS
@@ -33,13 +33,13 @@
 //
 // # Output
 //
-// Conn.OpenStream, Conn.Queue and their like queue frames. Whoever gets the write token (Conn.TakeToken)
+// Conn.OpenStream, Conn.Queue and their like queue frames. The goroutine that gets the write token (Conn.TakeToken)
 // takes parcels (Conn.Take) and writes them, until there is none and the token is given back.
 //
 // # What else the driver has to do
 //
 // What follows from a call, and is not for its caller alone, gathers in a [Todo], which the driver asks
-// for before it gives up the lock. Whoever waits for something gives a [Waiter], which is woken within a
+// for before it gives up the lock. A caller that waits for something gives a [Waiter], which is woken within a
 // call. Time is an argument, or what the driver has set as Intake.Now.
 //
 // # Files
@@ -49,7 +49,7 @@
 //	recv_data, recv_control, recv_settings
 //	send, encode, forget           frames that are sent, and a stream's end
 //	life, parting, ending          from start to end; GOAWAY
-//	output, parcel, coder          what is to be written
+//	output, parcel, coder          what has to be written
 //	streams, stream, stream_state, stream_table, stream_set, scheduler, send_queue, waiter, borrowed
 //	account, ledger, shared        what the peer makes us hold
 //	flood_budget, limits           what it makes us do

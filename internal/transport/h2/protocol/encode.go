@@ -153,7 +153,7 @@ func (c *Conn) expect(size, more int) {
 	}
 }
 
-// TakeToken takes the write token, for whoever will call take. It reports false if somebody has it,
+// TakeToken takes the write token, for a caller that will call Take. It reports false if somebody has it,
 // there is nothing to write, or the reader writes what is queued in a moment.
 func (c *Conn) TakeToken() bool {
 	if c.out.writing || c.out.reader == ReaderWorks || !c.sendable() {
@@ -216,7 +216,7 @@ func (c *Conn) WriteFailed(err error) {
 // WriteError is what writeFailed was given.
 func (c *Conn) WriteError() error { return c.end.writeErr }
 
-// DropOutput frees what is queued, unless whoever writes will.
+// DropOutput frees what is queued, unless the holder of the write token will.
 func (c *Conn) DropOutput() {
 	if !c.out.writing || c.life.mute {
 		c.out.drop()

@@ -33,7 +33,7 @@ type drainReason struct {
 	debug string
 }
 
-// signalFlush tells whoever waits for it that all is written, or never will be.
+// signalFlush wakes the goroutine that waits for it: all is written, or never will be.
 func (e *ending) signalFlush() {
 	if e != nil && e.flushed != nil {
 		e.flushed.Wake()

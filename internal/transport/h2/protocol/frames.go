@@ -17,7 +17,7 @@ type Frames struct {
 	// the account.
 	Optional bool
 	// More is how many messages of this size are queued next, on other streams. If it is not
-	// 0, whoever sends this leaves all that is queued to them, or to Flush, to write.
+	// 0, the sender of this leaves it to them, or to Flush, to write all that is queued.
 	More int
 
 	Trailers FieldSource // end the stream
@@ -27,7 +27,7 @@ type Frames struct {
 // size is that of the message, in bytes.
 func (f *Frames) size() int { return len(f.Prefix) + f.Data.Len() }
 
-// copied is how much of the message is to be copied, in bytes, where pieces of at least uncopied
+// copied is how much of the message has to be copied, in bytes, where pieces of at least uncopied
 // bytes are not.
 func (f *Frames) copied(uncopied int) int {
 	n := len(f.Prefix)

@@ -50,7 +50,7 @@ func (b *HeaderBlock) Alike(same func(memo any) bool) any {
 	return b.memos.alike(b.slot.gen, same)
 }
 
-// SetNote leaves a number for who gets the memo, beside what it has in common with other blocks.
+// SetNote leaves a number for later users of the memo, beside what it has in common with other blocks.
 func (b *HeaderBlock) SetNote(n uint32) {
 	b.note = n
 	if b.slot != nil {
@@ -71,8 +71,8 @@ func (b *HeaderBlock) Name(i int) []byte { return b.list.Name(i) }
 // Value returns the value of field i.
 func (b *HeaderBlock) Value(i int) []byte { return b.list.Value(i) }
 
-// Field is what field i refers to in the dynamic table: see hpack.List.Field. Whoever keeps it says
-// so with SetMemo.
+// Field is what field i refers to in the dynamic table: see hpack.List.Field. A caller that keeps it
+// says so with SetMemo.
 func (b *HeaderBlock) Field(i int) (f *hpack.Field, whole bool) { return b.list.Field(i) }
 
 // Static is what field i refers to in the static table: see hpack.List.Static.

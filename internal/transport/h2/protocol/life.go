@@ -71,13 +71,13 @@ type duty uint8
 const (
 	sayAnnouncement duty = 1 << iota // the first GOAWAY of a drain, and its PING
 	sayFarewell                      // our last GOAWAY: "Endpoints SHOULD always send a GOAWAY frame before closing a connection", section 6.8
-	refuseWaiters                    // who waits to open a stream waits in vain
+	refuseWaiters                    // goroutines that wait to open a stream are refused
 	part                             // close: nothing is left to be said
 )
 
 func (d duty) has(one duty) bool { return d&one != 0 }
 
-// start is the beginning. ok is false if the connection was closed before. d is to be done once
+// start is the beginning. ok is false if the connection was closed before. d has to be done once
 // the preface is queued.
 func (l *life) start() (d duty, ok bool) {
 	if l.stage != Fresh {

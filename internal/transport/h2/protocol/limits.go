@@ -33,7 +33,7 @@ const (
 	//
 	// handlerPatience is how long the reader waits first for one of them to
 	// return. Most are about to: a reply may be read, and followed by the next
-	// request, before the handler that sent it is gone. After a wait in vain
+	// request, before the handler that sent it is gone. After a wait that timed out
 	// there is no other until a handler has returned.
 	MaxOrphans      = 1000
 	HandlerPatience = 500 * time.Millisecond

@@ -19,7 +19,7 @@ var (
 // noLimit is a limit that the peer did not set.
 const noLimit = math.MaxUint32
 
-// output is what is to be written, and who writes it.
+// output is what has to be written, and who writes it.
 type output struct {
 	cfg     *Config      // the connection's; immutable
 	buf     Parcel       // frames in wire format
@@ -50,7 +50,7 @@ func (o *output) drop() {
 	o.replies, o.updates = 0, 0
 }
 
-// take hands over what is queued to whoever writes it.
+// take hands over what is queued to the goroutine that writes it.
 func (o *output) take() Parcel {
 	b := o.buf
 	o.buf = Parcel{}

@@ -53,7 +53,7 @@ func (o *Parcel) Head() []byte {
 	return o.held.b
 }
 
-// Size is how many bytes are to be written.
+// Size is how many bytes have to be written.
 func (o *Parcel) Size() int {
 	if o.held == nil {
 		return 0

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// Pieces is a message to send. Most are in one piece, which takes no list of its own. Whoever holds
+// Pieces is a message to send. Most are in one piece, which takes no list of its own. The holder of
 // it holds a reference to each of them.
 type Pieces struct {
 	first mem.Buffer // nil: there is none

@@ -10,7 +10,7 @@ type ReaderState uint8
 // What the reader may do.
 const (
 	ReaderWaits ReaderState = iota // it waits for input, or is about to
-	ReaderWorks                    // it has more input in hand, and writes what is queued when it has dealt with that
+	ReaderWorks                    // it has more input in its buffer, and writes what is queued when it has dealt with that
 	readerAway                     // the connection is parked, or about to be: what isn't needed then is given back
 )
 
@@ -77,8 +77,8 @@ func (c *Conn) wakeReader() {
 	}
 }
 
-// IsHopeless reports whether the reader waited in vain for a handler to return, and none has since.
+// IsHopeless reports whether the reader waited too long for a handler to return, and none has since.
 func (c *Conn) IsHopeless() bool { return c.streams.handlers.hopeless }
 
-// WaitedInVain follows a wait for handlers that took too long.
-func (c *Conn) WaitedInVain() { c.streams.handlers.hopeless = c.IsCrowded() }
+// WaitedTooLong follows a wait for handlers that took too long.
+func (c *Conn) WaitedTooLong() { c.streams.handlers.hopeless = c.IsCrowded() }

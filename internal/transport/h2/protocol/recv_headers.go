@@ -57,7 +57,7 @@ func (in *Intake) addFragment(p []byte, cfg *Config) error {
 	return err
 }
 
-// BlockVerdict is what is to be done with a field block.
+// BlockVerdict is what to do with a field block.
 type BlockVerdict uint8
 
 // The verdicts.
@@ -68,7 +68,7 @@ const (
 	BlockMustWait                     // it does, when the reader has waited until less is queued, or fewer handlers run
 )
 
-// OnBlock says what is to be done with b; s is the stream of a block that is more. After blockOpens
+// OnBlock says what to do with b; s is the stream of a block that is more. After blockOpens
 // and blockMustWait comes accepted or refused, also where err refuses the stream.
 func (c *Conn) OnBlock(in *Intake, b Block) (s *Stream, verdict BlockVerdict, err error) {
 	c.enter(in)

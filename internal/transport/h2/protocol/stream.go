@@ -6,7 +6,7 @@ import (
 	"google.golang.org/grpc/internal/transport/h2/flow"
 )
 
-// Stream is one HTTP/2 stream. All but the first group is for who has the driver's lock.
+// Stream is one HTTP/2 stream. All but the first group is guarded by the driver's lock.
 type Stream struct {
 	// Set by Init, and before the stream is in the table.
 	recv   Receiver

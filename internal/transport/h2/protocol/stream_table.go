@@ -82,7 +82,7 @@ func (t *streamTable) insert(s *Stream) {
 	t.byID.add(s)
 }
 
-// remove forgets s and wakes whoever waits for its place. It reports whether
+// remove forgets s and wakes the goroutine that waits for its place. It reports whether
 // s was there.
 func (t *streamTable) remove(s *Stream) bool {
 	if t.byID.get(s.id) != s {

@@ -95,7 +95,7 @@ func (c *Conn) ReceiveWindows() iter.Seq[*flow.Inflow] {
 // handlers counts those that still run though their stream is gone.
 type handlers struct {
 	left     int32
-	hopeless bool // the reader waited in vain for one to return, and none has since
+	hopeless bool // the reader waited too long for one to return, and none has since
 	blocked  bool // the reader waits, for one to return or for less to be queued, and WakeReader is asked for when that is so
 }
 

@@ -2,6 +2,6 @@
 
 package protocol
 
-// Waiter waits for something. Wake is called once, by whoever holds the lock of the connection, and
+// Waiter waits for something. Wake is called once, by a holder of the connection's lock, and
 // must use neither that nor a stream of it.
 type Waiter interface{ Wake() }
