@@ -15,11 +15,13 @@ type body struct {
 	asm     grpcwire.Assembler
 	inbox   inbox
 	wake    waker
-	filling bool   // the reader writes into the assembler's space
-	closed  bool   // nothing is taken any more
-	unsaid  uint16 // bytes of window that were taken, and
-	owed    int32  // bytes of memory that are free, without the connection having been told
-	held    int    // bytes of memory, as the connection was told
+	filling bool // the reader writes into the assembler's space
+	closed  bool // nothing is taken any more
+	// What the connection has not been told yet: bytes of window that were taken, and of memory that are
+	// free.
+	pendingWindow uint16
+	pendingRefund int32
+	held          int // bytes of memory, as the connection was told
 }
 
 // space is where the reader puts the next at most n bytes, if it may reserve ahead bytes
@@ -131,21 +133,21 @@ func (b *body) close() {
 
 // await waits for r, and for nothing else, with mu, the stream's lock, held before and after.
 func (b *body) await(r wakeReason, mu *sync.Mutex, s *h2.Stream) {
-	sleeper := b.wake.sleep(r, mu)
+	waiter := b.wake.sleep(r, mu)
 	if expect, freed := b.expect(), b.rest(); r == wakeMessage || expect > 0 || freed > 0 {
 		mu.Unlock()
 		s.Expect(expect, freed)
 		if r == wakeMessage {
-			b.read(mu, s, sleeper)
+			b.read(mu, s, waiter)
 		}
 		mu.Lock()
 	}
-	b.wake.awaken(sleeper)
+	b.wake.awaken(waiter)
 }
 
-// read reads the connection, if nobody else does, until the sleeper would be woken, or something
+// read reads the connection, if nobody else does, until the waiter would be woken, or something
 // comes in between. mu is not held.
-func (b *body) read(mu *sync.Mutex, s *h2.Stream, sleeper *sleeper) {
+func (b *body) read(mu *sync.Mutex, s *h2.Stream, waiter *condWaiter) {
 	t := s.Turn()
 	if t == nil {
 		return
@@ -160,7 +162,7 @@ func (b *body) read(mu *sync.Mutex, s *h2.Stream, sleeper *sleeper) {
 	mu.Unlock()
 	err := t.Read()
 	mu.Lock()
-	b.wake.who = sleeper
+	b.wake.who = waiter
 	mu.Unlock()
 	t.Leave(err)
 }
@@ -174,38 +176,38 @@ func (b *body) change() int {
 	return d
 }
 
-// maxOwed is how many bytes of memory a stream may have freed without its connection knowing, and
-// maxUnsaid how many bytes of the stream's window. To tell it takes its lock, which many small
+// maxPendingRefund is how many bytes of memory a stream may have freed without its connection knowing, and
+// maxPendingWindow how many bytes of the stream's window. To tell it takes its lock, which many small
 // messages would do for nothing: the connection lets far more add up before it tells the peer.
 const (
-	maxOwed   = 16 << 10
-	maxUnsaid = 8 << 10
-	// restOwed is maxOwed while the stream waits. A connection may have very many that do: what all
-	// of them owe must not be what its bound is reached by.
-	restOwed = 1 << 10
+	maxPendingRefund = 16 << 10
+	maxPendingWindow = 8 << 10
+	// restPendingRefund is maxPendingRefund while the stream waits. A connection may have very many that do: what all
+	// of them hold back must not be what its bound is reached by.
+	restPendingRefund = 1 << 10
 )
 
 // taken adds n bytes of window and freed ones of memory that a message took, and returns what the
 // connection is to be told now. Of a stream that the peer has ended n is 0. It is for the one who
 // receives.
 func (b *body) taken(n, freed int) (tellN, tellFreed int) {
-	n += int(b.unsaid)
-	freed += int(b.owed)
-	if n < maxUnsaid && freed < maxOwed {
-		b.unsaid, b.owed = uint16(n), int32(freed)
+	n += int(b.pendingWindow)
+	freed += int(b.pendingRefund)
+	if n < maxPendingWindow && freed < maxPendingRefund {
+		b.pendingWindow, b.pendingRefund = uint16(n), int32(freed)
 		return 0, 0
 	}
-	b.unsaid, b.owed = 0, 0
+	b.pendingWindow, b.pendingRefund = 0, 0
 	return n, freed
 }
 
 // rest precedes a wait of the one who receives, and returns how many bytes of memory the connection
 // is to be told of now.
 func (b *body) rest() (tellFreed int) {
-	if b.owed < restOwed {
+	if b.pendingRefund < restPendingRefund {
 		return 0
 	}
-	tellFreed = int(b.owed)
-	b.owed = 0
+	tellFreed = int(b.pendingRefund)
+	b.pendingRefund = 0
 	return tellFreed
 }

@@ -23,29 +23,29 @@ const (
 // stream that was handed over. It is used with the stream's lock held, though not during the
 // wait itself.
 type waker struct {
-	who    handover.Waker // who waits: a sleeper or a bell for a goroutine
+	who    handover.Waker // who waits: a condWaiter or a chanWaiter for a goroutine
 	reason wakeReason
 }
 
-// sleeper is a goroutine that waits for nothing else. No sync.Cond belongs to a synctest bubble, and
+// condWaiter is a goroutine that waits for nothing else. No sync.Cond belongs to a synctest bubble, and
 // no program has it: so it comes from a pool. It goes back when nobody has it: a program that is wrong
 // has several goroutines receive on one stream, and other streams must not suffer from that.
-type sleeper struct {
+type condWaiter struct {
 	sync.Cond     // its L is the stream's lock, which guards what follows
 	n         int // between sleep and awaken
 }
 
 // Wake implements handover.Waker.
-func (s *sleeper) Wake() { s.Broadcast() }
+func (s *condWaiter) Wake() { s.Broadcast() }
 
-var sleepers = sync.Pool{New: func() any { return new(sleeper) }}
+var condWaiters = sync.Pool{New: func() any { return new(condWaiter) }}
 
-// bell wakes a goroutine that waits for a context, too. The channel is the stream's own from its
+// chanWaiter wakes a goroutine that waits for a context, too. The channel is the stream's own from its
 // first wait on: one from a pool could belong to a bubble that the stream is not in.
-type bell chan struct{}
+type chanWaiter chan struct{}
 
 // Wake implements handover.Waker.
-func (b bell) Wake() { b <- struct{}{} }
+func (b chanWaiter) Wake() { b <- struct{}{} }
 
 // answered reports whether a goroutine that waited for a message was woken, where before is what
 // was waited for earlier.
@@ -54,7 +54,7 @@ func (w *waker) answered(before wakeReason) bool {
 		return false
 	}
 	switch w.who.(type) {
-	case *sleeper, bell, *h2.Turn:
+	case *condWaiter, chanWaiter, *h2.Turn:
 		return true
 	}
 	return false
@@ -62,10 +62,10 @@ func (w *waker) answered(before wakeReason) bool {
 
 // sleep is arm for a goroutine that waits for nothing but r, with mu, the stream's lock. awaken
 // follows.
-func (w *waker) sleep(r wakeReason, mu *sync.Mutex) *sleeper {
-	s, ok := w.who.(*sleeper)
+func (w *waker) sleep(r wakeReason, mu *sync.Mutex) *condWaiter {
+	s, ok := w.who.(*condWaiter)
 	if !ok {
-		s = sleepers.Get().(*sleeper)
+		s = condWaiters.Get().(*condWaiter)
 		s.L = mu
 		w.who = s
 	}
@@ -75,7 +75,7 @@ func (w *waker) sleep(r wakeReason, mu *sync.Mutex) *sleeper {
 }
 
 // awaken waits until s, which sleep returned, is woken, which may have happened.
-func (w *waker) awaken(s *sleeper) {
+func (w *waker) awaken(s *condWaiter) {
 	for w.reason != wakeNone {
 		s.Wait()
 	}
@@ -84,17 +84,17 @@ func (w *waker) awaken(s *sleeper) {
 
 // retire follows awaken where nobody is likely to wait again.
 func (w *waker) retire() {
-	if s, ok := w.who.(*sleeper); ok && s.n == 0 {
+	if s, ok := w.who.(*condWaiter); ok && s.n == 0 {
 		w.who, s.L = nil, nil
-		sleepers.Put(s)
+		condWaiters.Put(s)
 	}
 }
 
 // arm returns the channel to wait on for r.
 func (w *waker) arm(r wakeReason) <-chan struct{} {
-	b, ok := w.who.(bell)
+	b, ok := w.who.(chanWaiter)
 	if !ok {
-		b = make(bell, 1)
+		b = make(chanWaiter, 1)
 		w.who = b
 	}
 	w.reason = r
@@ -105,7 +105,7 @@ func (w *waker) arm(r wakeReason) <-chan struct{} {
 func (w *waker) disarm() {
 	w.reason = wakeNone
 	select {
-	case <-w.who.(bell): // a signal came beside another reason to wake
+	case <-w.who.(chanWaiter): // a signal came beside another reason to wake
 	default:
 	}
 }

@@ -24,7 +24,7 @@ func TestSleeperOfSeveral(t *testing.T) {
 				w.awaken(w.sleep(wakeMessage, &mu))
 				w.retire()
 				if gone++; (w.who == nil) != (gone == waiters) {
-					t.Errorf("after %d of %d the sleeper is %v", gone, waiters, w.who)
+					t.Errorf("after %d of %d the condWaiter is %v", gone, waiters, w.who)
 				}
 			})
 		}

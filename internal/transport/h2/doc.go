@@ -176,7 +176,7 @@
 //
 // An update is due when a quarter of a window can be given back, the connection's as DATA arrives,
 // a stream's as it is consumed. A write of its own for that, and a peer that wakes for nothing
-// else, cost as much as a small message. So where DATA went out since the last update (flow.Company)
+// else, cost as much as a small message. So where DATA went out since the last update (flow.Piggyback)
 // it waits for more to go with, while the peer has more than half of the window left. The first
 // update of the connection's window makes it so wide that there are few (Config.wideWindow).
 //

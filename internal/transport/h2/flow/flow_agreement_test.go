@@ -11,10 +11,10 @@ import (
 // link is one direction of data on one stream, with both ends' bookkeeping and
 // what is under way between them. Each way is in order, as TCP is.
 type link struct {
-	in      Inflow
-	company Company
-	out     Outflow
-	outConn Outflow
+	in        Inflow
+	piggyback Piggyback
+	out       Outflow
+	outConn   Outflow
 
 	data    []toReceiver
 	control []toSender
@@ -93,7 +93,7 @@ func (l *link) deliver(toTheSender bool) error {
 		l.data = l.data[1:]
 		if !d.ack {
 			err := l.in.Receive(d.n)
-			l.grant(l.company.Consume(&l.in, 0))
+			l.grant(l.piggyback.Consume(&l.in, 0))
 			return err
 		}
 		if d.change < 0 {
@@ -152,9 +152,9 @@ func randomTraffic(r *rand.Rand, initial uint32, withSettings bool) error {
 		case op < 11:
 			err = l.deliver(false)
 		case op < 13:
-			l.grant(l.company.Consume(&l.in, uint32(min(int64(size(r)), int64(l.in.unread)))))
+			l.grant(l.piggyback.Consume(&l.in, uint32(min(int64(size(r)), int64(l.in.unread)))))
 		case op == 16:
-			l.grant(l.company.Sends(&l.in))
+			l.grant(l.piggyback.Sends(&l.in))
 		case op == 13 && !withSettings:
 			l.grant(l.in.SetTarget(size(r)))
 		case op == 13:
@@ -179,7 +179,7 @@ func consumeAllThenSend(l *link) error {
 		return err
 	}
 	for l.in.unread > 0 {
-		l.grant(l.company.Consume(&l.in, min(l.in.unread, MaxWindow)))
+		l.grant(l.piggyback.Consume(&l.in, min(l.in.unread, MaxWindow)))
 	}
 	if err := l.settle(); err != nil {
 		return err

@@ -56,7 +56,7 @@ func TestInflow(t *testing.T) {
 			{consume(1<<32 - 1), state{0, 990, 0}, nil},
 			{consume(500), state{0, 990, 0}, nil},
 		}},
-		"an update waits for company": {1000, []step{
+		"an update waits for DATA to go with": {1000, []step{
 			{receive(400), state{0, 600, 400}, nil},
 			{put(400), state{0, 600, 0}, nil},
 			{receive(99), state{0, 501, 99}, nil},

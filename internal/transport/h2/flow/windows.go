@@ -18,7 +18,7 @@ type Windows struct {
 	announced uint32 // ours
 	granted   uint32 // what new streams grant: more than announced until that is acknowledged
 	unacked   int16  // SETTINGS of ours that are not acknowledged
-	company   Company
+	piggyback Piggyback
 
 	vain  uint8  // of the last bdp: how many of its samples in a row changed nothing
 	early uint32 // bytes of DATA while there is no bdp
@@ -80,15 +80,15 @@ func (w *Windows) Arrived(n uint32) (increment uint32, err error) {
 	if err := in.Receive(n); err != nil {
 		return 0, err
 	}
-	increment = w.company.Consume(&in, n)
+	increment = w.piggyback.Consume(&in, n)
 	w.recv = in.window
 	return increment, nil
 }
 
-// Sends is [Company.Sends] for the connection's window.
+// Sends is [Piggyback.Sends] for the connection's window.
 func (w *Windows) Sends() (increment uint32) {
 	in := w.inflow()
-	increment = w.company.Sends(&in)
+	increment = w.piggyback.Sends(&in)
 	w.recv = in.window
 	return increment
 }

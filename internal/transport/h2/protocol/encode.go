@@ -127,7 +127,7 @@ func (c *Conn) encodeData(s *Stream, f *Frames, uncopied int) bool {
 // sends precedes each DATA frame of s: window updates go with it.
 func (c *Conn) sends(s *Stream) {
 	if s.state.canRecv() {
-		c.out.windowUpdate(s.id, s.company.Sends(&s.in))
+		c.out.windowUpdate(s.id, s.piggyback.Sends(&s.in))
 	}
 	if inc := c.windows.Sends(); inc > 0 {
 		c.update(inc)

@@ -18,7 +18,7 @@ type Stream struct {
 	settled bool         // nothing is charged for it any more
 	counted bool         // stands among the handlers whose stream is gone
 	lazy    bool         // the next Send leaves the writing to others: see SetLazy
-	company flow.Company // of updates of in
+	piggyback flow.Piggyback // of updates of in
 	out     flow.Outflow
 	in      flow.Inflow
 	pending *sendQueue // what the windows have not let through yet
@@ -61,4 +61,4 @@ func (s *Stream) on(ev streamEvent) bool {
 }
 
 // consume gives back n bytes of the receive window, and returns the increment to send now.
-func (s *Stream) consume(n uint32) (increment uint32) { return s.company.Consume(&s.in, n) }
+func (s *Stream) consume(n uint32) (increment uint32) { return s.piggyback.Consume(&s.in, n) }
