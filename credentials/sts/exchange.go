@@ -27,7 +27,7 @@ const (
 	maxShown = 4 << 10
 )
 
-// response is what is of use in the body of a response (section 2.2.1).
+// response has the fields of a response that are used (section 2.2.1).
 type response struct {
 	AccessToken string `json:"access_token"`
 	TokenType   string `json:"token_type"`

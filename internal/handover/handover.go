@@ -49,9 +49,9 @@ type Server interface {
 	// Arm returns what there is to do: Over, or Input if that is wanted. If there is
 	// nothing, w is woken when there is.
 	Arm(w Waker, input bool) Events
-	// ArmRoom reports whether SendMsg would not wait. If it would, w is woken when it
-	// would not any more; nil stands for nobody. What a lazy sender then sends is left for
-	// Flush, of any stream of the same Conn.
+	// ArmRoom reports whether there is room, so that SendMsg does not wait. If there is none, w, which may be
+	// nil, is woken when there is. What a lazy sender sends next is only queued: Flush, of any
+	// stream of the same Conn, writes it.
 	ArmRoom(w Waker, lazy bool) bool
 	Flush()
 	Conn() any

@@ -145,7 +145,7 @@ func (l *Limiter) Move(from, to any) {
 	}
 }
 
-// Release follows the end of a connection, if that was accepted.
+// Release is called when a connection that was accepted has ended.
 func (l *Limiter) Release(holder any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -7,13 +7,12 @@ import (
 	"sync"
 )
 
-// kqueue is a backend over the queue of that name: filters that are added, each of which
-// gives one event and is then gone. The system's calls are a kernelQueue, so that the logic
-// runs in tests on every system.
+// kqueue is a backend over the kernel's queue of that name. Each filter that is added reports one event, and
+// is then gone. The system calls are behind kernelQueue, so that the logic runs in tests on every system.
 //
-// User data is a pointer there, and a number is none; tokens are kept by descriptor
-// instead. An event taken from the kernel just before its descriptor is closed and reused
-// may thus wake the new owner, which costs that one look.
+// A filter's user data is a pointer, so that it can't hold a token. Tokens are kept by descriptor
+// instead. So an event that was taken from the kernel just before its descriptor was closed and reused
+// may wake the new owner, which then looks for input once and finds none.
 type kqueue struct {
 	kernel kernelQueue
 	fds    [batch]int // owned by the goroutine in wait

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package tally has counts that many processors add to at the same time.
+// Package tally has a sharded counter, to which many processors add at the same time.
 package tally
 
 import (

@@ -18,8 +18,8 @@ const (
 
 // intake is the ciphertext that was read and not yet decrypted.
 //
-// With Conn.release its memory is also that of tls.Conn, which knows how much of it is left:
-// those bytes are the last ones here. Without, it is what tls.Conn has not copied yet.
+// With Conn.release tls.Conn shares this memory, and knows how many bytes of it are left: the last ones
+// here. Without Conn.release these are the bytes that tls.Conn has not copied yet.
 type intake struct {
 	readyreader.Stock
 	end error // what follows the last byte

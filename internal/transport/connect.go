@@ -22,7 +22,7 @@ import (
 type ConnectError struct {
 	Step string // what went wrong: one of the texts below
 	Err  error
-	// Permanent says that trying the same again is of no use.
+	// Permanent says that the same attempt would fail again.
 	Permanent bool
 }
 

@@ -47,8 +47,8 @@ type keptBlock struct {
 	held h2.Shared // by the streams
 }
 
-// copy is k for another connection. Who holds k is its own connection's to know, and may change
-// meanwhile.
+// copy returns k for another connection. The copy has a count of holders of its own: that of k belongs to k's
+// connection, which may change it meanwhile.
 func (k *keptBlock) copy() keptBlock { return keptBlock{k.text, k.held.Copy()} }
 
 // fields are those that applications see, once held is set.

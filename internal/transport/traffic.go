@@ -102,8 +102,7 @@ type TrafficStats struct {
 	// The zero time stands for never.
 	LastStream, LastSent, LastReceived time.Time
 
-	// LastError is why a stream last ended before its time, "" if none has. Cancelled calls are
-	// not meant.
+	// LastError is why a stream last failed, "" if none has. A cancelled call is no failure.
 	LastError   string
 	LastErrorAt time.Time
 }

@@ -43,6 +43,6 @@ const (
 var (
 	// DefaultLatencyBounds are those of durations, in seconds.
 	DefaultLatencyBounds = plugin.LatencyBounds
-	// DefaultSizeBounds are those of sizes, in bytes.
+	// DefaultSizeBounds are the default bucket bounds of histograms of sizes, in bytes.
 	DefaultSizeBounds = plugin.SizeBounds
 )

@@ -23,7 +23,7 @@ func serve(l net.Listener, order ops.Serve, b *service.Bench) error {
 	}
 	s := server.NewServer(
 		server.WithListener(l),
-		// The end of this process's input ends it, no signal.
+		// This process ends when its standard input does, not by a signal.
 		server.WithExitSignal(func() <-chan error { return nil }),
 	)
 	if err := s.RegisterService(info(), b); err != nil {

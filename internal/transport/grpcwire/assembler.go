@@ -232,8 +232,8 @@ func (a *Assembler) room() int {
 	return len(*a.buf) - int(a.have)
 }
 
-// reserve makes room behind the bytes that are there, so that buf is longer than have, or
-// reports that it may not.
+// reserve makes room behind the bytes that have arrived, so that buf is longer than have. It reports false if
+// that would take more than ahead bytes.
 func (a *Assembler) reserve(ahead int) bool {
 	switch {
 	case a.buf == nil && ahead <= 0:

@@ -48,8 +48,8 @@ func AppendTimeout(dst []byte, d time.Duration) []byte {
 // Duration. The zero value is none.
 type Timeout uint32
 
-// unitBits are the lowest of a Timeout: from 1 the place of its unit in timeoutUnits. Those above
-// are its count.
+// unitBits is the number of low bits of a Timeout that hold its unit, as an index into timeoutUnits that
+// begins at 1. The bits above are the count.
 const unitBits = 3
 
 // IsSet reports whether t is a timeout.

@@ -49,8 +49,8 @@ type active struct {
 // small call, and many may have it at the same time.
 const littleRead = 4 << 10
 
-// actives are apart for clients and servers: a decoder that is next used with the same table need
-// not thaw it, and its memos are good.
+// actives has a pool for each side: connections of one side often have the same HPACK table, so that a decoder
+// from the pool need not thaw it, and its memos can be used.
 var actives [2]sync.Pool
 
 // activate gets ready to read nc, as side. kept is what the decoder's Keep returned when it was

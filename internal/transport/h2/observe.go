@@ -55,8 +55,8 @@ func (c *Conn) Stats() Stats {
 	return s
 }
 
-// WhyNot says why the connection can't be parked, "" if it can be as far as is known: of
-// one that was wrapped it may turn out while that is read. It may be called at any time.
+// WhyNot says why the connection can't be parked, "" if it can be, as far as is known: what a wrapped
+// connection can do may turn out only while it is read. It may be called at any time.
 func (c *Conn) WhyNot() string {
 	switch {
 	case c.ground() != nil: // it watches whatever stands on it

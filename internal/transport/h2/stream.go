@@ -96,8 +96,8 @@ func (s *Stream) CallRoom(w interface{ Wake() }, lazy bool) bool {
 	return true
 }
 
-// OfferTo is Send for a sender that has w woken when there is room: without room it leaves f as it
-// is, takes nothing, and does as CallRoom.
+// OfferTo is Send for a sender that does not wait. If the stream has no room it leaves f as it is, and w is
+// woken as by CallRoom.
 func (s *Stream) OfferTo(f *protocol.Frames, w interface{ Wake() }) (taken bool, err error) {
 	c := s.conn.lock()
 	if c.core.Full(&s.core) {

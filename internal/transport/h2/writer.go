@@ -207,7 +207,7 @@ func (w *writer) failed(err error) {
 	defer c.unlock()
 	c.core.WriteFailed(err)
 	c.closeLater(c.core.WriteError(), 0)
-	// Of what was done on this side no event tells a reader that is parked.
+	// The poller tells a parked reader nothing of what was done on this side.
 	if errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrDeadlineExceeded) {
 		if w.handle.Kick() {
 			(*parkedConn)(w).Wake()

@@ -19,7 +19,7 @@ import (
 // PluginName is what the builder is registered by.
 const PluginName = "file_watcher"
 
-// configRefresh holds where a configuration says nothing (gRFC A29).
+// configRefresh is the refresh interval of a configuration that has none (gRFC A29).
 const configRefresh = 10 * time.Minute
 
 func init() { certprovider.Register(builder{}) }

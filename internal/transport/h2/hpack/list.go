@@ -51,7 +51,7 @@ func (l *List) Grow(n int) { l.buf = slices.Grow(l.buf, n) }
 // Release empties the list and drops its memory.
 func (l *List) Release() { *l = List{limit: l.limit} }
 
-// Cap is the memory that the list holds, in octets: for a pool that keeps no large ones.
+// Cap is the memory that the list holds, in octets. A pool drops lists with much of it.
 func (l *List) Cap() int { return cap(l.buf) + cap(l.fields)*listFieldSize }
 
 // Len is the number of fields stored, in the order of the block.

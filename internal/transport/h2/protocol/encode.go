@@ -141,8 +141,8 @@ func (c *Conn) update(inc uint32) {
 	c.out.windowUpdate(0, inc+c.windows.Widen(c.out.cfg.wideWindow()))
 }
 
-// expect makes room for size bytes of a message, and for as many of those that follow as can be
-// encoded. Without it the parcel would grow by moving, and all would be copied twice.
+// expect makes room for a message of size bytes, and for as many of the following messages as can be
+// encoded. Without it the parcel would grow step by step, and its bytes would be copied twice.
 func (c *Conn) expect(size, more int) {
 	if c.out.buf.spare() >= frame.HeaderLen+size {
 		return

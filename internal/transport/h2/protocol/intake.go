@@ -50,8 +50,8 @@ func (in *Intake) Begin(cfg *Config, last Lasting, state hpack.Frozen, kept hpac
 // Freeze returns what must last while the connection is parked.
 func (in *Intake) Freeze() (Lasting, hpack.Frozen) { return in.Lasting, in.dec.Freeze() }
 
-// Release gives up what grew large, and all that is of the connection. It reports whether another one
-// may have the rest.
+// Release drops what grew large, and all that belongs to the connection. It reports whether another
+// connection may use the Intake.
 func (in *Intake) Release(pool mem.BufferPool) (reusable bool) {
 	if in.dec.Cap() > maxPooledTable {
 		in.dec = hpack.Decoder{}

@@ -30,8 +30,8 @@ func (c *Conn) do(d duty) {
 	}
 }
 
-// Finish ends a connection that is on its way out, if it has nothing left to do and all is
-// written. It is called again when the writer stops.
+// Finish goes on with the end of a connection that is on its way out: it says farewell once no stream is
+// open, and asks for the connection to be closed once all is written. It is called again when the writer stops.
 func (c *Conn) Finish() {
 	if c.life.exit != staying {
 		c.do(c.life.finish(c.streams.open(), c.out.unsent()))

@@ -4,7 +4,7 @@ package protocol
 
 import "google.golang.org/grpc/internal/transport/h2/hpack"
 
-// ReaderState is what the reader does, as far as it concerns those who queue frames.
+// ReaderState is what the reader does, as far as it matters to goroutines that queue frames.
 type ReaderState uint8
 
 // What the reader may do.
@@ -60,7 +60,7 @@ func (c *Conn) Unpark() hpack.Kept {
 // BlockReader has WakeReader asked for when it may be that less is queued, or fewer handlers run.
 func (c *Conn) BlockReader() { c.streams.handlers.blocked = true }
 
-// ReaderBlocked reports whether the reader waits for that.
+// ReaderBlocked reports whether the reader waits since BlockReader.
 func (c *Conn) ReaderBlocked() bool { return c.streams.handlers.blocked }
 
 // EndWait takes BlockReader back. It reports false if WakeReader was asked for.

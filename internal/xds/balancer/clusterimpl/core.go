@@ -20,7 +20,7 @@ type policy struct {
 	balancer.ClientConn
 	opts  buildoptions.Kept
 	child gracefulswitch.Balancer
-	// security is told what the cluster says of it; addresses refer to it.
+	// security has the TLS settings of the cluster. Addresses refer to it.
 	security *handshake.Client
 	// scale is how many connections a SubConn may have; addresses refer to it too.
 	scale scaling.Limit
