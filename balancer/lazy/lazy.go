@@ -116,8 +116,8 @@ func (b *lazy) tell() {
 	for n, more := b.take(); more; n, more = b.take() {
 		if n.state != nil {
 			err := b.child.UpdateClientConnState(*n.state)
-			// Whoever brought the state has long been told that all was well, so
-			// the resolver has to be asked here.
+			// The caller that brought the state was told long ago that it was good, so the
+			// resolver is asked for another one here.
 			if errors.Is(err, balancer.ErrBadResolverState) {
 				b.cc.ResolveNow(resolver.ResolveNowOptions{})
 			}

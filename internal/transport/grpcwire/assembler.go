@@ -233,7 +233,7 @@ func (a *Assembler) room() int {
 }
 
 // reserve makes room behind the bytes that have arrived, so that buf is longer than have. It reports false if
-// that would take more than ahead bytes.
+// there is no buffer yet and none may be reserved.
 func (a *Assembler) reserve(ahead int) bool {
 	switch {
 	case a.buf == nil && ahead <= 0:

@@ -30,7 +30,8 @@ package h2
 // holder of the Receiver's lock. The role is moved to lent or away before the handle is parked, so that the
 // goroutine that gets it from there finds it so.
 //
-// Two flags stand beside it, as they say why a wait for input was interrupted: Conn.quiet, by the sweeper,
+// What is not in it: input.swept says whether the sweeper watches, which it does of any role but starting and
+// away. Two flags say why a wait for input was interrupted: Conn.quiet, by the sweeper,
 // and lending.cut, by Turn.Wake. The holder of the role heeds both before it waits again, or gives the role up.
 type role uint32
 

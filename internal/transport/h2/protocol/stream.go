@@ -13,17 +13,17 @@ type Stream struct {
 	id     uint32
 	opener Side
 
-	state   streamState  // changed by on alone
-	handled bool         // Done was called
-	settled bool         // nothing is charged for it any more
-	counted bool         // stands among the handlers whose stream is gone
-	lazy    bool         // the next Send leaves the writing to others: see SetLazy
+	state     streamState    // changed by on alone
+	handled   bool           // Done was called
+	settled   bool           // nothing is charged for it any more
+	counted   bool           // stands among the handlers whose stream is gone
+	lazy      bool           // the next Send leaves the writing to others: see SetLazy
 	piggyback flow.Piggyback // of updates of in
-	out     flow.Outflow
-	in      flow.Inflow
-	pending *sendQueue // what the windows have not let through yet
-	held    int        // bytes that the account was charged for it, without shared
-	shared  *Shared    // what was made of its last field block
+	out       flow.Outflow
+	in        flow.Inflow
+	pending   *sendQueue // what the windows have not let through yet
+	held      int        // bytes that the account was charged for it, without shared
+	shared    *Shared    // what was made of its last field block
 }
 
 // Init prepares a stream whose events go to recv. Where the peer opens it, cost is the memory, in bytes, that
