@@ -52,7 +52,7 @@ func (c *locked) kill(err error) (was protocol.Stage) {
 		return was
 	}
 	c.show()
-	c.heart.stop()
+	c.keepalive.stop()
 	// The reader must not wait for what closing the connection waits for,
 	// such as a TLS alert that nobody reads.
 	c.lastReadUntil(time.Unix(1, 0))

@@ -36,9 +36,9 @@ type Conn struct {
 	token token         // how the write token comes back; see there
 	mu    mutex
 	// Everything below is guarded by mu.
-	core  protocol.Conn // the connection as RFC 9113 has it
-	since int64         // when the last stream ended, by the clock; only with Config.TrackIdle
-	heart heartbeat     // of keepalive
+	core      protocol.Conn // the connection as RFC 9113 has it
+	since     int64         // when the last stream ended, by the clock; only with Config.TrackIdle
+	keepalive keepalive
 }
 
 // Stream is one HTTP/2 stream. It is meant to be a field of its owner's own

@@ -69,7 +69,7 @@
 //   - input: all of the reader's. What only a busy connection needs is in active; of that,
 //     protocol.Intake understands frames.
 //   - handle: where the connection stands between busy and parked (package park).
-//   - heartbeat: when keepalive checks next.
+//   - keepalive: when it checks next.
 //
 // What protocol.Conn asks for beside its answers (protocol.Todo) is done before the lock is given up:
 // see locked.unlock.
@@ -151,10 +151,10 @@
 //	role                           who reads: a state machine
 //	next                           a DATA frame that is counted with the block before it
 //	turn, lending, habit           a waiter that reads for itself; whether to wait, to lend, or to park
-//	drain, stream, unsent          what others may call at any time
+//	drain, stream                  what others may call at any time
 //	borrowed                       memory of the program's, which has it back
 //	launch                         a task that the reader starts, or runs once it has parked
-//	beat, heartbeat                keepalive
+//	keepalive                      is the peer still there?
 //	writer, token                  the write token, and the flusher
 //	parked                         the connection as the poller knows it
 //	closing                        the end of a connection

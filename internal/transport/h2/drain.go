@@ -56,13 +56,13 @@ func (c *Conn) Retire() {
 func (c *Conn) Silent() bool {
 	l := c.lock()
 	defer l.unlock()
-	return !l.heart.begun
+	return !l.keepalive.begun
 }
 
 // EndSilentDrain takes the second step of a drain at once, if the peer is silent: it has no stream.
 func (c *Conn) EndSilentDrain() {
 	l := c.lock()
-	if !l.heart.begun {
+	if !l.keepalive.begun {
 		l.core.EndDrain()
 	}
 	l.unlockAndFlush()

@@ -165,11 +165,11 @@ func TestKeepaliveFarOff(t *testing.T) {
 	until(t, "a PING, whose answer's timeout is no alarm", func() bool {
 		l := c.lock()
 		defer l.unlock()
-		if l.heart.timer != nil && !l.heart.listed {
+		if l.keepalive.timer != nil && !l.keepalive.listed {
 			return true
 		}
 		c.lastRead.Store(clock.Now() - int64(3*time.Hour)) // input may still come in
-		alarm.Set((*beating)(c), 0)
+		alarm.Set((*alarmOwner)(c), 0)
 		return false
 	})
 	until(t, "the answer", func() bool {
@@ -187,5 +187,5 @@ func TestKeepaliveFarOff(t *testing.T) {
 func isFarOff(c *Conn) bool {
 	l := c.lock()
 	defer l.unlock()
-	return l.heart.listed
+	return l.keepalive.listed
 }
