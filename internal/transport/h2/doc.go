@@ -103,6 +103,13 @@
 // therefore call any method of the connection and its streams, and hold locks of their
 // own while they do.
 //
+// A small call takes it three times on each side (TestLocksOfUnaryCalls, which counts under the race
+// detector). A client: to queue the request and take it as a parcel, to count the header with the message
+// behind it, and to count the end. A server: to look whether it takes another stream, to take it with the
+// message behind, and to queue the reply. What takes no lock of its own: the end of a batch that left nothing
+// to do (reader.rest), the write token when it comes back (token), and a handler's end after its
+// last message (Stream.SendLast).
+//
 // # Panics
 //
 // A panic of this package's ends the process, as any does, because nobody knows what it left
