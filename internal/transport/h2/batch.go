@@ -67,13 +67,13 @@ func (r *reader) resume() {
 // heardAt notes when input came, for those who ask. Where more would have come, had the reader of
 // a new connection waited, the connection becomes less new.
 func (r *reader) heardAt(now int64) {
-	isNew := r.habit.isNew()
+	isNew := r.in.habit.isNew()
 	if !isNew && r.core.Config().Keepalive.Interval == 0 {
 		return
 	}
 	last := r.lastRead.Swap(now)
 	if isNew && !r.in.swept && last > 0 && now-last < int64(park.Linger) {
-		r.habit.more()
+		r.in.habit.more()
 	}
 }
 
@@ -96,13 +96,12 @@ func (r *reader) finishBatch() {
 		return
 	}
 	c := r.lock()
-	c.heard = true
 	c.core.EndBatch(&r.in.act.Intake, records)
 	c.show()
 	switch w := (*writer)(r); {
 	case !c.core.TakeToken():
 		c.unlock()
-	case c.waits || c.core.HasPending():
+	case c.in.traits.has(writesWait) || c.core.HasPending():
 		// There is much to write, or each write waits, which must not keep the reader from reading.
 		c.unlock()
 		w.pass()
@@ -115,7 +114,7 @@ func (r *reader) finishBatch() {
 // batch but what the reader does from here on, that takes no lock.
 func (r *reader) rest(c *locked) {
 	if r.in.act.settled = c.core.IsAtRest(&r.in.act.Intake); r.in.act.settled {
-		c.heard = true
+		c.core.SetHeard(true)
 		c.show()
 	}
 }
@@ -132,7 +131,7 @@ func (c *locked) readerHas(behind int) {
 // retained is the memory, in bytes, of an incomplete record that a layer such as TLS holds
 // while it waits for the rest.
 func (r *reader) retained() int {
-	if !r.in.holds {
+	if !r.in.traits.has(holdsBytes) {
 		return 0
 	}
 	return r.wire.holder().Retained()

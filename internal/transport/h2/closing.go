@@ -107,11 +107,11 @@ func (c *locked) closeLater(err error, extensions int) {
 	if c.core.IsDead() {
 		return
 	}
-	c.heard = false
+	c.core.SetHeard(false)
 	conn := (*Conn)(c)
 	c.core.SetPatience(time.AfterFunc(lastFlush, func() {
 		l := conn.lock()
-		again := extensions > 0 && l.heard
+		again := extensions > 0 && l.core.Heard()
 		if again {
 			l.closeLater(err, extensions-1)
 		}

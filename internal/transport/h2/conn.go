@@ -26,15 +26,9 @@ type Conn struct {
 	// asks for it, and while the connection is new.
 	lastRead atomic.Int64
 	quiet    atomic.Bool // the sweeper has interrupted the reader's wait: its timeout means that
+	marks    marks       // where the reader's role is, and whether the write token is offered
 
-	// What follows fills a gap in the struct.
-	habit habit // the reader's alone
-	waits bool  // to write is to wait: see wire.waits; immutable
-	heard bool  // a batch ended since this was last set to false; guarded by mu
-
-	role  atomic.Uint32 // where the reader's role is, a role: see there
-	token token         // how the write token comes back; see there
-	mu    mutex
+	mu mutex
 	// Everything below is guarded by mu.
 	core      protocol.Conn // the connection as RFC 9113 has it
 	since     int64         // when the last stream ended, by the clock; only with Config.TrackIdle
@@ -85,8 +79,7 @@ func New(nc net.Conn, side protocol.Side, cfg *protocol.Config, h Handler) *Conn
 	return &Conn{
 		wire:    w,
 		handler: h,
-		habit:   stranger,
-		waits:   w.waits(),
+		in:      input{habit: stranger, traits: w.traits()},
 		core:    protocol.New(side, cfg),
 	}
 }
@@ -98,8 +91,8 @@ type locked Conn
 // lock takes mu.
 func (c *Conn) lock() *locked {
 	c.mu.Lock()
-	if c.token.isOffered && c.token.takeBack() {
-		c.core.TokenIsBack()
+	if c.core.IsOffered() {
+		c.core.OfferIsOver(c.marks.withdraw())
 	}
 	return (*locked)(c)
 }

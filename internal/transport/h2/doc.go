@@ -38,7 +38,7 @@
 // budget allows for it. That the socket has room says nothing of that, nor that all writes
 // so far were quick: a token bucket is, until it is empty. And a goroutine in a Write can't be
 // taken out of it, as a deadline would end the wrapper's stream. So nobody writes on such a
-// connection (Conn.waits) who has anything else to heed:
+// connection (writesWait) who has anything else to heed:
 //
 //   - The reader would not read, and the peer's windows, pings and resets would wait.
 //   - A sender has a deadline, can be cancelled, and is to hear of the end of its stream.
@@ -107,7 +107,7 @@
 // detector). A client: to queue the request and take it as a parcel, to count the header with the message
 // behind it, and to count the end. A server: to look whether it takes another stream, to take it with the
 // message behind, and to queue the reply. What takes no lock of its own: the end of a batch that left nothing
-// to do (reader.rest), the write token when it comes back (token), and a handler's end after its
+// to do (reader.rest), the write token when it comes back (marks), and a handler's end after its
 // last message (Stream.SendLast).
 //
 // # Panics
@@ -155,14 +155,14 @@
 //	settings
 //	violation                      a rule that was broken becomes RST_STREAM, or the end
 //	budget, parking, lend, batch   where the reader waits
-//	role                           who reads: a state machine
+//	role, marks                    who reads: a state machine; what changes without the lock
 //	next                           a DATA frame that is counted with the block before it
 //	turn, lending, habit           a waiter that reads for itself; whether to wait, to lend, or to park
 //	drain, stream                  what others may call at any time
 //	borrowed                       memory of the program's, which has it back
 //	launch                         a task that the reader starts, or runs once it has parked
 //	keepalive                      is the peer still there?
-//	writer, token                  the write token, and the flusher
+//	writer                         the write token, and the flusher
 //	parked                         the connection as the poller knows it
 //	closing                        the end of a connection
 //	conn                           Conn, Stream and Handler, which name each other;

@@ -82,24 +82,24 @@ func TestNewConnectionIsHeard(t *testing.T) {
 		{"when it is known", []int64{soon}, 1<<habitBits | 3, 1<<habitBits | 3},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r := &reader{habit: tt.before, core: protocol.New(protocol.Client, &protocol.Config{})}
+			r := &reader{in: input{habit: tt.before}, core: protocol.New(protocol.Client, &protocol.Config{})}
 			at := int64(time.Hour)
 			r.heardAt(at)
 			for _, d := range tt.after {
 				at += d
 				r.heardAt(at)
 			}
-			if r.habit != tt.now {
-				t.Errorf("its habit is %#x, want %#x", r.habit, tt.now)
+			if r.in.habit != tt.now {
+				t.Errorf("its habit is %#x, want %#x", r.in.habit, tt.now)
 			}
 			if got := r.lastRead.Load(); tt.before.isNew() && got != at {
 				t.Errorf("heard at %d, want %d", got, at)
 			}
 		})
 	}
-	r := &reader{habit: stranger, in: input{swept: true}, core: protocol.New(protocol.Client, &protocol.Config{})}
+	r := &reader{in: input{habit: stranger, swept: true}, core: protocol.New(protocol.Client, &protocol.Config{})}
 	r.heardAt(1)
-	if r.heardAt(2); r.habit != stranger {
+	if r.heardAt(2); r.in.habit != stranger {
 		t.Error("what a reader has waited for was counted twice")
 	}
 }

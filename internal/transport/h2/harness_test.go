@@ -239,7 +239,7 @@ func (s *testStream) OnEnd() error {
 }
 
 func (s *testStream) OnAbort(err *protocol.StreamError) {
-	s.note("abort %d %v%s", s.ID(), err, marks(err))
+	s.note("abort %d %v%s", s.ID(), err, abortMarks(err))
 	s.mu.Lock()
 	twice := s.abort != nil
 	s.abort = err
@@ -265,7 +265,7 @@ func (s *testStream) received() string {
 	return string(s.body)
 }
 
-func marks(err *protocol.StreamError) string {
+func abortMarks(err *protocol.StreamError) string {
 	if err.Unprocessed {
 		return " unprocessed"
 	}

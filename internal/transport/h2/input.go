@@ -20,10 +20,10 @@ type input struct {
 	reading hpack.Frozen     // while act is nil: the decoder's state,
 	lasting protocol.Lasting // and what else must last; fields that streams hold are in the streamSet
 
-	gotPreface bool // the peer's first SETTINGS arrived
-	parks      bool // the connection can be parked: act's rd is a Pollable
-	swept      bool // the sweeper watches the connection
-	holds      bool // a layer of the connection may hold on to bytes
+	habit  habit
+	parks  bool   // the connection can be parked: act's rd is a Pollable
+	swept  bool   // the sweeper watches the connection
+	traits traits // of the wire; immutable, and so for all
 }
 
 // active is what a connection needs while there is input: it is taken from a
@@ -54,8 +54,8 @@ const littleRead = 4 << 10
 var actives [2]sync.Pool
 
 // activate gets ready to read nc, as side. kept is what the decoder's Keep returned when it was
-// frozen.
-func (in *input) activate(nc *wire, side protocol.Side, cfg *protocol.Config, kept hpack.Kept) {
+// frozen, begun whether the peer's first SETTINGS arrived.
+func (in *input) activate(nc *wire, side protocol.Side, cfg *protocol.Config, kept hpack.Kept, begun bool) {
 	a, _ := actives[side].Get().(*active)
 	if a == nil {
 		a = new(active)
@@ -63,7 +63,7 @@ func (in *input) activate(nc *wire, side protocol.Side, cfg *protocol.Config, ke
 	a.Begin(cfg, in.lasting, in.reading, kept)
 	opts := readOptions(nc, cfg)
 	opts.Reuse = a.rd
-	if in.gotPreface {
+	if begun {
 		opts.First = littleRead
 	}
 	a.rd = readyreader.New(nc.nc, opts)
@@ -102,11 +102,4 @@ func readOptions(nc *wire, cfg *protocol.Config) readyreader.Options {
 		Pooled: cfg.Pooled,
 		Writer: nc.try,
 	}
-}
-
-// atBoundary reports whether the reader stands between two frames, with nothing in hand
-// that it could not give back. Within a frame the sweeper is not asked to watch: it could
-// only wake the reader again and again, for as long as the peer does not send the rest.
-func (in *input) atBoundary() bool {
-	return in.act.rd.Buffered() == 0 && in.gotPreface && !in.act.InsideBlock()
 }

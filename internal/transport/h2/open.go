@@ -21,7 +21,6 @@ func (c *Conn) Start() {
 		s.Rest()
 	}
 	if h := c.wire.holder(); h != nil {
-		c.in.holds = true
 		h.CountIn((*locked)(c).total())
 	}
 	if c.tracer() != nil {

@@ -91,7 +91,7 @@ func (r *reader) awaitHeader() ([]byte, error) {
 		if r.in.act.rd.Buffered() < frame.HeaderLen {
 			worked := r.in.act.batch
 			r.finishBatch()
-			if r.in.atBoundary() {
+			if r.atBoundary() {
 				if worked && r.goesAtOnce() {
 					if err := r.park(); err != nil {
 						return nil, err
@@ -102,7 +102,7 @@ func (r *reader) awaitHeader() ([]byte, error) {
 				}
 			}
 			r.launchNext()
-			if worked && r.in.atBoundary() && r.lend() {
+			if worked && r.atBoundary() && r.lend() {
 				return nil, errParked
 			}
 		}
@@ -114,10 +114,10 @@ func (r *reader) awaitHeader() ([]byte, error) {
 		if !r.wasQuiet(err) {
 			return nil, err
 		}
-		if !r.in.atBoundary() {
+		if !r.atBoundary() {
 			continue // more came since the sweeper was asked
 		}
-		r.habit.vain()
+		r.in.habit.vain()
 		if err := r.park(); err != nil {
 			return nil, err
 		}
@@ -139,7 +139,7 @@ func (r *reader) peekHeader() ([]byte, error) {
 		return b, nil
 	}
 	// There is nothing yet, or it can't be told without a wait. Peek meets any other error again.
-	if r.in.atBoundary() {
+	if r.atBoundary() {
 		r.watch()
 	}
 	return rd.Peek(frame.HeaderLen)
@@ -151,15 +151,15 @@ func (r *reader) goesAtOnce() bool {
 	switch {
 	case !r.in.parks:
 	case r.in.swept:
-		if r.habit.more() {
+		if r.in.habit.more() {
 			r.ground().Sweeper().Trust(&r.in.act.entry)
 		}
-	case r.habit.isSeldom():
-		r.habit.spare()
+	case r.in.habit.isSeldom():
+		r.in.habit.spare()
 		return true
-	case r.habit.doubts() && !r.try():
-		if !r.habit.isNew() {
-			r.habit.vain() // as it would be, mostly
+	case r.in.habit.doubts() && !r.try():
+		if !r.in.habit.isNew() {
+			r.in.habit.vain() // as it would be, mostly
 		}
 		return true
 	}
@@ -229,7 +229,7 @@ func (r *reader) activate(ev roleEvent) {
 	}
 	kept := c.core.Unpark()
 	c.unlock()
-	r.in.activate(&r.wire, r.core.Side(), r.core.Config(), kept)
+	r.in.activate(&r.wire, r.core.Side(), r.core.Config(), kept, r.hasBegun())
 	if r.tracer() != nil {
 		(*Conn)(r).traceEvent("awake", "")
 	}
@@ -258,4 +258,11 @@ func (r *reader) forgetMemos() {
 	defer c.unlock()
 	c.core.ForgetMemos(&r.in.act.Intake)
 	c.show()
+}
+
+// atBoundary reports whether the reader stands between two frames, with nothing in hand
+// that it could not give back. Within a frame the sweeper is not asked to watch: it could
+// only wake the reader again and again, for as long as the peer does not send the rest.
+func (r *reader) atBoundary() bool {
+	return r.in.act.rd.Buffered() == 0 && r.hasBegun() && !r.in.act.InsideBlock()
 }

@@ -175,7 +175,7 @@ func TestParksAtOnce(t *testing.T) {
 	parked := func(left habit) {
 		t.Helper()
 		until(t, "parked", c.handle.Parked)
-		if got := c.habit & atOnce; got != left {
+		if got := c.in.habit & atOnce; got != left {
 			t.Fatalf("it parks %d times without a wait, want %d", got, left)
 		}
 	}
@@ -207,7 +207,7 @@ func TestBurstsAreNotWaitedForByAll(t *testing.T) {
 	for burst, left := range []habit{3, 2, 1, 0, 7, 6} {
 		for _, c := range conns {
 			until(t, "parked", c.handle.Parked)
-			if got := c.habit & atOnce; got != left {
+			if got := c.in.habit & atOnce; got != left {
 				t.Fatalf("burst %d: it parks %d times without a wait, want %d", burst, got, left)
 			}
 		}
@@ -244,7 +244,7 @@ func openMany(t *testing.T, h habit) (conns []*Conn, peers []net.Conn) {
 		nc, ns := socketPair(t, "unix", 0)
 		t.Cleanup(func() { nc.Close() })
 		c := New(ns, protocol.Server, &protocol.Config{Pool: mem.DefaultBufferPool(), Pooled: true, StaticWindow: true}, &testRole{})
-		c.habit = h
+		c.in.habit = h
 		c.Start()
 		t.Cleanup(func() {
 			c.Close(errors.New("enough"))

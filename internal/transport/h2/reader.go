@@ -28,7 +28,7 @@ func (p *parkedConn) Run() { (*reader)(p).Run() }
 
 // read is the frame loop. It returns only with an error.
 func (r *reader) read() error {
-	if !r.in.gotPreface {
+	if !r.hasBegun() {
 		if err := r.readPreface(); err != nil {
 			return r.violation(err)
 		}
@@ -74,7 +74,7 @@ func (r *reader) readFrame() error {
 		return err
 	}
 	h := frame.ParseHeader(b)
-	if err := r.in.act.CheckSequence(h, !r.in.gotPreface); err != nil {
+	if err := r.in.act.CheckSequence(h, !r.hasBegun()); err != nil {
 		return err
 	}
 	if err := h.Check(r.core.Config().FrameLimit()); err != nil {

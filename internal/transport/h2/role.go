@@ -2,7 +2,8 @@
 
 package h2
 
-// role is where the reader's role is. Its method on is the whole machine; Conn.move makes a transition.
+// role is where the reader's role is. Its method on is the whole machine; Conn.move makes a transition. The
+// connection begins as opening, and is reading from the peer's first SETTINGS on.
 //
 //	                  look             lend           take
 //	away -> starting -------> reading -----> lent <-- - - - -.
@@ -13,7 +14,8 @@ package h2
 //	 '-------------------|----'  rest  --------------'     |
 //	                     '---------------------------------'  start
 //
-//	from       start     look     lend  keep     take       wait       arrive     wake      rest
+//	from       start     look     lend  keep     take       wait       arrive     wake      rest  begin
+//	opening    -         -        -     -        -          -          -          -         -     reading
 //	reading    -         -        lent  -        -          -          -          -         away
 //	starting   -         reading  lent  -        -          -          -          -         away
 //	lent       reading*  -        -     reading  turnReads  -          -          -         -
@@ -36,7 +38,8 @@ package h2
 type role uint32
 
 const (
-	reading   role = iota // a reader has it, on a goroutine of its own; or the connection has not begun
+	opening   role = iota // a reader has it, or will; the peer's first SETTINGS have not arrived
+	reading               // a reader has it, on a goroutine of its own
 	starting              // a reader has it that has just been started, and not looked for input yet
 	lent                  // nobody has it: the connection is parked, with all that reading needs, for a Turn to take
 	away                  // nobody has it: the connection is parked, or about to be, without what reading needs
@@ -60,6 +63,7 @@ const (
 	arrive                  // its wait is over, with input or without
 	wake                    // what the Turn's goroutine waits for is there
 	rest                    // the holder parks the connection for good
+	begin                   // the peer's first SETTINGS arrived
 
 	roleEvents // how many there are
 )
@@ -69,6 +73,7 @@ var roleTable = [roles][roleEvents]struct {
 	to role
 	is bool
 }{
+	opening:   {begin: {reading, true}},
 	reading:   {lend: {lent, true}, rest: {away, true}},
 	starting:  {look: {reading, true}, lend: {lent, true}, rest: {away, true}},
 	lent:      {start: {reading, true}, keep: {reading, true}, take: {turnReads, true}},
@@ -87,15 +92,10 @@ func (r role) on(ev roleEvent) role {
 }
 
 // move changes the role as ev does, and returns what it was.
-func (c *Conn) move(ev roleEvent) (from role) {
-	for {
-		from = c.whoReads()
-		to := from.on(ev)
-		if to == from || c.role.CompareAndSwap(uint32(from), uint32(to)) {
-			return from
-		}
-	}
-}
+func (c *Conn) move(ev roleEvent) (from role) { return c.marks.move(ev) }
 
 // whoReads is the role at this moment.
-func (c *Conn) whoReads() role { return role(c.role.Load()) }
+func (c *Conn) whoReads() role { return c.marks.role() }
+
+// hasBegun reports whether the peer's first SETTINGS arrived.
+func (r *reader) hasBegun() bool { return (*Conn)(r).whoReads() != opening }

@@ -11,7 +11,8 @@ func TestRole(t *testing.T) {
 		ev   roleEvent
 	}
 	moves := map[step]role{
-		{reading, lend}: lent, {reading, rest}: away,
+		{opening, begin}: reading,
+		{reading, lend}:  lent, {reading, rest}: away,
 		{starting, look}: reading, {starting, lend}: lent, {starting, rest}: away,
 		{lent, start}: reading, {lent, keep}: reading, {lent, take}: turnReads,
 		{away, start}: starting, {away, take}: turnReads,
@@ -30,7 +31,7 @@ func TestRole(t *testing.T) {
 				t.Errorf("%d after event %d: %d, want %d", from, ev, next, want)
 			}
 			var c Conn
-			c.role.Store(uint32(from))
+			c.marks.word.Store(uint32(from))
 			if was := c.move(ev); was != from || c.whoReads() != want {
 				t.Errorf("%d moved by event %d: was %d and is %d, want %d", from, ev, was, c.whoReads(), want)
 			}
@@ -42,14 +43,14 @@ func TestRole(t *testing.T) {
 // it does not wait, else its wait is interrupted.
 func TestRoleWakesTurn(t *testing.T) {
 	var c Conn
-	c.role.Store(uint32(turnReads))
+	c.marks.word.Store(uint32(turnReads))
 	if c.move(wake) == turnWaits {
 		t.Error("a Turn is interrupted that does not wait")
 	}
 	if c.move(wait) == turnReads {
 		t.Error("a Turn waits that was woken")
 	}
-	c.role.Store(uint32(turnReads))
+	c.marks.word.Store(uint32(turnReads))
 	if c.move(wait) != turnReads {
 		t.Error("a Turn that was not woken does not wait")
 	}

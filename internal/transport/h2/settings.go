@@ -39,8 +39,7 @@ func (r *reader) onSettings(h frame.Header, p []byte) error {
 		return err
 	}
 	r.tellPlaces(list)
-	if !r.in.gotPreface {
-		r.in.gotPreface = true
+	if (*Conn)(r).move(begin) == opening {
 		r.prefaceArrived()
 		r.handler.Ready()
 	}

@@ -44,7 +44,7 @@ func (s *Stream) SendLast(f protocol.Frames) error {
 	c := s.conn.lock()
 	c.done(s)
 	err := c.core.Queue(&s.core, &f, c.wire.uncopied())
-	s.core.SetLazy(c.waits)
+	s.core.SetLazy(c.in.traits.has(writesWait))
 	c.unlockQueued(&s.core)
 	return err
 }
@@ -178,7 +178,7 @@ func (s *Stream) Done() {
 // Leave is Done for a goroutine that has nothing to do after it: where to write is to wait, it
 // writes what is queued, for others too, and waits.
 func (s *Stream) Leave() {
-	if !s.conn.waits {
+	if !s.conn.in.traits.has(writesWait) {
 		if !s.core.IsHandled() { // which SendLast and Done alone change
 			s.Done()
 		}

@@ -96,7 +96,7 @@ func (r *reader) awaitFit() error {
 			}
 		}
 		r.endBatch()
-		if r.in.atBoundary() {
+		if r.atBoundary() {
 			r.watch()
 		}
 		if conn.move(wait) != turnReads {
@@ -149,14 +149,14 @@ func (t *Turn) Leave(err error) {
 			l.served()
 		}
 		l.asked = true
-		if r.in.atBoundary() && r.lend() {
+		if r.atBoundary() && r.lend() {
 			return
 		}
 	case err == errUnfit:
 		l.missed()
 	case err == errQuiet:
-		if r.in.atBoundary() {
-			r.habit.vain()
+		if r.atBoundary() {
+			r.in.habit.vain()
 			if isParked(r.park()) {
 				return
 			}

@@ -25,8 +25,25 @@ func newWire(nc net.Conn) wire {
 	return w
 }
 
-// waits reports whether each write has to wait, as nobody knows what it does.
-func (w *wire) waits() bool { return w.try == nil || readyreader.WriteWaits(w.try) }
+// traits is a set of what is always true of a wire.
+type traits uint8
+
+const (
+	writesWait traits = 1 << iota // each write has to wait, as nobody knows what it does
+	holdsBytes                    // a layer, such as TLS, may hold a part of a record
+)
+
+func (t traits) has(one traits) bool { return t&one != 0 }
+
+func (w *wire) traits() (t traits) {
+	if w.try == nil || readyreader.WriteWaits(w.try) {
+		t |= writesWait
+	}
+	if w.holder() != nil {
+		t |= holdsBytes
+	}
+	return t
+}
 
 // holder is the layer, such as TLS, that may hold a part of a record; nil if there is none.
 func (w *wire) holder() readyreader.Holder {

@@ -20,7 +20,7 @@ import (
 //
 // The token's holder never waits for the socket. When the socket is full, or
 // the holder has written its share, the token goes to an on-demand goroutine,
-// the flusher, which may wait. Where each write may wait (Conn.waits) it is the flusher that
+// the flusher, which may wait. Where each write may wait (writesWait) it is the flusher that
 // writes, or a goroutine that has nothing else to do (Stream.Leave).
 
 const (
@@ -36,7 +36,7 @@ func (c *locked) unlockAndFlush() {
 	switch w := (*writer)(c); {
 	case !c.core.TakeToken():
 		c.unlock()
-	case c.waits:
+	case c.in.traits.has(writesWait):
 		c.unlock()
 		w.pass()
 	case c.gathers():
@@ -111,7 +111,7 @@ func (w *writer) take() (protocol.Parcel, bool) {
 
 // next is take for a writer that has written the last one.
 func (w *writer) next() (protocol.Parcel, bool) {
-	if w.token.giveBack() {
+	if w.marks.giveBack() {
 		return protocol.Parcel{}, false
 	}
 	return w.take()
@@ -121,8 +121,8 @@ func (w *writer) next() (protocol.Parcel, bool) {
 // token is offered.
 func (c *locked) takeParcel() (protocol.Parcel, bool) {
 	p, ok := c.core.Take(c.wire.uncopied())
-	if ok && c.core.IsAllTaken() {
-		c.token.offer()
+	if ok && c.core.Offer() {
+		c.marks.offer()
 	}
 	return p, ok
 }
@@ -189,7 +189,7 @@ func (w *writer) write(p *protocol.Parcel, off int) bool {
 // writeRest writes a parcel from off on. What is borrowed is written as far as the socket takes it at
 // once, and the rest is copied before the wait.
 func (w *writer) writeRest(p *protocol.Parcel, off int) error {
-	if p.Borrows() && !w.waits {
+	if p.Borrows() && !w.in.traits.has(writesWait) {
 		n, err := w.wire.tryWrite(p) // off is 0: see flush
 		if !errors.Is(err, readyreader.ErrWouldBlock) {
 			return err

@@ -156,10 +156,10 @@ func (c *Conn) expect(size, more int) {
 // TakeToken takes the write token, for a caller that will call Take. It reports false if somebody has it,
 // there is nothing to write, or the reader writes what is queued in a moment.
 func (c *Conn) TakeToken() bool {
-	if c.out.writing || c.out.reader == ReaderWorks || !c.sendable() {
+	if c.out.token != tokenFree || c.out.reader == ReaderWorks || !c.sendable() {
 		return false
 	}
-	c.out.writing = true
+	c.out.token = tokenHeld
 	return true
 }
 
@@ -183,26 +183,38 @@ func (c *Conn) Take(uncopied int) (p Parcel, ok bool) {
 		c.fill(uncopied)
 	}
 	if c.out.buf.empty() {
-		c.out.writing = false
+		c.out.token = tokenFree
 		c.end.signalFlush()
 		c.Finish()
 	}
 	if c.out.buf.empty() { // unless there was a farewell to say
 		return Parcel{}, false
 	}
-	c.out.writing = true
+	c.out.token = tokenHeld
 	c.wakeReader()
 	return c.out.take(), true
 }
 
-// IsAllTaken reports whether the parcel that Take has just returned is the last, as far as is known:
-// to take again would only give the token back.
-func (c *Conn) IsAllTaken() bool {
-	return !c.sendable() && c.life.exit == staying && (c.end == nil || c.end.flushed == nil)
+// Offer says whether the parcel that Take has just returned is the last, as far as is known: to take again
+// would only give the token back. The holder may then give the token back without the lock. Before anything
+// else is called OfferIsOver follows.
+func (c *Conn) Offer() bool {
+	if c.sendable() || c.life.exit != staying || c.end != nil && c.end.flushed != nil {
+		return false
+	}
+	c.out.token = tokenOffered
+	return true
 }
 
-// TokenIsBack says that its holder gave the token back, with nothing queued since IsAllTaken.
-func (c *Conn) TokenIsBack() { c.out.writing = false }
+// IsOffered reports whether OfferIsOver has to follow.
+func (c *Conn) IsOffered() bool { return c.out.token == tokenOffered }
+
+// OfferIsOver says whether the holder has given the token back. If not, it has to take again.
+func (c *Conn) OfferIsOver(givenBack bool) {
+	if c.out.token = tokenHeld; givenBack {
+		c.out.token = tokenFree
+	}
+}
 
 // WriteFailed follows an error of a write, after which nothing is written any more.
 func (c *Conn) WriteFailed(err error) {
@@ -218,7 +230,7 @@ func (c *Conn) WriteError() error { return c.end.writeErr }
 
 // DropOutput frees what is queued, unless the holder of the write token will.
 func (c *Conn) DropOutput() {
-	if !c.out.writing || c.life.mute {
+	if c.out.token == tokenFree || c.life.mute {
 		c.out.drop()
 	}
 }

@@ -19,6 +19,8 @@ type ending struct {
 	lastSaid     uint32      // the last stream that our farewell named
 	goAwayCause  *ConnError  // what the peer's GOAWAY complained of, if it did
 
+	heard bool // a batch ended since SetHeard(false)
+
 	// The driver's.
 	patience stopper   // closes a connection that takes too long to end
 	readBy   time.Time // bounds the reader's wait for input; zero: nothing does
@@ -77,6 +79,16 @@ func (c *Conn) DropCoder() { c.out.dropCoder() }
 
 // SetPatience has t stopped when the connection ends: it is to end it.
 func (c *Conn) SetPatience(t stopper) { c.ending().patience = t }
+
+// SetHeard says whether there was input since closing began. A batch that ends sets it, too.
+func (c *Conn) SetHeard(heard bool) {
+	if c.end != nil {
+		c.end.heard = heard
+	}
+}
+
+// Heard reports whether there was input since SetHeard(false).
+func (c *Conn) Heard() bool { return c.end != nil && c.end.heard }
 
 // SetReadBy bounds the driver's wait for input, which is not lifted any more. readBy returns that; zero:
 // nothing bounds it.

@@ -29,20 +29,29 @@ type output struct {
 	updates int32  // window updates in buf
 	replies uint16 // other frames in buf that the peer caused; maxReplies keeps it small
 
-	writing bool // somebody holds the write token
-	reader  ReaderState
+	token  tokenState
+	reader ReaderState
 
 	// What the peer's SETTINGS say.
 	maxFrame      uint32
 	maxHeaderList uint32
 }
 
+// tokenState is where the write token is.
+type tokenState uint8
+
+const (
+	tokenFree    tokenState = iota
+	tokenHeld               // somebody writes, and calls Take again
+	tokenOffered            // somebody writes, and has no need to: see Conn.Offer
+)
+
 func newOutput(cfg *Config) output {
 	return output{cfg: cfg, maxFrame: frame.MinMaxFrameSize, maxHeaderList: noLimit}
 }
 
 // unsent reports whether anything was not handed to the system yet.
-func (o *output) unsent() bool { return o.writing || !o.buf.empty() }
+func (o *output) unsent() bool { return o.token != tokenFree || !o.buf.empty() }
 
 // drop frees what is queued.
 func (o *output) drop() {

@@ -24,7 +24,7 @@ func (c *Conn) do(d duty) {
 		c.streams.wakeAll()
 	}
 	if d.has(part) {
-		c.out.writing = true // for good
+		c.out.token = tokenHeld // for good
 		c.wakeReader()
 		c.todo |= CloseConn
 	}

@@ -21,6 +21,7 @@ func (c *Conn) SetReader(s ReaderState) { c.out.reader = s }
 // in bytes, that the layer of a security protocol holds of an incomplete record.
 func (c *Conn) EndBatch(in *Intake, records int) {
 	c.enter(in)
+	c.SetHeard(true)
 	c.out.reader = ReaderWaits
 	if c.account.records = uint32(records); records > 0 {
 		c.audit(in)
@@ -33,7 +34,7 @@ func (c *Conn) EndBatch(in *Intake, records int) {
 // IsAtRest reports whether EndBatch has nothing to do now, and nobody is needed to write what is queued.
 func (c *Conn) IsAtRest(in *Intake) bool {
 	return c.out.reader == ReaderWaits && in.ledger.empty() && c.account.records == 0 && !c.life.mute &&
-		(c.out.writing || !c.sendable())
+		(c.out.token != tokenFree || !c.sendable())
 }
 
 // Charge charges what the reader has taken.
