@@ -24,6 +24,8 @@ type options struct {
 	pattern       *regexp.Regexp
 	verbose, list bool
 	releases      [sides]string // of the published module, to compare these; else empty
+	again         int           // how often all is run
+	race          bool          // with the race detector
 }
 
 // between reports whether two published releases are to be compared.

@@ -8,9 +8,11 @@
 // difference has to be listed in differences.txt with its reason, and each that is listed
 // has to be there: the list can neither fall short nor grow old.
 //
-//	go run . [-run regexp] [-v] [-list] [-between v1.2.0,v1.3.0]
+//	go run . [-run regexp] [-v] [-list] [-between v1.2.0,v1.3.0] [-again n] [-race]
 //
-// With -between it compares two published releases instead, and prints what differs.
+// With -between it compares two published releases instead, and prints what differs. With -again it
+// does all so often, and also prints the probes whose lines are not the same each time: a probe is to
+// print what is decided. -race has the race detector shuffle the goroutines of both.
 package main
 
 import (
@@ -22,6 +24,7 @@ import (
 	"regexp"
 	"time"
 
+	"google.golang.org/grpc/parity/internal/probe"
 	"google.golang.org/grpc/parity/internal/verdict"
 )
 
@@ -31,6 +34,8 @@ func main() {
 	flag.BoolVar(&o.verbose, "v", false, "print the lines of every probe, not only where they differ")
 	flag.BoolVar(&o.list, "list", false, "print the names of the probes, and end")
 	flag.Func("between", "compare these two published `releases` instead: v1.2.0,v1.3.0", o.setBetween)
+	flag.IntVar(&o.again, "again", 1, "run all this `often`, and print what is not the same each time")
+	flag.BoolVar(&o.race, "race", false, "build the probes with the race detector")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -76,14 +81,25 @@ func compare(ctx context.Context, o options) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	c := newCampaign(builds, entries, o)
 	if o.list {
-		for _, e := range c.chosen {
+		for _, e := range newCampaign(builds, entries, o).chosen {
 			fmt.Println(e.Name)
 		}
 		return true, nil
 	}
-	c.run(ctx)
+	ok, steady := true, make(steadiness)
+	for range o.again {
+		c := newCampaign(builds, entries, o)
+		c.run(ctx)
+		steady.note(c)
+		ok = c.judge(entries, kept, time.Since(start)) && ok
+		start = time.Now()
+	}
+	return steady.print() && ok, ctx.Err()
+}
+
+// judge prints what the campaign has found, and reports whether that is what is listed.
+func (c *campaign) judge(entries []probe.Entry, kept verdict.Kept, took time.Duration) bool {
 	for _, e := range c.chosen {
 		if e.Fewer {
 			c.lines[published][e.Name] = verdict.Shared(c.lines[ours][e.Name], c.lines[published][e.Name])
@@ -93,8 +109,8 @@ func compare(ctx context.Context, o options) (bool, error) {
 	c.print(report, kept)
 	fmt.Printf("%d probes: %d same, %d differ as listed, %d differ, %d listed in vain; %.0f s\n",
 		len(c.chosen), report.Same, len(report.Kept), len(report.Different),
-		len(report.Stale)+len(report.Unknown), time.Since(start).Seconds())
-	return !report.Failed() && len(c.deaths) == 0, ctx.Err()
+		len(report.Stale)+len(report.Unknown), took.Seconds())
+	return !report.Failed() && len(c.deaths) == 0
 }
 
 func readKept() (verdict.Kept, error) {

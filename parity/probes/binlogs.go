@@ -137,6 +137,7 @@ func logTo(p *probe.P) func(*rig.Started) {
 	sink := &binSink{}
 	binarylog.SetSink(sink)
 	return func(s *rig.Started) {
+		probe.Settle(0) // the server has ended then, too
 		_ = s.Close()
 		s.Server.GracefulStop()
 		sink.print(p)
@@ -166,7 +167,7 @@ var otherLogProbes = []probe.Probe{
 		binarylog.SetSink(sink)
 		s, _, ended := blocking(p)
 		s.Ready(p)
-		ctx, cancel := context.WithTimeout(p.Context(), time.Second)
+		ctx, cancel := context.WithTimeout(p.Context(), 2*time.Second)
 		defer cancel()
 		// Which side's clock runs out first is a matter of timing.
 		code, _, _ := strings.Cut(call(ctx, s), ":")
@@ -178,7 +179,7 @@ var otherLogProbes = []probe.Probe{
 		for _, e := range sink.entries {
 			if h := e.GetClientHeader(); h != nil {
 				d := h.GetTimeout().AsDuration()
-				lines = append(lines, fmt.Sprintf("%v timeout=%v", e.GetLogger(), d > 0 && d <= time.Second))
+				lines = append(lines, fmt.Sprintf("%v timeout=%v", e.GetLogger(), d > 0 && d <= 2*time.Second))
 			}
 		}
 		slices.Sort(lines)

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -69,16 +68,17 @@ func (j *journal) print(p *probe.P) {
 	}
 }
 
-// states prints the channel's states until it has reached the last.
+// states prints the state that the channel is in once it has reached the last, or reaches it no more. Those
+// before it are not printed: how long they last, and whether they are seen, is chance. What
+// policies say one after the other, policyProbes print.
 func states(p *probe.P, cc *grpc.ClientConn, last connectivity.State) {
-	ctx, cancel := probe.WithTimeout(p.Context(), 4*time.Second)
+	ctx, cancel := probe.WithTimeout(p.Context(), 2*time.Second)
 	defer cancel()
-	for state := cc.GetState(); ; state = cc.GetState() {
-		p.Printf("state %v", state)
-		if state == last || !cc.WaitForStateChange(ctx, state) {
-			return
-		}
+	state := cc.GetState()
+	for state != last && cc.WaitForStateChange(ctx, state) {
+		state = cc.GetState()
 	}
+	p.Printf("state %v", state)
 }
 
 // quick is a back-off that a probe can wait for.
@@ -150,7 +150,7 @@ var resolverProbes = []probe.Probe{
 	{Name: "resolver/Build fails", Run: func(p *probe.P) {
 		cc := channelTo(p, "say:///x", grpc.WithResolvers(sayResolver("me")))
 		p.Printf("%s", call(p.Context(), cc))
-		ctx, cancel := context.WithTimeout(p.Context(), 100*time.Millisecond)
+		ctx, cancel := probe.WithTimeout(p.Context(), 100*time.Millisecond)
 		defer cancel()
 		p.Printf("%s", call(ctx, cc, grpc.WaitForReady(true)))
 		p.Printf("state %v", cc.GetState())
@@ -185,11 +185,13 @@ var resolverProbes = []probe.Probe{
 	}},
 	{Name: "resolver/BuildOptions", Run: func(p *probe.P) {
 		cc, r := manualChannel(p, grpc.WithDisableServiceConfig(), grpc.WithUserAgent("ua"))
+		told := make(chan string, 1)
 		r.BuildCallback = func(t resolver.Target, _ resolver.ClientConn, o resolver.BuildOptions) {
-			p.Printf("%v disable=%v creds=%v bundle=%v dialer=%v authority=%q metrics=%v", t.String(), o.DisableServiceConfig, o.DialCreds != nil,
+			told <- fmt.Sprintf("%v disable=%v creds=%v bundle=%v dialer=%v authority=%q metrics=%v", t.String(), o.DisableServiceConfig, o.DialCreds != nil,
 				o.CredsBundle != nil, o.Dialer != nil, o.Authority, o.MetricsRecorder != nil)
 		}
 		cc.Connect()
+		p.Printf("%s", <-told)
 		states(p, cc, connectivity.Connecting)
 	}},
 	{Name: "resolver/service config with an error", Run: func(p *probe.P) {

@@ -41,10 +41,12 @@ var channelzProbes = []probe.Probe{
 			}
 			p.Printf("%s: named %d times", when, refs)
 		}
+		probe.Settle(0)
 		sayKept("in use")
 		p.Printf("%v", r.CC().UpdateState(addresses(server(p))))
 		p.Printf("%s", call(p.Context(), cc))
 		eventually(p, "deleted", func() bool { return len(topChannel(p, c, "manual").GetSubchannelRef()) == 1 })
+		probe.Settle(0)
 		sayKept("replaced")
 		for range 40 {
 			r.CC().ReportError(errors.New("nothing"))
@@ -89,6 +91,7 @@ var channelzProbes = []probe.Probe{
 			r.InitialState(resolver.State{Endpoints: []resolver.Endpoint{{Addresses: []resolver.Address{{Addr: l.Addr().String()}}}}})
 			p.Printf("%s", call(p.Context(), cc))
 			c := channelzClient(p)
+			probe.Settle(0)
 			sayCalls(p, c, "open")
 			_ = cc.Close()
 		}
@@ -136,6 +139,7 @@ var channelzProbes = []probe.Probe{
 			}},
 		} {
 			call.do()
+			probe.Settle(0)
 			top := topChannel(p, c, "127.0.0.1")
 			d := top.GetData()
 			p.Printf("%s: channel %d,%d,%d", call.name, d.GetCallsStarted(), d.GetCallsSucceeded(), d.GetCallsFailed())

@@ -161,6 +161,7 @@ func codecProbes() []probe.Probe {
 						p.Printf("receive %q %s", m.GetValue(), rig.Err(err))
 					}
 				}
+				probe.Settle(0)
 				_ = s.Close()
 				s.Server.GracefulStop()
 				unsent := c.name == "limits" || strings.HasPrefix(c.name, "marshal")

@@ -197,6 +197,7 @@ func compressionProbes() []probe.Probe {
 						p.Printf("receive %s", rig.Err(err))
 					}
 				}
+				probe.Settle(0)
 				_ = s.Close()
 				s.Server.GracefulStop()
 				slices.Sort(client.lines) // two goroutines tell

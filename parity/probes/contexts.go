@@ -191,6 +191,7 @@ func (v contextVariant) run(p *probe.P, l *contextLog) {
 		m := new(rig.Msg)
 		p.Printf("%s %q", rig.Err(s.Invoke(ctx, method, rig.M("x"), m, opts...)), m.GetValue())
 	}
+	probe.Settle(0) // the server has ended the RPC then, too
 	_ = s.Close()
 	s.Server.GracefulStop()
 	probe.Settle(0) // ConnEnd may come later

@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -131,7 +132,7 @@ func tapLate(p *probe.P, handle tap.ServerInHandle, method string) {
 		}),
 	}}.Start(p)
 	s.Ready(p)
-	ctx, cancel := context.WithTimeout(p.Context(), 200*time.Millisecond)
+	ctx, cancel := context.WithTimeout(p.Context(), time.Second) // the RPC begins well before
 	defer cancel()
 	stream, err := s.NewStream(ctx, rig.BidiDesc, method)
 	if err == nil {
@@ -140,8 +141,21 @@ func tapLate(p *probe.P, handle tap.ServerInHandle, method string) {
 		err = stream.RecvMsg(new(rig.Msg))
 	}
 	p.Printf("%v", status.Code(err))
+	endBoth(p, s, j)
+}
+
+// endBoth ends a pair, and prints what was told until all is over: the end of the connection at last,
+// beside which the RPCs' own ends may come.
+func endBoth(p *probe.P, s *rig.Started, j *journal) {
+	probe.Settle(0)
 	_ = s.Close()
 	s.Server.GracefulStop()
+	probe.Settle(0)
+	j.mu.Lock()
+	slices.SortStableFunc(j.lines, func(a, b string) int {
+		return strings.Count(a, " ConnEnd ") - strings.Count(b, " ConnEnd ")
+	})
+	j.mu.Unlock()
 	j.print(p)
 }
 
@@ -156,9 +170,7 @@ func eventProbes() []probe.Probe {
 			_ = r.Close()
 			s.Server.GracefulStop()
 			rec.print(p, "server")
-			rec.mu.Lock()
-			defer rec.mu.Unlock()
-			p.Printf("%q", rec.conns)
+			rec.printConns(p)
 		}})
 	}
 	for _, c := range lateTaps {
@@ -180,9 +192,7 @@ var contextEventProbes = []probe.Probe{
 		}}.Start(p)
 		s.Ready(p)
 		p.Printf("%s", call(p.Context(), s))
-		_ = s.Close()
-		s.Server.GracefulStop()
-		j.print(p)
+		endBoth(p, s, j)
 	}},
 	{Name: "contexts of a client's handlers", Run: func(p *probe.P) {
 		j := &journal{}
@@ -195,9 +205,7 @@ var contextEventProbes = []probe.Probe{
 			_ = stream.CloseSend()
 			_ = stream.RecvMsg(new(rig.Msg))
 		}
-		_ = s.Close()
-		s.Server.GracefulStop()
-		j.print(p)
+		endBoth(p, s, j)
 	}},
 	{Name: "contexts and taps", Run: func(p *probe.P) {
 		j := &journal{}
@@ -217,9 +225,7 @@ var contextEventProbes = []probe.Probe{
 		s.Ready(p)
 		p.Printf("%s", call(p.Context(), s))
 		p.Printf("%s", rig.Err(bidi(p, s).RecvMsg(new(rig.Msg))))
-		_ = s.Close()
-		s.Server.GracefulStop()
-		j.print(p)
+		endBoth(p, s, j)
 	}},
 	{Name: "events under interceptors", Run: func(p *probe.P) {
 		j := &journal{}
@@ -233,9 +239,7 @@ var contextEventProbes = []probe.Probe{
 		}}.Start(p)
 		s.Ready(p)
 		p.Printf("%s", call(p.Context(), s))
-		_ = s.Close()
-		s.Server.GracefulStop()
-		j.print(p)
+		endBoth(p, s, j)
 	}},
 	{Name: "events over TLS", Run: func(p *probe.P) {
 		cert, pool := rig.Certificate()
@@ -253,7 +257,7 @@ var contextEventProbes = []probe.Probe{
 		s.Server.GracefulStop()
 		client.print(p, "client")
 		server.print(p, "server")
-		p.Printf("%q", server.conns)
+		server.printConns(p)
 	}},
 	{Name: "connections that fail", Run: func(p *probe.P) {
 		cert, _ := rig.Certificate()
@@ -265,12 +269,12 @@ var contextEventProbes = []probe.Probe{
 			_ = conn.Close()
 		}
 		s.Server.GracefulStop()
-		p.Printf("%q", server.conns)
+		server.printConns(p)
 		client := newRecorder()
 		cc := channelTo(p, "127.0.0.1:1", grpc.WithStatsHandler(client))
 		p.Printf("%s", call(p.Context(), cc))
 		_ = cc.Close()
-		p.Printf("%q", client.conns)
+		client.printConns(p)
 		client.print(p, "client")
 	}},
 	{Name: "connections that come again", Run: func(p *probe.P) {
@@ -282,9 +286,7 @@ var contextEventProbes = []probe.Probe{
 		for state := cc.GetState(); state.String() == "READY" && cc.WaitForStateChange(p.Context(), state); state = cc.GetState() {
 		}
 		_ = cc.Close()
-		client.mu.Lock()
-		defer client.mu.Unlock()
-		p.Printf("%q", client.conns)
+		client.printConns(p)
 	}},
 	{Name: "sizes of payloads", Run: func(p *probe.P) {
 		for _, opts := range [][]grpc.CallOption{nil, {grpc.UseCompressor(gzip.Name)}} {

@@ -98,6 +98,7 @@ func grpclbProbe(name, config string, say says) probe.Probe {
 		case <-probe.Quiet(2 * time.Second):
 			p.Printf("not asked")
 		}
+		probe.Settle(0) // all that are to be connected are
 		seen := make(map[string]bool)
 		for range 6 {
 			ctx, cancel := probe.WithTimeout(p.Context(), 500*time.Millisecond)

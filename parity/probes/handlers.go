@@ -154,7 +154,7 @@ var handlerProbes = []probe.Probe{
 		first := make(chan string, 1)
 		go func() { first <- call(ctx, s) }()
 		<-began
-		short, cancelShort := context.WithTimeout(p.Context(), 100*time.Millisecond)
+		short, cancelShort := probe.WithTimeout(p.Context(), 100*time.Millisecond)
 		defer cancelShort()
 		p.Printf("%s", call(short, s))
 		cancel()

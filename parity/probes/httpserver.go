@@ -16,6 +16,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
@@ -132,7 +133,7 @@ var carriedCalls = []struct {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}}, call: func(p *probe.P, s *rig.Started) {
-		ctx, cancel := context.WithTimeout(p.Context(), 100*time.Millisecond)
+		ctx, cancel := context.WithTimeout(p.Context(), time.Second)
 		defer cancel()
 		_, err := s.Call(ctx, "x")
 		p.Printf("%v", status.Code(err))
@@ -246,16 +247,14 @@ func carrierProbes() []probe.Probe {
 				panic(err)
 			}
 			ctx := p.Context()
-			for cc.Connect(); cc.GetState().String() != "READY" && cc.WaitForStateChange(ctx, cc.GetState()); {
-			}
+			cc.Connect()
+			states(p, cc, connectivity.Ready)
 			p.Printf("%s", call(ctx, cc))
 			p.Printf("%s", rig.Err(cc.Invoke(ctx, "/no.Such/No", rig.M("x"), new(rig.Msg))))
 			_ = cc.Close()
 			gs.GracefulStop()
 			server.print(p, "server")
-			server.mu.Lock()
-			defer server.mu.Unlock()
-			p.Printf("%q", server.conns)
+			server.printConns(p)
 		}})
 	}
 	return append(out, probe.Probe{Name: "ServeHTTP behind TLS/HTTP 1", Run: func(p *probe.P) {

@@ -102,35 +102,46 @@ func keepaliveProbes() []probe.Probe {
 	return append(out, otherKeepaliveProbes...)
 }
 
-// pingsOf prints what a peer's pings look like until the connection ends, or for a while.
-func pingsOf(p *probe.P, r *rig.Raw, answer bool, limit time.Duration) {
-	began := time.Now()
-	_ = r.SetReadDeadline(began.Add(limit))
-	for {
+// pacing is a connection whose pings are looked at.
+type pacing struct {
+	began   time.Time     // not later than the connection
+	each    time.Duration // the least time between pings, and between a ping and the end
+	most    int           // how many are looked at
+	answers bool
+}
+
+// soon says whether what comes after n times comes sooner than it may. Late it may always be.
+func (c pacing) soon(n int) string {
+	if time.Since(c.began) < time.Duration(n)*c.each {
+		return ", too soon"
+	}
+	return ""
+}
+
+// print prints what a peer sends until there have been enough pings, or the connection has ended.
+func (c pacing) print(p *probe.P, r *rig.Raw) {
+	for n := 0; n < c.most; {
 		f, err := r.ReadFrame()
 		if err != nil {
-			var end net.Error
-			if e, is := err.(net.Error); is {
-				end = e
-			}
-			if end != nil && end.Timeout() {
+			if e, is := err.(net.Error); is && e.Timeout() {
 				p.Printf("it goes on")
 				return
 			}
-			p.Printf("end after %v", time.Since(began).Round(time.Second))
+			p.Printf("end%s", c.soon(n+1))
 			return
 		}
 		switch f := f.(type) {
 		case *http2.PingFrame:
-			p.Printf("PING ack=%v after %v", f.IsAck(), time.Since(began).Round(time.Second))
-			if answer && !f.IsAck() {
+			n++
+			p.Printf("PING ack=%v%s", f.IsAck(), c.soon(n))
+			if c.answers && !f.IsAck() {
 				_ = r.WritePing(true, f.Data)
 			}
 		case *http2.GoAwayFrame:
-			p.Printf("GOAWAY %v %q last=%d after %v", f.ErrCode, f.DebugData(), f.LastStreamID, time.Since(began).Round(time.Second))
+			p.Printf("GOAWAY %v %q last=%d", f.ErrCode, f.DebugData(), f.LastStreamID)
 		case *http2.SettingsFrame, *http2.WindowUpdateFrame:
 		default:
-			p.Printf("%v after %v", f.Header().Type, time.Since(began).Round(time.Second))
+			p.Printf("%v", f.Header().Type)
 		}
 	}
 }
@@ -138,35 +149,38 @@ func pingsOf(p *probe.P, r *rig.Raw, answer bool, limit time.Duration) {
 var otherKeepaliveProbes = []probe.Probe{
 	{Name: "keepalive/server pings an idle client", Run: func(p *probe.P) {
 		for _, answer := range []bool{true, false} {
+			c := pacing{began: time.Now(), each: time.Second, most: 2, answers: answer}
 			r := rig.RawClient(p, rig.Pair{TCP: true, Server: []grpc.ServerOption{
 				grpc.KeepaliveParams(keepalive.ServerParameters{Time: time.Second, Timeout: time.Second}),
 			}}.Serve(p).Listener.Addr().String())
 			p.Printf("answers: %v", answer)
-			pingsOf(p, r, answer, 2700*time.Millisecond)
+			c.print(p, r)
 		}
 	}},
 	{Name: "keepalive/server's least time", Run: func(p *probe.P) {
+		c := pacing{began: time.Now(), each: time.Second, most: 2, answers: true}
 		r := rig.RawClient(p, rig.Pair{TCP: true, Server: []grpc.ServerOption{
 			grpc.KeepaliveParams(keepalive.ServerParameters{Time: time.Millisecond, Timeout: time.Hour}),
 		}}.Serve(p).Listener.Addr().String())
-		pingsOf(p, r, true, 2700*time.Millisecond)
+		c.print(p, r)
 	}},
 	{Name: "keepalive/server pings under a stream", Run: func(p *probe.P) {
+		c := pacing{began: time.Now(), each: time.Second, most: 1, answers: true}
 		r := rig.RawClient(p, rig.Pair{TCP: true, Server: []grpc.ServerOption{
 			grpc.KeepaliveParams(keepalive.ServerParameters{Time: time.Second, Timeout: time.Second}),
 		}}.Serve(p).Listener.Addr().String())
 		r.Headers(1, false, rig.RequestFields(":path", rig.Bidi)...)
-		pingsOf(p, r, true, 1700*time.Millisecond)
+		c.print(p, r)
 	}},
-	{Name: "keepalive/idle and old connections", Run: func(p *probe.P) {
+	{Name: "keepalive/idle and old connections", Limit: 20 * time.Second, Run: func(p *probe.P) {
 		for _, params := range []keepalive.ServerParameters{
-			{MaxConnectionIdle: 300 * time.Millisecond},
-			{MaxConnectionAge: 300 * time.Millisecond},
-			{MaxConnectionAge: 300 * time.Millisecond, MaxConnectionAgeGrace: 300 * time.Millisecond},
+			{MaxConnectionIdle: time.Second},
+			{MaxConnectionAge: time.Second},
+			{MaxConnectionAge: time.Second, MaxConnectionAgeGrace: time.Second},
 		} {
 			r := rig.RawClient(p, rig.Pair{TCP: true, Server: []grpc.ServerOption{grpc.KeepaliveParams(params)}}.Serve(p).Listener.Addr().String())
 			r.Headers(1, false, rig.RequestFields(":path", rig.Bidi)...)
-			_ = r.SetReadDeadline(time.Now().Add(2 * time.Second))
+			stop := r.UntilQuiet(3 * time.Second)
 			for err := error(nil); err == nil; {
 				var f http2.Frame
 				if f, err = r.Next(); err != nil {
@@ -179,12 +193,14 @@ var otherKeepaliveProbes = []probe.Probe{
 					}
 				}
 			}
+			stop()
 		}
 	}},
 	{Name: "keepalive/client's least time", Limit: 20 * time.Second, Run: func(p *probe.P) {
 		done := make(chan struct{})
+		c := pacing{began: time.Now(), each: 10 * time.Second, most: 1, answers: true}
 		addr := rig.RawServer(p, func(r *rig.Raw) {
-			pingsOf(p, r, true, 11*time.Second)
+			c.print(p, r)
 			close(done)
 		})
 		cc := channelTo(p, addr, grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: time.Second, Timeout: time.Second, PermitWithoutStream: true}))
@@ -194,8 +210,9 @@ var otherKeepaliveProbes = []probe.Probe{
 	{Name: "keepalive/client without streams", Limit: 20 * time.Second, Run: func(p *probe.P) {
 		done := make(chan struct{})
 		addr := rig.RawServer(p, func(r *rig.Raw) {
-			pingsOf(p, r, true, 11*time.Second)
-			close(done)
+			defer close(done)
+			defer r.UntilQuiet(11 * time.Second)()
+			pacing{most: 1}.print(p, r)
 		})
 		cc := channelTo(p, addr, grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 10 * time.Second, Timeout: time.Second}))
 		cc.Connect()
@@ -203,9 +220,10 @@ var otherKeepaliveProbes = []probe.Probe{
 	}},
 	{Name: "keepalive/client with a stream", Limit: 20 * time.Second, Run: func(p *probe.P) {
 		opened, done := make(chan struct{}), make(chan struct{})
+		c := pacing{began: time.Now(), each: 10 * time.Second, most: 1, answers: true}
 		addr := rig.RawServer(p, func(r *rig.Raw) {
 			<-opened
-			pingsOf(p, r, true, 11*time.Second)
+			c.print(p, r)
 			close(done)
 		})
 		cc := channelTo(p, addr, grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 10 * time.Second, Timeout: time.Second}))
@@ -216,13 +234,13 @@ var otherKeepaliveProbes = []probe.Probe{
 		p.Printf("%s", rig.Err(stream.RecvMsg(new(rig.Msg))))
 	}},
 	{Name: "keepalive/server that does not answer", Limit: 20 * time.Second, Run: func(p *probe.P) {
-		addr := rig.RawServer(p, func(r *rig.Raw) { pingsOf(&probe.P{}, r, false, 13*time.Second) })
+		c := pacing{began: time.Now(), each: 10 * time.Second, most: 9}
+		addr := rig.RawServer(p, func(r *rig.Raw) { c.print(&probe.P{}, r) })
 		cc := channelTo(p, addr, grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 10 * time.Second, Timeout: time.Second}))
 		stream, err := cc.NewStream(p.Context(), rig.BidiDesc, rig.Bidi)
 		p.Printf("%s", rig.Err(err))
-		began := time.Now()
 		err = stream.RecvMsg(new(rig.Msg))
-		p.Printf("%s after %v", rig.Err(err), time.Since(began).Round(time.Second))
+		p.Printf("%s%s", rig.Err(err), pacing{began: c.began, each: 11 * time.Second}.soon(1))
 		cc.WaitForStateChange(p.Context(), connectivity.Ready)
 		p.Printf("%v", cc.GetState())
 	}},

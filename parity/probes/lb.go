@@ -149,17 +149,20 @@ func shares(answers []string) string {
 }
 
 // settled makes calls until several in a row bring no server that was not there before:
-// connections come up one after the other.
+// connections come up one after the other, some of them because of a call.
 func settled(ctx context.Context, cc grpc.ClientConnInterface) {
 	seen := make(map[string]bool)
-	for quiet := 0; quiet < 60; quiet++ {
+	for news := true; news; {
+		news = false
 		answers, _ := answersOf(ctx, cc, 1)
-		if len(answers) == 1 && !seen[answers[0]] {
-			seen[answers[0]] = true
-			quiet = 0
-		}
 		if len(answers) == 0 {
 			return
+		}
+		probe.Settle(0)
+		answers, _ = answersOf(ctx, cc, 60)
+		for _, a := range answers {
+			news = news || !seen[a]
+			seen[a] = true
 		}
 	}
 }
@@ -243,6 +246,7 @@ func lbEvents(policy string) []probe.Probe {
 	})
 	add("the resolver fails", func(p *probe.P, cc *grpc.ClientConn, r *manual.Resolver) {
 		cc.Connect()
+		probe.Settle(0) // the resolver is built
 		r.CC().ReportError(errors.New("no names"))
 		p.Printf("%s", call(oneHash(p.Context()), cc))
 		p.Printf("%v", cc.GetState())

@@ -164,7 +164,7 @@ func lookupProbes() []probe.Probe {
 			"childPolicy":[{"pick_first":{}}],"childPolicyConfigTargetFieldName":"x"}}]}`))
 		r.InitialState(addresses("127.0.0.1:1"))
 		cc.Connect()
-		_ = l.(*net.TCPListener).SetDeadline(time.Now().Add(2 * time.Second))
+		_ = l.(*net.TCPListener).SetDeadline(time.Now().Add(5 * time.Second))
 		nc, err := l.Accept()
 		if err == nil {
 			_ = nc.Close()

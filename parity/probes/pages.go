@@ -29,6 +29,7 @@ func pageProbes() []probe.Probe {
 				s := rig.Pair{TCP: true}.Start(p)
 				s.Ready(p)
 			}
+			probe.Settle(0) // the servers know of their connections then
 			top, err := c.GetTopChannels(p.Context(), &czpb.GetTopChannelsRequest{StartChannelId: page.start, MaxResults: page.most})
 			p.Printf("channels %d end=%v %s", len(top.GetChannel()), top.GetEnd(), rig.Err(err))
 			ordered := slices.IsSortedFunc(top.GetChannel(), func(a, b *czpb.Channel) int { return int(a.GetRef().GetChannelId() - b.GetRef().GetChannelId()) })

@@ -371,7 +371,7 @@ var reportProbes = []probe.Probe{
 			<-s.Context().Done()
 			return nil
 		}}}.Start(p)
-		ctx, cancel := context.WithTimeout(p.Context(), 50*time.Millisecond)
+		ctx, cancel := probe.WithTimeout(p.Context(), 50*time.Millisecond) // the server does not know of it
 		defer cancel()
 		st, _ := s.NewStream(ctx, rig.BidiDesc, rig.Bidi)
 		err := st.RecvMsg(new(rig.Msg))

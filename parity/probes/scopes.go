@@ -136,7 +136,9 @@ func (l *scopeList) add(name string, run func(p *probe.P, s *scope)) {
 	}})
 }
 
-func scopeProbes() []probe.Probe { return slices.Concat(addressScopes(), serverScopes(), callScopes()) }
+func scopeProbes() []probe.Probe {
+	return slices.Concat(addressScopes(), serverScopes(), callScopes(), bundleScopes())
+}
 
 // addressScopes are of addresses and attempts.
 func addressScopes() (out scopeList) {

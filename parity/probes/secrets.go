@@ -346,7 +346,7 @@ var keyWays = []secretWay{
 			if err != nil {
 				continue
 			}
-			ctx, cancel := context.WithTimeout(w.Context(), 200*time.Millisecond)
+			ctx, cancel := probe.WithTimeout(w.Context(), 200*time.Millisecond)
 			_, err = provider.KeyMaterial(ctx)
 			cancel()
 			w.print("pemfile", err, provider)

@@ -320,6 +320,7 @@ var serviceProbes = []probe.Probe{
 		ctx, cancel := context.WithCancel(p.Context())
 		go func() { <-began; cancel() }()
 		p.Printf("%s", call(ctx, s))
+		probe.Settle(0)
 		_ = s.Close()
 		s.Server.GracefulStop()
 		sink.print(p)
@@ -391,7 +392,9 @@ func (s *binSink) Write(e *binpb.GrpcLogEntry) error {
 }
 func (*binSink) Close() error { return nil }
 
+// print prints what was logged once all has been.
 func (s *binSink) print(p *probe.P) {
+	probe.Settle(0)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, side := range []binpb.GrpcLogEntry_Logger{binpb.GrpcLogEntry_LOGGER_CLIENT, binpb.GrpcLogEntry_LOGGER_SERVER} {
@@ -423,6 +426,7 @@ func channelzClient(p *probe.P) czpb.ChannelzClient {
 }
 
 func printChannelz(p *probe.P) {
+	probe.Settle(0) // the other end counts later
 	c := channelzClient(p)
 	top, err := c.GetTopChannels(p.Context(), &czpb.GetTopChannelsRequest{})
 	p.Printf("%s end=%v", rig.Err(err), top.GetEnd())

@@ -25,6 +25,7 @@ var stages = []struct {
 	{"open", func(*probe.P, *rig.Started, grpc.ClientStream, context.CancelFunc) {}},
 	{"half closed", func(_ *probe.P, _ *rig.Started, stream grpc.ClientStream, _ context.CancelFunc) {
 		_ = stream.CloseSend()
+		probe.Settle(0) // the handler has ended then, and the trailers are there
 	}},
 	{"ended", func(_ *probe.P, _ *rig.Started, stream grpc.ClientStream, _ context.CancelFunc) {
 		_ = stream.CloseSend()
@@ -117,7 +118,7 @@ func stageProbes() []probe.Probe {
 // orderProbes look at the order of interceptors, and at metadata and compressors.
 var orderProbes = []probe.Probe{
 	{Name: "order/interceptors", Run: func(p *probe.P) {
-		j := &journal{}
+		j, js := &journal{}, &journal{} // of the client and of the server: which comes first is chance
 		unary := func(name string) grpc.UnaryClientInterceptor {
 			return func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, next grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 				j.add("%s in %s %d options", name, method, len(opts))
@@ -136,17 +137,17 @@ var orderProbes = []probe.Probe{
 		}
 		serverUnary := func(name string) grpc.UnaryServerInterceptor {
 			return func(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-				j.add("%s in %s", name, info.FullMethod)
+				js.add("%s in %s", name, info.FullMethod)
 				reply, err := next(ctx, req)
-				j.add("%s out %s", name, rig.Err(err))
+				js.add("%s out %s", name, rig.Err(err))
 				return reply, err
 			}
 		}
 		serverStream := func(name string) grpc.StreamServerInterceptor {
 			return func(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
-				j.add("%s in %s %v %v", name, info.FullMethod, info.IsClientStream, info.IsServerStream)
+				js.add("%s in %s %v %v", name, info.FullMethod, info.IsClientStream, info.IsServerStream)
 				err := next(srv, ss)
-				j.add("%s out %s", name, rig.Err(err))
+				js.add("%s out %s", name, rig.Err(err))
 				return err
 			}
 		}
@@ -165,8 +166,9 @@ var orderProbes = []probe.Probe{
 		st := bidi(p, s)
 		_ = st.CloseSend()
 		p.Printf("%s", rig.Err(st.RecvMsg(new(rig.Msg))))
-		j.wait(p, 22)
+		probe.Settle(0)
 		j.print(p)
+		js.print(p)
 	}},
 	{Name: "order/metadata limits", Run: func(p *probe.P) {
 		s := rig.Pair{Handlers: rig.Handlers{Unary: func(ctx context.Context, m *rig.Msg) (*rig.Msg, error) {
@@ -192,10 +194,7 @@ var orderProbes = []probe.Probe{
 	}},
 	{Name: "order/wait for ready", Run: func(p *probe.P) {
 		for _, wait := range []bool{false, true} {
-			l := rig.Listen()
-			addr := l.Addr().String()
-			_ = l.Close()
-			cc := dialOrSay(p, addr, grpc.WithTransportCredentials(insecure.NewCredentials()), quick)
+			cc := dialOrSay(p, "127.0.0.1:1", grpc.WithTransportCredentials(insecure.NewCredentials()), quick)
 			ctx, cancel := probe.WithTimeout(p.Context(), 300*time.Millisecond)
 			err := cc.Invoke(ctx, rig.Unary, rig.M("q"), new(rig.Msg), grpc.WaitForReady(wait))
 			cancel()

@@ -61,11 +61,14 @@ var stateProbes = []probe.Probe{
 		p.Printf("%s", call(p.Context(), cc))
 	}},
 	{Name: "state/server sends GOAWAY after settings", Run: func(p *probe.P) {
+		ended := make(chan struct{})
 		cc := channelTo(p, rig.RawServer(p, func(r *rig.Raw) {
 			_ = r.WriteGoAway(0, http2.ErrCodeNo, nil)
 			_, _ = r.Accept()
+			close(ended)
 		}))
 		cc.Connect()
+		<-ended
 		states(p, cc, connectivity.Idle)
 	}},
 	{Name: "state/server stops gracefully", Run: func(p *probe.P) {
@@ -84,10 +87,10 @@ var stateProbes = []probe.Probe{
 	}},
 	{Name: "state/idle timeout", Run: func(p *probe.P) {
 		s := rig.Pair{TCP: true, Dial: []grpc.DialOption{grpc.WithIdleTimeout(20 * time.Millisecond)}}.Start(p)
-		s.Ready(p)
-		s.WaitForStateChange(p.Context(), connectivity.Ready)
-		p.Printf("%v", s.GetState())
-		p.Printf("%s", call(p.Context(), s))
+		for range 2 {
+			p.Printf("%s", call(p.Context(), s))
+			states(p, s.ClientConn, connectivity.Idle)
+		}
 	}},
 	{Name: "state/WaitForStateChange with an ended context", Run: func(p *probe.P) {
 		cc := channelTo(p, "127.0.0.1:1")
@@ -112,6 +115,8 @@ var stateProbes = []probe.Probe{
 		defer cancel()
 		_, err := grpc.DialContext(ctx, "127.0.0.1:1", grpc.WithInsecure(), grpc.WithBlock())
 		p.Printf("%s", rig.Err(err))
+		ctx, cancel = probe.WithTimeout(p.Context(), 300*time.Millisecond) // until a connection has failed
+		defer cancel()
 		_, err = grpc.DialContext(ctx, "127.0.0.1:1", grpc.WithInsecure(), grpc.WithReturnConnectionError())
 		p.Printf("%s", rig.Err(err))
 		_, err = grpc.Dial("127.0.0.1:1", grpc.WithInsecure(), grpc.WithBlock(), grpc.WithTimeout(100*time.Millisecond))
@@ -135,13 +140,13 @@ var stateProbes = []probe.Probe{
 		p.Printf("%s", call(ctx, cc, grpc.WaitForReady(true)))
 	}},
 	{Name: "state/deadline before the resolver speaks", Run: func(p *probe.P) {
-		ctx, cancel := context.WithTimeout(p.Context(), 50*time.Millisecond)
+		ctx, cancel := probe.WithTimeout(p.Context(), 50*time.Millisecond)
 		defer cancel()
 		cc, _ := manualChannel(p)
 		p.Printf("%s", call(ctx, cc))
 	}},
 	{Name: "state/deadline while connecting", Run: func(p *probe.P) {
-		ctx, cancel := context.WithTimeout(p.Context(), 50*time.Millisecond)
+		ctx, cancel := probe.WithTimeout(p.Context(), 50*time.Millisecond)
 		defer cancel()
 		block := make(chan struct{})
 		p.Cleanup(func() { close(block) })

@@ -58,10 +58,19 @@ func (r *recorder) add(list *[]string, line string) {
 	*list = append(*list, line)
 }
 
-// print prints the events so far, under a title. Trailers come beside the messages before
+// printConns prints the events of connections once all have come.
+func (r *recorder) printConns(p *probe.P) {
+	probe.Settle(0)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p.Printf("%q", r.conns)
+}
+
+// print prints the events under a title, once all have come. Trailers come beside the messages before
 // them, in any order: they are printed before what came last. So does the first message of a client
 // beside what it gets: it is printed before.
 func (r *recorder) print(p *probe.P, title string) {
+	probe.Settle(0)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if i := slices.IndexFunc(r.rpcs, func(e string) bool { return strings.HasPrefix(e, "OutPayload client=true") }); i > 0 {
@@ -278,12 +287,8 @@ var otherStatsProbes = []probe.Probe{
 		_, _ = s.Call(p.Context(), "")
 		_ = s.Close()
 		s.Server.GracefulStop()
-		server.mu.Lock()
-		defer server.mu.Unlock()
-		client.mu.Lock()
-		defer client.mu.Unlock()
-		p.Printf("%q", client.conns)
-		p.Printf("%q", server.conns)
+		client.printConns(p)
+		server.printConns(p)
 	}},
 	{Name: "two handlers in order", Run: func(p *probe.P) {
 		first, second := newRecorder(), newRecorder()

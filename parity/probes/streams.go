@@ -157,6 +157,7 @@ var streamProbes = []probe.Probe{
 			}
 			p.Printf("%s: %s", end, rig.Err(stream.RecvMsg(new(rig.Msg))))
 			cancel()
+			probe.Settle(0) // who cancels may be told by another goroutine
 			mu.Lock()
 			p.Printf("%q", calls)
 			mu.Unlock()
@@ -271,7 +272,7 @@ var streamProbes = []probe.Probe{
 		}
 	}},
 	{Name: "wait for ready by config", Run: func(p *probe.P) {
-		s := rig.Pair{Dial: []grpc.DialOption{grpc.WithDefaultServiceConfig(methodConfig(`"waitForReady":true,"timeout":"0.1s"`))}}.Start(p)
+		s := rig.Pair{Dial: []grpc.DialOption{grpc.WithDefaultServiceConfig(methodConfig(`"waitForReady":true,"timeout":"5s"`))}}.Start(p)
 		p.Printf("%s", call(p.Context(), s))
 		cc := channelTo(p, "127.0.0.1:1", grpc.WithDefaultServiceConfig(methodConfig(`"waitForReady":true,"timeout":"0.1s"`)))
 		p.Printf("%v", status.Code(cc.Invoke(p.Context(), rig.Unary, rig.M(""), new(rig.Msg))))

@@ -227,6 +227,7 @@ func telemetryProbes() []probe.Probe {
 				}}
 				s := rig.Pair{Handlers: w.handlers, Server: []grpc.ServerOption{opentelemetry.ServerOption(o)}, Dial: append([]grpc.DialOption{opentelemetry.DialOption(o)}, w.dial...)}.Start(p)
 				w.run(p, s)
+				probe.Settle(0) // the server has ended then, too
 				_ = s.ClientConn.Close()
 				s.Server.GracefulStop()
 				for _, l := range spanLines(kept) {
@@ -254,6 +255,7 @@ func measured(p *probe.P, h rig.Handlers, dial []grpc.DialOption, change func(*o
 		Dial: append([]grpc.DialOption{opentelemetry.DialOption(client.options(change))}, dial...),
 	}.Start(p)
 	run(p, s)
+	probe.Settle(0) // the server has ended then, too
 	_ = s.ClientConn.Close()
 	s.Server.GracefulStop()
 	for _, l := range append(client.read(), server.read()...) {

@@ -23,7 +23,7 @@ var turnEnds = []struct {
 	end      func(p *probe.P, s *rig.Started, stream grpc.ClientStream, cancel func())
 }{
 	{"cancel", 0, func(_ *probe.P, _ *rig.Started, _ grpc.ClientStream, cancel func()) { cancel() }},
-	{"deadline", 2 * time.Second, func(*probe.P, *rig.Started, grpc.ClientStream, func()) {}},
+	{"deadline", 4 * time.Second, func(*probe.P, *rig.Started, grpc.ClientStream, func()) {}},
 	{"CloseSend", 0, func(_ *probe.P, _ *rig.Started, s grpc.ClientStream, _ func()) { _ = s.CloseSend() }},
 	{"an error", 0, func(_ *probe.P, _ *rig.Started, s grpc.ClientStream, _ func()) { _ = s.SendMsg(rig.M("error")) }},
 	{"a panic, recovered", 0, func(_ *probe.P, _ *rig.Started, s grpc.ClientStream, _ func()) { _ = s.SendMsg(rig.M("panic")) }},
@@ -45,7 +45,7 @@ var turnEnds = []struct {
 
 var turnProbes = func() (all []probe.Probe) {
 	for _, e := range turnEnds {
-		all = append(all, probe.Probe{Name: "to and fro, then " + e.name, Run: func(p *probe.P) {
+		all = append(all, probe.Probe{Name: "to and fro, then " + e.name, Limit: 16 * time.Second, Run: func(p *probe.P) {
 			served := make(chan error, 1)
 			handler := func(s grpc.ServerStream) (err error) {
 				defer func() {
@@ -108,7 +108,7 @@ var turnProbes = func() (all []probe.Probe) {
 			start := time.Now()
 			e.end(p, s, stream, cancel)
 			p.Printf("%s", <-heard)
-			if d := time.Since(start); d > e.deadline+moment*5 {
+			if d := time.Since(start); d > e.deadline+moment*20 {
 				p.Printf("it took long: %v", d)
 			}
 			p.Printf("%s", rig.Err(stream.RecvMsg(new(rig.Msg))))

@@ -132,7 +132,11 @@ func (w *wrapped) end(p *probe.P, side wrapSide, how wrapEnding, pause time.Dura
 	if s == nil {
 		return
 	}
-	time.Sleep(pause) // until the connection is idle, or not
+	if pause < calm {
+		time.Sleep(pause) // for a while, in which the connection is not idle
+	} else {
+		probe.Settle(pause)
+	}
 	how.do(w)
 	said := make(chan string, 1)
 	go func() { said <- lossOf(receive(s)()) }()

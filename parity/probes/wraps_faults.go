@@ -299,6 +299,7 @@ var wrapMiscProbes = []probe.Probe{
 			notes := new(journal)
 			w, _ := startAt(p, func(t *tapConn) net.Conn { return &noted{t, notes} }, onClient)
 			p.Printf("on the client %t: %s", onClient, call(p.Context(), w))
+			probe.Settle(0)
 			notes.print(p)
 		}
 	}},

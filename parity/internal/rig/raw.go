@@ -25,6 +25,8 @@ type Raw struct {
 	*http2.Framer
 	// Path of the requests of RequestFields; Unary if it is empty.
 	Path string
+	// ends says that Close ends the connection without resetting it.
+	ends bool
 	buf  bytes.Buffer
 	enc  *hpack.Encoder
 }
@@ -37,8 +39,16 @@ func newRaw(conn net.Conn) *Raw {
 	return r
 }
 
-// Close closes the connection.
-func (r *Raw) Close() error { return r.Conn.Close() }
+// Close closes the connection. A server says first that it ends, and takes what is still on its way: what
+// nobody has read would reset the connection, and chance decide which of both a client sees.
+func (r *Raw) Close() error {
+	if tcp, is := r.Conn.(*net.TCPConn); is && r.ends {
+		defer r.UntilQuiet(0)()
+		_ = tcp.CloseWrite()
+		_, _ = io.Copy(io.Discard, tcp)
+	}
+	return r.Conn.Close()
+}
 
 // Block encodes header fields, which are given as name, value, name, value.
 func (r *Raw) Block(fields ...string) []byte {
@@ -167,9 +177,11 @@ func RawServerSettings(p *probe.P, settings []http2.Setting, script func(*Raw)) 
 			return
 		}
 		r := newRaw(conn)
+		r.ends = true
 		if r.WriteSettings(settings...) == nil {
 			script(r)
 		}
+		_ = r.Close()
 	})
 }
 
