@@ -240,6 +240,12 @@ func hostProbes() []probe.Probe {
 				}
 				printKeys(p, seen)
 				p.Printf("%s", call(p.Context(), cc, grpc.CallAuthority("of.call")))
+				for _, e := range s.endpoints[0].Endpoints[0].LbEndpoints {
+					e.GetEndpoint().Hostname = "another.example"
+				}
+				control.Set(s.all()...)
+				probe.Settle(moment)
+				p.Printf("another name: %s", call(p.Context(), cc))
 			}})
 		}
 	}
