@@ -188,6 +188,12 @@ func sizeLimit(config *int, option, def int) int {
 
 // finish ends the RPC, whose result err is; a is its last attempt, or nil.
 func (r *clientCall) finish(a *attempt, err error) {
+	r.conclude(a, err)
+	r.leave(err)
+}
+
+// conclude fills what the options point to, and tells the logs.
+func (r *clientCall) conclude(a *attempt, err error) {
 	if err == nil {
 		r.retry.Throttle.Succeeded()
 	}
@@ -200,6 +206,10 @@ func (r *clientCall) finish(a *attempt, err error) {
 	for _, o := range r.opts {
 		o.after(&r.info, last)
 	}
+}
+
+// leave follows conclude: nothing is told of the RPC after it.
+func (r *clientCall) leave(err error) {
 	for _, f := range r.info.onFinish {
 		f(err)
 	}

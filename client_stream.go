@@ -27,6 +27,9 @@ type clientStream struct {
 	stopWatch func() bool   // keeps contextDone from being called; nil if own.parent never ends
 	hedges    streamHedges  // immutable; nil: attempts are made in turn
 
+	// ending is held from when the RPC is finished until all but OnFinish have been told, by who finishes
+	// it. Where nothing else waits for it, mu is taken before.
+	ending    sync.Mutex
 	mu        sync.Mutex
 	attempt   *attempt
 	sentLast  bool // owned by the sender
@@ -66,12 +69,14 @@ func (cs *clientStream) cancelled() error {
 	cs.mu.Unlock()
 	if finished { // finish cancels the context itself
 		if status.Code(failed) == codes.Canceled {
+			cs.awaitEnd()
 			return failed
 		}
 		return nil
 	}
 	err := status.FromContextError(context.Canceled).Err()
 	cs.abort(err)
+	cs.awaitEnd()
 	return err
 }
 
@@ -82,19 +87,35 @@ func (cs *clientStream) abort(err error) {
 	a := cs.attempt
 	cs.mu.Unlock()
 	a.Fail(err)
-	cs.finish(err)
+	cs.finishOnce(err)
 }
 
-// finish ends the RPC, once. io.EOF stands for success.
+// awaitEnd waits until another goroutine, which has finished the RPC, has filled what call options
+// point to, and told stats handlers: the program may look at both once a function has returned
+// how the RPC ended.
+func (cs *clientStream) awaitEnd() {
+	cs.ending.Lock()
+	defer cs.ending.Unlock()
+}
+
+// finish ends the RPC, unless it has ended. io.EOF stands for success.
 func (cs *clientStream) finish(err error) {
+	if !cs.finishOnce(err) {
+		cs.awaitEnd()
+	}
+}
+
+// finishOnce is finish for those who tell the program nothing. It reports whether the RPC ends by it.
+func (cs *clientStream) finishOnce(err error) bool {
 	if errors.Is(err, io.EOF) {
 		err = nil
 	}
 	cs.mu.Lock()
 	if cs.finished {
 		cs.mu.Unlock()
-		return
+		return false
 	}
+	cs.ending.Lock()
 	cs.finished, cs.failed = true, err
 	if cs.hedges != nil {
 		cs.hedges.endLocked()
@@ -105,13 +126,21 @@ func (cs *clientStream) finish(err error) {
 	if stop != nil {
 		stop()
 	}
+	cs.settle(a, err)
+	cs.cc.streams.remove(cs)
+	cs.clientCall.leave(err)
+	cs.own.cancel()
+	return true
+}
+
+// settle tells how the RPC ended, for which others wait.
+func (cs *clientStream) settle(a *attempt, err error) {
+	defer cs.ending.Unlock()
 	if err != nil {
 		a.Fail(err)
 	}
-	cs.cc.streams.remove(cs)
 	cs.end(a, err)
-	cs.clientCall.finish(a, err)
-	cs.own.cancel()
+	cs.clientCall.conclude(a, err)
 }
 
 // commitLocked gives up the possibility of another attempt, and what that would need.
