@@ -150,10 +150,11 @@ var customProbes = []probe.Probe{
 			sc.Connect()
 			j.wait(p, 2)
 			cc.UpdateAddresses(sc, addresses(one, two).Addresses)
+			probe.Settle(0) // else it depends on how far it has come
 			cc.UpdateAddresses(sc, addresses(two).Addresses)
-			j.wait(p, 4)
+			probe.Settle(0)
 			cc.RemoveSubConn(sc)
-			j.wait(p, 5)
+			probe.Settle(0)
 		})
 		j.print(p)
 	}},

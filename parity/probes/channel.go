@@ -81,9 +81,9 @@ func states(p *probe.P, cc *grpc.ClientConn, last connectivity.State) {
 	p.Printf("state %v", state)
 }
 
-// quick is a back-off that a probe can wait for.
+// quick is a back-off that a probe can wait for, and long enough for the process to be quiet in between.
 var quick = grpc.WithConnectParams(grpc.ConnectParams{
-	Backoff: backoff.Config{BaseDelay: 10 * time.Millisecond, Multiplier: 1, MaxDelay: 10 * time.Millisecond}, MinConnectTimeout: time.Second,
+	Backoff: backoff.Config{BaseDelay: 150 * time.Millisecond, Multiplier: 1, MaxDelay: 150 * time.Millisecond}, MinConnectTimeout: time.Second,
 })
 
 // resolvers are what a resolver may do.

@@ -140,7 +140,8 @@ func tapLate(p *probe.P, handle tap.ServerInHandle, method string) {
 		_ = stream.CloseSend()
 		err = stream.RecvMsg(new(rig.Msg))
 	}
-	p.Printf("%v", status.Code(err))
+	// Whose deadline passes first is chance.
+	p.OneOf("code", status.Code(err).String(), codes.DeadlineExceeded.String(), codes.PermissionDenied.String())
 	endBoth(p, s, j)
 }
 
@@ -167,6 +168,7 @@ func eventProbes() []probe.Probe {
 			s := rig.Pair{TCP: true, Server: []grpc.ServerOption{grpc.StatsHandler(rec), grpc.WaitForHandlers(true)}}.Serve(p)
 			r := rig.RawClient(p, s.Listener.Addr().String())
 			c.do(r)
+			probe.Settle(0) // the server has seen it
 			_ = r.Close()
 			s.Server.GracefulStop()
 			rec.print(p, "server")
@@ -224,6 +226,7 @@ var contextEventProbes = []probe.Probe{
 		}}}.Start(p)
 		s.Ready(p)
 		p.Printf("%s", call(p.Context(), s))
+		probe.Settle(0)
 		p.Printf("%s", rig.Err(bidi(p, s).RecvMsg(new(rig.Msg))))
 		endBoth(p, s, j)
 	}},

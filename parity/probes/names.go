@@ -41,16 +41,10 @@ type names struct {
 }
 
 func newNames(p *probe.P) *names {
-	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		panic(err)
-	}
-	p.Cleanup(func() { _ = conn.Close() })
+	conn, l := samePort()
+	p.Cleanup(func() { _, _ = conn.Close(), l.Close() })
 	n := &names{addr: conn.LocalAddr().String(), a: [][4]byte{{127, 0, 0, 1}}, asked: make(map[string]bool)}
-	if l, err := net.Listen("tcp", n.addr); err == nil {
-		p.Cleanup(func() { _ = l.Close() })
-		go n.serveTCP(l)
-	}
+	go n.serveTCP(l)
 	go func() {
 		buf := make([]byte, 1500)
 		for {
@@ -64,6 +58,17 @@ func newNames(p *probe.P) *names {
 		}
 	}()
 	return n
+}
+
+// samePort listens over UDP and TCP on a port that nobody else has of either.
+func samePort() (net.PacketConn, net.Listener) {
+	for {
+		l := rig.Listen()
+		if conn, err := net.ListenPacket("udp", l.Addr().String()); err == nil {
+			return conn, l
+		}
+		_ = l.Close()
+	}
 }
 
 // serveTCP answers those who were told to ask again.

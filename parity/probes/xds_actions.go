@@ -3,6 +3,7 @@
 package main
 
 import (
+	"regexp"
 	"strings"
 	"time"
 
@@ -21,6 +22,9 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 )
+
+// unported is a name that nobody has, whose port is another each time.
+var unported = regexp.MustCompile(`invalid:[0-9]+`)
 
 // actionOf is the action of the first route.
 func actionOf(s *xdsState) *routev3.RouteAction { return s.host().Routes[0].GetRoute() }
@@ -239,7 +243,7 @@ func xdsActionProbes() []probe.Probe {
 				if control.Verdict(p, kind) == "refused" {
 					end = nodeText(end)
 				}
-				p.Printf("%s: %s", control.Verdict(p, kind), end)
+				p.Printf("%s: %s", control.Verdict(p, kind), unported.ReplaceAllString(end, "invalid:PORT"))
 				p.Printf("%v", cc.GetState())
 			}})
 		}

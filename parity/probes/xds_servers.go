@@ -189,6 +189,8 @@ func (s *xdsServerOf) call(p *probe.P, method string, headers ...string) string 
 // calls are those that are made of each server.
 func (s *xdsServerOf) calls(p *probe.P) {
 	probe.Settle(moment) // connections of another mode have ended
+	s.cc.ResetConnectBackoff()
+	probe.Settle(0) // there is a connection, if there may be one
 	p.Printf("unary: %s", s.call(p, rig.Unary, "k", "v"))
 	p.Printf("unary, another header: %s", s.call(p, rig.Unary, "k", "w"))
 	p.Printf("stream: %s", s.call(p, rig.Bidi))

@@ -121,11 +121,12 @@ func Do(probe Probe, limit time.Duration) []string {
 		defer p.recover()
 		probe.Run(p)
 	}()
-	late, stop := QuietOr(limit)
-	defer stop()
+	// Its own waits, each of which may take long, come first.
+	late := newWait(limit, patience*patience*limit)
+	defer late.stop()
 	select {
 	case <-done:
-	case <-late:
+	case <-late.done:
 		p.Printf("HANG")
 	}
 	p.mu.Lock()

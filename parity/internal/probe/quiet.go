@@ -24,20 +24,20 @@ const (
 	minAfter = 10
 	// quietPatience is how much longer than it was asked for a wait may be, where a probe beside
 	// never rests.
-	quietPatience = 10 * time.Second
+	quietPatience = 20 * time.Second
 )
 
 // Quiet returns a channel that is closed once d has passed and the process is quiet.
-func Quiet(d time.Duration) <-chan struct{} { return newWait(d).done }
+func Quiet(d time.Duration) <-chan struct{} { return newWait(d, quietPatience).done }
 
 // QuietOr is Quiet that others need not wait for any more once stop is called.
 func QuietOr(d time.Duration) (quiet <-chan struct{}, stop func()) {
-	w := newWait(d)
+	w := newWait(d, quietPatience)
 	return w.done, w.stop
 }
 
-func newWait(d time.Duration) *quietWait {
-	w := &quietWait{from: time.Now().Add(d), done: make(chan struct{})}
+func newWait(d, patience time.Duration) *quietWait {
+	w := &quietWait{from: time.Now().Add(d), patience: patience, done: make(chan struct{})}
 	quiet.add(w)
 	return w
 }
@@ -47,9 +47,10 @@ func Settle(d time.Duration) { <-Quiet(d) }
 
 // quietWait is one wait for the process.
 type quietWait struct {
-	from   time.Time
-	streak int // quiet samples in a row
-	done   chan struct{}
+	from     time.Time
+	patience time.Duration // how much longer it may take
+	streak   int           // quiet samples in a row
+	done     chan struct{}
 }
 
 // look counts a sample, and reports whether the wait may end.
@@ -58,7 +59,7 @@ func (w *quietWait) look(now time.Time, busy bool) bool {
 	if busy {
 		w.streak = 0
 	}
-	return now.After(w.from.Add(quietPatience)) || w.streak >= quietSamples && !now.Before(w.from)
+	return now.After(w.from.Add(w.patience)) || w.streak >= quietSamples && !now.Before(w.from)
 }
 
 // stop takes the wait back. Its channel is not closed any more.

@@ -23,7 +23,7 @@ func TestQuietWait(t *testing.T) {
 		{"busy at first", func(n int) bool { return n < 1000 }, 1000*sampleEvery + (quietSamples-1)*sampleEvery},
 		{"busy now and then", func(n int) bool { return n < 2000 && n%(quietSamples-1) == 0 }, (1999/(quietSamples-1)*(quietSamples-1) + quietSamples) * sampleEvery},
 	} {
-		w := &quietWait{from: start.Add(time.Second), done: make(chan struct{})}
+		w := &quietWait{from: start.Add(time.Second), patience: quietPatience, done: make(chan struct{})}
 		n := 0
 		for !w.look(start.Add(time.Duration(n)*sampleEvery), c.busy(n)) {
 			n++
@@ -39,7 +39,7 @@ func TestQuietInTurn(t *testing.T) {
 	start := time.Now()
 	q := quietWatch{}
 	for _, after := range []time.Duration{2, 0, 1} {
-		q.waits = append(q.waits, &quietWait{from: start.Add(after), done: make(chan struct{})})
+		q.waits = append(q.waits, &quietWait{from: start.Add(after), patience: quietPatience, done: make(chan struct{})})
 	}
 	waits := append([]*quietWait(nil), q.waits...)
 	var order []int
