@@ -149,10 +149,11 @@ var customProbes = []probe.Probe{
 			}})
 			sc.Connect()
 			j.wait(p, 2)
-			cc.UpdateAddresses(sc, addresses(one, two).Addresses)
-			probe.Settle(0) // else it depends on how far it has come
-			cc.UpdateAddresses(sc, addresses(two).Addresses)
-			probe.Settle(0)
+			for _, addr := range []string{two, one} {
+				cc.UpdateAddresses(sc, addresses(addr).Addresses)
+				probe.Settle(0) // else it depends on how far it has come
+				j.add("updated")
+			}
 			cc.RemoveSubConn(sc)
 			probe.Settle(0)
 		})

@@ -74,13 +74,16 @@ func keys(ctx context.Context, early, all bool) string {
 // contextLog keeps what each callback has found, without what it had found before: how often they
 // are called, and in which order, is for other probes.
 type contextLog struct {
-	all   bool // immutable
-	mu    sync.Mutex
-	lines map[string][]string
+	all, carried bool // immutable
+	mu           sync.Mutex
+	lines        map[string][]string
 }
 
 func (l *contextLog) note(ctx context.Context, name string) {
 	line := keys(ctx, name == "tap" || strings.HasPrefix(name, "server "), l.all)
+	if l.carried && name == "server End" { // whether package http has ended the request's by then is chance
+		line = strings.Replace(line, " ended="+context.Canceled.Error(), "", 1)
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.lines == nil {
@@ -152,7 +155,7 @@ func contextProbes() []probe.Probe {
 	for _, v := range contextVariants {
 		for _, callback := range allCallbacks {
 			out = append(out, probe.Probe{Name: "context in " + callback + "/" + v.name, Run: func(p *probe.P) {
-				l := &contextLog{all: v.all}
+				l := &contextLog{all: v.all, carried: v.carried}
 				v.run(p, l)
 				l.print(p, callback)
 			}})
