@@ -21,7 +21,8 @@ func measurements(rates ...float64) []measured {
 	for _, r := range rates {
 		d := time.Duration(1e9 / r)
 		ms = append(ms, measured{
-			Rate: r, Client: cost{CPU: d / 2, Allocs: 10}, Server: cost{CPU: d / 2, Allocs: 15}, Calls: uint64(r),
+			Rate: r, Calls: uint64(r),
+			Client: cost{CPU: d / 2, Allocs: 10, RSS: 6e6 * us(d)}, Server: cost{CPU: d / 2, Allocs: 15, RSS: 8e6 * us(d)},
 			Latency: hist.Summary{P50: d, P99: 2 * d, P999: 3 * d},
 		})
 	}

@@ -6,12 +6,12 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"google.golang.org/grpc/benchmark/internal/idle"
+	"google.golang.org/grpc/benchmark/internal/ops"
 	"google.golang.org/grpc/benchmark/internal/sample"
 	"google.golang.org/grpc/benchmark/internal/workers"
 )
@@ -27,7 +27,7 @@ func runPeers(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	re, err := regexp.Compile(o.rows)
+	rows, err := choosePeerRows(o.rows)
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func runPeers(ctx context.Context, args []string) error {
 	p := &peersRun{
 		options: o,
 		steps:   steps,
-		rows:    slices.DeleteFunc(peerRows(), func(r row) bool { return !re.MatchString(r.name) }),
+		rows:    rows,
 		ours:    ours,
 		peersOutcome: peersOutcome{
 			Machine: thisMachine(time.Now()), Pairs: o.pairs, Seconds: o.seconds, Skipped: map[string]string{},
@@ -96,30 +96,55 @@ func (p *peersRun) build(ctx context.Context) ([]workers.Impl, error) {
 }
 
 func (p *peersRun) skip(name, why string) {
+	if before := p.Skipped[name]; before != "" {
+		why = before + "; " + why
+	}
 	p.Skipped[name] = why
 	fmt.Printf("%s is skipped: %s\n", name, why)
 }
 
-// measureRates measures this module and each peer in pairs, one peer after the other. A peer
-// that fails keeps the rows it has.
+// measureRates measures this module and each peer in pairs, one peer after the other.
 func (p *peersRun) measureRates(ctx context.Context, impls []workers.Impl) error {
 	if len(p.rows) == 0 {
 		return nil
 	}
 	for _, impl := range impls {
-		both := []workers.Impl{p.ours, impl}
-		c := &campaign{options: p.options.rates(), impls: both, rows: slices.Clone(p.rows), outcome: newOutcome(p.options.rates(), both)}
-		err := c.run(ctx)
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
+		beside, err := p.measureBeside(ctx, impl)
 		if err != nil {
-			p.skip(impl.Name, err.Error())
+			return err
 		}
-		p.Beside = append(p.Beside, c.outcome)
+		p.Beside = append(p.Beside, beside)
 		fmt.Println()
 	}
 	return nil
+}
+
+// measureBeside measures this module and a peer. A row in which either fails is left out.
+func (p *peersRun) measureBeside(ctx context.Context, impl workers.Impl) (outcome, error) {
+	both := []workers.Impl{p.ours, impl}
+	c := &campaign{options: p.options.rates(), impls: both, outcome: newOutcome(p.options.rates(), both)}
+	for left := rowsOf(impl.Name, p.rows); len(left) > 0; {
+		c.rows = left
+		before := len(c.Results)
+		err := c.run(ctx)
+		if err == nil {
+			break
+		}
+		if ctx.Err() != nil {
+			return outcome{}, ctx.Err()
+		}
+		p.skip(impl.Name, err.Error())
+		left = left[len(c.Results)-before+1:]
+	}
+	return c.outcome, nil
+}
+
+// rowsOf leaves out what a peer can't do.
+func rowsOf(name string, rows []row) []row {
+	peer, _ := workers.PeerNamed(name)
+	return slices.DeleteFunc(slices.Clone(rows), func(r row) bool {
+		return peer.NoTLS && r.link.Security == ops.TLS
+	})
 }
 
 // measureIdle measures what an idle connection of each costs.
@@ -131,6 +156,9 @@ func (p *peersRun) measureIdle(ctx context.Context, impls []workers.Impl) error 
 	for _, over := range strings.Split(p.options.idle, ",") {
 		t := idleTable{Over: over, Message: message}
 		for _, impl := range append([]workers.Impl{p.ours}, impls...) {
+			if peer, _ := workers.PeerNamed(impl.Name); peer.NoTLS && over == ops.TLS {
+				continue
+			}
 			result, err := idle.Measure(ctx, impl, idle.Params{
 				Link: linkOf(over), Steps: p.steps, MessageSize: message, Linger: p.options.linger,
 			}, idle.Terminal(os.Stdout))

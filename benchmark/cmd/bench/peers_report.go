@@ -48,6 +48,7 @@ func (o peersOutcome) print(w io.Writer) {
 			}
 		}
 	}
+	o.printBusy(w)
 	for _, t := range o.Idle {
 		o.printIdle(w, t)
 	}
@@ -55,6 +56,24 @@ func (o peersOutcome) print(w io.Writer) {
 		fmt.Fprintf(w, "\n%s was skipped: %s\n", name, o.Skipped[name])
 	}
 	outcome{Others: o.Others}.printOthers(w)
+}
+
+// printBusy prints how long calls or messages took, and what the processes held with their garbage.
+func (o peersOutcome) printBusy(w io.Writer) {
+	fmt.Fprintf(w, "\n%-*s %-17s %-19s %-29s %s\n", nameWidth, "OURS / PEER", "p50 us", "p99 us", "RSS MB, client+server", "RSS of both")
+	for _, name := range o.rowNames() {
+		fmt.Fprintln(w, name)
+		for _, beside := range o.Beside {
+			if res, ok := beside.row(name); ok {
+				ours, theirs := res.Impls[0], res.Impls[1]
+				fmt.Fprintf(w, "  %-*s %-17s %-19s %-29s %s\n", nameWidth-2, beside.Labels[1],
+					both(ours, theirs, "%.0f", func(m measured) float64 { return us(m.Latency.P50) }),
+					both(ours, theirs, "%.0f", func(m measured) float64 { return us(m.Latency.P99) }),
+					sides(ours, theirs, "%.1f", func(c cost) float64 { return c.RSS / 1e6 }),
+					ratio(stat.Of(stat.Ratios(column(ours, totalRSS), column(theirs, totalRSS)))))
+			}
+		}
+	}
 }
 
 // printIdle prints what one more connection costs each of them, and its ratio to ours.

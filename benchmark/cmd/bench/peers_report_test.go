@@ -29,6 +29,7 @@ func TestPeersTable(t *testing.T) {
 	samplePeers().print(&out)
 	for _, want := range []string{
 		"connect-go", "200.0 k/s    100.0 k/s   2.00x  [1.90, 2.10]", "2.5+2.5 / 5.0+5.0", "tonic",
+		"p99 us", "5 / 10", "10 / 20", "30.0+40.0 / 60.0+80.0", "0.50x",
 		"CONNECTION, tls", "3.0 KB    1.0x        6.0 KB    1.0x", "30.0 KB   10.0x",
 		"grpc++ was skipped: this machine has no g++",
 	} {
@@ -36,8 +37,8 @@ func TestPeersTable(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, out.String())
 		}
 	}
-	if n := strings.Count(out.String(), "tonic"); n != 2 {
-		t.Errorf("tonic has one row and one line of idle connections; it is named %d times in\n%s", n, out.String())
+	if n := strings.Count(out.String(), "tonic"); n != 3 {
+		t.Errorf("tonic has one row, in two tables, and one line of idle connections; it is named %d times in\n%s", n, out.String())
 	}
 }
 

@@ -15,6 +15,7 @@ type Client interface {
 	Echo(ctx context.Context, m *benchpb.Message) (*benchpb.Message, error)
 	Chat(ctx context.Context) (Talk, error)
 	Pull(ctx context.Context, r *benchpb.PullRequest) (Source, error)
+	Push(ctx context.Context) (Sink, error)
 }
 
 // generated has the form of the generated client, which is what loads call. Nothing stands
@@ -41,8 +42,12 @@ func (g generated) Pull(ctx context.Context, r *benchpb.PullRequest, _ ...grpc.C
 	return clientSource{Source: source}, nil
 }
 
-func (generated) Push(context.Context, ...grpc.CallOption) (benchpb.Bench_PushClient, error) {
-	return nil, errors.ErrUnsupported
+func (g generated) Push(ctx context.Context, _ ...grpc.CallOption) (benchpb.Bench_PushClient, error) {
+	sink, err := g.Client.Push(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return clientSink{Sink: sink}, nil
 }
 
 func (generated) Watch(context.Context, *benchpb.WatchRequest, ...grpc.CallOption) (benchpb.Bench_WatchClient, error) {
@@ -63,3 +68,11 @@ type clientSource struct {
 	grpc.ClientStream
 	Source
 }
+
+type clientSink struct {
+	grpc.ClientStream
+	Sink
+}
+
+// CloseAndRecv is for streams that end well, as no load's does.
+func (clientSink) CloseAndRecv() (*benchpb.PushSummary, error) { return nil, errors.ErrUnsupported }

@@ -53,6 +53,7 @@ func Run(ctx context.Context, i Implementation, in io.Reader, out io.Writer) err
 		ops.OpOpen:     control.Handle(w.open),
 		ops.OpCallAll:  control.Handle(w.callAll),
 		ops.OpSettle:   control.Handle(w.settle),
+		ops.OpResident: control.Handle(w.resident),
 		ops.OpCounters: control.Handle(w.counters),
 		ops.OpLoad:     control.Handle(w.load),
 		ops.OpWindow:   control.Handle(w.window),
@@ -108,6 +109,10 @@ func (w *worker) callAll(ctx context.Context, order ops.CallAll, progress contro
 
 func (w *worker) settle(context.Context, ops.Nothing, control.Progress) (sample.Memory, error) {
 	return sample.Settled(), nil
+}
+
+func (w *worker) resident(context.Context, ops.Nothing, control.Progress) (sample.Memory, error) {
+	return sample.Resident(), nil
 }
 
 func (w *worker) counters(context.Context, ops.Nothing, control.Progress) (sample.Counters, error) {

@@ -18,6 +18,13 @@ func Pull(b *service.Bench, r *benchpb.PullRequest, s Sink) error {
 	return b.Pull(r, serverSink{Sink: s})
 }
 
+// Push counts the messages that s brings, and returns the answer when the client has sent all.
+func Push(b *service.Bench, s Source) (*benchpb.PushSummary, error) {
+	messages := &serverSource{Source: s}
+	err := b.Push(messages)
+	return messages.answer, err
+}
+
 // What the embedded interfaces would add is not called.
 type serverTalk struct {
 	grpc.ServerStream
@@ -27,4 +34,15 @@ type serverTalk struct {
 type serverSink struct {
 	grpc.ServerStream
 	Sink
+}
+
+type serverSource struct {
+	grpc.ServerStream
+	Source
+	answer *benchpb.PushSummary
+}
+
+func (s *serverSource) SendAndClose(answer *benchpb.PushSummary) error {
+	s.answer = answer
+	return nil
 }

@@ -4,7 +4,7 @@ package peer
 
 import "google.golang.org/grpc/benchmark/benchpb"
 
-// Source is a stream to read from.
+// Source is a stream to read from. At a server Recv fails with io.EOF when the client has sent all.
 type Source interface {
 	Recv() (*benchpb.Message, error)
 }

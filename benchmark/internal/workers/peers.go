@@ -18,6 +18,8 @@ type Peer struct {
 	dir  string // of its sources, below benchmark/peers
 	// tools are the programs that it takes to build it, libraries what pkg-config has to know.
 	tools, libraries []string
+	// NoTLS says that its servers have none.
+	NoTLS bool
 	// build makes the program out of the sources in dir.
 	build func(ctx context.Context, dir, out string) error
 }
@@ -26,7 +28,7 @@ type Peer struct {
 func Peers() []Peer {
 	return []Peer{
 		{Name: "connect-go", dir: "connect", build: buildGo},
-		{Name: "kitex", dir: "kitex", build: buildGo},
+		{Name: "kitex", dir: "kitex", NoTLS: true, build: buildGo},
 		{Name: "tonic", dir: "tonic", tools: []string{"cargo"}, build: buildCargo},
 		{
 			Name:      "grpc++",

@@ -19,6 +19,7 @@ import (
 type client struct {
 	echo, chat *connect.Client[benchpb.Message, benchpb.Message]
 	pull       *connect.Client[benchpb.PullRequest, benchpb.Message]
+	push       *connect.Client[benchpb.Message, benchpb.PushSummary]
 }
 
 func dial(addr string, order ops.Open) (peer.Client, error) {
@@ -36,6 +37,7 @@ func dial(addr string, order ops.Open) (peer.Client, error) {
 		echo: connect.NewClient[benchpb.Message, benchpb.Message](hc, base+echo, grpc),
 		chat: connect.NewClient[benchpb.Message, benchpb.Message](hc, base+chat, grpc),
 		pull: connect.NewClient[benchpb.PullRequest, benchpb.Message](hc, base+pull, grpc),
+		push: connect.NewClient[benchpb.Message, benchpb.PushSummary](hc, base+push, grpc),
 	}, nil
 }
 
@@ -54,6 +56,10 @@ func (c *client) Chat(ctx context.Context) (peer.Talk, error) {
 func (c *client) Pull(ctx context.Context, r *benchpb.PullRequest) (peer.Source, error) {
 	s, err := c.pull.CallServerStream(ctx, connect.NewRequest(r))
 	return clientSource{s}, err
+}
+
+func (c *client) Push(ctx context.Context) (peer.Sink, error) {
+	return c.push.CallClientStream(ctx), nil
 }
 
 type clientTalk struct {

@@ -9,6 +9,7 @@ const (
 	echo = "/grpc.benchmark.Bench/Echo"
 	chat = "/grpc.benchmark.Bench/Chat"
 	pull = "/grpc.benchmark.Bench/Pull"
+	push = "/grpc.benchmark.Bench/Push"
 )
 
 // protocols are HTTP/2 alone, with TLS or without.

@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -48,6 +49,13 @@ func handler(b *service.Bench) http.Handler {
 	mux.Handle(pull, connect.NewServerStreamHandler(pull, func(_ context.Context, r *connect.Request[benchpb.PullRequest], s *connect.ServerStream[benchpb.Message]) error {
 		return peer.Pull(b, r.Msg, s)
 	}))
+	mux.Handle(push, connect.NewClientStreamHandler(push, func(_ context.Context, s *connect.ClientStream[benchpb.Message]) (*connect.Response[benchpb.PushSummary], error) {
+		answer, err := peer.Push(b, serverSource{s})
+		if err != nil {
+			return nil, err
+		}
+		return connect.NewResponse(answer), nil
+	}))
 	return mux
 }
 
@@ -56,3 +64,17 @@ type serverTalk struct {
 }
 
 func (t serverTalk) Recv() (*benchpb.Message, error) { return t.Receive() }
+
+type serverSource struct {
+	*connect.ClientStream[benchpb.Message]
+}
+
+func (s serverSource) Recv() (*benchpb.Message, error) {
+	if s.Receive() {
+		return s.Msg(), nil
+	}
+	if err := s.Err(); err != nil {
+		return nil, err
+	}
+	return nil, io.EOF
+}

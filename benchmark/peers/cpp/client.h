@@ -25,6 +25,7 @@ namespace client {
 using grpc::benchmark::Bench;
 using grpc::benchmark::Message;
 using grpc::benchmark::PullRequest;
+using grpc::benchmark::PushSummary;
 
 inline Message Request(int64_t size) {
   Message m;
@@ -91,8 +92,12 @@ class Caller {
 
   // Ends counts a step, and says whether there is to be another.
   bool Ends(const Message& answer, int64_t size) {
-    const int phase = run_->phase;
     if (static_cast<int64_t>(answer.payload().size()) != size) run_->Fail("a message has another size than was asked for");
+    return Ends();
+  }
+
+  bool Ends() {
+    const int phase = run_->phase;
     if (phase == Run::kMeasuring) took_.push_back(sample::Since(start_));
     return phase != Run::kEnding;
   }
@@ -194,6 +199,30 @@ class PullCaller final : public Caller, grpc::ClientReadReactor<Message> {
   grpc::ClientContext context_;
 };
 
+class PushCaller final : public Caller, grpc::ClientWriteReactor<Message> {
+ public:
+  PushCaller(Run* run, Bench::Stub* stub, int64_t size) : Caller(run), message_(Request(size)) {
+    stub->async()->Push(&context_, &answer_, this);
+    Starts();
+    StartWrite(&message_);
+    StartCall();
+  }
+  void Cancel() override { context_.TryCancel(); }
+
+ private:
+  void OnWriteDone(bool ok) override {
+    if (!ok) return;
+    if (!Ends()) return StartWritesDone();
+    Starts();
+    StartWrite(&message_);
+  }
+  void OnDone(const grpc::Status& status) override { Done(status); }
+
+  const Message message_;
+  PushSummary answer_;
+  grpc::ClientContext context_;
+};
+
 class Client {
  public:
   // Open opens channels, each with a connection of its own, and calls on them.
@@ -241,6 +270,8 @@ class Client {
         callers_.push_back(std::make_unique<ChatCaller>(run_.get(), stub, size));
       else if (kind == "pull")
         callers_.push_back(std::make_unique<PullCaller>(run_.get(), stub, size));
+      else if (kind == "push")
+        callers_.push_back(std::make_unique<PushCaller>(run_.get(), stub, size));
       else
         throw std::runtime_error("unknown kind of load " + kind);
     }

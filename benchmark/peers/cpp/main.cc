@@ -20,6 +20,7 @@ std::string Obey(client::Client& client, const std::string& op, const json::Obje
   if (op == "load") return client.Load(args);
   if (op == "window") return client.Window(args);
   if (op == "settle") return sample::Settled();
+  if (op == "resident") return sample::Resident();
   if (op == "counters") return sample::Counters(server::served, sample::Cpu());
   throw std::runtime_error("unknown operation " + op);
 }

@@ -35,9 +35,8 @@ inline std::string Counters(uint64_t served, int64_t cpu) {
   return "{\"Served\":" + std::to_string(served) + ",\"CPU\":" + std::to_string(cpu) + "}";
 }
 
-// Settled gives what is free back to the system, and tells what stays.
-inline std::string Settled() {
-  malloc_trim(0);
+// Resident tells what this process holds as it is.
+inline std::string Resident() {
   std::ifstream rollup("/proc/self/smaps_rollup");
   std::string word;
   int64_t kb = 0;
@@ -47,6 +46,12 @@ inline std::string Settled() {
   std::filesystem::directory_iterator files("/proc/self/fd");
   auto open = std::distance(begin(files), end(files)) - 1;
   return "{\"RSS\":" + std::to_string(kb << 10) + ",\"RSSKnown\":true,\"Files\":" + std::to_string(open) + "}";
+}
+
+// Settled gives what is free back to the system, and tells what stays.
+inline std::string Settled() {
+  malloc_trim(0);
+  return Resident();
 }
 
 // Summary is what there is to say of durations in nanoseconds.

@@ -17,6 +17,7 @@ namespace server {
 
 using grpc::benchmark::Message;
 using grpc::benchmark::PullRequest;
+using grpc::benchmark::PushSummary;
 
 inline std::atomic<uint64_t> served{0};
 
@@ -79,6 +80,27 @@ class Service final : public grpc::benchmark::Bench::CallbackService {
 
   grpc::ServerWriteReactor<Message>* Pull(grpc::CallbackServerContext*, const PullRequest* request) override {
     return new Transfer(*request);
+  }
+
+  class Collection final : public grpc::ServerReadReactor<Message> {
+   public:
+    explicit Collection(PushSummary* sum) : sum_(sum) { StartRead(&message_); }
+    void OnReadDone(bool ok) override {
+      if (!ok) return Finish(grpc::Status::OK);
+      served.fetch_add(1, std::memory_order_relaxed);
+      sum_->set_messages(sum_->messages() + 1);
+      sum_->set_bytes(sum_->bytes() + message_.payload().size());
+      StartRead(&message_);
+    }
+    void OnDone() override { delete this; }
+
+   private:
+    PushSummary* const sum_;
+    Message message_;
+  };
+
+  grpc::ServerReadReactor<Message>* Push(grpc::CallbackServerContext*, PushSummary* sum) override {
+    return new Collection(sum);
   }
 };
 

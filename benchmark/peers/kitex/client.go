@@ -53,6 +53,11 @@ func (c *client) Pull(ctx context.Context, r *benchpb.PullRequest) (peer.Source,
 	return talk{s}, s.Close()
 }
 
+func (c *client) Push(ctx context.Context) (peer.Sink, error) {
+	s, err := c.stream(ctx, push)
+	return talk{s}, err
+}
+
 func (c *client) stream(ctx context.Context, method string) (streaming.Stream, error) {
 	streamer, ok := c.Client.(kitex.Streaming)
 	if !ok {

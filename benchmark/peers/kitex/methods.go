@@ -21,6 +21,7 @@ const (
 	echo = "Echo"
 	chat = "Chat"
 	pull = "Pull"
+	push = "Push"
 )
 
 // info describes the service to Kitex, as what its tool generates does. The messages are those
@@ -37,6 +38,7 @@ func info() *serviceinfo.ServiceInfo {
 				serviceinfo.WithStreamingMode(serviceinfo.StreamingUnary)),
 			chat: streams(handleChat, serviceinfo.StreamingBidirectional),
 			pull: streams(handlePull, serviceinfo.StreamingServer),
+			push: streams(handlePush, serviceinfo.StreamingClient),
 		},
 		PayloadCodec: serviceinfo.Protobuf,
 		Extra:        map[string]any{"PackageName": "grpc.benchmark", "streaming": true},
@@ -77,6 +79,15 @@ func handlePull(_ context.Context, handler, arg, _ any) error {
 		return err
 	}
 	return peer.Pull(handler.(*service.Bench), req, talk{s})
+}
+
+func handlePush(_ context.Context, handler, arg, _ any) error {
+	s := arg.(*streaming.Args).Stream
+	answer, err := peer.Push(handler.(*service.Bench), talk{s})
+	if err != nil {
+		return err
+	}
+	return s.SendMsg(answer)
 }
 
 // talk is either end of a stream.

@@ -88,6 +88,21 @@ impl Caller {
             }
         }
     }
+
+    async fn push(mut self, mut client: BenchClient<Channel>, size: usize) -> Result<Vec<u64>> {
+        let (to, from) = mpsc::channel(1);
+        let answer = tokio::spawn(async move { client.push(ReceiverStream::new(from)).await });
+        loop {
+            let start = Instant::now();
+            to.send(request(size)).await?;
+            if !self.ends(start) {
+                break;
+            }
+        }
+        drop(to);
+        answer.await??;
+        Ok(self.took)
+    }
 }
 
 /// A load in progress.
@@ -149,6 +164,7 @@ impl Client {
                 "unary" => run.callers.spawn(caller.unary(client, size)),
                 "chat" => run.callers.spawn(caller.chat(client, size)),
                 "pull" => run.callers.spawn(caller.pull(client, size)),
+                "push" => run.callers.spawn(caller.push(client, size)),
                 _ => return Err(format!("unknown kind of load {kind}").into()),
             };
         }

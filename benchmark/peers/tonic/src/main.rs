@@ -25,6 +25,7 @@ async fn obey(client: &mut client::Client, op: &str, args: &Value) -> Result<Val
         "load" => client.load(args).await,
         "window" => client.window(args).await,
         "settle" => sample::settled(),
+        "resident" => sample::resident(),
         "counters" => Ok(sample::counters(server::served(), sample::cpu())),
         _ => Err(format!("unknown operation {op}").into()),
     }

@@ -23,6 +23,11 @@ pub fn settled() -> Result<Value> {
     unsafe {
         libc::malloc_trim(0)
     };
+    resident()
+}
+
+/// Tells what this process holds as it is.
+pub fn resident() -> Result<Value> {
     let rollup = std::fs::read_to_string("/proc/self/smaps_rollup")?;
     let kb = rollup
         .lines()

@@ -58,8 +58,14 @@ impl Bench for Service {
         Ok(Response::new(Box::pin(tokio_stream::iter(messages))))
     }
 
-    async fn push(&self, _: Request<Streaming<Message>>) -> std::result::Result<Response<PushSummary>, Status> {
-        Err(Status::unimplemented(""))
+    async fn push(&self, request: Request<Streaming<Message>>) -> std::result::Result<Response<PushSummary>, Status> {
+        let (mut messages, mut sum) = (request.into_inner(), PushSummary::default());
+        while let Some(m) = messages.message().await? {
+            SERVED.fetch_add(1, Ordering::Relaxed);
+            sum.messages += 1;
+            sum.bytes += m.payload.len() as u64;
+        }
+        Ok(Response::new(sum))
     }
 
     async fn watch(&self, _: Request<WatchRequest>) -> std::result::Result<Response<Of<State>>, Status> {
