@@ -25,7 +25,8 @@ type memStream struct {
 	mu      sync.Mutex
 	changed sync.Cond
 	b       []byte
-	room    int // bytes it takes before a write would block; 0: any number
+	memory  []byte // where b lies, unless it grows larger; nil: anywhere
+	room    int    // bytes it takes before a write would block; 0: any number
 	closed  bool
 }
 
@@ -80,6 +81,9 @@ func (s *memSocket) write(p []byte, wait bool) (n int, err error) {
 			continue
 		}
 		q := s.bound(p[n:min(len(p), n+room)])
+		if len(out.b) == 0 && out.memory != nil {
+			out.b = out.memory[:0]
+		}
 		out.b = append(out.b, q...)
 		n += len(q)
 		out.changed.Broadcast()

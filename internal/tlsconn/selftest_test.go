@@ -6,6 +6,7 @@ package tlsconn
 
 import (
 	"crypto/tls"
+	"runtime"
 	"testing"
 
 	"google.golang.org/grpc/mem"
@@ -47,4 +48,26 @@ func TestLentOnce(t *testing.T) {
 		client.Close()
 		server.Close()
 	}
+}
+
+// TestSelfTestMemory: what each process that uses TLS allocates to find out about crypto/tls may stay in its
+// heap for as long as nothing else has it collect.
+func TestSelfTestMemory(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	if err := selfTest(); err != nil { // with empty pools
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if err := selfTest(); err != nil {
+		t.Fatal(err)
+	}
+	runtime.ReadMemStats(&after)
+	n := after.TotalAlloc - before.TotalAlloc
+	if n > 3<<19 {
+		t.Errorf("%d bytes are allocated", n)
+	}
+	t.Logf("%d bytes", n)
 }
