@@ -80,7 +80,7 @@ func TestOwnIsNotCopied(t *testing.T) {
 	for _, tt := range []struct {
 		size int
 		owns bool
-	}{{1 << 20, true}, {250_000, true}, {150_000, false}, {8 << 10, false}, {1 << 20, true}} {
+	}{{1 << 20, true}, {250_000, true}, {150_000, true}, {600_000, true}, {8 << 10, false}, {1 << 20, true}} {
 		reply := new(octets)
 		if err := cc.Invoke(context.Background(), "/test.Large/Unary", wrapperspb.Bytes(make([]byte, tt.size)), reply); err != nil {
 			t.Fatal(err)

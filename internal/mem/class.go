@@ -30,6 +30,8 @@ type class struct {
 	kept   sync.Pool // of *[]byte with a capacity of exactly size
 	shards []shard   // a power of two of them
 	limit  int64     // how many arrays a shard may keep
+	// inexact is how many requests for arrays to keep are still served as all others are.
+	inexact atomic.Int32
 }
 
 // shard counts lent and kept arrays in one word, kept in the low half, so that a loan
@@ -85,6 +87,16 @@ func (c *class) get() (_ *[]byte, reused bool) {
 	s.word.Add(oneLent)
 	return &b, false
 }
+
+// inexactRuns is how many requests for arrays to keep are served as all others are, after one that was
+// made for its request came back.
+const inexactRuns = 31
+
+// wastes reports whether an array of the class is more than a fifth larger than length, which it holds.
+func (c *class) wastes(length int) bool { return length < c.size-c.size/6 }
+
+// makesExact reports whether a request for an array to keep gets one of its own.
+func (c *class) makesExact() bool { return c.inexact.Load() <= 0 || c.inexact.Add(-1) < 0 }
 
 // put counts b as returned, and keeps it if it may and there is room.
 func (c *class) put(b *[]byte, keep bool) {

@@ -15,6 +15,12 @@ type Forgetter interface {
 	Forget(b *[]byte)
 }
 
+// ExactGetter is a Forgetter that can lend a buffer of about the size that is asked for: see
+// Tiered.GetExact.
+type ExactGetter interface {
+	GetExact(length int) *[]byte
+}
+
 // Counting adds Stats to another pool. It counts what passes through itself, by
 // capacity; Kept and Allocated stay zero, because only the other pool knows them.
 type Counting struct {
@@ -32,7 +38,18 @@ func NewCounting(pool Pool) *Counting { return &Counting{pool: pool} }
 
 // Get lends a buffer of the other pool.
 func (c *Counting) Get(length int) *[]byte {
-	b := c.pool.Get(length)
+	return c.lent(c.pool.Get(length))
+}
+
+// GetExact is Get, or the other pool's GetExact, if it has one.
+func (c *Counting) GetExact(length int) *[]byte {
+	if e, ok := c.pool.(ExactGetter); ok {
+		return c.lent(e.GetExact(length))
+	}
+	return c.Get(length)
+}
+
+func (c *Counting) lent(b *[]byte) *[]byte {
 	s := c.shardOf(b)
 	s.buffers.Add(1)
 	s.bytes.Add(int64(cap(*b)))

@@ -74,15 +74,30 @@ func NewBinaryTiered(exponents ...uint8) (*Tiered, error) {
 func (t *Tiered) Get(length int) *[]byte {
 	c := t.classFor(length)
 	if c == nil {
-		b := fresh(length)
-		t.plain.lent(cap(b))
-		t.tracker.lend(&b, false)
-		return &b
+		return t.alone(length)
 	}
 	b, reused := c.get()
 	t.tracker.lend(b, reused)
 	*b = (*b)[:length]
 	return b
+}
+
+// GetExact is Get for who will probably Forget the buffer, and have somebody keep it: where an array of a
+// class would be more than a fifth larger than length the buffer is one of just that size. Put
+// drops that, so after a Put the next requests of about that size are served as by Get.
+func (t *Tiered) GetExact(length int) *[]byte {
+	if c := t.classFor(length); c != nil && c.wastes(length) && c.makesExact() {
+		return t.alone(length)
+	}
+	return t.Get(length)
+}
+
+// alone lends an array that is of no class.
+func (t *Tiered) alone(length int) *[]byte {
+	b := fresh(length)
+	t.plain.lent(cap(b))
+	t.tracker.lend(&b, false)
+	return &b
 }
 
 // Put takes a buffer back; nil is ignored. Its length doesn't matter. The caller must
@@ -97,6 +112,9 @@ func (t *Tiered) Put(b *[]byte) {
 		return
 	}
 	t.plain.returned(cap(*b))
+	if c := t.classFor(cap(*b)); c != nil {
+		c.inexact.Store(inexactRuns)
+	}
 }
 
 // Forget counts b as returned, but leaves it to the caller for good: no pool has it any more. It
@@ -108,6 +126,9 @@ func (t *Tiered) Forget(b *[]byte) {
 		return
 	}
 	t.plain.returned(cap(*b))
+	if c := t.classFor(cap(*b)); c != nil {
+		c.inexact.Store(0)
+	}
 }
 
 // Stats reports what is lent at the moment. It walks all counters and is meant

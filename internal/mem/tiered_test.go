@@ -347,3 +347,46 @@ func TestTieredForgets(t *testing.T) {
 		}
 	}
 }
+
+// TestTieredExact: who keeps what is lent gets arrays of about the size that was asked for, and who gives
+// it back gets mostly arrays that are used again.
+func TestTieredExact(t *testing.T) {
+	const wasteful, near = 600 << 10, 900 << 10
+	pool := mem.NewTiered(64<<10, 1<<20)
+	capOf := func(n int, done func(*[]byte)) int {
+		b := pool.GetExact(n)
+		if len(*b) != n {
+			t.Fatalf("%d bytes, want %d", len(*b), n)
+		}
+		defer done(b)
+		return cap(*b)
+	}
+	for range 3 {
+		if got := capOf(wasteful, pool.Forget); got > wasteful+wasteful/5 {
+			t.Errorf("%d bytes are kept in %d", wasteful, got)
+		}
+		if got := capOf(near, pool.Forget); got != 1<<20 {
+			t.Errorf("%d bytes are kept in %d", near, got)
+		}
+	}
+	exact := 0
+	for range 64 {
+		if capOf(wasteful, pool.Put) < 1<<20 {
+			exact++
+		}
+	}
+	if exact != 2 {
+		t.Errorf("%d of 64 arrays that came back could not be used again, want 2", exact)
+	}
+	for capOf(wasteful, pool.Forget) == 1<<20 {
+	}
+	if got := capOf(wasteful, pool.Forget); got == 1<<20 {
+		t.Error("an array that was kept is followed by one that is too large")
+	}
+	if got := capOf(2<<20, pool.Put); got != 2<<20 {
+		t.Errorf("%d bytes for more than the largest size", got)
+	}
+	if s := pool.Stats(); s.Buffers != 0 || s.Bytes != 0 {
+		t.Errorf("still lent: %+v", s)
+	}
+}

@@ -5,6 +5,7 @@ package grpcwire
 import (
 	"encoding/binary"
 
+	internalmem "google.golang.org/grpc/internal/mem"
 	"google.golang.org/grpc/mem"
 )
 
@@ -14,6 +15,9 @@ const (
 	minStep = 256
 	// scratch is how many bytes are read at a time of a body that nobody wants.
 	scratch = 512
+	// exactFrom is from how many bytes on a program may be left the memory of a message, which then should
+	// not be much larger.
+	exactFrom = 64 << 10
 )
 
 // An Assembler puts the messages of one stream together from the payloads of its DATA
@@ -257,10 +261,18 @@ func (a *Assembler) reserve(ahead int) bool {
 // get returns a buffer of n bytes and what the pool gives beyond that, but never of more
 // than the message needs.
 func (a *Assembler) get(n uint64) *[]byte {
-	b := (*a.pool).Get(int(min(n, uint64(a.need()))))
+	var b *[]byte
+	if e, ok := (*a.pool).(internalmem.ExactGetter); ok && n >= uint64(a.need()) && a.mayBeKept() {
+		b = e.GetExact(int(a.need()))
+	} else {
+		b = (*a.pool).Get(int(min(n, uint64(a.need()))))
+	}
 	*b = (*b)[:min(cap(*b), int(a.need()))]
 	return b
 }
+
+// mayBeKept reports whether the receiver may keep the memory of the message.
+func (a *Assembler) mayBeKept() bool { return a.need() >= exactFrom && a.prefix[0] == 0 }
 
 // finish hands the message over and leaves the Assembler between messages.
 func (a *Assembler) finish() Message {
