@@ -133,7 +133,11 @@ func encodeLending(codec encoding.CodecV2, msg any, how lending) (transport.Piec
 		lent = transport.Borrow(large)
 		part = lent
 	}
-	data, err := checkLength(transport.PiecesOf(mem.BufferSlice{head, part, tail}))
+	pieces := mem.BufferSlice{head, part, tail}
+	if tail.Len() == 0 {
+		pieces = pieces[:2]
+	}
+	data, err := checkLength(transport.PiecesOf(pieces))
 	if err != nil {
 		giveBack(lent)
 	}

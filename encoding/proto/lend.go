@@ -14,8 +14,15 @@ import (
 // as long as a copy does.
 const lendFrom = 128 << 10
 
-// maxLook is how many fields are looked at to find the large one.
-const maxLook = 64
+// maxLook is how many fields that messages may have are looked at to find the large one.
+const maxLook = 128
+
+// surroundings are what is encoded around a large field: one allocation, as most have only the field's
+// own tag and length.
+type surroundings struct {
+	head, tail mem.SliceBuffer
+	room       [16]byte
+}
 
 // MarshalAround encodes v in three parts: head, the large bytes field of v, which lies where it is, and
 // tail. The large one is nil, and the tail too, where no field of v has most of its bytes: the head
@@ -32,18 +39,19 @@ func (c codec) MarshalAround(v any) (head mem.Buffer, large []byte, tail mem.Buf
 		return head, nil, nil, err
 	}
 	f := finder{least: size - size/4}
-	if large = f.find(m.ProtoReflect(), 0); large == nil {
+	if large = f.find(m.ProtoReflect()); large == nil {
 		head, err = marshalSized(m, size)
 		return head, nil, nil, err
 	}
-	before, after, err := encodeAround(m.ProtoReflect(), f.path, large)
+	s := new(surroundings)
+	s.head, s.tail, err = encodeAround(s.room[:0], m.ProtoReflect(), size, f.path[:f.depth], large)
 	if err == nil {
 		err = proto.CheckInitialized(m)
 	}
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	return mem.SliceBuffer(before), large, mem.SliceBuffer(after), nil
+	return &s.head, large, &s.tail, nil
 }
 
 // marshalsItself reports whether v has a method of its own for encoding, as messages that were
@@ -57,49 +65,56 @@ func marshalsItself(v any) bool {
 type finder struct {
 	least  int
 	looked int
-	path   []protoreflect.FieldDescriptor // that lead to it
+	path   [maxDepth]protoreflect.FieldDescriptor // the first depth of them lead to it
+	depth  int
 }
 
-// find returns the field in m, which is so many messages deep; nil if there is none.
-func (f *finder) find(m protoreflect.Message, depth int) (large []byte) {
-	if depth == maxDepth || marshalsItself(m.Interface()) {
+// find returns the field in m; nil if there is none.
+func (f *finder) find(m protoreflect.Message) (large []byte) {
+	if f.depth == maxDepth || marshalsItself(m.Interface()) {
 		return nil
 	}
-	m.Range(func(fd protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+	fields := m.Descriptor().Fields()
+	for i := 0; i < fields.Len() && f.looked < maxLook; i++ {
 		f.looked++
-		switch {
-		case f.looked > maxLook:
-			return false
-		case fd.IsList() || fd.IsMap() || fd.IsExtension():
-			return true
-		case fd.Kind() == protoreflect.BytesKind && len(v.Bytes()) >= f.least:
-			large = v.Bytes()
-		case fd.Kind() == protoreflect.MessageKind:
-			large = f.find(v.Message(), depth+1)
+		fd := fields.Get(i)
+		kind := fd.Kind()
+		if kind != protoreflect.BytesKind && kind != protoreflect.MessageKind || fd.IsList() || fd.IsMap() || !m.Has(fd) {
+			continue
 		}
-		if large == nil {
-			return true
+		f.path[f.depth] = fd
+		f.depth++
+		if kind == protoreflect.MessageKind {
+			large = f.find(m.Get(fd).Message())
+		} else if b := m.Get(fd).Bytes(); len(b) >= f.least {
+			large = b
 		}
-		f.path = append(f.path, fd)
-		return false
-	})
-	return large
+		if large != nil {
+			return large
+		}
+		f.depth--
+	}
+	return nil
 }
 
-// encodeAround encodes what of m comes before and after large, to which path leads, from its end.
-func encodeAround(m protoreflect.Message, path []protoreflect.FieldDescriptor, large []byte) (before, after []byte, err error) {
-	fd := path[len(path)-1]
-	n := len(large)
+// encodeAround appends what of m, which takes size bytes, comes before large, to which path leads, to before,
+// and returns what comes after.
+func encodeAround(before []byte, m protoreflect.Message, size int, path []protoreflect.FieldDescriptor, large []byte) (_, after []byte, err error) {
+	fd, n := path[0], len(large)
 	var innerBefore, innerAfter []byte
 	if len(path) > 1 {
-		innerBefore, innerAfter, err = encodeAround(m.Get(fd).Message(), path[:len(path)-1], large)
+		inner := m.Get(fd).Message()
+		innerBefore, innerAfter, err = encodeAround(nil, inner, proto.Size(inner.Interface()), path[1:], large)
 		if err != nil {
 			return nil, nil, err
 		}
 		n += len(innerBefore) + len(innerAfter)
 	}
-	low, high := divide(m, fd)
-	if before, err = low.encode(nil); err != nil {
+	var low, high some
+	if size != protowire.SizeTag(fd.Number())+protowire.SizeBytes(n) { // there are other fields
+		low, high = divide(m, fd)
+	}
+	if before, err = low.encode(before); err != nil {
 		return nil, nil, err
 	}
 	before = protowire.AppendTag(before, fd.Number(), protowire.BytesType)

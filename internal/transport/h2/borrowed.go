@@ -3,6 +3,7 @@
 package h2
 
 import (
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -16,16 +17,19 @@ import (
 // borrowed (protocol.Parcel.Keep), and so does the queue when the memory is reclaimed.
 type Borrowed struct {
 	mem.SliceBuffer
-	refs   atomic.Int32  // the lender's among them
-	unused chan struct{} // closed with the last
+	refs atomic.Int32 // the lender's among them
+	// inUse is locked from the beginning until there are none. (A channel would be an allocation more, and
+	// a WaitGroup must not be used within a synctest bubble and without.)
+	inUse sync.Mutex
 }
 
 // Borrow returns b with two references: one for the message, and one for the lender, who gives it up
 // with Reclaim.
 func Borrow(b []byte) *Borrowed {
 	raceRead(b)
-	l := &Borrowed{SliceBuffer: b, unused: make(chan struct{})}
+	l := &Borrowed{SliceBuffer: b}
 	l.refs.Store(2)
+	l.inUse.Lock()
 	return l
 }
 
@@ -35,7 +39,7 @@ func (b *Borrowed) Ref() { b.refs.Add(1) }
 // Free implements mem.Buffer.
 func (b *Borrowed) Free() {
 	if b.refs.Add(-1) == 0 {
-		close(b.unused)
+		b.inUse.Unlock()
 	}
 }
 
@@ -58,8 +62,9 @@ func (s *Stream) Reclaim(b *Borrowed, done <-chan struct{}) {
 		c.unlock()
 	}
 	b.Free()
-	<-b.unused // the holder of a parcel of it is in a write that does not wait
+	b.inUse.Lock() // the holder of a parcel of it is in a write that does not wait
 	raceRead(b.SliceBuffer)
+	b.inUse.Unlock()
 }
 
 // The lender of a message waits for another lentWait if leastSent bytes were sent in the last one: to
