@@ -25,8 +25,12 @@ type pooled struct {
 // sizes are those of reads.
 type sizes struct {
 	size  int
-	first int // of the first; 0: size, or it was made
+	first int // of the next one; 0: size
 }
+
+// shortRead is how much is read at first behind what was read to where it was wanted: probably that goes
+// on, and what is read here, with the next frame's header, has to be copied there.
+const shortRead = 4 << 10
 
 // polled is pooled over a connection that needn't be waited for.
 type polled struct{ pooled } // its src is a TryReader
@@ -91,6 +95,9 @@ func (b *pooled) Read(p []byte) (int, error) {
 // direct reads to the caller's memory.
 func (b *pooled) direct(p []byte) (int, error) {
 	n, err := b.conn.Read(p)
+	if n == len(p) {
+		b.first = min(shortRead, b.size)
+	}
 	if n > 0 && err != nil {
 		b.keep(err)
 		return n, nil

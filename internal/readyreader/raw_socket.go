@@ -130,6 +130,7 @@ func (s *rawSocket) writeResult(n int, err, waitErr error) (int, error) {
 type rawOp struct {
 	onReady func(fd uintptr) bool // wait, then buffer, then read
 	onRead  func(fd uintptr) bool // read into p once
+	onFill  func(fd uintptr) bool // wait, then read into p
 	onWrite func(fd uintptr) bool // write p once
 	onPush  func(fd uintptr) bool // write all of p, and wait
 
@@ -146,7 +147,8 @@ type rawOp struct {
 
 var rawOps = sync.Pool{New: func() any {
 	op := new(rawOp)
-	op.onReady, op.onRead, op.onWrite, op.onPush = op.readLent, op.readGiven, op.writeGiven, op.pushGiven
+	op.onReady, op.onRead, op.onFill = op.readLent, op.readGiven, op.fillGiven
+	op.onWrite, op.onPush = op.writeGiven, op.pushGiven
 	return op
 }}
 
@@ -178,6 +180,8 @@ func (op *rawOp) readGiven(fd uintptr) bool {
 	op.n, op.err = readOnce(int(fd), op.p)
 	return true
 }
+
+func (op *rawOp) fillGiven(fd uintptr) bool { return op.readGiven(fd) && op.err != ErrWouldBlock }
 
 func (op *rawOp) writeGiven(fd uintptr) bool {
 	op.n, op.err = writeOnce(int(fd), op.p)

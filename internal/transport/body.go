@@ -93,6 +93,17 @@ func (b *body) arrived(m grpcwire.Message, t *traffic) {
 	b.wake.signal(wakeMessage, b.inbox.len())
 }
 
+// The reader lets others run when it has read so much at once while so much waits to be taken: on a processor
+// that both share whoever takes messages would not run before the socket is empty, and megabytes of them would
+// live in a collector's eyes, which lets a heap grow to several times that.
+const (
+	pileFrom = 16 << 10
+	pileMost = 128 << 10
+)
+
+// piles reports whether the reader, which has read n bytes at once, should let others run. mu is held.
+func (b *body) piles(n int) bool { return n >= pileFrom && b.inbox.held() >= pileMost }
+
 // wanted is expect, and 0 where nobody waits. mu is held.
 func (b *body) wanted() int {
 	if b.wake.reason == wakeNone {

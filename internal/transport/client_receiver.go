@@ -3,6 +3,8 @@
 package transport
 
 import (
+	"runtime"
+
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/internal/transport/h2"
 	"google.golang.org/grpc/internal/transport/h2/frame"
@@ -112,6 +114,7 @@ func (r *clientReceiver) arrived(p piece) (grew int, err error) {
 		return 0, frame.Error{Code: frame.Cancel, Reason: err.Error()}
 	}
 	grew = s.change()
+	yields := s.piles(p.n)
 	replied := s.wake.reason == wakeReply && s.inbox.len() > 0
 	answered := s.wake.answered(before)
 	s.mu.Unlock()
@@ -122,6 +125,9 @@ func (r *clientReceiver) arrived(p piece) (grew int, err error) {
 		s.client.hasReply(s)
 	}
 	s.h2.Expect(expect, 0)
+	if yields {
+		runtime.Gosched()
+	}
 	return grew, nil
 }
 

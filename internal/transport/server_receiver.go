@@ -3,6 +3,8 @@
 package transport
 
 import (
+	"runtime"
+
 	"google.golang.org/grpc/internal/transport/h2"
 	"google.golang.org/grpc/status"
 )
@@ -56,12 +58,16 @@ func (r *serverReceiver) arrived(p piece) (grew int, err error) {
 		s.endBody(err)
 	}
 	grew = s.change()
+	yields := s.piles(p.n)
 	answered := s.wake.answered(before)
 	s.mu.Unlock()
 	if answered {
 		s.h2.Lend()
 	}
 	s.h2.Expect(expect, 0)
+	if yields {
+		runtime.Gosched()
+	}
 	return grew, nil
 }
 
