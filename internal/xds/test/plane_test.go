@@ -56,6 +56,7 @@ type plane struct {
 	version int
 	server  *grpc.Server
 	streams int
+	open    int // of the streams
 	nacks   []string
 	asked   map[string][]string // the names of the last request, by type
 	acks    map[string]bool     // the types that this stream has got, and taken
@@ -89,9 +90,15 @@ func (p *plane) start() {
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			p.streams++
+			p.open++
 			p.acks = make(map[string]bool)
 			p.tokens = metadata.ValueFromIncomingContext(ctx, "authorization")
 			return nil
+		},
+		StreamClosedFunc: func(int64, *corev3.Node) {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.open--
 		},
 		StreamRequestFunc: func(_ int64, r *discoveryv3.DiscoveryRequest) error {
 			p.mu.Lock()

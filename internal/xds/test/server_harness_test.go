@@ -87,6 +87,16 @@ func (testService) FullDuplexCall(st grpc.BidiStreamingServer[testgrpc.Streaming
 // serveXDS starts a server on an IP address.
 func serveXDS(t *testing.T, pool *xdsclient.Pool, ip string, opts ...grpc.ServerOption) *xdsServer {
 	t.Helper()
+	lis, err := net.Listen("tcp", net.JoinHostPort(ip, "0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return serveXDSOn(t, pool, lis, testService{}, opts...)
+}
+
+// serveXDSOn starts a server of a service on a listener.
+func serveXDSOn(t *testing.T, pool *xdsclient.Pool, lis net.Listener, service testgrpc.TestServiceServer, opts ...grpc.ServerOption) *xdsServer {
+	t.Helper()
 	s := &xdsServer{t: t, modes: make(chan mode, 1000)}
 	callback := xds.ServingModeCallback(func(addr net.Addr, args xds.ServingModeChangeArgs) {
 		s.modes <- mode{addr.String(), args.Mode, args.Err}
@@ -96,11 +106,7 @@ func serveXDS(t *testing.T, pool *xdsclient.Pool, ip string, opts ...grpc.Server
 		t.Fatal(err)
 	}
 	s.gs = gs
-	testgrpc.RegisterTestServiceServer(gs, testService{})
-	lis, err := net.Listen("tcp", net.JoinHostPort(ip, "0"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testgrpc.RegisterTestServiceServer(gs, service)
 	s.addr = lis.Addr().String()
 	_, port, _ := net.SplitHostPort(s.addr)
 	n, _ := strconv.Atoi(port)
