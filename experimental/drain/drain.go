@@ -24,8 +24,10 @@
 // A connection drains from the moment at which its GOAWAY is written: because of GracefulStop,
 // keepalive.ServerParameters.MaxConnectionAge, a control plane that replaces the listener's
 // resource (xDS), or because somebody drains this connection alone. The RPCs on it go on, for as
-// long as they like; GracefulStop waits for them. It is no drain if the connection is lost, or
-// closed by Stop: then the RPC's context ends, and nothing else is told.
+// long as they like; GracefulStop waits for them. After MaxConnectionAge they have
+// MaxConnectionAgeGrace, and 10 minutes after the resource was replaced or has gone; then the
+// connection is closed. It is no drain if the connection is lost, or closed by Stop: then the RPC's
+// context ends, and nothing else is told.
 //
 // Streams without a goroutine (package experimental/streams) use [AfterFunc], which holds none
 // either:

@@ -40,7 +40,8 @@
 //   - Each attempt of an RPC that is retried or hedged counts.
 //   - IPv6 addresses count one by one: who has a network of them has as many addresses.
 //   - Exempt lets health checks through when the server is full, so that it is not taken for dead.
-//   - With package xds, give the option to xds.NewGRPCServer.
+//   - With package xds, give the option to xds.NewGRPCServer. Connections that no Listener resource takes
+//     are closed before they count; RPCs that no route or filter lets in count for that moment.
 //
 // All of this may change or go in a later release.
 package limits

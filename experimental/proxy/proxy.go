@@ -30,7 +30,8 @@
 // It names the proxy without its password.
 //
 // Retries, hedging and interceptors are not concerned. A control plane of xDS is reached by a
-// channel of its own, which does not have the option.
+// channel of its own, which does not have the option. A proxy that it names for a server of a cluster
+// (gRFC A86) stands above the option, and is dialed directly.
 //
 // All of this may change or go in a later release.
 package proxy

@@ -31,8 +31,8 @@
 //
 //   - Each attempt of an RPC that its client retries or hedges is listed by itself.
 //   - Behind ServeHTTP RPCs are listed, connections are net/http's: GracefulStop waits for the RPCs.
-//   - With a server of package xds, give the option to xds.NewGRPCServer; the Control's
-//     GracefulStop does not end its watches of the control plane, which that server's Stop does.
+//   - With a server of package xds, give the option to xds.NewGRPCServer. GracefulStop ends its
+//     watches, too. Call that server's Stop as well: it gives back the client of the control plane.
 //   - RPCs that are refused before a handler runs (unknown methods, limits) are not listed.
 //   - bufconn, unix sockets and TLS are as TCP.
 //   - A server with the option notes each RPC and connection in a map: some 0.3 us and 200 bytes of

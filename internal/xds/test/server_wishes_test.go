@@ -147,8 +147,8 @@ func TestWishLimitsOnXDSServer(t *testing.T) {
 		if _, err := client.EmptyCall(ctx, &testgrpc.Empty{}); status.Code(err) != codes.Unavailable {
 			t.Errorf("an RPC without a route ended with %v", err)
 		}
+		usage(1, 0) // a moment later
 	}
-	usage(1, 0)
 	st := testservice.Begin(t, client)
 	usage(1, 1)
 	over, err := client.FullDuplexCall(ctx)
