@@ -51,8 +51,9 @@ func TestBounds(t *testing.T) {
 			}
 		}
 	}
-	_, got := Whole("a(")
-	_, want := regexp.Compile("a(")
+	open := "a("
+	_, got := Whole(open)
+	_, want := regexp.Compile(string([]byte(open)))
 	if got == nil || got.Error() != want.Error() {
 		t.Errorf("%v, want %v", got, want)
 	}

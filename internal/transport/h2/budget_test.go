@@ -76,16 +76,17 @@ func TestFloods(t *testing.T) {
 		keeps bool   // the handler doesn't take what it is sent
 		lent  int64  // of the pool that may be held: 1 MiB, if it is 0
 		only  bool   // the handler answers with nothing but trailers
+		cut   bool   // the connection ends, as the frames serve nothing
 	}{
 		{name: "PING", frame: repeat(ping("12345678"))},
-		{name: "PING, answers read", frame: repeat(ping("12345678")), reads: true},
+		{name: "PING, answers read", frame: repeat(ping("12345678")), reads: true, cut: true},
 		{name: "SETTINGS", frame: repeat(settings(3, 1))},
-		{name: "SETTINGS without content", frame: repeat(settings()), reads: true},
-		{name: "PRIORITY", frame: repeat(raw(fPriority, 0, 1, make([]byte, 5)))},
-		{name: "unknown frames", frame: repeat(raw(0x99, 0, 1, []byte("x")))},
-		{name: "RST_STREAM", first: join(open(1, false), rst(1, 8)), frame: repeat(rst(1, 8))},
+		{name: "SETTINGS without content", frame: repeat(settings()), reads: true, cut: true},
+		{name: "PRIORITY", frame: repeat(raw(fPriority, 0, 1, make([]byte, 5))), cut: true},
+		{name: "unknown frames", frame: repeat(raw(0x99, 0, 1, []byte("x"))), cut: true},
+		{name: "RST_STREAM", first: join(open(1, false), rst(1, 8)), frame: repeat(rst(1, 8)), cut: true},
 		{name: "GOAWAY", frame: repeat(goAway(1, 0, strings.Repeat("x", 1000)))},
-		{name: "empty DATA", first: open(1, false), frame: repeat(data(1, "", false))},
+		{name: "empty DATA", first: open(1, false), frame: repeat(data(1, "", false)), cut: true},
 		{name: "one-byte DATA", first: open(1, false), frame: repeat(data(1, "x", false)), reads: true},
 		{name: "padding only", first: open(1, false), frame: repeat(raw(fData, 8, 1, append([]byte{9}, make([]byte, 9)...))), reads: true},
 		{name: "DATA on a stream that is gone", first: join(open(1, false), rst(1, 8)), frame: repeat(data(1, "x", false)), reads: true},
@@ -206,6 +207,12 @@ func TestFloods(t *testing.T) {
 			}()
 			err := <-sent
 			works()
+			if tt.cut {
+				until(t, "the connection to end", func() bool { return attacked.Cause() != nil })
+				if got := attacked.Cause().Error(); !strings.Contains(got, "too many frames that serve nothing") {
+					t.Errorf("the connection ended with %s", got)
+				}
+			}
 			after := measure()
 			role.mu.Lock()
 			most := role.most

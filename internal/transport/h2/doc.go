@@ -298,7 +298,7 @@
 // The lists of this package, who fills them, how far, and what shows it:
 //
 //	list                          filled by       bound                                 test
-//	frames to be written          the peer        512 replies, 4096 window updates,     TestFloods,
+//	frames to be written          the peer        512 replies, 4096 window updates,     TestRepliesAreBounded,
 //	(output)                                      8 for each stream, 1 MiB before a     TestRepliesNotRead
 //	                                              stream is opened (limits.go)
 //	messages to be sent           our senders     64 to 128 KiB and a message for each  TestFull,
