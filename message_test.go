@@ -132,6 +132,40 @@ func TestMessageReadErrors(t *testing.T) {
 	}
 }
 
+// endless is a compressor whose messages never end, and counts what is read of one.
+type endless struct {
+	encoding.Compressor
+	read int
+}
+
+func (e *endless) Decompress(io.Reader) (io.Reader, error) { return e, nil }
+
+func (e *endless) Read(p []byte) (int, error) {
+	clear(p)
+	if e.read += len(p); e.read > 64<<20 {
+		return 0, io.ErrUnexpectedEOF // or it would take all memory
+	}
+	return len(p), nil
+}
+
+// TestDecompressionStops: of what a message becomes no more is made than one byte beyond the limit.
+func TestDecompressionStops(t *testing.T) {
+	for _, limit := range []int{0, 1, 1000, 100_000} {
+		e := &endless{Compressor: encoding.GetCompressor("gzip")}
+		out, err := testWriter(e).write(&text{Value: "x"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := testReader("gzip")
+		r.max, r.decompressor = max(limit, out.payload.Data.Len()), e
+		_, err = r.read(received(out), new(text))
+		wantCode(t, "read", err, codes.ResourceExhausted)
+		if e.read > r.max+1 {
+			t.Errorf("%d bytes were decompressed, the limit is %d", e.read, r.max)
+		}
+	}
+}
+
 // TestDecompressorOfTheProgram: one of a program's own has another text for a message over the
 // limit, as in the published module.
 func TestDecompressorOfTheProgram(t *testing.T) {

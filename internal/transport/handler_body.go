@@ -18,17 +18,32 @@ import (
 
 // handlerBody reads the messages of a request of net/http. A read there can't be
 // called off, so a goroutine does it: begun by the first Recv, two messages ahead at
-// most, ended by the end of the request's body.
+// most, ended by the end of the request's body. Where many small ones come, a read brings
+// several, and they are handed over together: else each would cost two reads and two goroutines
+// that wake each other.
 type handlerBody struct {
-	ctx    context.Context // the call's
-	in     io.ReadCloser
-	handed *atomic.Pointer[handedResponse] // the call's
-	asm    grpcwire.Assembler              // the goroutine's
-
-	begun    bool // by the one who receives
-	err      error
+	ctx      context.Context // the call's
+	in       io.ReadCloser
+	handed   *atomic.Pointer[handedResponse] // the call's
 	messages chan handlerMessage
+
+	// The goroutine's.
+	asm    grpcwire.Assembler
+	chunk  []byte // what several messages are read to; nil: few small ones came so far
+	unread []byte // what of it was not looked at yet
+	small  int    // how many small messages came one after the other
+
+	// Of the one who receives.
+	begun bool
+	err   error
+	run   *grpcwire.Run // small messages that came with the last one; nil: none did
 }
+
+const (
+	chunkSize = 512
+	// manySmall is how many small messages one after the other make it likely that more come.
+	manySmall = 4
+)
 
 // maxRead bounds one read of a body, as the end of the message that is being read does.
 const maxRead = 1 << 20
@@ -37,9 +52,10 @@ const maxRead = 1 << 20
 // much of it has arrived.
 const minReserve = 4 << 10
 
-// handlerMessage is a message, or why there is none.
+// handlerMessage is a message, with small ones that follow it, or why there is none.
 type handlerMessage struct {
 	grpcwire.Message
+	run *grpcwire.Run // need not be freed; nil: none follow
 	err error
 }
 
@@ -52,16 +68,25 @@ func (b *handlerBody) recv() (grpcwire.Message, error) {
 	if b.err != nil {
 		return grpcwire.Message{}, b.err
 	}
+	if b.follows() && b.ctx.Err() == nil {
+		return b.run.Next(), nil
+	}
 	b.begin()
 	select {
 	case m := <-b.messages:
-		b.err = m.err
+		b.err, b.run = m.err, m.run
 		return m.Message, m.err
 	case <-b.ctx.Done():
 		b.err = status.FromContextError(b.ctx.Err()).Err()
 		return grpcwire.Message{}, b.err
 	}
 }
+
+// follows reports whether there is a message that came with the last one.
+func (b *handlerBody) follows() bool { return b.run != nil && !b.run.Empty() }
+
+// ready reports whether recv would not wait. It is for the one who receives.
+func (b *handlerBody) ready() bool { return b.err != nil || b.follows() || len(b.messages) > 0 }
 
 // begin begins to read, once.
 func (b *handlerBody) begin() {
@@ -77,30 +102,46 @@ func (b *handlerBody) begin() {
 func (b *handlerBody) read() {
 	defer b.asm.Abort()
 	for {
-		m, err := b.next()
+		m := b.next()
 		select {
-		case b.messages <- handlerMessage{m, err}:
+		case b.messages <- m:
 			b.handed.Load().wake()
 			if b.ctx.Err() != nil {
 				b.drop() // perhaps nobody comes for it
 			}
 		case <-b.ctx.Done():
-			if err == nil {
+			if m.err == nil {
 				m.Data.Free()
 			}
 			return
 		}
-		if err != nil {
+		if m.err != nil {
 			return
 		}
 	}
 }
 
-// next reads one message.
-func (b *handlerBody) next() (grpcwire.Message, error) {
+// next reads one message, and takes small ones that came with it.
+func (b *handlerBody) next() handlerMessage {
+	m, err := b.one()
+	if err != nil {
+		return handlerMessage{err: err}
+	}
+	if b.small++; !grpcwire.IsSmall(m) {
+		b.small = 0
+	}
+	if !b.asm.SmallNext(b.unread) {
+		return handlerMessage{Message: m}
+	}
+	run := new(grpcwire.Run)
+	n, _ := b.asm.TakeSmall(b.unread, run)
+	b.unread = b.unread[n:]
+	return handlerMessage{Message: m, run: run}
+}
+
+func (b *handlerBody) one() (grpcwire.Message, error) {
 	for {
-		n, readErr := b.in.Read(b.asm.Space(maxRead, minReserve))
-		m, complete, err := b.asm.Filled(n)
+		m, complete, readErr, err := b.more()
 		switch {
 		case err != nil:
 			return m, status.Convert(err).Err()
@@ -116,6 +157,27 @@ func (b *handlerBody) next() (grpcwire.Message, error) {
 			return m, io.EOF
 		}
 	}
+}
+
+// more takes what was read before, or reads: to the chunk, or where a long message lies.
+func (b *handlerBody) more() (m grpcwire.Message, complete bool, readErr, err error) {
+	if len(b.unread) == 0 && b.small >= manySmall && b.asm.Missing() < chunkSize {
+		if b.chunk == nil {
+			b.chunk = make([]byte, chunkSize)
+		}
+		n, readErr := b.in.Read(b.chunk)
+		if b.unread = b.chunk[:n]; n == 0 {
+			return m, false, readErr, nil
+		}
+	}
+	if len(b.unread) > 0 {
+		n, m, complete, err := b.asm.Take(b.unread, minReserve)
+		b.unread = b.unread[n:]
+		return m, complete, nil, err
+	}
+	n, readErr := b.in.Read(b.asm.Space(maxRead, minReserve))
+	m, complete, err = b.asm.Filled(n)
+	return m, complete, readErr, err
 }
 
 // release makes the goroutine end, after the call's context did.

@@ -69,7 +69,7 @@ func (s *HandlerStream) Arm(w handover.Waker, input bool) handover.Events {
 	switch {
 	case s.ctx.Err() != nil:
 		return handover.Over
-	case input && (s.body.err != nil || len(s.body.messages) > 0):
+	case input && s.body.ready():
 		return handover.Input
 	}
 	h.input = w

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transport
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/mem"
+)
+
+// meteredBody is a request's body, of which a read brings at most some bytes.
+type meteredBody struct {
+	rest  string
+	most  func() int
+	reads int
+}
+
+func (m *meteredBody) Read(p []byte) (int, error) {
+	m.reads++
+	if m.rest == "" {
+		return 0, io.EOF
+	}
+	n := copy(p[:min(len(p), m.most())], m.rest)
+	m.rest = m.rest[n:]
+	return n, nil
+}
+
+func (*meteredBody) Close() error { return nil }
+
+func newHandlerBody(t *testing.T, in io.ReadCloser, limit int) *handlerBody {
+	b := &handlerBody{ctx: t.Context(), handed: new(atomic.Pointer[handedResponse])}
+	b.init(in, &ServerConfig{Tuning: Tuning{BufferPool: mem.DefaultBufferPool()}, MaxRecvMsgSize: limit})
+	return b
+}
+
+// TestHandlerBody: messages come as they were sent, however they arrive, and whether or not they come
+// together; what is wrong comes behind those that were in order.
+func TestHandlerBody(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(36, 4))
+	for range 300 {
+		var wire, want []string
+		for range rnd.IntN(200) {
+			n := []int{0, 0, 1, 1, 1, 104, 105, 600, 5000}[rnd.IntN(9)]
+			body := strings.Repeat(string(rune('a'+rnd.IntN(26))), n)
+			want = append(want, body)
+			wire = append(wire, string(messagePrefix(uint32(n)))+body)
+		}
+		tooLong := rnd.IntN(2) == 0
+		if tooLong {
+			wire = append(wire, string(messagePrefix(10_001)))
+		}
+		most := 1 + rnd.IntN(4)*rnd.IntN(1000)
+		b := newHandlerBody(t, &meteredBody{rest: strings.Join(wire, ""), most: func() int { return most }}, 10_000)
+		for i, w := range want {
+			m, err := b.recv()
+			if err != nil || string(m.Data.ReadOnlyData()) != w {
+				t.Fatalf("message %d of %d, %d bytes: %v", i, len(want), len(w), err)
+			}
+			m.Data.Free()
+		}
+		if _, err := b.recv(); errors.Is(err, io.EOF) == tooLong {
+			t.Fatalf("at last %v", err)
+		}
+	}
+}
+
+// TestHandlerBodyReadsLittle: many small messages take few reads, and few wake-ups.
+func TestHandlerBodyReadsLittle(t *testing.T) {
+	const n = 5000
+	in := &meteredBody{rest: strings.Repeat(string(messagePrefix(0)), n), most: func() int { return 1 << 20 }}
+	b := newHandlerBody(t, in, 100)
+	for range n {
+		if _, err := b.recv(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := b.recv(); !errors.Is(err, io.EOF) {
+		t.Fatal(err)
+	}
+	if most := 5*n/chunkSize + 2*manySmall + 10; in.reads > most {
+		t.Errorf("%d reads for %d messages, want %d at most", in.reads, n, most)
+	}
+}
+
+// TestHandlerBodyEnds: what came with the last message is not handed out once the call is over.
+func TestHandlerBodyEnds(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	in := &meteredBody{rest: strings.Repeat(string(messagePrefix(1))+"x", 1000), most: func() int { return 1 << 20 }}
+	b := newHandlerBody(t, in, 100)
+	b.ctx = ctx
+	for range 50 {
+		if _, err := b.recv(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cancel()
+	for n := 0; ; n++ {
+		if _, err := b.recv(); err != nil {
+			return
+		}
+		if n > 10 {
+			t.Fatal("messages come although the call is over")
+		}
+	}
+}
