@@ -28,6 +28,9 @@ const (
 // encoded.
 const stated = 2200 << 10
 
+// waits is what such an answer takes that waits to be sent: 1.1 MB, in a buffer that fits.
+const waits = 1300 << 10
+
 // xdsServerKinds are attacks on servers of package xds, which match each connection with filter chains and
 // each RPC with routes, and on CSDS, which answers a few bytes with all that the server was told.
 var xdsServerKinds = []Kind{
@@ -74,7 +77,7 @@ var xdsServerKinds = []Kind{
 		},
 	},
 	{
-		Name: "server/csds/fetch-unread", Serve: xdsServe, Extras: true, Env: bootstrapFile, Own: 4 * 100 * stated,
+		Name: "server/csds/fetch-unread", Serve: xdsServe, Extras: true, Env: bootstrapFile, Own: 4 * 100 * waits,
 		About:  "the same, nobody reads",
 		Attack: hold(4, false, asking(100, statusFetch, nil)),
 	},
@@ -84,7 +87,7 @@ var xdsServerKinds = []Kind{
 		Attack: requestsOn(10, true, statusStream, nil),
 	},
 	{
-		Name: "server/csds/stream-unread", Serve: xdsServe, Extras: true, Env: bootstrapFile, Own: 100 * 2 * stated, // one that waits, and the next
+		Name: "server/csds/stream-unread", Serve: xdsServe, Extras: true, Env: bootstrapFile, Own: 100 * 2 * waits, // one that waits, and the next
 		About:  "the same on 100 streams in windows of 0",
 		Attack: requestsOn(100, false, statusStream, nil),
 	},
