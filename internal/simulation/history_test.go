@@ -69,6 +69,9 @@ func (w *world) atRandom() {
 		w.newCall(w.links[0])
 	}
 	w.faults = w.c.pick(10)
+	if w.swarm.has(attempts) {
+		w.faults += 5
+	}
 }
 
 // prepare makes a world with one connection.

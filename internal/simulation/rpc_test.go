@@ -20,6 +20,7 @@ type rpc struct {
 	down     []int // what a handler answers that does not fail
 	waits    bool  // another attempt comes, when the pause before it is over
 	over     bool
+	refused  bool // an attempt that a server has not processed was made again
 }
 
 // policy allows three attempts.
@@ -82,6 +83,11 @@ func (r *rpc) check(k *call, f retry.Failure, v retry.Verdict) {
 			seen++
 		}
 	}
+	if f.Unprocessed && !f.Unsent && !r.refused {
+		if r.refused = true; !v.Transparent {
+			k.w.fail("call %d was not processed, and is not made again", k.n)
+		}
+	}
 	switch {
 	case v.Transparent && k.handled > 0:
 		k.w.fail("call %d was served, and is made again as if it had not been", k.n)
@@ -109,7 +115,7 @@ func (r *rpc) again(k *call) {
 		unary: k.unary, up: k.up, down: k.down, deadline: k.deadline, watched: k.watched, stopsAfter: k.stopsAfter,
 		readsFirst: k.readsFirst, readsAll: k.readsAll, headerFirst: k.headerFirst, code: k.code, handed: k.handed, lazyClose: k.lazyClose,
 	}
-	if n.code == codes.Unavailable && w.c.pick(2) == 0 {
+	if n.code == codes.Unavailable && w.c.pick(4) == 0 {
 		n.code, n.down = codes.OK, r.down
 	}
 	r.add(n)

@@ -139,6 +139,7 @@ func (w *world) fault() {
 		{retires, faultRetire},
 		{halfCloses, faultDeaf},
 		{cancels, faultCancels},
+		{attempts, faultTime}, // pauses
 	}
 	list := make([]faultKind, 0, len(kinds))
 	for _, k := range kinds {
