@@ -35,7 +35,7 @@ func (s *HandlerStream) SendHeader(md metadata.MD) error {
 func (s *HandlerStream) Send(p Payload) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if h := s.handed.Load(); h != nil && !s.finished && s.rare().spoilt == nil {
+	if h := s.handed.Load(); h != nil && !s.finished && s.cold().spoilt == nil {
 		return s.send(h, p)
 	}
 	defer p.Data.Free()
@@ -45,8 +45,8 @@ func (s *HandlerStream) Send(p Payload) error {
 		}
 		return errFinished
 	}
-	if s.rare().spoilt != nil {
-		return s.rare().spoilt.Err()
+	if s.cold().spoilt != nil {
+		return s.cold().spoilt.Err()
 	}
 	return s.write(p)
 }
@@ -92,9 +92,9 @@ func (s *HandlerStream) Reply(p Payload) error {
 	if s.finished {
 		return errFinished
 	}
-	if s.rare().spoilt != nil {
+	if s.cold().spoilt != nil {
 		s.finish(nil)
-		return s.rare().spoilt.Err()
+		return s.cold().spoilt.Err()
 	}
 	if err := s.write(p); err != nil {
 		s.finish(status.Convert(err))
@@ -122,8 +122,8 @@ func (s *HandlerStream) Finish(st *status.Status) error {
 // held.
 func (s *HandlerStream) finish(st *status.Status) {
 	s.finished = true
-	if s.rare().spoilt != nil && (st == nil || st.Code() == codes.OK) {
-		st = s.rare().spoilt
+	if s.cold().spoilt != nil && (st == nil || st.Code() == codes.OK) {
+		st = s.cold().spoilt
 	}
 	if s.headers == headersUnsent {
 		s.setHeaders()
@@ -139,7 +139,7 @@ func (s *HandlerStream) finish(st *status.Status) {
 	if f.Details != "" {
 		h.Set(grpcwire.HeaderStatusDetails, f.Details)
 	}
-	for k, vs := range s.rare().trailer {
+	for k, vs := range s.cold().trailer {
 		if k != grpcwire.HeaderStatusDetails || f.Details == "" {
 			addHTTP(h, http.TrailerPrefix, pair{k, vs})
 		}
@@ -160,7 +160,7 @@ func (s *HandlerStream) setHeaders() {
 	if name := s.SendCompress(); name != "" {
 		h.Set(grpcwire.HeaderEncoding, name)
 	}
-	for k, vs := range s.rare().header {
+	for k, vs := range s.cold().header {
 		addHTTP(h, "", pair{k, vs})
 	}
 }

@@ -17,15 +17,15 @@ import (
 type reply struct {
 	sendCompress atomic.Pointer[string] // set with mu; nil: the messages are not compressed
 
-	mu       sync.Mutex             // guards the rest
-	seldom   atomic.Pointer[seldom] // set with mu, by rarely; nil: nothing
+	mu       sync.Mutex                // guards the rest
+	ownCold  atomic.Pointer[coldState] // set with mu, by mutableCold; nil: emptyCold
 	headers  headerState
 	finished bool
 	bare     bool // the response is trailers only
 }
 
-// seldom is what few streams need.
-type seldom struct {
+// coldState is what few streams need.
+type coldState struct {
 	header  metadata.MD
 	trailer metadata.MD
 	spoilt  *status.Status // what the call ends with unless the handler fails it; nil: nothing
@@ -37,25 +37,25 @@ type seldom struct {
 	timer      *time.Timer    // of the deadline; nil until somebody waits
 }
 
-// nothing is what most streams have of what few need. It is never changed.
-var nothing = seldom{length: noLength}
+// emptyCold is the cold state of most streams. It is never changed.
+var emptyCold = coldState{length: noLength}
 
-// rare returns what the stream has of what few need. mu is held, but for header and trailer once
-// they do not change any more.
-func (r *reply) rare() *seldom {
-	if s := r.seldom.Load(); s != nil {
+// cold returns the stream's cold state, for reading. mu is held, but for header and trailer once they do
+// not change any more.
+func (r *reply) cold() *coldState {
+	if s := r.ownCold.Load(); s != nil {
 		return s
 	}
-	return &nothing
+	return &emptyCold
 }
 
-// rarely is rare for who changes it.
-func (r *reply) rarely() *seldom {
-	s := r.seldom.Load()
+// mutableCold returns the stream's cold state, for writing. It allocates it if there is none. mu is held.
+func (r *reply) mutableCold() *coldState {
+	s := r.ownCold.Load()
 	if s == nil {
-		own := nothing
+		own := emptyCold
 		s = &own
-		r.seldom.Store(s)
+		r.ownCold.Store(s)
 	}
 	return s
 }
@@ -82,8 +82,8 @@ func (r *reply) SetHeader(md metadata.MD) error {
 	if r.headers != headersUnsent || r.finished {
 		return errHeaderSent
 	}
-	rare := r.rarely()
-	rare.header = metadata.Join(rare.header, md)
+	cold := r.mutableCold()
+	cold.header = metadata.Join(cold.header, md)
 	return nil
 }
 
@@ -100,15 +100,15 @@ func (r *reply) SetTrailer(md metadata.MD) error {
 	if r.finished {
 		return errFinished // the trailers may be on their way
 	}
-	rare := r.rarely()
-	rare.trailer = metadata.Join(rare.trailer, md)
+	cold := r.mutableCold()
+	cold.trailer = metadata.Join(cold.trailer, md)
 	return nil
 }
 
 // spoil makes the call end with err, even if the handler succeeds. mu is held.
 func (r *reply) spoil(err error) error {
-	if r.rare().spoilt == nil {
-		r.rarely().spoilt = status.Convert(err)
+	if r.cold().spoilt == nil {
+		r.mutableCold().spoilt = status.Convert(err)
 	}
 	return err
 }
@@ -137,14 +137,14 @@ func (r *reply) SendCompress() string {
 func (r *reply) Headers() metadata.MD {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.rare().header
+	return r.cold().header
 }
 
 // Trailers returns the trailers set so far, which belong to the stream.
 func (r *reply) Trailers() metadata.MD {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.rare().trailer
+	return r.cold().trailer
 }
 
 // HeaderSent reports whether response headers have been sent.

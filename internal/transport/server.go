@@ -176,7 +176,7 @@ func newServerStream(c *Server, req *request, end bool) *ServerStream {
 	s.h2.Init((*serverReceiver)(s), serverStreamSize+own)
 	s.asm.Init(&c.host.BufferPool, c.host.MaxRecvMsgSize)
 	if req.length >= 0 {
-		s.rarely().length = contentLength(req.length)
+		s.mutableCold().length = contentLength(req.length)
 	}
 	if s.handler.Context == nil {
 		s.handler.Context = s.asContext()

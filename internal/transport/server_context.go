@@ -165,10 +165,10 @@ func (c *callContext) treeValue(key any) any {
 
 // startTimer makes the context end at its deadline even if nobody asks. mu is held.
 func (c *callContext) startTimer() {
-	if c.deadline == 0 || c.rare().timer != nil || c.overBy() != running {
+	if c.deadline == 0 || c.cold().timer != nil || c.overBy() != running {
 		return
 	}
-	c.rarely().timer = time.AfterFunc(time.Duration(c.deadline-clock.Now()), c.expire)
+	c.mutableCold().timer = time.AfterFunc(time.Duration(c.deadline-clock.Now()), c.expire)
 }
 
 // expire ends the context because of its deadline, and the call with it.
@@ -198,8 +198,8 @@ func (c *callContext) cancelLocked(end contextEnd) derivedEnd {
 		end = expired // which is why the client cancelled it
 	}
 	c.over.Store(uint32(end))
-	if c.rare().timer != nil {
-		c.rare().timer.Stop()
+	if c.cold().timer != nil {
+		c.cold().timer.Stop()
 	}
 	c.wake.signal(wakeEnd, 0)
 	endTree := c.endTree

@@ -45,7 +45,7 @@ func (r *serverReceiver) arrived(p piece) (grew int, err error) {
 	s := (*ServerStream)(r)
 	s.mu.Lock()
 	s.fed = true
-	if err := s.rare().length.arrived(p.n); err != nil {
+	if err := s.cold().length.arrived(p.n); err != nil {
 		s.filling = false
 		s.mu.Unlock()
 		return 0, err
@@ -75,7 +75,7 @@ func (r *serverReceiver) arrived(p piece) (grew int, err error) {
 func (r *serverReceiver) OnEnd() error {
 	s := (*ServerStream)(r)
 	s.mu.Lock()
-	if err := s.rare().length.over(); err != nil {
+	if err := s.cold().length.over(); err != nil {
 		s.mu.Unlock()
 		return err
 	}
@@ -87,8 +87,8 @@ func (r *serverReceiver) OnEnd() error {
 
 // endBody says that no message follows; err is why, if something is wrong. mu is held.
 func (s *ServerStream) endBody(err error) {
-	if s.rare().bodyErr == nil && err != nil {
-		s.rarely().bodyErr = status.Convert(err)
+	if s.cold().bodyErr == nil && err != nil {
+		s.mutableCold().bodyErr = status.Convert(err)
 	}
 	s.ended = true
 	s.wake.signal(wakeEnd, 0)

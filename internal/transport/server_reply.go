@@ -18,7 +18,7 @@ func (s *replyHeaders) AppendFields(w *h2.FieldWriter) {
 	if name := s.SendCompress(); name != "" {
 		w.Field(grpcwire.HeaderEncoding, name)
 	}
-	writeMD(w, s.rare().header)
+	writeMD(w, s.cold().header)
 }
 
 // replyTrailers is a ServerStream as the source of its trailers.
@@ -45,7 +45,7 @@ func (s *replyTrailers) AppendFields(w *h2.FieldWriter) {
 	if st.Details != "" {
 		w.Once(grpcwire.HeaderStatusDetails, st.Details)
 	}
-	for k, vs := range s.rare().trailer {
+	for k, vs := range s.cold().trailer {
 		if k == grpcwire.HeaderStatusDetails && st.Details != "" {
 			continue
 		}

@@ -66,9 +66,9 @@ func (s *ServerStream) Recv() (grpcwire.Message, error) {
 			return m, nil
 		}
 		switch {
-		case s.rare().bodyErr != nil:
+		case s.cold().bodyErr != nil:
 			defer s.mu.Unlock()
-			return grpcwire.Message{}, s.rare().bodyErr.Err()
+			return grpcwire.Message{}, s.cold().bodyErr.Err()
 		case s.ended && !s.closed: // else messages may have been dropped, and the context has ended
 			s.mu.Unlock()
 			return grpcwire.Message{}, io.EOF
@@ -155,8 +155,8 @@ func (s *ServerStream) mayNotSend(f *h2.Frames) error {
 	s.mu.Lock()
 	s.awaitHeaders()
 	switch {
-	case s.rare().spoilt != nil:
-		err = s.rare().spoilt.Err()
+	case s.cold().spoilt != nil:
+		err = s.cold().spoilt.Err()
 	case s.finished:
 		err = errFinished
 	default:
@@ -170,10 +170,10 @@ func (s *ServerStream) mayNotSend(f *h2.Frames) error {
 // and after, not during the wait.
 func (s *ServerStream) awaitHeaders() {
 	for s.headers == headersGoing {
-		out := s.rare().headersOut
+		out := s.cold().headersOut
 		if out == nil {
 			out = make(chan struct{})
-			s.rarely().headersOut = out
+			s.mutableCold().headersOut = out
 		}
 		s.mu.Unlock()
 		<-out
@@ -237,15 +237,15 @@ func (s *ServerStream) headersDone(tooLarge *h2.ErrHeaderListTooLarge) {
 	s.mu.Lock()
 	if tooLarge != nil {
 		ended, s.finished = !s.finished, true
-		if s.rare().trailer != nil {
-			s.rarely().trailer = nil
+		if s.cold().trailer != nil {
+			s.mutableCold().trailer = nil
 		}
 		s.bare, s.out = true, encodeStatus(headerListError(tooLarge))
 	}
 	s.headers = headersSent
-	if s.rare().headersOut != nil {
-		close(s.rare().headersOut)
-		s.rarely().headersOut = nil
+	if s.cold().headersOut != nil {
+		close(s.cold().headersOut)
+		s.mutableCold().headersOut = nil
 	}
 	s.mu.Unlock()
 	if tooLarge == nil {
@@ -266,12 +266,12 @@ func (s *ServerStream) Reply(p Payload) error {
 		return errFinished
 	}
 	err := s.sendEnd(f)
-	if err == nil && s.rare().spoilt == nil {
+	if err == nil && s.cold().spoilt == nil {
 		s.server.traffic().messageSent()
 	}
 	s.release(err == nil)
 	if err == nil {
-		err = s.rare().spoilt.Err() // settled: the call is finished
+		err = s.cold().spoilt.Err() // settled: the call is finished
 	}
 	return err
 }
@@ -298,13 +298,13 @@ func (s *ServerStream) finish(st *status.Status, f *h2.Frames) bool {
 		return false
 	}
 	s.finished = true
-	if s.rare().spoilt != nil && (st == nil || st.Code() == codes.OK) {
-		st = s.rare().spoilt
+	if s.cold().spoilt != nil && (st == nil || st.Code() == codes.OK) {
+		st = s.cold().spoilt
 		f.Data.Free()
 		*f = h2.Frames{}
 	}
 	switch {
-	case f.HasData || len(s.rare().header) > 0:
+	case f.HasData || len(s.cold().header) > 0:
 		s.takeHeaders(f)
 	case s.headers == headersUnsent:
 		s.bare = true
