@@ -107,6 +107,7 @@ func (s *Server) serveCall(st serverCall) {
 func (s *Server) begin(st serverCall) *serverStream {
 	ctx, err := s.tap(st)
 	if err != nil {
+		s.opts.limits.leave(st.Method())
 		_ = st.Finish(status.Convert(err)) // there is nobody else to tell
 		return nil
 	}
@@ -124,6 +125,7 @@ func (s *Server) begin(st serverCall) *serverStream {
 	ctx, err = s.settle(ctx, call, m)
 	switch {
 	case err != nil:
+		s.opts.limits.leave(st.Method())
 		err = end(call, err)
 	case m.stream != nil:
 		return s.newServerStream(ctx, call, m)
@@ -151,10 +153,10 @@ func (s *Server) left(st serverCall) {
 	}
 }
 
-// over follows the end of a call that was entered.
+// over follows the end of a call that was entered. It has left the limits before, if no owner has it:
+// as soon as its handler had returned, so that there is room when its client learns of the end.
 func (s *Server) over(st serverCall) {
 	s.opts.control.tracker.End(st)
-	s.opts.limits.leave(st.Method())
 	s.running.leave(st.Peer())
 }
 
@@ -243,7 +245,7 @@ func (s *Server) settleCompression(st servedCall) error {
 func (s *Server) serveUnary(ctx context.Context, st servedCall, m *method) error {
 	codec := s.codecOf(st)
 	decode := func(msg any) error { return s.receiveOne(st, codec, msg) }
-	reply, err := m.unary.Handler(m.impl, ctx, decode, s.opts.unary)
+	reply, err := s.handleUnary(ctx, m, decode)
 	if err != nil {
 		return end(st, err)
 	}
@@ -275,6 +277,12 @@ func (s *Server) serveUnary(ctx context.Context, st servedCall, m *method) error
 	}
 	st.watch.replied(reply, sizes)
 	return nil
+}
+
+// handleUnary runs the handler of a call, which has left the limits when it returns.
+func (s *Server) handleUnary(ctx context.Context, m *method, decode func(any) error) (any, error) {
+	defer s.opts.limits.leave(m.full)
+	return m.unary.Handler(m.impl, ctx, decode, s.opts.unary)
 }
 
 // routerOf asks the server's Source, if it has one, for the Router of a connection.

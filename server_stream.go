@@ -265,6 +265,7 @@ func (ss *serverStream) handled(err error) {
 		ss.leave(err)
 		return
 	}
+	ss.server.opts.limits.leave(ss.method.full)
 	// The watch is told what the handler returned, also where the client is not, because it
 	// was told something else or is gone.
 	switch {

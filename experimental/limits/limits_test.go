@@ -103,6 +103,39 @@ func TestWishLimitOfConnections(t *testing.T) {
 	}
 }
 
+// The place of an RPC is free when its client learns that it is over, whoever has ended it.
+func TestPlaceIsFreeAtTheEnd(t *testing.T) {
+	for name, start := range map[string]func(testing.TB, *testservice.Functions, ...grpc.ServerOption) *testservice.Service{
+		"tcp": testservice.Start, "net/http": testservice.StartHTTP,
+	} {
+		t.Run(name, func(t *testing.T) {
+			limiter := limits.New(limits.Limits{RPCs: 1})
+			s := start(t, &testservice.Functions{Stream: func(testservice.Duplex) error { return nil }}, limiter.Option(),
+				grpc.StatsHandler(&meter{})) // RPCs of unknown methods get as far as others
+			cc, client := s.Dial(t)
+			ctx := testservice.Context(t)
+			for range 300 {
+				if _, err := client.EmptyCall(ctx, &testpb.Empty{}); err != nil {
+					t.Fatal(err)
+				}
+				if err := cc.Invoke(ctx, "/unknown/unknown", &testpb.Empty{}, &testpb.Empty{}); status.Code(err) != codes.Unimplemented {
+					t.Fatal(err)
+				}
+				st, err := client.FullDuplexCall(ctx)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := st.Recv(); !errors.Is(err, io.EOF) {
+					t.Fatal(err)
+				}
+			}
+			if u := limiter.Usage(); u.RPCs != 0 || u.RefusedRPCs != 0 {
+				t.Errorf("the usage is %+v", u)
+			}
+		})
+	}
+}
+
 // RPCs over the limit fail with RESOURCE_EXHAUSTED, but for those that are exempt; those that are
 // over make room. Behind net/http it is the same.
 func TestWishLimitOfRPCs(t *testing.T) {
