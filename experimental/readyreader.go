@@ -14,12 +14,10 @@ import (
 //
 //   - TCP and unix sockets are waited for without a buffer and without a goroutine, and
 //     so are wrappers that embed one and declare neither Read nor Write;
-//   - so are, on Linux and over TCP, wrappers with a Read of their own, in which somebody
-//     waits on the embedded socket (or on that which NetConn returns) for the wrapper's
-//     sake, as long as they return exactly the bytes that the socket received, set no
-//     deadlines and have no goroutine that reads;
 //   - so are those that only count, on every system, if they are a [ReadCounter] and a
 //     [WriteCounter] and what is below is a socket; they are as fast as that;
+//   - other wrappers around a socket, with a Read of their own, are waited for in that Read, by a goroutine
+//     with a buffer of 256 bytes while they are idle;
 //   - package experimental/footprint tells which connections don't park, and why.
 //
 // A wrapper that embeds a ReadyReader and declares Read is not read through the embedded

@@ -39,7 +39,7 @@ type Snapshot struct {
 	Parked int64
 	// Active ones are the others. A connection on which nothing arrives parks
 	// within 200 ms; one that can't be parked, as it is no socket, or wrapped by
-	// something that does more than embed it, or the system has no poller, is always
+	// something with a Read of its own, or the system has no poller, is always
 	// active.
 	Active int64
 
@@ -101,16 +101,9 @@ func Read() Snapshot {
 //     bufconn, net.Pipe, channels of SSH. A wrapper can implement experimental.Reading.
 //   - "T is waited for in a ReadOnReady of its own": see experimental.ReadyReader. It has
 //     no buffer meanwhile.
-//   - "T has a Read of its own, and the bytes of its socket are not counted: it is not TCP, or
-//     not on Linux". Without a count nobody knows whether the wrapper holds some of them. One that
-//     only counts can implement experimental.ReadCounter.
-//   - "T has not returned the same number of bytes as its socket received: it holds some, or
-//     changes the stream, or is busy": it buffers more than it returns, or drops a header,
-//     decompresses or decrypts. A busy one says so for a moment.
-//   - "T sets the read deadline of its socket", as those with an idle timeout do. While nobody
-//     waits nobody would meet that.
-//   - "T has its socket read by another goroutine", which would take the bytes that are waited
-//     for.
-//   - "T could not be told from one that sets the read deadline of its socket, as the machine
-//     was too busy; it is looked at again when more was read".
+//   - "T has a Read of its own, in which it is waited for": nobody but T knows what that does. It
+//     may buffer more than it returns, set a deadline while it waits, or be fed by a goroutine. While such a
+//     connection is idle it has a goroutine and 256 bytes. One that only counts can implement
+//     experimental.ReadCounter, and is parked then. What cmux and go-proxyproto do is known, on Linux and over
+//     TCP: they are parked.
 func Unparkable() map[string]int { return transport.Unparkable() }

@@ -147,7 +147,6 @@ func (a *arrival) hear(pool mem.BufferPool) error {
 	buf := pool.Get(bufferSize)
 	defer pool.Put(buf)
 	n, err := a.conn.Read((*buf)[:bufferSize])
-	a.read += uint64(n)
 	a.add((*buf)[:n])
 	if n > 0 && a.isDone() {
 		return nil // who gets the connection meets the error again
@@ -189,7 +188,7 @@ func (a *arrival) asGRPC() (net.Conn, error) {
 	case *tls.Conn:
 		tlsconn.GiveBack(t, a.seen)
 	default:
-		return &conn{Conn: readyreader.Prefixed(a.raw, a.seen, a.read)}, nil
+		return &conn{Conn: readyreader.Prefixed(a.raw, a.seen)}, nil
 	}
 	return &conn{Conn: a.secure, auth: infoOf(a.state)}, nil
 }

@@ -174,7 +174,6 @@ type arrival struct {
 	// secure is conn, if that is one of TLS: a *tls.Conn or a *tlsconn.Conn.
 	secure secureConn
 	state  tls.ConnectionState
-	read   uint64 // bytes that Read of conn has returned
 	sniffer
 }
 

@@ -16,6 +16,7 @@
 //   - [Stock] is what has arrived and can't be used yet: the one answer to how little
 //     memory that may hold during a wait, for frames and for records.
 //   - [Writer] is the write side's counterpart: one attempt that never waits.
+//   - [Rester] is for what has to be waited for in a Read: a wrapper with one of its own, see wrapped.go.
 //
 // A connection has one reader and one writer at a time. Reading and writing may
 // overlap; two reads, or two writes, must not. Deadlines and Close belong to

@@ -6,24 +6,48 @@ package readyreader
 
 import (
 	"net"
+	"os"
 	"reflect"
 	"strings"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"google.golang.org/grpc/mem"
 )
 
-// A wrapper that takes a header off the stream is never even: see wrapped. What it took
-// can be told from what it holds only by a Read that a deadline ends: it would have
-// returned what it holds. That is right for wrappers of which it is known that they leave the
-// socket alone between reads, and read on after a deadline. These are known by their names.
+// known reads a wrapper of which it is known by its name what it does: it may take a header off the stream
+// and look at what comes first, but has no goroutine that reads, sets no deadlines once it has returned
+// something, returns at once what it holds, and reads on after a deadline. So its socket can be waited for
+// while it holds nothing.
 //
-// When such a Read has ended with nothing, and the socket is empty, what is missing from the
-// account was taken for good. From then on the account is even without it.
+// That is known by an account: the kernel counts what the socket received, and this counts what the wrapper
+// returned. What it has taken for good is the difference when a Read of it was ended by a deadline with
+// nothing, and the socket is empty: what it held it would have returned. From then on it holds nothing
+// whenever the socket is empty and the difference is that one.
+type known struct {
+	conn net.Conn // the wrapper
+	rc   syscall.RawConn
+	out  Writer // nil if Write is the wrapper's own, too
 
-// takers are the packages whose Conn is such a wrapper: implementations of the PROXY
-// protocol. Servers of net/http end their reads by a deadline for every request.
-var takers = []string{"github.com/pires/go-proxyproto", "github.com/armon/go-proxyproto"}
+	// Owned by the reader.
+	returned uint64 // bytes that the wrapper returned
+	taken    uint64 // and that it has taken for good
+	learned  bool   // how many these are is known
+	err      error  // came with the last bytes
+}
 
-// isTaker reports whether conn, or what it leaves its Read to, is one.
-func isTaker(conn net.Conn) bool {
+// knownTypes are those whose pointers are such wrappers, by their packages: implementations of the PROXY
+// protocol, and a port for several protocols.
+var knownTypes = map[string]string{
+	"github.com/pires/go-proxyproto": "Conn",
+	"github.com/armon/go-proxyproto": "Conn",
+	"github.com/soheilhy/cmux":       "MuxConn",
+}
+
+// isKnown reports whether conn, or what it leaves its Read to, is one.
+func isKnown(conn net.Conn) bool {
 	in := descend(conn, inward)
 	if in.end == nil || in.better {
 		return false
@@ -33,27 +57,143 @@ func isTaker(conn net.Conn) bool {
 		return false
 	}
 	t = t.Elem()
-	for _, pkg := range takers {
-		if t.Name() == "Conn" && (t.PkgPath() == pkg || strings.HasSuffix(t.PkgPath(), "/vendor/"+pkg)) {
-			return true
-		}
+	path := t.PkgPath()
+	if _, vendored, ok := strings.Cut(path, "/vendor/"); ok {
+		path = vendored
 	}
-	return false
+	return t.Name() != "" && knownTypes[path] == t.Name()
 }
 
-// takes makes w one of a wrapper that is known to take something.
-func (w *wrapped) takes() {
-	w.trust, w.taker = trusted, true
+// newKnown returns nil if conn is no such wrapper around a TCP socket.
+func newKnown(conn net.Conn, out Writer) *known {
+	if !isKnown(conn) {
+		return nil
+	}
+	return newCounted(conn, out)
 }
 
-// learn follows a Read that a deadline has ended with nothing.
-func (w *wrapped) learn() {
-	_ = w.rc.Control(func(fd uintptr) { // it fails on a connection that is closed
-		before, _ := received(fd)
-		empty := !isReadable(fd)
-		if after, open := received(fd); open && empty && after == before {
-			w.taken.Store(after - w.returned.Load())
-			w.learned = true
+func newCounted(conn net.Conn, out Writer) *known {
+	sock := SocketBelow(conn)
+	if sock == nil {
+		return nil
+	}
+	k := &known{conn: conn, rc: rawConnOf(sock), out: out}
+	if k.rc == nil {
+		return nil
+	}
+	if _, open := k.received(); !open {
+		return nil
+	}
+	return k
+}
+
+// RawConn implements TryReader.
+func (k *known) RawConn() syscall.RawConn { return k.rc }
+
+// ReadOnReady implements Reader. It waits with a buffer.
+func (k *known) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, error) {
+	buf := pool.Get(size)
+	n, err := k.Read(window(buf, size))
+	if n > 0 {
+		return buf, n, nil
+	}
+	pool.Put(buf)
+	return nil, 0, err
+}
+
+// TryRead implements TryReader. Where the wrapper may hold something the error is that of a deadline: it is to
+// be waited for.
+func (k *known) TryRead(size int, pool mem.BufferPool) (*[]byte, int, error) {
+	switch {
+	case k.err != nil || HasInput(k.rc):
+		return k.ReadOnReady(size, pool)
+	case k.isEven():
+		return nil, 0, ErrWouldBlock
+	}
+	return nil, 0, os.ErrDeadlineExceeded
+}
+
+// TryReadInto implements InPlaceReader.
+func (k *known) TryReadInto(p []byte) (int, error) {
+	if len(p) > 0 && k.err == nil && !HasInput(k.rc) {
+		return 0, ErrWouldBlock
+	}
+	return k.Read(p)
+}
+
+// Read implements net.Conn: n > 0, or an error.
+func (k *known) Read(p []byte) (int, error) {
+	if len(p) == 0 || k.err != nil {
+		return 0, k.err
+	}
+	n, err := readThrough(k.conn, p)
+	if n > 0 {
+		k.returned += uint64(n)
+		if !isTimeout(err) {
+			k.err = err
 		}
-	})
+		return n, nil
+	}
+	if isTimeout(err) && k.returned > 0 {
+		k.learn()
+	}
+	return 0, err
 }
+
+// learn follows a Read that a deadline has ended with nothing. Input that has come since is not yet read.
+func (k *known) learn() {
+	before, _ := k.received()
+	empty := !HasInput(k.rc)
+	if after, open := k.received(); open && empty && after == before {
+		k.taken, k.learned = after-k.returned, true
+	}
+}
+
+// isEven reports whether the wrapper holds nothing. What comes during the look is received, and not missed.
+func (k *known) isEven() bool {
+	if !k.learned || HasInput(k.rc) {
+		return false
+	}
+	n, open := k.received()
+	return open && n == k.returned+k.taken
+}
+
+// received returns how many bytes the socket has received, read or not, and whether it is open in both
+// directions; false where that is not counted.
+func (k *known) received() (n uint64, open bool) {
+	_ = k.rc.Control(func(fd uintptr) { n, open = received(fd) }) // it fails on a connection that is closed
+	return n, open
+}
+
+// received is the same of a descriptor. unix.GetsockoptTCPInfo does not say how much of the struct the kernel
+// has filled in: an old one doesn't count, and must not be taken to have received nothing.
+func received(fd uintptr) (n uint64, open bool) {
+	var info unix.TCPInfo
+	want := uint32(unsafe.Offsetof(info.Bytes_received) + unsafe.Sizeof(info.Bytes_received))
+	size := want
+	_, _, errno := unix.Syscall6(unix.SYS_GETSOCKOPT, fd, unix.IPPROTO_TCP, unix.TCP_INFO,
+		uintptr(unsafe.Pointer(&info)), uintptr(unsafe.Pointer(&size)), 0)
+	if errno != 0 || size < want {
+		return 0, false
+	}
+	return info.Bytes_received, info.State == unix.BPF_TCP_ESTABLISHED
+}
+
+// Write implements Writer.
+func (k *known) Write(p []byte) (int, error) {
+	if k.out != nil {
+		return k.out.Write(p)
+	}
+	return k.conn.Write(p)
+}
+
+// TryWrite implements Writer: see wrapped.
+func (k *known) TryWrite(p []byte) (int, error) {
+	if k.out != nil {
+		return k.out.TryWrite(p)
+	}
+	return 0, ErrWouldBlock
+}
+
+// WriteWaits implements WaitingWriter.
+func (k *known) WriteWaits() bool { return k.out == nil || WriteWaits(k.out) }

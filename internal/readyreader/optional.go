@@ -4,7 +4,8 @@ package readyreader
 
 import (
 	"sync/atomic"
-	"time"
+
+	"google.golang.org/grpc/mem"
 )
 
 // What a connection may be able to do beside. Who uses it asks for it with a type
@@ -51,16 +52,29 @@ type Holder interface {
 	CountIn(sum *atomic.Int64)
 }
 
-// Explainer is a connection that knows why it can't be waited for without a goroutine. Of a
-// wrapper that may turn out while it is read.
+// Explainer is a connection that knows why it can't be waited for without a goroutine.
 type Explainer interface {
-	// WhyNot returns "" if it can be, as far as is known. It may be called at any time.
+	// WhyNot returns "" if it can be. It may be called at any time.
 	WhyNot() string
 }
 
-// Hesitant is a connection whose TryRead, against its word, may wait for the rest of what it
-// has begun to read. What others wait for is to be done before.
-type Hesitant interface{ MayWait() bool }
+// Rester is a connection that may have to be waited for in its Read, by a goroutine and with a buffer. It
+// has that done apart from reading, so that who waits need not have in hand what reading takes.
+type Rester interface {
+	// Rests reports whether the connection has to be waited for in its Read: always the same.
+	Rests() bool
+	// Rest waits until there is input, the end of it or an error, unless there is some: what it meets is for the
+	// next read. idle says that nothing is expected soon, so that the buffer may be a small one. The
+	// buffer is from pool, as those of the reads that follow are. It is for the reader, after a TryRead that
+	// returned ErrWouldBlock. Deadlines and Close end it as they do a read.
+	Rest(idle bool, pool mem.BufferPool)
+}
+
+// Rests reports whether what NewWriter returned has to be waited for by Rest.
+func Rests(w any) bool {
+	r, ok := w.(Rester)
+	return ok && r.Rests()
+}
 
 // WaitingWriter is a Writer whose TryWrite may be one that never takes anything, because
 // nobody knows what a write does.
@@ -70,36 +84,4 @@ type WaitingWriter interface{ WriteWaits() bool }
 func WriteWaits(w Writer) bool {
 	x, ok := w.(WaitingWriter)
 	return ok && x.WriteWaits()
-}
-
-// Detector is a connection of which it may turn out, while it is read, that it can't be
-// waited for without a goroutine.
-type Detector interface {
-	// Detect has told called, on a goroutine of its own, when that has turned out, or when a
-	// connection that was left alone (see Rester) has to be waited for to find out. It comes
-	// before the connection is read.
-	Detect(told func())
-}
-
-// Rester is a Detector that may know, before it waits, that it need not be waited for.
-type Rester interface {
-	// Rest has ReadOnReady and Read return ErrWouldBlock then, for the reader to see whether it
-	// can leave the connection alone; the read is to be repeated otherwise. It comes before the
-	// connection is read.
-	Rest()
-}
-
-// BlindReader is a connection that keeps an account of what is read. Before it is read in
-// other ways, as in a handshake, whose deadlines are set beside it, it is read blind.
-type BlindReader interface {
-	// ReadBlind is what Read of a connection is, and does nothing but count.
-	ReadBlind(p []byte) (int, error)
-}
-
-// Interrupter is a connection whose reads are not to be ended by deadlines as they come.
-type Interrupter interface {
-	// Interrupt takes the reader out of its wait, the next one if it is not in one, with
-	// os.ErrDeadlineExceeded, and sets flag before; or it does nothing.
-	Interrupt(flag *atomic.Bool)
-	SetReadDeadline(time.Time) error
 }

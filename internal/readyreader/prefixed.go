@@ -6,18 +6,15 @@ import (
 	"errors"
 	"io"
 	"net"
-	"sync/atomic"
 	"syscall"
-	"time"
 
 	"google.golang.org/grpc/mem"
 )
 
 // Prefixed returns conn with p, which is kept, in front of what is read of it: for those
-// who have looked at the beginning; read is how many bytes they have read of conn, which may be
-// more than p has. If conn can be read and written without waiting, so can the result, which
+// who have looked at the beginning. If conn can be read and written without waiting, so can the result, which
 // must then be used in its place; conn stays good for deadlines and Close.
-func Prefixed(conn net.Conn, p []byte, read uint64) net.Conn {
+func Prefixed(conn net.Conn, p []byte) net.Conn {
 	late := prefix{Conn: conn, p: p}
 	w, ok := NewWriter(conn)
 	if !ok {
@@ -26,9 +23,6 @@ func Prefixed(conn net.Conn, p []byte, read uint64) net.Conn {
 	r, ok := w.(TryReader)
 	if !ok {
 		return &late
-	}
-	if a, ok := w.(interface{ resume(read uint64) }); ok {
-		a.resume(read)
 	}
 	return &prefixed{prefix: late, in: r, out: w}
 }
@@ -92,7 +86,7 @@ func (c *prefixed) Read(b []byte) (int, error) {
 	if len(c.p) > 0 {
 		return c.take(b), nil
 	}
-	if r, ok := c.in.(io.Reader); ok { // it keeps an account
+	if r, ok := c.in.(io.Reader); ok { // it may have input in hand
 		return r.Read(b)
 	}
 	return c.Conn.Read(b)
@@ -154,45 +148,15 @@ func (c *prefixed) WhyNot() string {
 	return ""
 }
 
-// MayWait implements Hesitant.
-func (c *prefixed) MayWait() bool { return MayWait(c.out) }
-
-// Detect implements Detector.
-func (c *prefixed) Detect(told func()) {
-	if d, ok := c.out.(Detector); ok {
-		d.Detect(told)
-	}
-}
+// Rests implements Rester.
+func (c *prefixed) Rests() bool { return Rests(c.out) }
 
 // Rest implements Rester.
-func (c *prefixed) Rest() {
-	if r, ok := c.out.(Rester); ok {
-		r.Rest()
-	}
-}
-
-// interrupter is a Writer whose reads are not to be ended by deadlines as they come.
-type interrupter interface {
-	Interrupt(flag *atomic.Bool)
-	SetReadDeadline(time.Time) error
-}
-
-// Interrupt is that of the connection below, or a deadline.
-func (c *prefixed) Interrupt(flag *atomic.Bool) {
-	if k, ok := c.out.(interrupter); ok {
-		k.Interrupt(flag)
+func (c *prefixed) Rest(idle bool, pool mem.BufferPool) {
+	if len(c.p) > 0 {
 		return
 	}
-	flag.Store(true)
-	_ = c.Conn.SetReadDeadline(time.Unix(1, 0)) // it fails on a connection that is closed
-}
-
-// SetReadDeadline is that of the connection below.
-func (c *prefixed) SetReadDeadline(t time.Time) error {
-	if k, ok := c.out.(interrupter); ok {
-		return k.SetReadDeadline(t)
-	}
-	return c.Conn.SetReadDeadline(t)
+	c.out.(Rester).Rest(idle, pool)
 }
 
 // ReleaseIdle is that of the connection below.

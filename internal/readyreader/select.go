@@ -63,9 +63,9 @@ func New(conn net.Conn, opts Options) Buffered {
 	return newFixed(conn, size)
 }
 
-// Socket returns what to wait on for input, and whether there is anything: that
-// is, whether New returns a Pollable.
-func Socket(conn net.Conn, opts Options) (syscall.RawConn, bool) {
+// Socket returns the socket below what New returns, nil if none is known, and whether it is what to wait
+// on for input.
+func Socket(conn net.Conn, opts Options) (rc syscall.RawConn, waits bool) {
 	if !opts.Pooled {
 		return nil, false
 	}
@@ -73,7 +73,7 @@ func Socket(conn net.Conn, opts Options) (syscall.RawConn, bool) {
 	if !ok {
 		return nil, false
 	}
-	return r.RawConn(), true
+	return r.RawConn(), !Rests(r)
 }
 
 // HoldsNone reports whether what New returns holds a buffer only while bytes are in it.
@@ -106,6 +106,9 @@ func NewWriter(conn net.Conn) (Writer, bool) {
 	}
 	if w != nil {
 		w = counted(w, nil, out.counts)
+	}
+	if r := newKnown(conn, w); r != nil {
+		return r, true
 	}
 	if r := newWrapped(conn, w); r != nil {
 		return r, true
@@ -145,7 +148,7 @@ func NewReader(conn net.Conn) (Reader, bool) {
 // around one: nothing that it took is left with it.
 func IsRaw(w Writer) bool {
 	switch w := w.(type) {
-	case *wrapped:
+	case *wrapped, *known:
 		return true
 	default:
 		return isRawSocket(w)
@@ -160,12 +163,6 @@ func IsDrained(conn any) bool {
 	}
 	d, ok := conn.(Drainer)
 	return ok && d.Drained()
-}
-
-// MayWait reports whether TryRead of what NewWriter returned may wait: see Hesitant.
-func MayWait(w any) bool {
-	h, ok := w.(Hesitant)
-	return ok && h.MayWait()
 }
 
 // OverSocket reports whether nothing happens between conn and a socket: it is one, or a

@@ -27,5 +27,10 @@ func WhyNot(conn net.Conn, opts Options) string {
 	if SocketBelow(conn) == nil {
 		return fmt.Sprintf("%T is no socket, and does not show one below it", conn)
 	}
-	return fmt.Sprintf("%T has a Read of its own, and the bytes of its socket are not counted: it is not TCP, or not on Linux", conn)
+	return readsItself(conn)
+}
+
+// readsItself is the reason of a wrapper with a Read of its own.
+func readsItself(conn net.Conn) string {
+	return fmt.Sprintf("%T has a Read of its own, in which it is waited for", conn)
 }

@@ -31,8 +31,8 @@ func TestWhyNot(t *testing.T) {
 		"hides its socket":      {hides{&forwards{tcp}}, true, "readyreader.hides is no socket, and does not show one below it"},
 		"ReadOnReady":           {&ready{tcp}, true, "*readyreader.ready is waited for in a ReadOnReady of its own"},
 		"embeds that":           {&embeds{&ready{tcp}}, true, "*readyreader.embeds is waited for in a ReadOnReady of its own"},
-		"reads over unix":       {&reads{unix}, true, "*readyreader.reads has a Read of its own, and the bytes of its socket are not counted: it is not TCP, or not on Linux"},
-		"embeds such over unix": {&embeds{&reads{unix}}, true, "*readyreader.embeds has a Read of its own, and the bytes of its socket are not counted: it is not TCP, or not on Linux"},
+		"reads over unix":       {&reads{unix}, true, "*readyreader.reads has a Read of its own, in which it is waited for"},
+		"embeds such over unix": {&embeds{&reads{unix}}, true, "*readyreader.embeds has a Read of its own, in which it is waited for"},
 	} {
 		opts := Options{Pool: newTestPool(t), Size: 4096, Pooled: tt.pooled}
 		if w, ok := NewWriter(tt.conn); ok {
@@ -50,10 +50,10 @@ func TestWhyNot(t *testing.T) {
 // The same of one of which something was read before.
 func TestWhyNotAsPrefixed(t *testing.T) {
 	tcp, _ := connPair(t, "tcp")
-	if e, ok := Prefixed(tcp, []byte("x"), 0).(Explainer); ok && e.WhyNot() != "" {
+	if e, ok := Prefixed(tcp, []byte("x")).(Explainer); ok && e.WhyNot() != "" {
 		t.Error(e.WhyNot())
 	}
-	if c := Prefixed(&forwards{tcp}, []byte("x"), 0); !strings.Contains(WhyNot(c, Options{Pooled: true}), "is no socket") {
+	if c := Prefixed(&forwards{tcp}, []byte("x")); !strings.Contains(WhyNot(c, Options{Pooled: true}), "is no socket") {
 		t.Errorf("%T: %q", c, WhyNot(c, Options{Pooled: true}))
 	}
 }

@@ -1,204 +1,230 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//go:build linux && !386 && !s390x
+//go:build unix || (windows && !race)
 
 package readyreader
 
 import (
-	"fmt"
+	"io"
 	"net"
-	"sync"
-	"sync/atomic"
 	"syscall"
 
-	"google.golang.org/grpc/internal/clock"
+	"google.golang.org/grpc/mem"
 )
 
-// wrapped reads a wrapper whose Read is its own: one that counts, replays what it
-// sniffed, skips a header. The wait is on the socket below, the read goes through the
-// wrapper, into a buffer that is taken in between.
+// wrapped reads a wrapper whose Read is its own: one that counts, replays what it sniffed, skips a
+// header. Who waits for input waits in that Read, always, as with any net.Conn: nothing is done to
+// the wrapper or to its socket that either could notice, and nothing has to be known of it.
 //
-// To wait on the socket is right only while the wrapper holds no bytes of its own. That
-// is known by an account: the kernel counts what the socket received, and this counts
-// what the wrapper returned. When the two are equal nothing is held, neither by the
-// wrapper nor by the socket. A wrapper that keeps or adds something is never even, and
-// is waited for in its Read, as is one of which anything else is not certain:
+// To wait for the socket instead would be wrong for a wrapper that holds bytes, that has a goroutine
+// which reads ahead, or that sets a read deadline, if only while its Read runs. The first can be told
+// by what the kernel counts. The others can't be told from outside without a deadline of ours, and a
+// deadline may end a Read of a wrapper that fails for good after that. So a wrapper that is to be
+// waited for without a goroutine has to say what it does (see embed.go), or to be known (see known.go).
 //
-//   - Nobody else reads the socket. A goroutine of the wrapper's that reads ahead would
-//     take the bytes that the wait is for. It is found out by the lock that a read of
-//     a socket holds while it waits.
-//   - The wrapper leaves the read deadline alone. If it has an idle timeout, say, its
-//     deadline must go on to hold, and would not while nobody waits. So the first reads
-//     run under a deadline of ours, which has to pass in the first long wait that follows, or
-//     while nobody waits.
-//
-// See trial.go. The wrapper sees nothing of all this. None of our deadlines ends a Read of it: there
-// are wrappers that fail for good after that.
-//
-// Here is what a wrapped is, its account, and the deadline on its socket; trust.go and
-// trial.go find out whether it can be waited for, credit.go and audit.go how much has to be asked
-// before each wait, known.go knows some wrappers by name,
-// wrapped_read.go reads, and wrapped_deadline.go ends a wait from outside.
+// What such a wait costs is little all the same: see [Rester]. What it brings is kept here for the
+// next read.
 type wrapped struct {
 	conn net.Conn // the wrapper
-	sock net.Conn // the socket below
 	rc   syscall.RawConn
 	out  Writer // nil if Write is the wrapper's own, too
 
-	due func(fd uintptr) bool // the wait's condition, for rc: see isDue
-
-	// Owned by the reader.
-	err   error // came with the last bytes
-	found uint8 // how often bytes were found in their place: see trial.go
-	habit       // see known.go
-	course
-
-	pace  *pace  // never changed
-	told  func() // see Detect
-	rests bool   // see Rest
-
-	// Written by the reader.
-	returned atomic.Uint64 // bytes that the wrapper returned
-	taken    atomic.Uint64 // and that it has taken for good: see known.go
-
-	exceeds atomic.Bool // more was returned than the socket received
-	locked  atomic.Bool // the wait has the socket's lock
-
-	mu sync.Mutex
-	// Guarded by mu.
-	trial
-	deadline
-	credit
-	inside  bool         // the wrapper's Read runs
-	waiting bool         // the reader waits on the socket
-	kicked  bool         // the wait, or else the next one, is to end
-	flag    *atomic.Bool // whose that is
-	why     string       // distrusted
+	// Owned by the reader. The bytes that Rest has read are (*buf)[r:n].
+	buf  *[]byte
+	pool mem.BufferPool // buf's
+	r, n int
+	err  error // what follows them
+	room int   // how much Rest reads at once
 }
 
-// deadline is the socket's for reads.
-type deadline struct {
-	until int64 // what it is to be, by the clock, unless it is ours
-	mine  bool  // it is ours
-	owed  bool  // the wrapper is to be told of until when the test ends
+const (
+	// idleRoom is how much is read at first of a connection that was left alone: there is a buffer
+	// while the Read waits.
+	idleRoom = 256
+	// leastRoom and mostRoom bound that of a busy one.
+	leastRoom = 512
+	mostRoom  = 16 << 10
+	// emptyReads is how often in a row a wrapper may return nothing at all.
+	emptyReads = 100
+)
+
+// newWrapped returns nil if there is no socket below conn.
+func newWrapped(conn net.Conn, out Writer) *wrapped {
+	sock := SocketBelow(conn)
+	if sock == nil {
+		sock = conn // it may still show its descriptor
+	}
+	rc := rawConnOf(sock)
+	if rc == nil {
+		return nil
+	}
+	return &wrapped{conn: conn, rc: rc, out: out, room: leastRoom}
 }
 
 // WhyNot implements Explainer.
-func (w *wrapped) WhyNot() string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	switch {
-	case w.trust == distrusted:
-		return w.why
-	case w.trust == alone && (w.blind || w.waiting && w.test == 0):
-		return fmt.Sprintf("%T could not be told from one that sets the read deadline of its socket, as the machine was too busy; it is looked at again when more was read", w.conn)
-	case w.returned.Load() == 0: // it may hold what it has looked at
-	case !w.isSettled():
-		return fmt.Sprintf("%T has not returned the same number of bytes as its socket received: it holds some, or changes the stream, or is busy", w.conn)
-	}
-	return ""
-}
+func (w *wrapped) WhyNot() string { return readsItself(w.conn) }
 
-// Detect implements Detector.
-func (w *wrapped) Detect(told func()) { w.told = told }
+// Rests implements Rester.
+func (w *wrapped) Rests() bool { return true }
 
 // Rest implements Rester.
-func (w *wrapped) Rest() { w.rests = true }
+func (w *wrapped) Rest(idle bool, pool mem.BufferPool) {
+	if w.n > 0 || w.err != nil {
+		return
+	}
+	size := w.room
+	if idle {
+		size = idleRoom
+	}
+	buf := pool.Get(size)
+	n, err := w.through(window(buf, size))
+	if n == 0 {
+		pool.Put(buf)
+		w.err = err
+		return
+	}
+	w.buf, w.pool, w.r, w.n = buf, pool, 0, n
+	if !idle {
+		w.adapt(n)
+	}
+}
 
-// RawConn implements TryReader.
+// adapt makes room for as much as comes.
+func (w *wrapped) adapt(n int) {
+	switch {
+	case n >= w.room:
+		w.room = min(2*w.room, mostRoom)
+	case n < w.room/4:
+		w.room = max(w.room/2, leastRoom)
+	}
+}
+
+// RawConn implements TryReader: the socket below.
 func (w *wrapped) RawConn() syscall.RawConn { return w.rc }
 
-// resume has the account begin with what others have read of the wrapper, under deadlines
-// of theirs, which may have taken the place of one of its own.
-func (w *wrapped) resume(read uint64) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.returned.Store(read)
-	w.wiped = read > 0
-}
-
-// sum is what was returned and taken.
-func (w *wrapped) sum() uint64 { return w.returned.Load() + w.taken.Load() }
-
-// even reports whether nothing is missing. A wrapper that has ever returned more than its
-// socket received makes bytes of its own, and is not to be believed again. One of which that
-// is not known yet may look even by chance, when as many bytes came since: they are unread.
-func (w *wrapped) even(sum uint64, c census) bool {
-	if c.open && c.received < sum {
-		w.exceeds.Store(true)
+// ReadOnReady implements Reader. It waits with a buffer.
+func (w *wrapped) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, error) {
+	if w.n > 0 || w.err != nil {
+		return w.TryRead(size, pool)
 	}
-	return c.open && c.received == sum && c.unread == 0 && !w.exceeds.Load()
-}
-
-// settled reports whether all that the socket received was returned, but for what was
-// taken, and it lives on.
-func (w *wrapped) settled(fd uintptr) bool {
-	sum := w.sum() // before what it is compared with, which only grows
-	var c census
-	c.glance(fd)
-	return w.even(sum, c)
-}
-
-// isSettled is settled without a descriptor in hand.
-func (w *wrapped) isSettled() bool {
-	sum := w.sum()
-	return w.even(sum, glance(w.rc))
-}
-
-// calm follows a wait, or a Read of a taker, that was interrupted.
-func (w *wrapped) calm() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.kicked = false
-	w.lift()
-}
-
-// lift takes our deadline off the socket. mu is held.
-func (w *wrapped) lift() {
-	w.test = 0
-	if w.mine {
-		w.mine, w.wiped = false, true
-		w.sock.SetReadDeadline(clock.Time(w.until))
+	buf := pool.Get(size)
+	n, err := w.through(window(buf, size))
+	if n > 0 {
+		return buf, n, nil
 	}
-	if w.owed {
-		w.owed = false
-		w.conn.SetReadDeadline(clock.Time(w.until))
+	pool.Put(buf)
+	return nil, 0, err
+}
+
+// TryRead implements TryReader: it returns what Rest has read.
+func (w *wrapped) TryRead(size int, pool mem.BufferPool) (*[]byte, int, error) {
+	if w.n == 0 {
+		return nil, 0, w.fault()
 	}
-}
-
-// distrust has the wrapper waited for in its Read from now on. mu is held.
-func (w *wrapped) distrust(why string) {
-	w.trust, w.why = distrusted, fmt.Sprintf("%T %s", w.conn, why)
-	w.tell()
-	w.lift()
-	w.endTest()
-	w.credit.end()
-	if w.kicked {
-		w.kicked = false
-		w.flag.Store(false)
+	if _, lent := pool.(*Loan); !lent && w.r == 0 {
+		buf, n := w.buf, w.n // it is from the same pool, see Rester
+		w.buf, w.pool, w.n = nil, nil, 0
+		return buf, n, nil
 	}
-}
-
-// tell has the reader come, if it has left the connection alone. mu is held.
-func (w *wrapped) tell() {
-	if w.told != nil {
-		go w.told()
+	buf := pool.Get(size)
+	p := window(buf, size)
+	if len(p) == 0 {
+		pool.Put(buf)
+		return nil, 0, io.ErrShortBuffer
 	}
+	return buf, w.take(p), nil
 }
 
-func (w *wrapped) known() trust {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.trust
-}
-
-// endTest is for when nothing remains to be found out. mu is held.
-func (w *wrapped) endTest() {
-	if w.watch != nil {
-		w.watch.Stop()
-		w.watch = nil
+// TryReadInto implements InPlaceReader. Where the socket has input it reads the wrapper, which may want
+// more than there is: it is for the rest of what the caller has begun to read, which has to come.
+func (w *wrapped) TryReadInto(p []byte) (int, error) {
+	switch {
+	case len(p) == 0:
+		return 0, nil
+	case w.n > 0:
+		return w.take(p), nil
+	case w.err == nil && HasInput(w.rc):
+		return w.through(p)
 	}
+	return 0, w.fault()
 }
 
-// outlives reports whether a Read may be ended by a deadline: once a header is read.
-func (w *wrapped) outlives() bool { return w.taker && w.returned.Load() > 0 }
+// Read implements net.Conn, but that there is an error or n > 0.
+func (w *wrapped) Read(p []byte) (int, error) {
+	switch {
+	case len(p) == 0:
+		return 0, nil
+	case w.n > 0:
+		return w.take(p), nil
+	case w.err != nil:
+		return 0, w.fault()
+	}
+	return w.through(p)
+}
+
+// take moves what Rest has read to p.
+func (w *wrapped) take(p []byte) int {
+	n := copy(p, (*w.buf)[w.r:w.n])
+	if w.r += n; w.r == w.n {
+		w.pool.Put(w.buf)
+		w.buf, w.pool, w.r, w.n = nil, nil, 0, 0
+	}
+	return n
+}
+
+// fault returns the error that Read has ended with, or that there is nothing yet. That of a deadline is
+// told once.
+func (w *wrapped) fault() error {
+	err := w.err
+	switch {
+	case err == nil:
+		return ErrWouldBlock
+	case isTimeout(err):
+		w.err = nil
+	}
+	return err
+}
+
+// through reads through the wrapper: n > 0, or an error.
+func (w *wrapped) through(p []byte) (n int, err error) {
+	if len(p) == 0 {
+		return 0, io.ErrShortBuffer
+	}
+	if n, err = readThrough(w.conn, p); n == 0 {
+		return 0, err
+	}
+	if !isTimeout(err) {
+		w.err = err
+	}
+	return n, nil
+}
+
+// readThrough reads from a wrapper: there are bytes, or an error, or both.
+func readThrough(conn net.Conn, p []byte) (n int, err error) {
+	for range emptyReads {
+		if n, err = conn.Read(p); n > 0 || err != nil {
+			return max(n, 0), err
+		}
+	}
+	return 0, io.ErrNoProgress
+}
+
+// Write implements Writer.
+func (w *wrapped) Write(p []byte) (int, error) {
+	if w.out != nil {
+		return w.out.Write(p)
+	}
+	return w.conn.Write(p)
+}
+
+// TryWrite implements Writer. What a Write of the wrapper's own does nobody knows, so it
+// is left to who may wait.
+func (w *wrapped) TryWrite(p []byte) (int, error) {
+	if w.out != nil {
+		return w.out.TryWrite(p)
+	}
+	return 0, ErrWouldBlock
+}
+
+// WriteWaits implements WaitingWriter.
+func (w *wrapped) WriteWaits() bool { return w.out == nil || WriteWaits(w.out) }

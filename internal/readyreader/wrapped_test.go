@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//go:build linux && !386 && !s390x
+//go:build unix || (windows && !race)
 
 package readyreader
 
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"math/rand/v2"
 	"net"
@@ -16,6 +15,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"google.golang.org/grpc/mem"
 )
 
 // wrap makes a Reader of a wrapper over a new socket, whose other end is peer.
@@ -24,101 +25,251 @@ func wrap(t testing.TB, f func(net.Conn) net.Conn) (w *wrapped, peer net.Conn) {
 	self, peer := connPair(t, "tcp")
 	nw, _ := NewWriter(f(self))
 	w, ok := nw.(*wrapped)
-	if !ok && !count(rawConnOf(self)).open {
-		t.Skip("this system does not count what a socket receives, as qemu-user does not")
-	}
 	if !ok {
 		t.Fatalf("a %T", nw)
 	}
-	w.pace = &brisk
 	return w, peer
 }
 
-// receive reads n bytes, one piece after the other, as a frame loop does.
-func receive(t testing.TB, w *wrapped, n int) []byte {
-	t.Helper()
+// brittle fails for good once a read has failed. It counts the deadlines that it is told.
+type brittle struct {
+	net.Conn
+	err  error
+	told atomic.Int32
+}
+
+func newBrittle(c net.Conn) net.Conn { return &brittle{Conn: c} }
+
+func (b *brittle) Read(p []byte) (n int, err error) {
+	if b.err != nil {
+		return 0, b.err
+	}
+	n, b.err = b.Conn.Read(p)
+	return n, b.err
+}
+
+func (b *brittle) SetReadDeadline(t time.Time) error {
+	b.told.Add(1)
+	return b.Conn.SetReadDeadline(t)
+}
+
+// ways to read what there is, and more if there is nothing.
+var ways = map[string]func(w *wrapped, size int, pool mem.BufferPool) ([]byte, error){
+	"ReadOnReady": func(w *wrapped, size int, pool mem.BufferPool) ([]byte, error) {
+		return lent(pool, func() (*[]byte, int, error) { return w.ReadOnReady(size, pool) })
+	},
+	"TryRead": func(w *wrapped, size int, pool mem.BufferPool) ([]byte, error) {
+		w.Rest(size%2 == 0, pool)
+		return lent(pool, func() (*[]byte, int, error) { return w.TryRead(size, pool) })
+	},
+	"TryReadInto": func(w *wrapped, size int, pool mem.BufferPool) ([]byte, error) {
+		w.Rest(size%2 == 0, pool)
+		p := make([]byte, size)
+		n, err := w.TryReadInto(p)
+		return p[:n], err
+	},
+	"Read": func(w *wrapped, size int, _ mem.BufferPool) ([]byte, error) {
+		p := make([]byte, size)
+		n, err := w.Read(p)
+		return p[:n], err
+	},
+	"to what is held": func(w *wrapped, size int, pool mem.BufferPool) ([]byte, error) {
+		w.Rest(size%2 == 0, pool)
+		in := Stock{Pool: pool}
+		defer in.Drop()
+		loan := in.Borrow(0)
+		_, n, err := w.ReadOnReady(size, loan)
+		loan.Done(n)
+		return bytes.Clone(in.Bytes()), err
+	},
+}
+
+// lent is what read returns in a buffer, which it gives back.
+func lent(pool mem.BufferPool, read func() (*[]byte, int, error)) ([]byte, error) {
+	buf, n, err := read()
+	if err != nil {
+		return nil, err
+	}
+	defer pool.Put(buf)
+	return bytes.Clone((*buf)[:n]), nil
+}
+
+// Whatever way is taken after whatever way, and whether somebody has waited before or not, all bytes
+// arrive in order, buffers go back, and nothing is there when nothing is.
+func TestWrapped(t *testing.T) {
+	w, peer := wrap(t, newBrittle)
 	pool := newTestPool(t)
-	var got []byte
-	for len(got) < n {
-		buf, k, err := w.ReadOnReady(4096, pool)
-		if isTimeout(err) {
-			continue
-		}
-		if err != nil {
-			t.Fatalf("after %d bytes: %v", len(got), err)
-		}
-		got = append(got, (*buf)[:k]...)
-		pool.Put(buf)
-	}
-	return got
-}
-
-// settle waits like an idle connection's reader until it may park, or until it is clear
-// that it never may: the other end then ends the wait.
-func settle(t testing.TB, w *wrapped, peer net.Conn) (parks bool) {
-	t.Helper()
-	for range 20 { // on a machine that is busy a test may come to nothing
-		parks, again := settleOnce(t, w, peer)
-		if !again {
-			return parks
-		}
-	}
-	t.Fatal("tested in vain, again and again")
-	return false
-}
-
-func settleOnce(t testing.TB, w *wrapped, peer net.Conn) (parks, again bool) {
-	t.Helper()
-	var flag atomic.Bool
-	w.Interrupt(&flag)
-	over := make(chan struct{})
-	defer close(over)
-	var vain atomic.Bool
+	want := []byte(strings.Repeat("0123456789abcdef", 4000))
+	sent := make(chan error, 1)
 	go func() {
-		looks := time.NewTicker(5 * time.Millisecond)
-		defer looks.Stop()
-		for never := 0; never < 40; {
-			select {
-			case <-over:
+		for p := want; len(p) > 0; {
+			n := min(rand.IntN(2000)+1, len(p))
+			if _, err := peer.Write(p[:n]); err != nil {
+				sent <- err
 				return
-			case <-looks.C:
 			}
-			w.mu.Lock()
-			lifted := w.trust == alone && (w.waiting && w.test == 0 || w.inside && w.blind)
-			if w.trust == distrusted || w.inside && !w.taker && !w.isSettled() || lifted {
-				never++
-			}
-			vain.Store(lifted)
-			w.mu.Unlock()
+			p = p[n:]
 		}
-		peer.Write([]byte("end"))
+		sent <- nil
 	}()
-	pool := newTestPool(t)
-	buf, _, err := w.ReadOnReady(4096, pool)
-	if buf != nil {
-		pool.Put(buf)
-		return false, vain.Load()
+	var got []byte
+	for len(got) < len(want) {
+		for name, read := range ways {
+			if len(got) == len(want) {
+				break
+			}
+			p, err := read(w, 1+rand.IntN(700), pool)
+			if err != nil || len(p) == 0 {
+				t.Fatalf("%s after %d: %q, %v", name, len(got), p, err)
+			}
+			got = append(got, p...)
+		}
 	}
-	if !isTimeout(err) || !flag.Load() {
-		t.Fatal(err, flag.Load())
+	if err := <-sent; err != nil {
+		t.Fatal(err)
 	}
-	if buf, _, err = w.TryRead(4096, pool); buf != nil {
-		pool.Put(buf)
+	if !bytes.Equal(got, want) {
+		t.Error("other bytes arrived than were sent")
 	}
-	return err == ErrWouldBlock, false
+	if _, _, err := w.TryRead(10, pool); err != ErrWouldBlock {
+		t.Errorf("then %v", err)
+	}
+	if _, err := w.TryReadInto(make([]byte, 10)); err != ErrWouldBlock {
+		t.Errorf("then %v", err)
+	}
+	if n := w.conn.(*brittle).told.Load(); n != 0 {
+		t.Errorf("the wrapper was told %d deadlines", n)
+	}
 }
 
-// What follows are the wrappers that don't park, each for a reason of its own.
+// Who rests meets what any Read meets, and the next read tells it: the end again and again.
+func TestRestEnds(t *testing.T) {
+	for name, tt := range map[string]struct {
+		end func(w *wrapped, peer net.Conn)
+		is  error
+	}{
+		"FIN":      {func(_ *wrapped, peer net.Conn) { closeWrite(t, peer) }, io.EOF},
+		"RST":      {func(_ *wrapped, peer net.Conn) { _ = peer.(*net.TCPConn).SetLinger(0); peer.Close() }, nil},
+		"Close":    {func(w *wrapped, _ net.Conn) { w.conn.Close() }, net.ErrClosed},
+		"deadline": {func(w *wrapped, _ net.Conn) { _ = w.conn.SetReadDeadline(time.Unix(1, 0)) }, os.ErrDeadlineExceeded},
+	} {
+		for _, idle := range []bool{false, true} {
+			for way, read := range ways {
+				w, peer := wrap(t, func(c net.Conn) net.Conn { return &reads{c} })
+				pool := newTestPool(t)
+				rested := make(chan struct{})
+				go func() {
+					defer close(rested)
+					w.Rest(idle, pool)
+				}()
+				tt.end(w, peer)
+				<-rested
+				for range 2 {
+					if _, err := read(w, 10, pool); err == nil || tt.is != nil && !errors.Is(err, tt.is) {
+						t.Errorf("%s, %s: %v", name, way, err)
+					}
+				}
+			}
+		}
+	}
+}
 
-// strict sets a deadline for each read, as those with an idle timeout do.
-type strict struct {
+// A deadline that has ended a wait is told once, and reading goes on after it.
+func TestRestAfterDeadline(t *testing.T) {
+	w, peer := wrap(t, func(c net.Conn) net.Conn { return &reads{c} })
+	pool := newTestPool(t)
+	_ = w.conn.SetReadDeadline(time.Unix(1, 0))
+	w.Rest(true, pool)
+	_ = w.conn.SetReadDeadline(time.Time{})
+	if _, _, err := w.TryRead(10, pool); !isTimeout(err) {
+		t.Errorf("%v in place of the deadline", err)
+	}
+	mustWrite(t, peer, "x")
+	w.Rest(true, pool)
+	if p, err := ways["TryRead"](w, 10, pool); string(p) != "x" || err != nil {
+		t.Errorf("%q, %v", p, err)
+	}
+}
+
+// An idle timeout that a wrapper sets while its Read runs, and takes back, ends a wait as it does anywhere.
+func TestIdleTimeoutOfWrapper(t *testing.T) {
+	const idle = 20 * time.Millisecond
+	w, peer := wrap(t, func(c net.Conn) net.Conn { return &bounds{c, idle} })
+	pool := newTestPool(t)
+	for range 3 {
+		mustWrite(t, peer, "x")
+		w.Rest(true, pool)
+		if p, err := ways["TryRead"](w, 10, pool); err != nil { // a machine that is busy may be too slow
+			t.Log(err)
+		} else if string(p) != "x" {
+			t.Errorf("%q", p)
+		}
+	}
+	began := time.Now()
+	w.Rest(true, pool)
+	if _, _, err := w.TryRead(10, pool); !isTimeout(err) || time.Since(began) < idle {
+		t.Errorf("%v after %v", err, time.Since(began))
+	}
+}
+
+// bounds has a time limit for each Read, and only for that.
+type bounds struct {
 	net.Conn
 	idle time.Duration
 }
 
-func (s *strict) Read(p []byte) (int, error) {
-	s.Conn.SetReadDeadline(time.Now().Add(s.idle))
-	return s.Conn.Read(p)
+func (b *bounds) Read(p []byte) (int, error) {
+	_ = b.Conn.SetReadDeadline(time.Now().Add(b.idle))
+	defer b.Conn.SetReadDeadline(time.Time{})
+	return b.Conn.Read(p)
+}
+
+// What lies in a wrapper is read before anybody waits for the socket, and so is what a goroutine of the
+// wrapper's has read ahead.
+func TestWhatWrappersHold(t *testing.T) {
+	for name, f := range map[string]func(net.Conn) net.Conn{
+		"returns it in pieces": func(c net.Conn) net.Conn { return &hoards{Conn: c} },
+		"reads ahead":          newAhead,
+	} {
+		w, peer := wrap(t, f)
+		pool := newTestPool(t)
+		for range 50 {
+			mustWrite(t, peer, "0123456789")
+			var got []byte
+			for len(got) < 10 {
+				w.Rest(true, pool)
+				p, err := ways["TryRead"](w, 10, pool)
+				if err != nil {
+					t.Fatalf("%s: after %q: %v", name, got, err)
+				}
+				got = append(got, p...)
+			}
+			if string(got) != "0123456789" {
+				t.Errorf("%s: %q", name, got)
+			}
+		}
+		w.conn.Close()
+	}
+}
+
+// hoards takes all that there is and returns a little.
+type hoards struct {
+	net.Conn
+	held []byte
+}
+
+func (h *hoards) Read(p []byte) (int, error) {
+	if len(h.held) == 0 {
+		b := make([]byte, 4096)
+		n, err := h.Conn.Read(b)
+		if err != nil {
+			return 0, err
+		}
+		h.held = b[:n]
+	}
+	n := copy(p, h.held[:min(len(h.held), 3)])
+	h.held = h.held[n:]
+	return n, nil
 }
 
 // ahead has a goroutine that reads.
@@ -138,370 +289,62 @@ func newAhead(c net.Conn) net.Conn {
 
 func (a *ahead) Read(p []byte) (int, error) { return a.r.Read(p) }
 
-// skips drops the first bytes.
-type skips struct {
-	net.Conn
-	left int
-}
-
-func (s *skips) Read(p []byte) (int, error) {
-	for s.left > 0 {
-		n, err := s.Conn.Read(p[:min(len(p), s.left)])
-		if s.left -= n; err != nil {
-			return 0, err
-		}
+// Bytes that come with the end are used first.
+func TestRestLastBytes(t *testing.T) {
+	w, peer := wrap(t, func(c net.Conn) net.Conn { return &lasts{c} })
+	pool := newTestPool(t)
+	mustWrite(t, peer, "last words")
+	w.Rest(true, pool)
+	w.Rest(true, pool) // does not wait
+	if p, err := ways["TryRead"](w, 100, pool); string(p) != "last words" || err != nil {
+		t.Errorf("%q, %v", p, err)
 	}
-	return s.Conn.Read(p)
-}
-
-// doubles returns each byte twice.
-type doubles struct {
-	net.Conn
-	held []byte
-}
-
-func (d *doubles) Read(p []byte) (int, error) {
-	if len(d.held) == 0 {
-		b := make([]byte, 10)
-		n, err := d.Conn.Read(b)
-		if err != nil {
-			return 0, err
-		}
-		for _, c := range b[:n] {
-			d.held = append(d.held, c, c)
-		}
-	}
-	n := copy(p, d.held)
-	d.held = d.held[n:]
-	return n, nil
-}
-
-func TestUntrustedWrappers(t *testing.T) {
-	t.Parallel()
-	for name, f := range map[string]func(net.Conn) net.Conn{
-		"sets deadlines": func(c net.Conn) net.Conn { return &strict{c, time.Hour} },
-		"reads ahead":    newAhead,
-		"skips":          func(c net.Conn) net.Conn { return &skips{c, 3} },
-		"doubles":        func(c net.Conn) net.Conn { return &doubles{Conn: c} },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w, peer := wrap(t, f)
-			for range 3 {
-				mustWrite(t, peer, "abcdef")
-				receive(t, w, 3)
-				if settle(t, w, peer) {
-					t.Fatal("may park")
-				}
-			}
-		})
-	}
-}
-
-// An idle timeout of the wrapper's ends the connection as it would without us.
-func TestIdleTimeoutOfWrapper(t *testing.T) {
-	t.Parallel()
-	w, peer := wrap(t, func(c net.Conn) net.Conn { return &strict{c, 5 * brisk.patience / 2} })
-	mustWrite(t, peer, "hello")
-	receive(t, w, 5)
-	var flag atomic.Bool
-	w.Interrupt(&flag)
-	began := time.Now()
-	_, _, err := w.ReadOnReady(100, newTestPool(t))
-	if !errors.Is(err, os.ErrDeadlineExceeded) || flag.Load() {
-		t.Errorf("%v, asked for by us: %t", err, flag.Load())
-	}
-	if d := time.Since(began); d < 2*brisk.patience {
-		t.Errorf("after %v", d)
-	}
-}
-
-// These park.
-
-// brittle fails for good once a read has failed.
-type brittle struct {
-	net.Conn
-	err error
-}
-
-func (b *brittle) Read(p []byte) (n int, err error) {
-	if b.err != nil {
-		return 0, b.err
-	}
-	n, b.err = b.Conn.Read(p)
-	return n, b.err
-}
-
-func TestWrapperSeesNoDeadlineOfOurs(t *testing.T) {
-	t.Parallel()
-	w, peer := wrap(t, func(c net.Conn) net.Conn { return &brittle{Conn: c} })
-	for i := range 20 {
-		mustWrite(t, peer, "hello")
-		if got := receive(t, w, 5); string(got) != "hello" {
-			t.Fatalf("%q", got)
-		}
-		if i%4 == 0 && !settle(t, w, peer) {
-			t.Fatal("may not park")
-		}
-		w.SetReadDeadline(time.Time{}) // as who was interrupted does
-	}
-}
-
-func TestWrapperEnds(t *testing.T) {
-	for name, end := range map[string]func(self, peer net.Conn){
-		"FIN":   func(_, peer net.Conn) { closeWrite(t, peer) },
-		"RST":   func(_, peer net.Conn) { peer.(*net.TCPConn).SetLinger(0); peer.Close() },
-		"Close": func(self, _ net.Conn) { self.Close() },
-	} {
-		for _, parked := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s, parked %t", name, parked), func(t *testing.T) {
-				t.Parallel()
-				w, peer := wrap(t, func(c net.Conn) net.Conn { return &brittle{Conn: c} })
-				mustWrite(t, peer, "x")
-				receive(t, w, 1)
-				if parked && !settle(t, w, peer) {
-					t.Fatal("may not park")
-				}
-				w.SetReadDeadline(time.Time{})
-				go end(w.conn, peer)
-				_, _, err := w.ReadOnReady(10, newTestPool(t))
-				switch {
-				case name == "FIN" && err != io.EOF, name == "Close" && !errors.Is(err, net.ErrClosed), err == nil:
-					t.Error(err)
-				}
-				if _, _, again := w.TryRead(10, newTestPool(t)); again == nil || again == ErrWouldBlock {
-					t.Errorf("then %v", again)
-				}
-			})
+	w.Rest(true, pool)
+	for range 2 {
+		if _, _, err := w.TryRead(10, pool); err != io.EOF {
+			t.Errorf("then %v", err)
 		}
 	}
 }
 
-func TestWrapperDeadline(t *testing.T) {
-	t.Parallel()
-	w, peer := wrap(t, func(c net.Conn) net.Conn { return &brittle{Conn: c} })
-	mustWrite(t, peer, "x")
-	receive(t, w, 1)
-	if !settle(t, w, peer) { // before that the wrapper may meet deadlines of others
-		t.Fatal("may not park")
-	}
-	w.SetReadDeadline(time.Now().Add(20 * time.Millisecond))
-	if _, _, err := w.ReadOnReady(10, newTestPool(t)); !isTimeout(err) {
-		t.Error(err)
-	}
-	w.SetReadDeadline(time.Time{})
-	mustWrite(t, peer, "y")
-	receive(t, w, 1)
-}
+// lasts returns the end with what comes first.
+type lasts struct{ net.Conn }
 
-// erratic reads more than it returns, and returns it in pieces. It drops what comes first.
-type erratic struct {
-	net.Conn
-	rnd    *rand.Rand
-	drop   int
-	held   []byte
-	sets   bool // deadlines
-	delays bool // returns what it has later, or nothing for a while
-	lies   bool // returns some bytes twice, and holds none
-	made   int  // how many it has returned that were not sent
-}
-
-func (e *erratic) Read(p []byte) (int, error) {
-	if e.sets {
-		e.Conn.SetReadDeadline([]time.Time{{}, time.Now().Add(time.Hour)}[e.rnd.IntN(2)])
-	}
-	if e.lies {
-		return e.lie(p)
-	}
-	for len(e.held) == 0 {
-		if e.delays && e.rnd.IntN(4) == 0 {
-			return 0, nil
-		}
-		b := make([]byte, 1+e.rnd.IntN(300))
-		n, err := e.Conn.Read(b)
-		k := min(n, e.drop)
-		e.drop -= k
-		e.held = append(e.held, b[k:n]...)
-		if err != nil {
-			return 0, err
-		}
-	}
-	if e.delays {
-		<-time.After(time.Duration(e.rnd.IntN(200)) * time.Microsecond)
-	}
-	n := copy(p, e.held[:1+e.rnd.IntN(len(e.held))])
-	e.held = e.held[n:]
-	return n, nil
-}
-
-func (e *erratic) lie(p []byte) (int, error) {
-	n, err := e.Conn.Read(p[:max(len(p)-1, 1)])
-	if 0 < n && n < len(p) && e.rnd.IntN(4) == 0 {
-		p[n] = p[n-1]
-		e.made++
-		n++
+func (l *lasts) Read(p []byte) (int, error) {
+	n, err := l.Conn.Read(p)
+	if err == nil {
+		err = io.EOF
 	}
 	return n, err
 }
 
-// FuzzWrapped lets a wrapper buffer, split and delay what it reads, set deadlines, read
-// ahead, or lie about how much there was, and interrupts the reader all the time, whatever it
-// has found out. All bytes have to arrive, in order and without another one being sent, and
-// where the reader is told that there is nothing, there is nothing.
-func FuzzWrapped(f *testing.F) {
-	for seed := range uint64(48) {
-		f.Add(seed, []byte{1, 2, 250, 9, 0, 77, 3})
-	}
-	f.Add(uint64(1), []byte{1, 2, 48, 255, 247, 76})
-	f.Fuzz(func(t *testing.T, seed uint64, sizes []byte) {
-		rnd := rand.New(rand.NewPCG(seed, 1))
-		wrapper := &erratic{rnd: rnd}
-		w, peer := wrap(t, func(c net.Conn) net.Conn {
-			wrapper.Conn = c
-			if seed%8 == 4 {
-				return newAhead(wrapper)
-			}
-			return wrapper
-		})
-		credited := false // all the time, whatever it does
-		switch seed % 8 {
-		case 1: // one that takes a header
-			w.takes()
-			wrapper.drop = int(seed % 300)
-			mustWrite(t, peer, strings.Repeat("?", wrapper.drop))
-		case 2:
-			w.isAlone()
-		case 3:
-			w.trust = trusted
-			credited = seed%16 == 3
-		case 5:
-			wrapper.sets = true
-		case 6:
-			wrapper.delays = true
-		case 7:
-			wrapper.lies = true
-			if seed%16 == 7 {
-				w.trust = trusted
-				credited = seed%32 == 7
-			}
-		}
-		var want []byte
-		for _, n := range sizes[:min(len(sizes), 50)] {
-			piece := make([]byte, n)
-			for i := range piece {
-				piece[i] = byte(len(want) + i)
-			}
-			want = append(want, piece...)
-		}
-		// The other end asks for an answer to each piece, so nothing is left over.
-		acks := make(chan struct{}, 1)
-		chunk := max(1+int(seed%97), len(want)/200) // not too many rounds: a fuzz target has ten seconds
-		go func() {
-			for p := want; len(p) > 0; {
-				k := min(len(p), chunk)
-				peer.Write(p[:k])
-				p = p[k:]
-				<-acks
-			}
-		}()
-		pool := newTestPool(t)
-		var got []byte
-		var flag atomic.Bool
-		late := time.AfterFunc(20*time.Second, func() { panic("lost wake-up") })
-		defer late.Stop()
-		for len(got)-wrapper.made < len(want) {
-			if seed%3 == 0 {
-				w.Interrupt(&flag)
-			}
-			if credited {
-				w.extend()
-				w.clean = true
-				w.lone = uint8(seed) // from loneWaits on nothing is asked after a wake-up
-			}
-			buf, n, err := w.ReadOnReady(1+int(seed%50), pool)
-			switch {
-			case isTimeout(err):
-				if buf, n, err = w.TryRead(64, pool); err == ErrWouldBlock {
-					if kind := seed % 8; kind == 4 || kind == 5 {
-						t.Fatal("it may park")
-					}
-					if len(wrapper.held) > 0 {
-						t.Fatalf("%d bytes are held", len(wrapper.held))
-					}
-					w.SetReadDeadline(time.Time{})
-					continue
-				}
-			case err != nil:
-				t.Fatal(err)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			got = append(got, (*buf)[:n]...)
-			pool.Put(buf)
-			if sent := len(got) - wrapper.made; sent%chunk == 0 || sent == len(want) {
-				acks <- struct{}{}
-			}
-		}
-		if !wrapper.lies && !bytes.Equal(got, want) {
-			t.Error("other bytes arrived than were sent")
-		}
-	})
-}
-
-// Each reason that turns out while a wrapper is read.
-func TestWhyNotWrapped(t *testing.T) {
-	t.Parallel()
-	for name, tt := range map[string]struct {
-		state func(w *wrapped, peer net.Conn)
-		want  string
-	}{
-		"not read yet": {func(*wrapped, net.Conn) {}, ""},
-		"even": {func(w *wrapped, peer net.Conn) {
-			mustWrite(t, peer, "x")
-			receive(t, w, 1)
-		}, ""},
-		"sets deadlines": {func(w *wrapped, _ net.Conn) {
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			w.distrust("sets the read deadline of its socket")
-		}, "*readyreader.brittle sets the read deadline of its socket"},
-		"not told": {func(w *wrapped, _ net.Conn) {
-			w.isAlone()
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			w.blind = true
-		}, "*readyreader.brittle could not be told from one that sets the read deadline of its socket, as the machine was too busy; it is looked at again when more was read"},
-		"not even": {func(w *wrapped, peer net.Conn) {
-			mustWrite(t, peer, "x")
-			receive(t, w, 1)
-			w.returned.Add(1) // as if it had made one up
-			mustWrite(t, peer, "yz")
-			if err := w.rc.Read(func(uintptr) bool { return count(w.rc).received >= 3 }); err != nil {
-				t.Error(err)
-			}
-		}, "*readyreader.brittle has not returned the same number of bytes as its socket received: it holds some, or changes the stream, or is busy"},
-	} {
-		w, peer := wrap(t, newBrittle)
-		tt.state(w, peer)
-		if got := w.WhyNot(); got != tt.want {
-			t.Errorf("%s: %q, want %q", name, got, tt.want)
-		}
-		w.Withdraw()
+// A wrapper that returns nothing, and no error, is not asked for ever.
+func TestEmptyReads(t *testing.T) {
+	w, _ := wrap(t, func(c net.Conn) net.Conn { return &idles{c} })
+	w.Rest(true, newTestPool(t))
+	if _, _, err := w.TryRead(10, newTestPool(t)); err != io.ErrNoProgress {
+		t.Error(err)
 	}
 }
 
-// A wrapper of which nothing is known yet is waited for, not left to the poller: it may have a
-// goroutine that reads ahead, which would take the bytes that the poller waits for.
-func TestUntestedIsWaitedFor(t *testing.T) {
-	t.Parallel()
-	w, peer := wrap(t, func(c net.Conn) net.Conn { return &brittle{Conn: c} })
-	mustWrite(t, peer, "x")
-	if _, err := io.ReadFull(w.conn, make([]byte, 1)); err != nil {
-		t.Fatal(err)
+// idles never has anything.
+type idles struct{ net.Conn }
+
+func (*idles) Read([]byte) (int, error) { return 0, nil }
+
+// How much a busy connection reads at once follows what comes.
+func TestRoom(t *testing.T) {
+	w := &wrapped{room: leastRoom}
+	for range 5 {
+		w.adapt(w.room)
 	}
-	w.resume(1) // the account is even, and nothing else is known
-	if _, _, err := w.TryRead(10, newTestPool(t)); !isTimeout(err) {
-		t.Errorf("TryRead: %v", err)
+	if w.room != mostRoom {
+		t.Errorf("room for %d after much", w.room)
+	}
+	for range 5 {
+		w.adapt(1)
+	}
+	if w.room != leastRoom {
+		t.Errorf("room for %d after little", w.room)
 	}
 }

@@ -81,23 +81,6 @@ func (c *Conn) WhyNot() string {
 	return ""
 }
 
-// MayWait implements readyreader.Hesitant.
-func (c *Conn) MayWait() bool { return readyreader.MayWait(c.sock) }
-
-// Detect has told called when it has turned out that the connection can't be waited for.
-func (c *Conn) Detect(told func()) {
-	if d, ok := c.sock.(interface{ Detect(func()) }); ok {
-		d.Detect(told)
-	}
-}
-
-// Rest implements readyreader.Rester.
-func (c *Conn) Rest() {
-	if r, ok := c.sock.(readyreader.Rester); ok {
-		r.Rest()
-	}
-}
-
 // LocalAddr returns the socket's local address.
 func (c *Conn) LocalAddr() net.Addr { return c.raw.LocalAddr() }
 
@@ -111,30 +94,7 @@ func (c *Conn) SetDeadline(t time.Time) error {
 
 // SetReadDeadline ends a wait for input at t. Nothing is lost by it: reading can
 // go on after another deadline was set.
-func (c *Conn) SetReadDeadline(t time.Time) error {
-	if s, ok := c.sock.(interrupter); ok {
-		return s.SetReadDeadline(t)
-	}
-	return c.raw.SetReadDeadline(t)
-}
-
-// Interrupt makes a wait for input end with os.ErrDeadlineExceeded, and sets flag before; or
-// it does neither, where the connection below is just read by somebody whose reads must not
-// be interrupted. It stays in effect until another deadline is set.
-func (c *Conn) Interrupt(flag *atomic.Bool) {
-	if s, ok := c.sock.(interrupter); ok {
-		s.Interrupt(flag)
-		return
-	}
-	flag.Store(true)
-	_ = c.raw.SetReadDeadline(time.Unix(1, 0)) // it fails on a connection that is closed
-}
-
-// interrupter is a wrapper below that knows when deadlines of ours must not end a read.
-type interrupter interface {
-	Interrupt(flag *atomic.Bool)
-	SetReadDeadline(time.Time) error
-}
+func (c *Conn) SetReadDeadline(t time.Time) error { return c.raw.SetReadDeadline(t) }
 
 // SetWriteDeadline ends a wait in Write at t. Unlike with tls.Conn, writing can go
 // on after another deadline was set.

@@ -78,6 +78,9 @@ func TestReadMethods(t *testing.T) {
 		var got []byte
 		for i := 0; len(got) < len(want); i++ {
 			p := make([]byte, 1+i*977%40_000)
+			if i%5 == 1 && server.Rests() {
+				server.Rest(i%2 == 0, nil)
+			}
 			var n int
 			var err error
 			switch i % 4 {

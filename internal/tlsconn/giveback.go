@@ -57,9 +57,6 @@ func (c *Conn) Surrender(p []byte) (*tls.Conn, error) {
 	b.Feed(c.unread())
 	c.intake.Drop()
 	c.retained.Set(0)
-	if s, ok := c.sock.(interface{ Withdraw() }); ok {
-		s.Withdraw()
-	}
 	tlsbuf.SetConn(c.tls, c.raw)
 	return c.tls, nil
 }

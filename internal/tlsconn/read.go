@@ -41,6 +41,22 @@ func (c *Conn) usedUp() bool {
 		c.intake.dry && c.intake.end == nil && c.intake.Len() == 0
 }
 
+// Rests implements readyreader.Rester.
+func (c *Conn) Rests() bool { return readyreader.Rests(c.sock) }
+
+// Rest implements readyreader.Rester. What it waits for is ciphertext.
+func (c *Conn) Rest(idle bool, _ mem.BufferPool) {
+	c.rmu.Lock()
+	has := !c.intake.dry || c.closed
+	if !has && c.release {
+		c.stash()
+	}
+	c.rmu.Unlock()
+	if !has { // Close may come meanwhile, and ends the wait
+		c.sock.(readyreader.Rester).Rest(idle, c.intake.Pool)
+	}
+}
+
 // ReleaseIdle implements readyreader.IdleReleaser: it drops memory that is not needed until
 // there is input. It is for the reader, when TryRead has returned ErrWouldBlock, or Drained
 // true, and the connection is to be left alone for a while.
@@ -53,9 +69,23 @@ func (c *Conn) ReleaseIdle() {
 	c.rmu.Unlock()
 }
 
+// dropRest gives back what Rest has read, on a connection that is closed. It is for the reader.
+func (c *Conn) dropRest() {
+	if !readyreader.Rests(c.sock) {
+		return
+	}
+	if buf, _, err := c.sock.TryRead(cipherSize, c.intake.Pool); err == nil {
+		c.intake.Pool.Put(buf)
+	}
+}
+
 func (c *Conn) lend(size int, pool mem.BufferPool, wait bool) (*[]byte, int, error) {
 	c.rmu.Lock()
 	defer c.rmu.Unlock()
+	if c.closed {
+		c.dropRest()
+		return nil, 0, net.ErrClosed
+	}
 	for {
 		if !c.intake.dry {
 			buf := pool.Get(size)

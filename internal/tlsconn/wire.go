@@ -18,9 +18,6 @@ type wire Conn
 // tls.Conn.Read.
 func (w *wire) Read(p []byte) (int, error) {
 	if !w.open.Load() {
-		if r, ok := w.sock.(readyreader.BlindReader); ok {
-			return r.ReadBlind(p)
-		}
 		return w.raw.Read(p)
 	}
 	in := &w.intake

@@ -87,14 +87,7 @@ func (h *clientHandler) Closed(err error) {
 // Unwatched implements h2.ParkObserver.
 func (h *clientHandler) Unwatched(err error) {
 	tellUnwatched(err)
-	if why := unwatchable(err); turnedOut(h.conn, why, true) {
-		h.events.Unparkable(why)
-	}
-}
-
-// Unparkable implements h2.ParkObserver.
-func (h *clientHandler) Unparkable(why string) {
-	if turnedOut(h.conn, why, false) {
+	if why := unwatchable(err); noteUnwatched(h.conn, why) {
 		h.events.Unparkable(why)
 	}
 }

@@ -83,8 +83,7 @@ type ClientEvents interface {
 	// is called exactly once for a connection that has begun, and may come
 	// before Connect returns.
 	Closed(err error)
-	// Unparkable says that the connection turned out, while it was read, to be one that
-	// can't be parked. It must not block.
+	// Unparkable says that the connection turned out to be one that can't be parked. It must not block.
 	Unparkable(why string)
 }
 

@@ -16,43 +16,30 @@ var openConns atomic.Int64
 // unparkable are the open connections that can't be parked.
 var unparkable unfit
 
+// unfit has the reason of each connection.
 type unfit struct {
 	mu    sync.Mutex
-	conns map[*h2.Conn]unfitness
-}
-
-// unfitness is what was told of a connection. It may be another reason later.
-type unfitness struct {
-	told    string
-	refused bool // by the system, which only that says
+	conns map[*h2.Conn]string
 }
 
 // add puts a connection in, and reports whether the reason is news. mu is held.
-func (u *unfit) add(c *h2.Conn, why string, refused bool) bool {
+func (u *unfit) add(c *h2.Conn, why string) bool {
 	if u.conns == nil {
-		u.conns = make(map[*h2.Conn]unfitness)
+		u.conns = make(map[*h2.Conn]string)
 	}
 	before := u.conns[c]
-	if before.refused {
-		return false
-	}
-	u.conns[c] = unfitness{why, refused}
-	return before.told != why
+	u.conns[c] = why
+	return before != why
 }
 
-// why says why an open connection can't be parked, "" if it can be. mu is held.
-func (u *unfit) why(c *h2.Conn) string {
-	if known := u.conns[c]; known.refused {
-		return known.told
-	}
-	return c.WhyNot()
-}
-
-// whyNot is the same for any connection.
+// whyNot says why a connection can't be parked, "" if it can be.
 func whyNot(c *h2.Conn) string {
 	unparkable.mu.Lock()
 	defer unparkable.mu.Unlock()
-	return unparkable.why(c)
+	if why := unparkable.conns[c]; why != "" {
+		return why
+	}
+	return c.WhyNot()
 }
 
 // opened counts a connection that is about to start.
@@ -61,16 +48,16 @@ func opened(c *h2.Conn) {
 	if why := c.WhyNot(); why != "" {
 		unparkable.mu.Lock()
 		defer unparkable.mu.Unlock()
-		unparkable.add(c, why, false)
+		unparkable.add(c, why)
 	}
 }
 
-// turnedOut notes that a connection can't be parked, as was found while it was read. It
-// reports whether that is news; it is not if the connection has ended.
-func turnedOut(c *h2.Conn, why string, refused bool) bool {
+// noteUnwatched notes that the system refuses to watch a connection's socket. It reports whether that is news;
+// it is not if the connection has ended.
+func noteUnwatched(c *h2.Conn, why string) bool {
 	unparkable.mu.Lock()
 	defer unparkable.mu.Unlock()
-	return c.Cause() == nil && unparkable.add(c, why, refused)
+	return c.Cause() == nil && unparkable.add(c, why)
 }
 
 // closed follows the end of a connection.
@@ -86,10 +73,8 @@ func Unparkable() map[string]int {
 	reasons := make(map[string]int)
 	unparkable.mu.Lock()
 	defer unparkable.mu.Unlock()
-	for c := range unparkable.conns {
-		if why := unparkable.why(c); why != "" { // it may have turned out to be parkable
-			reasons[why]++
-		}
+	for _, why := range unparkable.conns {
+		reasons[why]++
 	}
 	return reasons
 }

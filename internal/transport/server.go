@@ -188,14 +188,7 @@ func newServerStream(c *Server, req *request, end bool) *ServerStream {
 // Unwatched implements h2.ParkObserver.
 func (h *serverHandler) Unwatched(err error) {
 	tellUnwatched(err)
-	if why := unwatchable(err); turnedOut(h.conn, why, true) {
-		h.host.Handler.Unparkable((*Server)(h), why)
-	}
-}
-
-// Unparkable implements h2.ParkObserver.
-func (h *serverHandler) Unparkable(why string) {
-	if turnedOut(h.conn, why, false) {
+	if why := unwatchable(err); noteUnwatched(h.conn, why) {
 		h.host.Handler.Unparkable((*Server)(h), why)
 	}
 }

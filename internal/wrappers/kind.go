@@ -20,8 +20,7 @@ type Kind struct {
 	Secures bool
 	// Shared says that a port which gRPC shares with HTTP is tried over it, too.
 	Shared bool
-	// WhyNot is a part of the reason why a connection over TCP can't be parked, on Linux,
-	// as it turns out while it is idle; "" if it can be.
+	// WhyNot is a part of the reason why a connection over TCP can't be parked; "" if it can be.
 	WhyNot string
 	// WhyNotTLS is the same with our TLS over it, where it is another reason.
 	WhyNotTLS string
@@ -31,7 +30,7 @@ type Kind struct {
 
 const inReadOnReady = "is waited for in a ReadOnReady of its own"
 
-const uncounted = "the bytes of its socket are not counted"
+const readsItself = "has a Read of its own, in which it is waited for"
 
 // Kinds returns all kinds. The first is no wrapper at all.
 func Kinds() []Kind {
@@ -42,21 +41,21 @@ func Kinds() []Kind {
 		{Name: "embeds deeper", Server: func(c net.Conn) net.Conn { return &deeper{deep{&embeds{c}}} }},
 		{Name: "keep-alive listener", Server: newKeepAlive, OnlyTCP: true},
 		{Name: "LimitListener", Server: limited},
-		{Name: "metering", Server: Meter, Shared: true, WhyNotUnix: uncounted},
-		{Name: "meters reads", Server: func(c net.Conn) net.Conn { return &readMeter{Conn: c} }, WhyNotUnix: uncounted},
-		{Name: "replays", Server: func(c net.Conn) net.Conn { return &replays{Conn: c} }, Shared: true, WhyNotUnix: uncounted},
-		{Name: "bytes with the end", Server: func(c net.Conn) net.Conn { return &lastWords{c} }, WhyNotUnix: uncounted},
-		{Name: "splits", Server: func(c net.Conn) net.Conn { return &splits{c} }, WhyNotUnix: uncounted},
-		{Name: "buffers", Server: func(c net.Conn) net.Conn { return &buffers{c, bufio.NewReaderSize(c, 100)} }, WhyNotUnix: uncounted},
+		{Name: "metering", Server: Meter, Shared: true, WhyNot: readsItself, WhyNotUnix: readsItself},
+		{Name: "meters reads", Server: func(c net.Conn) net.Conn { return &readMeter{Conn: c} }, WhyNot: readsItself, WhyNotUnix: readsItself},
+		{Name: "replays", Server: func(c net.Conn) net.Conn { return &replays{Conn: c} }, Shared: true, WhyNot: readsItself, WhyNotUnix: readsItself},
+		{Name: "bytes with the end", Server: func(c net.Conn) net.Conn { return &lastWords{c} }, WhyNot: readsItself, WhyNotUnix: readsItself},
+		{Name: "splits", Server: func(c net.Conn) net.Conn { return &splits{c} }, WhyNot: readsItself, WhyNotUnix: readsItself},
+		{Name: "buffers", Server: func(c net.Conn) net.Conn { return &buffers{c, bufio.NewReaderSize(c, 100)} }, WhyNot: readsItself, WhyNotUnix: readsItself},
 		{
 			Name: "skips a header", Server: newSkips, Client: newHeads,
-			WhyNot: "has not returned the same number of bytes", WhyNotUnix: uncounted,
+			WhyNot: readsItself, WhyNotUnix: readsItself,
 		},
 		{
 			Name: "idle timeout", Server: func(c net.Conn) net.Conn { return &timesOut{c} },
-			WhyNot: "sets the read deadline", WhyNotUnix: uncounted,
+			WhyNot: readsItself, WhyNotUnix: readsItself,
 		},
-		{Name: "reads ahead", Server: newAhead, WhyNot: "read by another goroutine", WhyNotUnix: uncounted},
+		{Name: "reads ahead", Server: newAhead, WhyNot: readsItself, WhyNotUnix: readsItself},
 		{Name: "tunnel", Server: newTunnel, WhyNot: "is no socket", WhyNotUnix: "is no socket"},
 		{Name: "opts in", Server: func(c net.Conn) net.Conn { return &optsIn{plain{c}} }},
 		{Name: "counts, and says so", Server: func(c net.Conn) net.Conn { return &tellsCounts{meter{Conn: c}} }, Shared: true},

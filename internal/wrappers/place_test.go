@@ -235,27 +235,14 @@ func (p *place) until(what string, ok func() bool) {
 	}
 }
 
-// awaitIdle waits until the connection is parked at both ends, or known not to be. On a
-// machine that is busy a test of a wrapper may come to nothing: it is followed by another
-// once more is read.
+// awaitIdle waits until the connection is parked at both ends, or known not to be.
 func (p *place) awaitIdle(whyNot string) {
 	p.t.Helper()
-	poke := time.Now().Add(poked)
 	p.until("idle as expected: "+whyNot, func() bool {
 		o := p.options()
-		if whyNot != "" && strings.Contains(o[0], whyNot) || whyNot == "" && strings.Contains(o[0], "parked=true") && strings.Contains(o[1], "parked=true") {
-			return true
-		}
-		if time.Now().After(poke) {
-			p.mustEcho([]byte("poke"))
-			poke = time.Now().Add(poked)
-		}
-		return false
+		return whyNot != "" && strings.Contains(o[0], whyNot) || whyNot == "" && strings.Contains(o[0], "parked=true") && strings.Contains(o[1], "parked=true")
 	})
 }
-
-// poked is how long a connection has time to become idle.
-const poked = 5 * time.Second
 
 // options are those that channelz has of the connection's ends, the server's first.
 func (p *place) options() [2]string {

@@ -143,18 +143,15 @@ type wrapKind struct {
 	calm time.Duration
 }
 
-const (
-	calm     = 400 * time.Millisecond
-	longCalm = 2500 * time.Millisecond // of one whose wrapper has to be found out about
-)
+const calm = 400 * time.Millisecond
 
 var wrapKinds = []wrapKind{
 	{name: "embeds", wrap: asIs, calm: calm},
 	{name: "embeds twice", wrap: func(t *tapConn) net.Conn { return &wrapTwice{wrapOnce{t}} }, calm: calm},
-	{name: "meters", wrap: func(t *tapConn) net.Conn { return &wrapMeter{tapConn: t} }, calm: longCalm},
-	{name: "replays", wrap: func(t *tapConn) net.Conn { return &wrapReplay{tapConn: t} }, calm: longCalm},
-	{name: "buffers", wrap: func(t *tapConn) net.Conn { return &wrapBuffer{t, bufio.NewReader(t)} }, calm: longCalm},
-	{name: "splits", wrap: func(t *tapConn) net.Conn { return &wrapSplit{t} }, calm: longCalm},
+	{name: "meters", wrap: func(t *tapConn) net.Conn { return &wrapMeter{tapConn: t} }, calm: calm},
+	{name: "replays", wrap: func(t *tapConn) net.Conn { return &wrapReplay{tapConn: t} }, calm: calm},
+	{name: "buffers", wrap: func(t *tapConn) net.Conn { return &wrapBuffer{t, bufio.NewReader(t)} }, calm: calm},
+	{name: "splits", wrap: func(t *tapConn) net.Conn { return &wrapSplit{t} }, calm: calm},
 	{
 		name: "drops a header", both: true, calm: calm,
 		wrap: func(t *tapConn) net.Conn { return &wrapHeader{tapConn: t} },

@@ -143,7 +143,7 @@ func (r *reader) wasQuiet(err error) bool {
 	if errors.Is(err, readyreader.ErrWouldBlock) {
 		return true
 	}
-	if !errors.Is(err, os.ErrDeadlineExceeded) || !r.quiet.Swap(false) {
+	if !errors.Is(err, os.ErrDeadlineExceeded) || !r.quiet.take() {
 		return false
 	}
 	r.in.swept = false

@@ -25,8 +25,8 @@ type Conn struct {
 	// lastRead is when input was last seen, by the clock. It is kept only where keepalive
 	// asks for it, and while the connection is new.
 	lastRead atomic.Int64
-	quiet    atomic.Bool // the sweeper has interrupted the reader's wait: its timeout means that
-	marks    marks       // where the reader's role is, and whether the write token is offered
+	quiet    lull  // the sweeper has interrupted the reader's wait: its timeout means that. Or see rest.go
+	marks    marks // where the reader's role is, and whether the write token is offered
 
 	mu mutex
 	// Everything below is guarded by mu.

@@ -58,6 +58,8 @@
 // gives back what only a busy connection needs and ends: the connection is then parked
 // (parking.go). It has to stand between two frames for that, with no field block open,
 // and the system must be able to watch the socket. Input, or Close, starts another reader.
+// Behind a wrapper with a Read of its own it gives the same back, and rests: it waits in that Read,
+// with a small buffer (rest.go).
 //
 // # Parts
 //
@@ -139,7 +141,8 @@
 //     poller watches its socket. It is slim from shortly before that until there is a
 //     reader again: it has given back what only a busy one needs. One that is lent has not: it is
 //     parked so that somebody else may read. Quiet means that there was no input for a period of
-//     the sweeper, which is when a reader looks whether to park.
+//     the sweeper, which is when a reader looks whether to park. A reader rests while it waits in
+//     the Read of a wrapper, slim or not.
 //   - Idle is, of a stream, the state of RFC 9113 before it is opened. Of a connection
 //     (Conn.Idle) it means that no stream is open, as gRPC has it; parked or not.
 //   - To drain is to take leave of the peer with two GOAWAYs (Conn.Drain). The farewell is
@@ -155,6 +158,7 @@
 //	settings
 //	violation                      a rule that was broken becomes RST_STREAM, or the end
 //	budget, parking, lend, batch   where the reader waits
+//	rest                           where the reader of a connection waits that cannot be parked
 //	role, marks                    who reads: a state machine; what changes without the lock
 //	next                           a DATA frame that is counted with the block before it
 //	turn, lending, habit           a waiter that reads for itself; whether to wait, to lend, or to park

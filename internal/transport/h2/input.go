@@ -21,7 +21,7 @@ type input struct {
 	lasting protocol.Lasting // and what else must last; fields that streams hold are in the streamSet
 
 	habit  habit
-	parks  bool   // the connection can be parked: act's rd is a Pollable
+	parks  bool   // the connection can be parked, or rest: act's rd is a Pollable
 	swept  bool   // the sweeper watches the connection
 	traits traits // of the wire; immutable, and so for all
 }

@@ -23,7 +23,7 @@ func (r *reader) lend() bool {
 	if !r.in.act.lending.wanted() {
 		return false
 	}
-	if !r.in.parks || !r.in.swept || !r.ground().Takes() || !readyreader.IsDrained(r.wire.try) || readyreader.MayWait(r.wire.try) {
+	if !r.in.parks || !r.in.swept || !r.ground().Takes() || !readyreader.IsDrained(r.wire.try) {
 		return false
 	}
 	c := r.lock()

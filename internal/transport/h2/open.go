@@ -14,12 +14,6 @@ import (
 // come before it: what they have to say follows the preface.
 func (c *Conn) Start() {
 	c.initParking()
-	if d, ok := c.wire.try.(readyreader.Detector); ok {
-		d.Detect((*sweptConn)(c).unpark)
-	}
-	if s, ok := c.wire.try.(readyreader.Rester); ok && c.in.parks {
-		s.Rest()
-	}
 	if h := c.wire.holder(); h != nil {
 		h.CountIn((*locked)(c).total())
 	}
@@ -44,10 +38,17 @@ func (c *Conn) Start() {
 }
 
 func (c *Conn) initParking() {
-	if _, ok := readyreader.Socket(c.wire.nc, readOptions(&c.wire, c.core.Config())); ok && watched(c.core.Config()) {
+	opts := readOptions(&c.wire, c.core.Config())
+	_, waits := readyreader.Socket(c.wire.nc, opts)
+	switch {
+	case !watched(c.core.Config()):
+	case waits:
 		c.in.parks = true
 		c.handle.InitOn(c.ground(), (*parkedConn)(c))
 		return
+	case opts.Pooled && readyreader.Rests(c.wire.try):
+		c.in.parks = true
+		c.quiet.word.Store(works)
 	}
 	c.handle.Init(nil)
 }

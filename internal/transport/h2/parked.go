@@ -20,12 +20,9 @@ func (p *parkedConn) RawConn() syscall.RawConn {
 // Wake implements park.Owner: there is input, or the end of it.
 func (p *parkedConn) Wake() { (*Conn)(p).ground().Go((*reader)(p)) }
 
-// ParkObserver is a [Handler] that wants to know of a connection which turns out, while it
-// is read, to be one that can't be parked.
+// ParkObserver is a [Handler] that wants to know of a connection which turns out to be one that can't
+// be parked.
 type ParkObserver interface {
-	// Unparkable is called when that has turned out, and when the connection is quiet,
-	// rarely more than once. It must not block.
-	Unparkable(why string)
 	// Unwatched is called when the system refuses to watch the connection's socket, which
 	// is read by a goroutine from then on. It must not block.
 	Unwatched(err error)

@@ -17,7 +17,8 @@ import (
 // what the connection needs only while there is input, parks, and returns. The
 // poller starts another reader when there is input, and terminate does. Open streams do not
 // keep a connection from parking; bytes in hand do. Where input comes seldom the reader does
-// not wait for the sweeper: it parks as soon as it has dealt with what came (see habit).
+// not wait for the sweeper: it parks as soon as it has dealt with what came (see habit). A connection
+// that has to be waited for in its Read rests in place of parking: see rest.go.
 
 // errParked ends the frame loop of a reader that has parked: the role is no longer its own.
 var errParked = errors.New("parked")
@@ -56,32 +57,13 @@ type sweptConn Conn
 // reader that lends looks at quiet afterwards: it sees that, or is seen here, and if it has
 // not parked yet a Kick keeps it from that.
 func (q *sweptConn) Quiet() {
+	if q.quiet.rests() {
+		(*reader)(q).slimResting()
+		return
+	}
 	q.wire.interrupt(&q.quiet)
 	if (*Conn)(q).whoReads() == lent && q.handle.Kick() {
 		q.handle.Wake() // to park without what reading needs
-	}
-	q.explain()
-}
-
-// unpark follows the discovery that the connection can't be parked, or is not known to be one that
-// can be: it may be already.
-func (q *sweptConn) unpark() {
-	q.explain()
-	if q.handle.Kick() {
-		(*parkedConn)(q).Wake()
-	}
-}
-
-// explain tells of a connection that can't be parked, as far as is known.
-func (q *sweptConn) explain() {
-	e, ok := q.wire.try.(readyreader.Explainer)
-	if !ok {
-		return
-	}
-	if o, ok := q.handler.(ParkObserver); ok {
-		if why := e.WhyNot(); why != "" {
-			o.Unparkable(why)
-		}
 	}
 }
 
@@ -104,6 +86,9 @@ func (r *reader) awaitHeader() ([]byte, error) {
 			r.launchNext()
 			if worked && r.atBoundary() && r.lend() {
 				return nil, errParked
+			}
+			if r.quiet.rests() && r.atBoundary() {
+				r.restBusy()
 			}
 		}
 		b, err := r.peekHeader()
@@ -135,8 +120,9 @@ func (r *reader) peekHeader() ([]byte, error) {
 	if !ok {
 		return a.rd.Peek(frame.HeaderLen)
 	}
-	if b, err := rd.TryPeek(frame.HeaderLen); err == nil {
-		return b, nil
+	b, err := rd.TryPeek(frame.HeaderLen)
+	if err == nil || r.quiet.rests() && !errors.Is(err, readyreader.ErrWouldBlock) {
+		return b, err // which the wrapper may not tell again
 	}
 	// There is nothing yet, or it can't be told without a wait. Peek meets any other error again.
 	if r.atBoundary() {
@@ -186,13 +172,16 @@ func (r *reader) watch() {
 // something to do first.
 func (r *reader) park() error {
 	if !readyreader.IsDrained(r.wire.try) { // else the poller sees at once whether there is input
-		if readyreader.MayWait(r.wire.try) {
-			r.launchNext() // what comes may wait for what that does
-		}
 		rd := r.in.act.rd.(readyreader.Pollable)
 		if _, err := rd.TryPeek(frame.HeaderLen); !errors.Is(err, readyreader.ErrWouldBlock) || rd.Buffered() > 0 {
 			return nil // input came meanwhile, or the end of it, which a read will tell
 		}
+	}
+	if r.quiet.rests() {
+		r.launchNext()
+		r.slim()
+		r.traceRest()
+		return errRests
 	}
 	var gone error = errParked
 	next := r.in.act.next

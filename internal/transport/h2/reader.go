@@ -15,6 +15,10 @@ func (r *reader) Run() {
 	if err == nil {
 		err = r.read()
 	}
+	for err == errRests {
+		r.restIdle()
+		err = r.read()
+	}
 	if isParked(err) {
 		runAlong(err)
 		return
@@ -45,7 +49,7 @@ func (r *reader) read() error {
 			}
 		}
 		if err := r.readFrame(); err != nil {
-			if isParked(err) {
+			if isParked(err) || err == errRests {
 				return err
 			}
 			if err = r.violation(err); err != nil {

@@ -4,7 +4,6 @@ package h2
 
 import (
 	"net"
-	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc/internal/readyreader"
@@ -55,20 +54,10 @@ func (w *wire) holder() readyreader.Holder {
 }
 
 // readUntil bounds the wait for input; the zero time lifts the bound. Conn.mu is held.
-func (w *wire) readUntil(t time.Time) {
-	if k, ok := w.try.(readyreader.Interrupter); ok {
-		_ = k.SetReadDeadline(t) // it fails on a connection that is closed
-		return
-	}
-	w.nc.SetReadDeadline(t)
-}
+func (w *wire) readUntil(t time.Time) { w.nc.SetReadDeadline(t) }
 
-// interrupt ends the reader's wait, and sets flag before.
-func (w *wire) interrupt(flag *atomic.Bool) {
-	if k, ok := w.try.(readyreader.Interrupter); ok {
-		k.Interrupt(flag)
-		return
-	}
+// interrupt ends the reader's wait, and sets flag before. It is not for a connection that rests.
+func (w *wire) interrupt(flag interface{ Store(bool) }) {
 	flag.Store(true)
 	w.nc.SetReadDeadline(time.Unix(1, 0))
 }
