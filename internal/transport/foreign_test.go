@@ -19,7 +19,7 @@ func TestForeignBodyIsCharged(t *testing.T) {
 			p.write(append(frame.AppendHeader(nil, frame.Header{Length: uint32(len(body)), Type: frame.Data, StreamID: id}), body...))
 		}
 	})
-	waitFor(t, "the handshake's end", func() bool { return c.Stats().Held == 0 }) // what answers SETTINGS is charged until it is written
+	waitFor(t, "the handshake's end", func() bool { return c.conn.Stats().Queued == 0 }) // what answers SETTINGS is charged until it is written
 	var streams []*ClientStream
 	for range calls {
 		st, err := c.NewStream(context.Background(), &Call{Method: "/a/b", MaxRecvMsgSize: 1}, nil, false)
