@@ -43,6 +43,7 @@ type serverCall interface {
 	ArmRoom(w handover.Waker, lazy bool) bool
 	Offer(p *transport.Payload, w handover.Waker, more int) (taken bool, err error)
 	Flush()
+	Watched()
 	Conn() any
 	Fate() error
 	Done()

@@ -111,6 +111,7 @@ func (s *Server) watch(ctx context.Context, st serverCall, m *method) (servedCal
 	if len(s.opts.stats) == 0 && len(s.opts.telemetry) == 0 && log == nil {
 		return servedCall{st, nil}, ctx
 	}
+	st.Watched()
 	w := &serverWatch{handlers: s.opts.stats, log: log}
 	if m != nil {
 		w.streams, _ = m.streams()

@@ -22,7 +22,12 @@ type reply struct {
 	headers  headerState
 	finished bool
 	bare     bool // the response is trailers only
+	watched  bool // see Watched; owned by the handler's goroutine
 }
+
+// Watched says that programs are told how the call ends by its handler's goroutine, after the end is
+// queued. They take what time they like, and the handler counts as running meanwhile.
+func (r *reply) Watched() { r.watched = true }
 
 // coldState is what few streams need.
 type coldState struct {

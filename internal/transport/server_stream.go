@@ -196,7 +196,7 @@ func (s *ServerStream) sendEnd(f h2.Frames) error {
 	if s.owner != nil {
 		return s.send(f)
 	}
-	return s.sent(&f, s.h2.SendLast(f))
+	return s.sent(&f, s.h2.SendLast(f, !s.watched))
 }
 
 func (s *ServerStream) send(f h2.Frames) error { return s.sent(&f, s.h2.Send(f)) }

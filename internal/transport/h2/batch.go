@@ -44,6 +44,7 @@ func (r *reader) skip(n int) error {
 		}
 		k, err := r.in.act.rd.Discard(n)
 		r.resume()
+		r.in.act.settled = false // something was heard
 		n -= k
 		if err != nil && !r.wasQuiet(err) {
 			return unexpectedEOF(err)

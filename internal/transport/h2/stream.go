@@ -38,11 +38,13 @@ func (s *Stream) Send(f protocol.Frames) error {
 	return err
 }
 
-// SendLast is Send and Done for a goroutine that calls Leave soon, and waits for nothing before: where
-// to write is to wait, it is left to that.
-func (s *Stream) SendLast(f protocol.Frames) error {
+// SendLast is Send for a goroutine that calls Leave soon, and waits for nothing before: where to write
+// is to wait, it is left to that. With done it is Done, too: nothing runs in between that may take long.
+func (s *Stream) SendLast(f protocol.Frames, done bool) error {
 	c := s.conn.lock()
-	c.done(s)
+	if done {
+		c.done(s)
+	}
 	err := c.core.Queue(&s.core, &f, c.wire.uncopied())
 	s.core.SetLazy(c.in.traits.has(writesWait))
 	c.unlockQueued(&s.core)
