@@ -40,7 +40,7 @@ func (c codec) MarshalAround(v any) (head mem.Buffer, large []byte, tail mem.Buf
 	}
 	f := finder{least: size - size/4}
 	if large = f.find(m.ProtoReflect()); large == nil {
-		head, err = marshalSized(m, size)
+		head, err = marshalSized(m, proto.Size(m)) // anew: what was to be decoded lazily may be decoded since
 		return head, nil, nil, err
 	}
 	s := new(surroundings)
@@ -109,6 +109,7 @@ func encodeAround(before []byte, m protoreflect.Message, size int, path []protor
 			return nil, nil, err
 		}
 		n += len(innerBefore) + len(innerAfter)
+		size = proto.Size(m.Interface()) // before, what is decoded lazily may have had another length
 	}
 	var low, high some
 	if size != protowire.SizeTag(fd.Number())+protowire.SizeBytes(n) { // there are other fields

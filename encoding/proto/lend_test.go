@@ -101,3 +101,24 @@ func TestAroundErrors(t *testing.T) {
 		}
 	}
 }
+
+// TestAroundTrustsNoOldSize: whether a message has other fields than that around which it is encoded is
+// not told by a size from before what was to be decoded lazily was decoded, and had another length.
+func TestAroundTrustsNoOldSize(t *testing.T) {
+	fields := madeUp.Fields()
+	number, octets, inner := fields.ByName("number"), fields.ByName("octets"), fields.ByName("inner")
+	large := bytes.Repeat([]byte("large"), 40000)
+	m, in := dynamicpb.NewMessage(madeUp), dynamicpb.NewMessage(madeUp)
+	in.Set(octets, protoreflect.ValueOfBytes(large))
+	m.Set(inner, protoreflect.ValueOfMessage(in))
+	alone := proto.Size(m)
+	m.Set(number, protoreflect.ValueOfUint64(7))
+	want, err := proto.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, after, err := encodeAround(nil, m, alone, []protoreflect.FieldDescriptor{inner, octets}, large)
+	if err != nil || len(before)+len(large)+len(after) != len(want) {
+		t.Errorf("%d bytes around the field, want %d, %v", len(before)+len(after), len(want)-len(large), err)
+	}
+}
