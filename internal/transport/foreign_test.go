@@ -28,12 +28,12 @@ func TestForeignBodyIsCharged(t *testing.T) {
 		}
 		streams = append(streams, st)
 	}
-	waitFor(t, "the account", func() bool { return c.Stats().Held >= calls*maxQuoted })
-	if got := c.Stats().Held; got > calls*(maxQuoted+1<<10) {
+	waitFor(t, "the account", func() bool { return c.conn.Stats().Held >= calls*maxQuoted })
+	if got := c.conn.Stats().Held; got > calls*(maxQuoted+1<<10) {
 		t.Errorf("%d bytes are charged for %d calls", got, calls)
 	}
 	for _, st := range streams {
 		st.Cancel(context.Canceled)
 	}
-	waitFor(t, "all to be refunded", func() bool { return c.Stats().Held < maxQuoted+2<<10 }) // memos
+	waitFor(t, "all to be refunded", func() bool { return c.conn.Stats().Held < maxQuoted+2<<10 }) // memos
 }
