@@ -71,6 +71,7 @@ type earlyEnd struct{ error }
 func (c *streamCall) fail(err error) error {
 	if c.early.CompareAndSwap(nil, &earlyEnd{err}) {
 		_ = end(c.servedCall, err)
+		c.Flush() // the handler may go on for long
 	}
 	return err
 }

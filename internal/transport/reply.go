@@ -25,8 +25,8 @@ type reply struct {
 	watched  bool // see Watched; owned by the handler's goroutine
 }
 
-// Watched says that programs are told how the call ends by its handler's goroutine, after the end is
-// queued. They take what time they like, and the handler counts as running meanwhile.
+// Watched says that programs are told of the reply by the handler's goroutine, after it is queued. They
+// take what time they like, and the handler counts as running meanwhile.
 func (r *reply) Watched() { r.watched = true }
 
 // coldState is what few streams need.

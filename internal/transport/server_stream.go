@@ -192,11 +192,12 @@ func (s *ServerStream) takeHeaders(f *h2.Frames) {
 
 // sendEnd is send for what ends the call. The handler's goroutine ends soon after, and may wait
 // for the connection then: see handled. Who owns a call that was handed over may not.
-func (s *ServerStream) sendEnd(f h2.Frames) error {
+// done says that it is this goroutine, and that nothing runs before that may take long.
+func (s *ServerStream) sendEnd(f h2.Frames, done bool) error {
 	if s.owner != nil {
 		return s.send(f)
 	}
-	return s.sent(&f, s.h2.SendLast(f, !s.watched))
+	return s.sent(&f, s.h2.SendLast(f, done))
 }
 
 func (s *ServerStream) send(f h2.Frames) error { return s.sent(&f, s.h2.Send(f)) }
@@ -257,7 +258,8 @@ func (s *ServerStream) headersDone(tooLarge *h2.ErrHeaderListTooLarge) {
 	}
 }
 
-// Reply sends the one message of a unary call and ends it, in one piece.
+// Reply sends the one message of a unary call and ends it, in one piece. It is for the handler's goroutine,
+// when the handler has returned.
 func (s *ServerStream) Reply(p Payload) error {
 	s.heedDeadline()
 	f := p.frames()
@@ -265,7 +267,7 @@ func (s *ServerStream) Reply(p Payload) error {
 		f.Data.Free()
 		return errFinished
 	}
-	err := s.sendEnd(f)
+	err := s.sendEnd(f, !s.watched)
 	if err == nil && s.cold().spoilt == nil {
 		s.server.traffic().messageSent()
 	}
@@ -276,14 +278,14 @@ func (s *ServerStream) Reply(p Payload) error {
 	return err
 }
 
-// Finish ends the call with st; nil stands for OK.
+// Finish ends the call with st; nil stands for OK. Any goroutine may end a stream whose handler still runs.
 func (s *ServerStream) Finish(st *status.Status) error {
 	s.heedDeadline()
 	var f h2.Frames
 	if !s.finish(st, &f) {
 		return errFinished
 	}
-	err := s.sendEnd(f)
+	err := s.sendEnd(f, false)
 	s.release(err == nil)
 	return err
 }
