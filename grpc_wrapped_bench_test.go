@@ -121,8 +121,12 @@ func BenchmarkWrappedFirst(b *testing.B) {
 		name string
 		wrap func(net.Conn) net.Conn
 	}{
-		{"exact", asIs}, {"again", asIs}, {"embeds", func(c net.Conn) net.Conn { return embedding{c} }},
-		{"meters", wrappers.Meter}, {"reads", newBuffering}, {"times", func(c net.Conn) net.Conn { return timing{c} }},
+		{"exact", asIs},
+		{"again", asIs},
+		{"embeds", func(c net.Conn) net.Conn { return embedding{c} }},
+		{"meters", wrappers.Meter},
+		{"reads", newBuffering},
+		{"times", func(c net.Conn) net.Conn { return timing{c} }},
 	}
 	const calls = 50
 	first, all, each := make([]time.Duration, len(kinds)), make([]time.Duration, len(kinds)), make([][]time.Duration, len(kinds))
