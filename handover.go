@@ -123,7 +123,6 @@ func (ss *serverStream) exited() {
 		ss.leave(errExited)
 		return
 	}
-	ss.server.opts.limits.leave(ss.method.full)
 	ss.server.ended(ss.call.servedCall, ss.method, errExited)
 }
 
@@ -222,7 +221,6 @@ func (h *handedStream) Fate() error {
 // Done implements handover.Server.
 func (h *handedStream) Done(err error) {
 	h.server.ended(h.call.servedCall, h.method, err)
-	h.server.opts.limits.leave(h.method.full)
 	h.server.over(h.call.serverCall)
 	h.call.Done()
 }

@@ -44,6 +44,7 @@ type serverCall interface {
 	Offer(p *transport.Payload, w handover.Waker, more int) (taken bool, err error)
 	Flush()
 	Watched()
+	Leaves() (first bool)
 	Conn() any
 	Fate() error
 	Done()
@@ -108,7 +109,7 @@ func (s *Server) serveCall(st serverCall) {
 func (s *Server) begin(st serverCall) *serverStream {
 	ctx, err := s.tap(st)
 	if err != nil {
-		s.opts.limits.leave(st.Method())
+		s.leavePlace(st)
 		_ = st.Finish(status.Convert(err)) // there is nobody else to tell
 		return nil
 	}
@@ -126,7 +127,7 @@ func (s *Server) begin(st serverCall) *serverStream {
 	ctx, err = s.settle(ctx, call, m)
 	switch {
 	case err != nil:
-		s.opts.limits.leave(st.Method())
+		s.leavePlace(st)
 		err = end(call, err)
 	case m.stream != nil:
 		return s.newServerStream(ctx, call, m)
@@ -154,11 +155,19 @@ func (s *Server) left(st serverCall) {
 	}
 }
 
-// over follows the end of a call that was entered. It has left the limits before, if no owner has it:
-// as soon as its handler had returned, so that there is room when its client learns of the end.
+// over follows the end of a call that was entered.
 func (s *Server) over(st serverCall) {
+	s.leavePlace(st)
 	s.opts.control.tracker.End(st)
 	s.running.leave(st.Peer())
+}
+
+// leavePlace makes room for another call under the limits. It is called as soon as the handler has
+// returned, so that there is room when the client learns of the end, and again at last.
+func (s *Server) leavePlace(st serverCall) {
+	if s.opts.limits.limiter != nil && st.Leaves() {
+		s.opts.limits.leave(st.Method())
+	}
 }
 
 // refuse returns the status of a call to an unknown method, if no option observes such calls:
@@ -246,7 +255,7 @@ func (s *Server) settleCompression(st servedCall) error {
 func (s *Server) serveUnary(ctx context.Context, st servedCall, m *method) error {
 	codec := s.codecOf(st)
 	decode := func(msg any) error { return s.receiveOne(st, codec, msg) }
-	reply, err := s.handleUnary(ctx, m, decode)
+	reply, err := s.handleUnary(ctx, st.serverCall, m, decode)
 	if err != nil {
 		return end(st, err)
 	}
@@ -280,9 +289,9 @@ func (s *Server) serveUnary(ctx context.Context, st servedCall, m *method) error
 	return nil
 }
 
-// handleUnary runs the handler of a call, which has left the limits when it returns.
-func (s *Server) handleUnary(ctx context.Context, m *method, decode func(any) error) (any, error) {
-	defer s.opts.limits.leave(m.full)
+// handleUnary runs the handler of a call, which has left its place when it returns.
+func (s *Server) handleUnary(ctx context.Context, st serverCall, m *method, decode func(any) error) (any, error) {
+	defer s.leavePlace(st)
 	return m.unary.Handler(m.impl, ctx, decode, s.opts.unary)
 }
 

@@ -266,7 +266,7 @@ func (ss *serverStream) handled(err error) {
 		ss.leave(err)
 		return
 	}
-	ss.server.opts.limits.leave(ss.method.full)
+	ss.server.leavePlace(ss.call.serverCall)
 	// The watch is told what the handler returned, also where the client is not, because it
 	// was told something else or is gone.
 	switch {

@@ -7,7 +7,9 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/http"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,6 +22,7 @@ import (
 	testpb "google.golang.org/grpc/interop/grpc_testing"
 	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/tap"
 )
 
 func TestMain(m *testing.M) { leakcheck.Main(m) }
@@ -133,6 +136,27 @@ func TestPlaceIsFreeAtTheEnd(t *testing.T) {
 				t.Errorf("the usage is %+v", u)
 			}
 		})
+	}
+}
+
+// TestPlaceIsFreeAfterPanic: an RPC whose tap panics, which net/http survives, leaves its place, too.
+func TestPlaceIsFreeAfterPanic(t *testing.T) {
+	limiter := limits.New(limits.Limits{RPCs: 1})
+	var calm atomic.Bool
+	s := testservice.StartHTTP(t, &testservice.Functions{}, limiter.Option(), grpc.InTapHandle(func(ctx context.Context, _ *tap.Info) (context.Context, error) {
+		if !calm.Load() {
+			panic(http.ErrAbortHandler)
+		}
+		return ctx, nil
+	}))
+	_, client := s.Dial(t)
+	ctx := testservice.Context(t)
+	if _, err := client.EmptyCall(ctx, &testpb.Empty{}); err == nil {
+		t.Error("the tap panics, and the RPC does not fail")
+	}
+	calm.Store(true)
+	if _, err := client.EmptyCall(ctx, &testpb.Empty{}); err != nil {
+		t.Error(err)
 	}
 }
 

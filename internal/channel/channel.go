@@ -87,6 +87,8 @@ func (ch *Channel) Close() bool {
 	closed := parts.close()
 	for _, l := range links {
 		l.client.Close(ErrClosing)
+	}
+	for _, l := range links {
 		l.tellEnd()
 	}
 	if closed != nil {

@@ -73,6 +73,7 @@ type Link struct {
 	rpcs   int          // under way
 	places atomic.Int64 // 1 more than the server takes at a time; 0: any number
 
+	ending sync.Mutex // is held while the end is told; before mu
 	mu     sync.Mutex
 	unfit  bool // it takes no new RPCs
 	closed bool

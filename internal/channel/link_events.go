@@ -66,8 +66,11 @@ func (l *Link) Closed(err error) {
 }
 
 // tellEnd tells the stats handlers and channelz, once, that the connection is closed: the
-// channel's Close does so before it returns, and otherwise the connection's reader.
+// channel's Close does so before it returns, and otherwise the connection's reader. The second waits
+// for the first.
 func (l *Link) tellEnd() {
+	l.ending.Lock()
+	defer l.ending.Unlock()
 	l.mu.Lock()
 	ctx, end, socket := l.ctx, l.end, l.socket
 	l.ctx, l.end = nil, nil

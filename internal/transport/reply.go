@@ -22,7 +22,16 @@ type reply struct {
 	headers  headerState
 	finished bool
 	bare     bool // the response is trailers only
-	watched  bool // see Watched; owned by the handler's goroutine
+	// Owned by the handler's goroutine, and then by the call's owner.
+	watched bool // see Watched
+	left    bool // see Leaves
+}
+
+// Leaves reports, once, that the call has not left its place yet among those that the server takes at a
+// time: it leaves it where it is first over for the server, on whatever way.
+func (r *reply) Leaves() (first bool) {
+	first, r.left = !r.left, true
+	return first
 }
 
 // Watched says that programs are told of the reply by the handler's goroutine, after it is queued. They
