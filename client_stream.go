@@ -84,6 +84,22 @@ func (cs *clientStream) cancelled() error {
 func (cs *clientStream) abort(err error) {
 	cs.own.cancel() // a retry that waits with mu held gives up
 	cs.mu.Lock()
+	cs.abortLocked(err)
+}
+
+// tryAbort is abort for a goroutine that may be in the program's own code, which a retry calls with mu
+// held. It reports whether mu was free.
+func (cs *clientStream) tryAbort(err error) bool {
+	cs.own.cancel()
+	free := cs.mu.TryLock()
+	if free {
+		cs.abortLocked(err)
+	}
+	return free
+}
+
+// abortLocked ends the RPC with err, and unlocks mu.
+func (cs *clientStream) abortLocked(err error) {
 	a := cs.attempt
 	cs.mu.Unlock()
 	a.Fail(err)

@@ -123,7 +123,9 @@ func (l *streamList) cancelAll(err error) {
 	}
 	l.mu.Unlock()
 	for _, n := range all {
-		n.abort(err)
+		if !n.tryAbort(err) {
+			go n.abort(err)
+		}
 	}
 }
 

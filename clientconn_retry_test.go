@@ -21,6 +21,7 @@ import (
 	"google.golang.org/grpc/balancer/base"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/test/bufconn"
 )
@@ -111,6 +112,34 @@ func TestRetryStream(t *testing.T) {
 	}
 	if got := seen.Load(); got != 3 {
 		t.Errorf("%d attempts", got)
+	}
+}
+
+// TestCloseWhileRetrying: a stats handler may close the channel when it is told of an attempt that is
+// to be made again.
+func TestCloseWhileRetrying(t *testing.T) {
+	e, _ := flaky(1, status.Error(codes.Unavailable, "not now"))
+	closer := &closeAtEnd{}
+	closer.cc = newTestClient(t, serve(t, e).addr, WithDefaultServiceConfig(retryConfig), WithStatsHandler(closer))
+	st, err := closer.cc.NewStream(testContext(t), bidiStream, bidiMethod)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		_ = st.SendMsg(&text{Value: "x"})
+	}
+	wantCode(t, "the stream", st.RecvMsg(new(text)), codes.Canceled)
+}
+
+// closeAtEnd closes the channel at the first End.
+type closeAtEnd struct {
+	connWatch
+	cc *ClientConn
+}
+
+func (c *closeAtEnd) HandleRPC(_ context.Context, s stats.RPCStats) {
+	if _, ok := s.(*stats.End); ok {
+		_ = c.cc.Close()
 	}
 }
 
