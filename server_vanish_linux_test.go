@@ -72,14 +72,23 @@ func TestServerNoticesVanishedClient(t *testing.T) {
 	}
 	sending := func(d time.Duration) func(*vanishing) {
 		return func(v *vanishing) {
-			s := v.upToServer(v.Context())
+			ctx, cancel := context.WithCancel(v.Context())
+			s := v.upToServer(ctx)
 			if err := s.RecvMsg(new(text)); err != nil {
 				v.Fatal(err)
 			}
+			read := make(chan struct{})
+			go func() { // else all might be acknowledged, and the window used up, before the link is down
+				defer close(read)
+				for s.RecvMsg(new(text)) == nil {
+				}
+			}()
 			v.down()
 			canceled(v, await(v, "the handler", v.left))
 			v.within(d)
 			await(v, "the connection", v.connEnds)
+			cancel()
+			<-read
 		}
 	}
 	runVanishing(t, []vanishCase{
