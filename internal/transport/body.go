@@ -204,7 +204,8 @@ const (
 func (b *body) taken(n, freed int) (tellN, tellFreed int) {
 	n += int(b.pendingWindow)
 	freed += int(b.pendingRefund)
-	if n < maxPendingWindow && freed < maxPendingRefund {
+	// Where the reader has made room for a message meanwhile, freed is below 0: that is charged at once.
+	if n < maxPendingWindow && 0 <= freed && freed < maxPendingRefund {
 		b.pendingWindow, b.pendingRefund = uint16(n), int32(freed)
 		return 0, 0
 	}

@@ -186,6 +186,25 @@ func TestReceiveWindows(t *testing.T) {
 	})
 }
 
+// What is freed may be less than nothing: the reader has made room for a message meanwhile.
+func TestNegativeRefundIsCharged(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPeer(t, protocol.Server, peerConfig{})
+		p.send(p.request(1, false))
+		s := p.role.stream(1)
+		before := p.conn.Stats().Held
+		s.Consume(0, -5000)
+		s.Expect(0, -300)
+		if held := p.conn.Stats().Held - before; held != 5300 {
+			t.Errorf("%d bytes are charged, want 5300", held)
+		}
+		s.Consume(0, 5300)
+		if held := p.conn.Stats().Held; held != before {
+			t.Errorf("%d bytes are charged at the end, want %d", held, before)
+		}
+	})
+}
+
 // The windows grow with what the path carries: an estimate by PINGs, which are
 // never sent alone.
 func TestWindowsGrow(t *testing.T) {

@@ -118,9 +118,9 @@ func (s *Stream) OfferTo(f *protocol.Frames, w interface{ Wake() }) (taken bool,
 
 // Consume says that n bytes of the body were taken, so that the peer may send as many
 // again, and that freed bytes of the memory they were in are not held for it any
-// more.
+// more; below 0 it is that there are more, as the reader has made room for a message meanwhile.
 func (s *Stream) Consume(n, freed int) {
-	if n > 0 || freed > 0 {
+	if n > 0 || freed != 0 {
 		s.grant((*protocol.Conn).Consumed, n, freed)
 	}
 }
@@ -128,7 +128,7 @@ func (s *Stream) Consume(n, freed int) {
 // Expect says that the application waits for n bytes of the body that have not
 // arrived, and that the window must not be what keeps them; freed is as with Consume.
 func (s *Stream) Expect(n, freed int) {
-	if n > 0 || freed > 0 {
+	if n > 0 || freed != 0 {
 		s.grant((*protocol.Conn).Expected, n, freed)
 	}
 }
@@ -143,7 +143,7 @@ func (s *Stream) Refund(freed int) {
 
 func (s *Stream) grant(by func(*protocol.Conn, *protocol.Stream, uint32), n, freed int) {
 	c := s.conn.lock()
-	if freed > 0 {
+	if freed != 0 {
 		c.core.Refund(&s.core, freed)
 		c.show()
 	}
