@@ -3,7 +3,6 @@
 package transport
 
 import (
-	"cmp"
 	"context"
 	"time"
 	"unsafe"
@@ -76,7 +75,10 @@ func (c *Call) prepare(ctx context.Context) error {
 	if err := c.Check(ctx); err != nil {
 		return err
 	}
-	if bad := cmp.Or(checkPairs(c.Auth), checkPairs(c.Picked)); bad != nil {
+	if bad := checkPairs(c.Auth); bad != nil {
+		return status.Error(codes.Internal, bad.Error())
+	}
+	if bad := checkPairs(c.Picked); bad != nil {
 		return status.Error(codes.Internal, bad.Error())
 	}
 	if deadline, ok := ctx.Deadline(); ok {

@@ -11,7 +11,17 @@ func (r *reader) launch(t warm.Task) {
 		r.in.act.next = t
 		return
 	}
-	r.ground().Go(t)
+	r.start(t)
+}
+
+// start runs t on another goroutine. A connection that parks is in no bubble of testing/synctest: see
+// watched.
+func (r *reader) start(t warm.Task) {
+	if g := r.ground(); g != nil || !r.in.parks {
+		g.Go(t)
+		return
+	}
+	warm.GoOutside(t)
 }
 
 // launchNext gives the task that launch kept to another goroutine: the reader is about to
@@ -19,6 +29,6 @@ func (r *reader) launch(t warm.Task) {
 func (r *reader) launchNext() {
 	if t := r.in.act.next; t != nil {
 		r.in.act.next = nil
-		r.ground().Go(t)
+		r.start(t)
 	}
 }

@@ -118,6 +118,21 @@ func TestHeadersWithStreamErrorKeepTheirFragment(t *testing.T) {
 	}
 }
 
+// What IsFieldBlock says of a frame is what ParseHeaders makes of it.
+func TestIsFieldBlock(t *testing.T) {
+	payload := make([]byte, 16)
+	for flags := range 256 {
+		for id := range uint32(2) {
+			h := frame.Header{Length: uint32(len(payload)), Type: frame.Headers, Flags: frame.Flags(flags), StreamID: id}
+			f, err := frame.ParseHeaders(h, payload)
+			want := err == nil && f.EndHeaders && !h.Flags.Has(frame.FlagPadded) && !f.HasPriority
+			if h.IsFieldBlock() != want {
+				t.Errorf("flags %#x on stream %d: %t, %v", flags, id, !want, err)
+			}
+		}
+	}
+}
+
 // TestParseTrustsNoLength gives every Parse function payloads that are not what
 // the header says.
 func TestParseTrustsNoLength(t *testing.T) {

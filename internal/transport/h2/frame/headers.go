@@ -48,6 +48,13 @@ func ParseHeaders(h Header, p []byte) (HeadersFrame, error) {
 	return f, nil
 }
 
+// IsFieldBlock reports whether the payload of a HEADERS frame that h begins is a whole field block and
+// nothing else, as that of most is.
+func (h Header) IsFieldBlock() bool {
+	const all = FlagEndHeaders | FlagPadded | FlagPriority
+	return h.Flags&all == FlagEndHeaders && h.StreamID != 0
+}
+
 func (h Header) checkHeaders() error {
 	if err := h.needStream(); err != nil {
 		return err

@@ -14,8 +14,13 @@ const maxPooledTable = 16 << 10
 
 // coder is what encodes the header blocks of a connection that sends any.
 type coder struct {
-	enc  hpack.Encoder
-	seen seenFields
+	enc    hpack.Encoder
+	seen   seenFields
+	writer FieldWriter // what sources write to: a call through an interface would make it escape
 }
 
-var coders = sync.Pool{New: func() any { return new(coder) }}
+var coders = sync.Pool{New: func() any {
+	e := new(coder)
+	e.writer.enc, e.writer.seen = &e.enc, &e.seen
+	return e
+}}

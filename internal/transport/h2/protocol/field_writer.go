@@ -73,7 +73,7 @@ func (w *FieldWriter) add(name, value string, ix hpack.Indexing) {
 	w.buf = w.enc.AppendField(w.buf, name, value, ix)
 }
 
-// fieldWriters are kept because a call through an interface makes them escape.
+// fieldWriters only count. They are kept because a call through an interface makes them escape.
 var fieldWriters = sync.Pool{New: func() any { return new(FieldWriter) }}
 
 // listSize is the size of f's list as RFC 9113 section 6.5.2 counts it.

@@ -124,12 +124,12 @@ func (o *output) headers(id uint32, f FieldSource, end bool) {
 	o.buf.reserve(1<<10, o.cfg.Pool)
 	start := len(o.buf.held.b)
 	e := o.encoder()
-	w := fieldWriters.Get().(*FieldWriter)
-	*w = FieldWriter{enc: &e.enc, buf: e.enc.Begin(frame.ReserveHeaders(o.buf.held.b)), seen: &e.seen}
+	w := &e.writer
+	w.buf = e.enc.Begin(frame.ReserveHeaders(o.buf.held.b))
 	f.AppendFields(w)
-	o.buf.adopt(frame.FinishHeaders(w.buf, start, id, end, o.maxFrame), o.cfg.Pool)
-	*w = FieldWriter{}
-	fieldWriters.Put(w)
+	block := w.buf
+	w.buf = nil
+	o.buf.adopt(frame.FinishHeaders(block, start, id, end, o.maxFrame), o.cfg.Pool)
 }
 
 // encoder returns the coder. After the connection was parked it is made anew, from the

@@ -17,6 +17,10 @@ type Block struct {
 
 // OnHeaders takes a HEADERS frame. whole reports that its block is complete.
 func (in *Intake) OnHeaders(h frame.Header, p []byte, cfg *Config) (b Block, whole bool, err error) {
+	if h.IsFieldBlock() {
+		err := in.decode(p, cfg)
+		return Block{ID: h.StreamID, End: h.Flags.Has(frame.FlagEndStream)}, err == nil, err
+	}
 	f, fault := frame.ParseHeaders(h, p)
 	if fault != nil && !IsStreamError(fault) {
 		return Block{}, false, fault

@@ -66,14 +66,16 @@ func (t *streamSet) add(s *Stream) {
 	t.rest.add(s)
 }
 
-// remove removes s, if it is there.
-func (t *streamSet) remove(s *Stream) {
+// remove removes s, and reports whether it was there.
+func (t *streamSet) remove(s *Stream) bool {
 	switch {
+	case t == nil:
+		return false
 	case t.one == s:
 		t.one = nil
-	case t.rest != nil:
-		t.rest.remove(s)
+		return true
 	}
+	return t.rest.remove(s)
 }
 
 // all are the streams, in no order. The set must not be changed meanwhile.
@@ -94,6 +96,7 @@ func (t *streamSet) all() iter.Seq[*Stream] {
 type someStreams struct {
 	few  []*Stream // all, as long as many is nil
 	many map[uint32]*Stream
+	last *Stream // the one of many that was added or asked for last: its next frame is often the next one; may be nil
 }
 
 // maxFew is up to how many streams a list is searched faster than a map.
@@ -113,8 +116,15 @@ func (t *someStreams) get(id uint32) *Stream {
 	if t == nil {
 		return nil
 	}
+	if t.last != nil && t.last.id == id {
+		return t.last
+	}
 	if t.many != nil {
-		return t.many[id]
+		s := t.many[id]
+		if s != nil {
+			t.last = s
+		}
+		return s
 	}
 	for _, s := range t.few {
 		if s.id == id {
@@ -138,22 +148,31 @@ func (t *someStreams) add(s *Stream) {
 		t.few = nil
 	}
 	t.many[s.id] = s
+	t.last = s
 }
 
-// remove removes s, if it is there.
-func (t *someStreams) remove(s *Stream) {
+// remove removes s, and reports whether it was there.
+func (t *someStreams) remove(s *Stream) bool {
+	if t == nil {
+		return false
+	}
 	if t.many != nil {
+		if t.last == s {
+			t.last = nil
+		}
+		n := len(t.many)
 		delete(t.many, s.id)
-		return
+		return len(t.many) < n
 	}
 	for i, f := range t.few {
 		if f == s {
 			last := len(t.few) - 1
 			t.few[i], t.few[last] = t.few[last], nil
 			t.few = t.few[:last]
-			return
+			return true
 		}
 	}
+	return false
 }
 
 func (t *someStreams) all() iter.Seq[*Stream] {

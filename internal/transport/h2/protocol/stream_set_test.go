@@ -11,7 +11,7 @@ import (
 func TestStreamSet(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var none *streamSet
-	if none.len() != 0 || none.get(1) != nil {
+	if none.len() != 0 || none.get(1) != nil || none.remove(new(Stream)) {
 		t.Error("nil is not empty")
 	}
 	for range none.all() {
@@ -21,7 +21,9 @@ func TestStreamSet(t *testing.T) {
 	for range 5000 {
 		id := 1 + rng.Uint32N(3*maxFew)
 		if s := want[id]; s != nil {
-			set.remove(s)
+			if !set.remove(s) || set.remove(s) {
+				t.Fatal("a stream was not there, or twice")
+			}
 			delete(want, id)
 		} else {
 			s := &Stream{id: id}
@@ -36,6 +38,9 @@ func TestStreamSet(t *testing.T) {
 		}
 		if set.len() != len(want) || set.get(id) != want[id] {
 			t.Fatalf("%d streams, want %d", set.len(), len(want))
+		}
+		if other := 1 + rng.Uint32N(3*maxFew); set.get(other) != want[other] {
+			t.Fatalf("%p in place of %p", set.get(other), want[other])
 		}
 		n := 0
 		for s := range set.all() {

@@ -85,10 +85,9 @@ func (t *streamTable) insert(s *Stream) {
 // remove forgets s and wakes the goroutine that waits for its place. It reports whether
 // s was there.
 func (t *streamTable) remove(s *Stream) bool {
-	if t.byID.get(s.id) != s {
+	if !t.byID.remove(s) {
 		return false
 	}
-	t.byID.remove(s)
 	if t.side == Client {
 		t.grant()
 	}
