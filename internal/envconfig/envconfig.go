@@ -30,6 +30,11 @@ var (
 	// GRPC_GO_EXPERIMENTAL_BUSY_HEAP, up to 1 GiB; 0, the default, leaves the collector alone.
 	BusyHeap = number(os.Getenv("GRPC_GO_EXPERIMENTAL_BUSY_HEAP"), bounds{max: 1 << 30})
 
+	// ReuseGoroutines says whether goroutines of handlers and readers are kept for a moment, for the
+	// next. Package internal/warm says what such a goroutine carries, and what it buys.
+	// GRPC_GO_EXPERIMENTAL_REUSE_GOROUTINES, true unless "false".
+	ReuseGoroutines = boolean(os.Getenv("GRPC_GO_EXPERIMENTAL_REUSE_GOROUTINES"), true)
+
 	// SmallDefaultHeaderList makes the header list that a peer may send 8 KiB large, and not
 	// 16 MiB, where no option says anything.
 	// GRPC_GO_EXPERIMENTAL_ENABLE_8KB_DEFAULT_HEADER_LIST_SIZE, false unless "true".

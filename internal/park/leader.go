@@ -3,11 +3,10 @@
 package park
 
 import (
-	"context"
-	"runtime/pprof"
 	"time"
 
 	"google.golang.org/grpc/internal/pulse"
+	"google.golang.org/grpc/internal/warm"
 )
 
 const (
@@ -42,17 +41,17 @@ func (p *poller) serveOn(w waiter) {
 	if p.multi != nil {
 		p.multi.hold()
 	}
-	go func() {
+	warm.Fresh(func() {
 		if p.multi != nil {
 			defer p.multi.release()
 		}
 		p.serve(w)
-	}()
+	})
 }
 
 // serve waits for events as long as there is a waiter for this goroutine.
 func (p *poller) serve(w waiter) {
-	unlabel() // a new goroutine has those of the one that started it
+	g := warm.Begin()
 	var tokens [batch]uint64
 	var throttle wakeThrottle
 	for w != nil {
@@ -65,7 +64,10 @@ func (p *poller) serve(w waiter) {
 		h := p.rouse(tokens[:n])
 		if h != nil && p.promoteFollower() {
 			p.followers.free <- w
-			p.readOn(h, tokens[:], &throttle)
+			p.readOn(h, tokens[:], &throttle, &g)
+			if g.Over() {
+				return
+			}
 			w = p.followers.rejoin()
 			continue
 		}
@@ -90,12 +92,13 @@ func (p *poller) atOnce() int {
 
 // readOn reads h on this goroutine, which has no waiter, and then, one by one, the connections that have
 // input by then. Where that does not end soon the owners of the others are woken.
-func (p *poller) readOn(h *Handle, tokens []uint64, throttle *wakeThrottle) {
+func (p *poller) readOn(h *Handle, tokens []uint64, throttle *wakeThrottle, g *warm.Goroutine) {
 	start := time.Now()
 	for before := start; ; {
 		if h != nil {
-			h.owner.Run()
-			unlabel()
+			if h.owner.Run(); !g.Next() {
+				return
+			}
 		}
 		now := time.Now()
 		switch {
@@ -123,6 +126,9 @@ func (p *poller) readOn(h *Handle, tokens []uint64, throttle *wakeThrottle) {
 // promoteFollower makes another goroutine the leader, if one is ready.
 func (p *poller) promoteFollower() bool {
 	f := &p.followers
+	if warm.Forbidden() {
+		return false
+	}
 	if f.slowPenalty.Load() > 0 {
 		f.slowPenalty.Add(-1)
 		return false
@@ -151,6 +157,3 @@ func (f *followers) rejoin() waiter {
 		return nil
 	}
 }
-
-// unlabel takes the profiler labels off the goroutine.
-func unlabel() { pprof.SetGoroutineLabels(context.Background()) }

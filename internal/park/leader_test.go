@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -14,6 +15,8 @@ import (
 	"time"
 
 	"google.golang.org/grpc/internal/pulse"
+	"google.golang.org/grpc/internal/testutils"
+	"google.golang.org/grpc/internal/warm"
 )
 
 // fakeWaiters is a backend with several waiters, which knows which one is the leader's.
@@ -196,6 +199,44 @@ func TestLeaderAndFollowers(t *testing.T) {
 	f.gone()
 }
 
+// A goroutine of the poller on which a handler has left its thread locked is replaced before long.
+func TestLockedThreadIsNotKept(t *testing.T) {
+	const runs, most = 1000, 256
+	k := newFakeKernel()
+	f := newFakeWaiters(t, k)
+	s := &set{open: func() (backend, error) { return f, nil }}
+	seen := make(chan *member, 1)
+	m := &member{seen: seen}
+	m.h.init(s, m)
+	ran := make(chan string, 1)
+	each := map[string]int{}
+	for n := 0; n < runs; {
+		m.then = func() {
+			runtime.LockOSThread()
+			b := make([]byte, 64)
+			id, _, _ := strings.Cut(string(b[:runtime.Stack(b, false)]), "[")
+			ran <- id
+		}
+		k.setReady(m.fd, false)
+		if err := m.h.Park(); err != nil {
+			t.Fatal(err)
+		}
+		f.setReady(m.fd)
+		if <-seen; m.then != nil {
+			each[<-ran]++
+			n++
+		}
+		s.p.Load().followers.slowPenalty.Store(0)
+	}
+	for id, n := range each {
+		if n > most {
+			t.Errorf("%sran %d tasks with its thread locked", id, n)
+		}
+	}
+	m.h.Close()
+	f.gone()
+}
+
 // After one that took long others are read by other goroutines for a while.
 func TestSlowPenalty(t *testing.T) {
 	synctest.Test(t, testSlowPenalty)
@@ -207,7 +248,7 @@ func testSlowPenalty(t *testing.T) {
 	p.followers.free = make(chan waiter, 1)
 	m := &member{seen: make(chan *member, 1), then: func() { time.Sleep(2 * maxInline) }}
 	m.h.init(nil, m)
-	p.readOn(&m.h, nil, nil)
+	p.readOn(&m.h, nil, nil, new(warm.Goroutine))
 	for i := range slowPenalty {
 		p.followers.ready <- onlyWaiter{}
 		if p.promoteFollower() {
@@ -218,6 +259,20 @@ func testSlowPenalty(t *testing.T) {
 	p.followers.ready <- onlyWaiter{}
 	if !p.promoteFollower() {
 		t.Error("no follower is promoted any more")
+	}
+}
+
+// Where each task is to have a goroutine of its own, no goroutine of the poller reads.
+func TestPollerReadsNothing(t *testing.T) {
+	if !testutils.InChild(t, "GRPC_GO_EXPERIMENTAL_REUSE_GOROUTINES=false") { // Forbid is for the whole process
+		return
+	}
+	warm.Forbid()
+	p := &poller{}
+	p.followers.ready = make(chan waiter, 1)
+	p.followers.ready <- onlyWaiter{}
+	if p.promoteFollower() {
+		t.Error("a follower takes the lead, and the leader reads")
 	}
 }
 
@@ -265,7 +320,7 @@ func testReadOn(t *testing.T, members int, slow bool) bool {
 	var tokens [batch]uint64
 	var throttle wakeThrottle
 	start := time.Now()
-	p.readOn(p.rouse(tokens[:f.now(tokens[:1])]), tokens[:], &throttle)
+	p.readOn(p.rouse(tokens[:f.now(tokens[:1])]), tokens[:], &throttle, new(warm.Goroutine))
 	calm := pulse.On() && p.followers.slowPenalty.Load() == 0 && (slow || time.Since(start) < maxInline)
 	woken := len(seen) - ran
 	for _, m := range all {

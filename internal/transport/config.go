@@ -20,6 +20,7 @@ import (
 	"google.golang.org/grpc/internal/tlsconn"
 	"google.golang.org/grpc/internal/transport/h2"
 	"google.golang.org/grpc/internal/transport/h2/trace"
+	"google.golang.org/grpc/internal/warm"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/stats"
@@ -155,6 +156,9 @@ func (t *Tuning) fill(c *h2.Config) {
 	ballast.Start(envconfig.BusyHeap)
 	if !envconfig.RawSyscalls {
 		pulse.Forbid()
+	}
+	if !envconfig.ReuseGoroutines {
+		warm.Forbid()
 	}
 }
 

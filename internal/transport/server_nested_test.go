@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"runtime/debug"
 	"runtime/pprof"
 	"slices"
 	"strconv"
@@ -20,8 +21,8 @@ import (
 )
 
 // Each handler of a chain makes a call on a connection that is parked, and whose answer is read by
-// goroutines that such handlers run on. It spoils what it has of its request, labels its goroutine, and
-// now and then panics or ends that.
+// goroutines that such handlers run on. It spoils what it has of its request, labels its goroutine and has
+// faults of memory panic there, and now and then panics or ends that.
 func TestNestedCallsOverParkedConnections(t *testing.T) {
 	needsParking(t)
 	for _, procs := range []int{1, 4} {
@@ -67,6 +68,9 @@ func testNestedCalls(t *testing.T, procs int) {
 		}
 		values[0], values[1] = "spoilt", "spoilt"
 		pprof.SetGoroutineLabels(pprof.WithLabels(context.Background(), pprof.Labels("label", label)))
+		if debug.SetPanicOnFault(true) {
+			t.Error("a handler before has said what becomes of faults of memory")
+		}
 		if left > 0 {
 			if err := call(left - 1); err != nil {
 				t.Error(left, err)

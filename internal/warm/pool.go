@@ -3,11 +3,8 @@
 package warm
 
 import (
-	"context"
 	"math/bits"
 	"runtime"
-	"runtime/debug"
-	"runtime/pprof"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -199,12 +196,13 @@ const linger = 50 * time.Millisecond
 type worker shard
 
 func (w *worker) loop(t Task) {
-	unlabel() // a new goroutine has the labels of the one that started it
+	g := Begin()
 	for home := (*shard)(w); t != nil; {
 		t.Run()
 		t = nil // an idle goroutine must not keep the last task alive
-		unlabel()
-		debug.SetPanicOnFault(false)
+		if !g.Next() {
+			return
+		}
 		c := home.pool.park(home)
 		if c == nil {
 			return
@@ -213,9 +211,6 @@ func (w *worker) loop(t Task) {
 		t, home = o.task, o.home
 	}
 }
-
-// unlabel takes the profiler labels off the goroutine, in 4 ns.
-func unlabel() { pprof.SetGoroutineLabels(context.Background()) }
 
 // ballast is how deep the stack of an idle worker looks.
 type ballast [1536]byte

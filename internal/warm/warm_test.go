@@ -4,6 +4,7 @@ package warm
 
 import (
 	"context"
+	"runtime"
 	"runtime/debug"
 	"runtime/pprof"
 	"strings"
@@ -122,6 +123,29 @@ func TestPanicOnFaultDoesNotPass(t *testing.T) {
 		}
 		time.Sleep(3 * linger)
 	})
+}
+
+// Each task has a goroutine of its own where that is asked for, and for the race detector, which would take those of
+// one goroutine for ordered.
+func TestApart(t *testing.T) {
+	if !raceDetector {
+		defer apart.Store(false)
+		Forbid()
+	}
+	const n = 20
+	seen := map[string]bool{}
+	for range n {
+		heading := make(chan string)
+		Go(task(func() {
+			b := make([]byte, 128)
+			id, _, _ := strings.Cut(string(b[:runtime.Stack(b, false)]), "[")
+			heading <- id
+		}))
+		seen[<-heading] = true
+	}
+	if len(seen) != n {
+		t.Errorf("%d tasks had %d goroutines", n, len(seen))
+	}
 }
 
 func BenchmarkGo(b *testing.B) {

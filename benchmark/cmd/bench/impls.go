@@ -10,7 +10,7 @@ import (
 )
 
 const implsHelp = `what to measure, separated by commas; the last is what the others are compared with:
-ours, published, a name of bench peers, the path of a worker built before, each with ` + workers.NoPool + ` behind it to turn read pooling off; A@B is a client of A with a server of B`
+ours, published, a name of bench peers, the path of a worker built before, each with ` + workers.NoPool + `, ` + workers.NoReuse + ` or ` + workers.NoPulse + ` behind it to turn pooled reads, goroutines that are used again, or system calls that the scheduler is not told of off; A@B is a client of A with a server of B`
 
 // build builds the workers of the named implementations.
 func build(ctx context.Context, names string) ([]workers.Impl, error) {

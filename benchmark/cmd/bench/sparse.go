@@ -23,11 +23,11 @@ import (
 
 // sparseOptions are the flags of the measurements of sparse traffic.
 type sparseOptions struct {
-	impls, links, conns, every, spread string
-	pairs, size                        int
-	pings                              bool
-	window                             time.Duration
-	prof                               profiling
+	impls, links, conns, every, spread, wraps string
+	pairs, size                               int
+	pings                                     bool
+	window                                    time.Duration
+	prof                                      profiling
 }
 
 func parseSparse(args []string) (sparseOptions, error) {
@@ -38,6 +38,7 @@ func parseSparse(args []string) (sparseOptions, error) {
 	fs.StringVar(&o.conns, "n", "3000,9000", "numbers of connections")
 	fs.StringVar(&o.every, "every", "200ms,1s,5s,30s", "how often each of them makes a call")
 	fs.StringVar(&o.spread, "spread", "evenly,bursts", "evenly: one call after the other; bursts: one on every connection at once")
+	fs.StringVar(&o.wraps, "wrap", exact, "what is around the connections of both sides: "+exact+", "+strings.Join(sparseWraps, ", "))
 	fs.BoolVar(&o.pings, "pings", false, "with pings in the place of calls, over tcp, from a client without gRPC: only the server's figures say something")
 	fs.IntVar(&o.size, "size", 128, "bytes of a message each way")
 	fs.IntVar(&o.pairs, "pairs", 3, "measurements of each row and implementation, in turn")
@@ -46,6 +47,11 @@ func parseSparse(args []string) (sparseOptions, error) {
 	fs.StringVar(&o.prof.allocs, "allocprofile", "", "folder for profiles of what clients and servers allocate, from their start on")
 	if err := parseFlags(fs, args); err != nil {
 		return o, err
+	}
+	for _, wrap := range strings.Split(o.wraps, ",") {
+		if wrap != exact && !slices.Contains(sparseWraps, wrap) {
+			return o, fmt.Errorf("no wrapper is called %q", wrap)
+		}
 	}
 	for _, dir := range []string{o.prof.cpu, o.prof.allocs} {
 		if dir == "" {
@@ -57,6 +63,13 @@ func parseSparse(args []string) (sparseOptions, error) {
 	}
 	return o, nil
 }
+
+// exact is what -wrap calls sockets without anything around them.
+const exact = "exact"
+
+// sparseWraps are the wrappers that -wrap knows: not the one with TLS of its own, which clients that
+// only ping do not speak.
+var sparseWraps = []string{ops.Embeds, ops.Counts, ops.Meters}
 
 // sparseCallers are how many calls are on their way at the same time.
 const sparseCallers = 64
@@ -81,29 +94,39 @@ func (o sparseOptions) rows() (all []sparseRow, err error) {
 		return nil, err
 	}
 	for _, over := range strings.Split(o.links, ",") {
-		for _, n := range conns {
-			for _, text := range strings.Split(o.every, ",") {
-				every, err := time.ParseDuration(text)
-				if err != nil {
-					return nil, err
-				}
-				for _, spread := range strings.Split(o.spread, ",") {
-					all = append(all, sparseRow{
-						over: over, every: every, spread: spread,
-						row: row{
-							name: fmt.Sprintf("sparse/%s/n=%d/every=%v/%s", over, n, every, spread),
-							link: linkOf(over), conns: n,
-							load: ops.Load{
-								Kind: ops.Unary, Callers: sparseCallers, Size: o.size, Every: every,
-								Bursts: spread == "bursts",
-							},
-						},
-					})
+		for _, wrap := range strings.Split(o.wraps, ",") {
+			for _, n := range conns {
+				for _, text := range strings.Split(o.every, ",") {
+					every, err := time.ParseDuration(text)
+					if err != nil {
+						return nil, err
+					}
+					for _, spread := range strings.Split(o.spread, ",") {
+						all = append(all, o.row(over, wrap, n, every, spread))
+					}
 				}
 			}
 		}
 	}
 	return all, nil
+}
+
+func (o sparseOptions) row(over, wrap string, n int, every time.Duration, spread string) sparseRow {
+	r := sparseRow{
+		over: over, every: every, spread: spread,
+		row: row{
+			name: fmt.Sprintf("sparse/%s/n=%d/every=%v/%s", over, n, every, spread),
+			link: linkOf(over), conns: n,
+			load: ops.Load{
+				Kind: ops.Unary, Callers: sparseCallers, Size: o.size, Every: every,
+				Bursts: spread == "bursts",
+			},
+		},
+	}
+	if wrap != exact {
+		r.name, r.link.Wrap = r.name+"/"+wrap, wrap
+	}
+	return r
 }
 
 func runSparse(ctx context.Context, args []string) error {

@@ -20,8 +20,19 @@ const (
 	Published = "published"
 )
 
-// NoPool, behind the name of an implementation, turns the pooling of read buffers off.
-const NoPool = "+nopool"
+// What turns something of this module off, behind the name of an implementation.
+const (
+	NoPool  = "+nopool"  // read buffers are the connections' own
+	NoReuse = "+noreuse" // goroutines are not used again
+	NoPulse = "+nopulse" // the scheduler is told of each system call
+)
+
+// switches are the environment for it.
+var switches = map[string]string{
+	NoPool:  "GRPC_GO_EXPERIMENTAL_HTTP_FRAMER_READ_BUFFER_POOLING=false",
+	NoReuse: "GRPC_GO_EXPERIMENTAL_REUSE_GOROUTINES=false",
+	NoPulse: "GRPC_GO_EXPERIMENTAL_RAW_SYSCALLS=false",
+}
 
 // Label is what people call an implementation.
 func Label(impl string) string {
@@ -47,9 +58,6 @@ const Handed = "+handed"
 // handedEnv is how that is told.
 const handedEnv = "GRPC_BENCH_HANDED=1"
 
-// noPoolEnv is how that is told.
-const noPoolEnv = "GRPC_GO_EXPERIMENTAL_HTTP_FRAMER_READ_BUFFER_POOLING=false"
-
 // Build builds the worker of the named implementation, or those of client@server.
 func Build(ctx context.Context, name string) (Impl, error) {
 	client, server, mixed := strings.Cut(name, "@")
@@ -62,19 +70,28 @@ func Build(ctx context.Context, name string) (Impl, error) {
 	return impl, err
 }
 
-func build(ctx context.Context, name string) (Impl, error) {
+// settings splits what stands behind the name of an implementation from it.
+func settings(name string) (base string, env []string) {
 	base, isHanded := strings.CutSuffix(name, Handed)
-	base, noPool := strings.CutSuffix(base, NoPool)
+	if isHanded {
+		env = append(env, handedEnv)
+	}
+	for at := strings.LastIndex(base, "+"); at >= 0; at = strings.LastIndex(base, "+") {
+		s, ok := switches[base[at:]]
+		if !ok {
+			break
+		}
+		base, env = base[:at], append(env, s)
+	}
+	return base, env
+}
+
+func build(ctx context.Context, name string) (Impl, error) {
+	base, env := settings(name)
 	if peer, ok := PeerNamed(name); ok {
 		return peer.Build(ctx)
 	}
-	impl := Impl{Name: name}
-	if isHanded {
-		impl.Env = append(impl.Env, handedEnv)
-	}
-	if noPool {
-		impl.Env = append(impl.Env, noPoolEnv)
-	}
+	impl := Impl{Name: name, Env: env}
 	var args []string
 	switch base {
 	case Ours:
