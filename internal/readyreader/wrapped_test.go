@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc/internal/wrappers"
 	"google.golang.org/grpc/mem"
 )
 
@@ -229,7 +230,7 @@ func (b *bounds) Read(p []byte) (int, error) {
 func TestWhatWrappersHold(t *testing.T) {
 	for name, f := range map[string]func(net.Conn) net.Conn{
 		"returns it in pieces": func(c net.Conn) net.Conn { return &hoards{Conn: c} },
-		"reads ahead":          newAhead,
+		"reads ahead":          wrappers.ReadAhead,
 	} {
 		w, peer := wrap(t, f)
 		pool := newTestPool(t)
@@ -271,23 +272,6 @@ func (h *hoards) Read(p []byte) (int, error) {
 	h.held = h.held[n:]
 	return n, nil
 }
-
-// ahead has a goroutine that reads.
-type ahead struct {
-	net.Conn
-	r *io.PipeReader
-}
-
-func newAhead(c net.Conn) net.Conn {
-	r, w := io.Pipe()
-	go func() {
-		_, err := io.Copy(struct{ io.Writer }{w}, struct{ io.Reader }{c})
-		w.CloseWithError(err)
-	}()
-	return &ahead{c, r}
-}
-
-func (a *ahead) Read(p []byte) (int, error) { return a.r.Read(p) }
 
 // Bytes that come with the end are used first.
 func TestRestLastBytes(t *testing.T) {

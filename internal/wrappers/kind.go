@@ -55,7 +55,7 @@ func Kinds() []Kind {
 			Name: "idle timeout", Server: func(c net.Conn) net.Conn { return &timesOut{c} },
 			WhyNot: readsItself, WhyNotUnix: readsItself,
 		},
-		{Name: "reads ahead", Server: newAhead, WhyNot: readsItself, WhyNotUnix: readsItself},
+		{Name: "reads ahead", Server: ReadAhead, WhyNot: readsItself, WhyNotUnix: readsItself},
 		{Name: "tunnel", Server: newTunnel, WhyNot: "is no socket", WhyNotUnix: "is no socket"},
 		{Name: "opts in", Server: func(c net.Conn) net.Conn { return &optsIn{plain{c}} }},
 		{Name: "counts, and says so", Server: func(c net.Conn) net.Conn { return &tellsCounts{meter{Conn: c}} }, Shared: true},

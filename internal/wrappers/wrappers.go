@@ -185,7 +185,8 @@ type ahead struct {
 	r *io.PipeReader
 }
 
-func newAhead(c net.Conn) net.Conn {
+// ReadAhead wraps c in what has a goroutine that reads it.
+func ReadAhead(c net.Conn) net.Conn {
 	r, w := io.Pipe()
 	go func() {
 		_, err := io.Copy(struct{ io.Writer }{w}, struct{ io.Reader }{c})
@@ -246,7 +247,7 @@ type tunnel struct {
 	in io.Reader
 }
 
-func newTunnel(c net.Conn) net.Conn { return &tunnel{plain{c}, newAhead(c)} }
+func newTunnel(c net.Conn) net.Conn { return &tunnel{plain{c}, ReadAhead(c)} }
 
 var errNoDeadlines = errors.New("wrappers: a tunnel has no deadlines")
 
