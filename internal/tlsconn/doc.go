@@ -26,14 +26,14 @@
 // [Options].Release. Then all works the same, with up to 32 KiB held for each
 // connection and one more copy of all that is received.
 //
-// AES-GCM makes 0.8 KB of a key, in each direction. When a connection of TLS 1.3 is left alone
-// the first time, its AEADs, which have the public type cipher.AEAD, are replaced by ones under
+// AES-GCM makes 0.8 KB of a key, in each direction. With [Options].Rest, which is off by default, when a
+// connection of TLS 1.3 is left alone the first time, its AEADs, which have the public type cipher.AEAD, are replaced by ones under
 // the same keys (package keyrest) that forget that at rest and make it again for the next
 // record, which takes a microsecond or two, and garbage: where something comes now and then they
 // are kept until nothing has come for half a minute or more (vigil.go). The keys follow from the traffic secrets that
 // crypto/tls keeps for KeyUpdates; that they are those in use is proved by the IV,
 // which follows in the same way and has to be the one in place. Nonces and all else stay
-// crypto/tls's. It is off without [Options].Rest, where releasing is, where its own trial fails,
+// crypto/tls's. It is off where releasing is, where its own trial fails,
 // for other ciphers, and in FIPS 140-3 mode.
 //
 // # Locks
