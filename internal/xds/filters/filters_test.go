@@ -3,9 +3,11 @@
 package filters
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
 	"errors"
+	"io"
 	"strings"
 	"testing"
 
@@ -13,6 +15,7 @@ import (
 	statefulv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/stateful_session/v3"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/grpclog"
 	"google.golang.org/grpc/internal/leakcheck"
 	"google.golang.org/grpc/internal/rpcconfig"
 	"google.golang.org/grpc/internal/xds/call"
@@ -214,6 +217,24 @@ func (r reply) Header() (metadata.MD, error) {
 }
 
 func encoded(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
+
+// TestCookieIsNotLogged: what is wrong with a session's cookie is logged without what it says.
+func TestCookieIsNotLogged(t *testing.T) {
+	var log bytes.Buffer
+	grpclog.SetLoggerV2(grpclog.NewLoggerV2(&log, &log, &log))
+	defer grpclog.SetLoggerV2(grpclog.NewLoggerV2(io.Discard, io.Discard, io.Discard))
+	for _, value := range []string{"SECRET%%", encoded("SECRET"), encoded("SECRET:port;cluster:SECRET"), `"` + encoded("1.1.1.1:1,SECRET:1") + `"`} {
+		log.Reset()
+		if got := decode(value); got != "" {
+			t.Errorf("%s: %q", value, got)
+		}
+		for _, secret := range []string{"SECRET", strings.Trim(value, `"`)} {
+			if text := log.String(); text == "" || strings.Contains(text, secret) {
+				t.Errorf("the log of %s: %q", value, text)
+			}
+		}
+	}
+}
 
 func TestA55Cookie(t *testing.T) {
 	for _, tt := range []struct {
