@@ -58,7 +58,7 @@ func (r *reader) onBlock(b protocol.Block) error {
 	}
 	err = r.violation(err)
 	c = r.lock()
-	c.core.Refused()
+	c.core.Refused(in)
 	c.unlock()
 	return err
 }

@@ -40,11 +40,11 @@ func (n *floodBudget) walked(streams int, now time.Duration) {
 }
 
 // useful records a frame that opened, fed or ended a stream.
-func (n *floodBudget) useful() { n.earn(1) }
+func (n *floodBudget) useful() { n.earn(usefulEarns) }
 
-// earn records as many useful frames.
-func (n *floodBudget) earn(useful int) {
-	if useful > 0 {
-		n.n = max(-floodCredit, n.n-usefulEarns*int32(min(useful, 1<<20)))
+// earn takes that many useless frames off, or has the next ones cost nothing.
+func (n *floodBudget) earn(useless int) {
+	if useless > 0 {
+		n.n = max(-floodCredit, n.n-int32(min(useless, FloodLimit+floodCredit)))
 	}
 }

@@ -29,10 +29,14 @@ type Intake struct {
 // Lasting is what of an intake is kept while its connection is parked.
 type Lasting struct {
 	flood floodBudget
-	// opened is, of a client, how many ids were used up when Late was last called; of a server, how many
-	// streams were opened since: a peer can pass over ids, as many as it likes.
-	opened uint32
+	// paid is, of a client, how many ids were used up when Late was last called; of a server, how many frames
+	// for streams that are over the streams pay for that came since. It does not go by the server's ids: a peer
+	// can pass over as many as it likes.
+	paid uint32
 }
+
+// allowLate has the next n frames for streams that are over cost nothing. It is a server's.
+func (in *Intake) allowLate(n uint32) { in.paid = min(in.paid+n, FloodLimit+floodCredit) }
 
 // Begin makes an intake ready for a connection: a new one, or one that was parked, with what Freeze
 // and keep returned then.

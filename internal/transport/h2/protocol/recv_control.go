@@ -183,15 +183,16 @@ func (c *Conn) Fault(in *Intake, s *Stream, err error) (*Stream, *StreamError, e
 
 // Late records a frame for a stream that is over. When one side ends a stream, a few
 // frames of the other may be on their way, so the streams that were opened since the last
-// call pay for them.
+// call pay for them. One that a server refused pays for a single frame: a peer can have as many
+// refused as it likes.
 func (c *Conn) Late(in *Intake) error {
 	if c.streams.side == Client {
 		used := c.streams.nextLocal
-		in.flood.earn(int(used-in.opened) / 2)
-		in.opened = used
+		in.flood.earn(usefulEarns * min(int(used-in.paid)/2, FloodLimit))
+		in.paid = used
 	} else {
-		in.flood.earn(int(in.opened))
-		in.opened = 0
+		in.flood.earn(int(in.paid))
+		in.paid = 0
 	}
 	return in.Useless()
 }

@@ -20,7 +20,7 @@ func TestLateIsPaidByStreams(t *testing.T) {
 		if _, verdict, err := c.OnBlock(&in, Block{ID: id}); verdict != blockOpens || err != nil {
 			t.Fatalf("stream %d: verdict %d, %v", id, verdict, err)
 		}
-		c.Refused()
+		c.Accepted(&in, &Stream{}, Block{ID: id})
 		in.Useful()
 		_, _, err := c.OnReset(&in, frame.Header{Type: frame.RSTStream, Length: 4, StreamID: id}, make([]byte, 4))
 		for ; err == nil && late < 30*FloodLimit; late++ {
@@ -30,5 +30,44 @@ func TestLateIsPaidByStreams(t *testing.T) {
 	}
 	if most := FloodLimit + 10*3*usefulEarns; late > most {
 		t.Errorf("%d frames for 10 streams that are over, at most %d", late, most)
+	}
+}
+
+// TestRefusedPayForOne: a stream that is refused pays for one frame behind it, such as the end of its request,
+// and not for more: a peer can have any number refused.
+func TestRefusedPayForOne(t *testing.T) {
+	for _, tt := range []struct {
+		each        int // frames behind each refused stream
+		least, most int // so many streams until the connection ends
+	}{
+		{each: 0, least: FloodLimit, most: FloodLimit + 1},
+		{each: 1, least: FloodLimit - 1, most: FloodLimit + 1},
+		{each: 20, least: FloodLimit / 20, most: FloodLimit/20 + 1},
+		{each: 1000, least: FloodLimit / 1000, most: FloodLimit/1000 + 1},
+	} {
+		c := started(t, Server)
+		var in Intake
+		in.Begin(c.Config(), Lasting{}, hpack.Frozen{}, nil)
+		refuse := func(id uint32) error {
+			_, verdict, err := c.OnBlock(&in, Block{ID: id, Void: frame.StreamError(id, frame.RefusedStream, "no")})
+			if verdict != blockOpens || !IsStreamError(err) {
+				t.Fatalf("stream %d: verdict %d, %v", id, verdict, err)
+			}
+			_, _, err = c.ResetByRule(&in, FaultOf(err))
+			c.Refused(&in)
+			return err
+		}
+		streams := 0
+		for err := error(nil); err == nil && streams <= 3*FloodLimit; streams++ {
+			id := uint32(2*streams + 1)
+			err = refuse(id)
+			for i := 0; err == nil && i < tt.each; i++ {
+				_, _, err = c.OnReset(&in, frame.Header{Type: frame.RSTStream, Length: 4, StreamID: id}, make([]byte, 4))
+			}
+			drain(t, c)
+		}
+		if streams < tt.least || streams > tt.most {
+			t.Errorf("%d frames each: it ends with %d streams, want %d to %d", tt.each, streams, tt.least, tt.most)
+		}
 	}
 }

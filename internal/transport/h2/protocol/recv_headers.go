@@ -93,7 +93,6 @@ func (c *Conn) OnBlock(in *Intake, b Block) (s *Stream, verdict BlockVerdict, er
 		c.streams.cutOff.grow(b.ID)
 		return nil, BlockIgnored, err
 	}
-	in.opened++
 	c.life.admit() // a GOAWAY that is said from here on names b.id
 	switch {
 	case b.Void != nil:
@@ -113,8 +112,9 @@ func (c *Conn) IsCrowded() bool { return c.streams.isCrowded(c.out.cfg.maxStream
 
 // Refused follows a refusal, once the peer was told why, before a connection that takes leave falls
 // silent.
-func (c *Conn) Refused() {
+func (c *Conn) Refused(in *Intake) {
 	c.life.decided()
+	in.allowLate(1) // the end of its request may be on its way
 	c.streams.cutOff.grow(c.streams.lastPeer)
 	c.Finish()
 }
@@ -122,6 +122,7 @@ func (c *Conn) Refused() {
 // Accepted puts s, which the peer opened with b, into the table.
 func (c *Conn) Accepted(in *Intake, s *Stream, b Block) {
 	c.life.decided()
+	in.allowLate(usefulEarns)
 	c.streams.begin(s, b.ID, c.streams.side.other(), &c.windows)
 	if b.End {
 		s.on(recvEnd)
