@@ -25,7 +25,8 @@ import (
 //
 // Who this end is comes from the environment, CSM_WORKLOAD_NAME, CSM_CANONICAL_SERVICE_NAME
 // and CSM_MESH_ID, and from Google Cloud's metadata server, to which ctx is for. What is not
-// found out by the end of ctx is "unknown".
+// found out by the end of ctx is "unknown". So is what another end tells in a value above 256 bytes, and
+// all of it where it tells more than 4 KiB.
 //
 // Call it in main, once, before channels and servers are made. The function that it returns
 // undoes it, for those that are made afterwards.

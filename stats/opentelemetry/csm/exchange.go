@@ -54,9 +54,9 @@ func (x *exchange) Wants(target string) bool {
 	return err == nil && u.Scheme == "xds" && (u.Host == "" || u.Host == trafficDirector)
 }
 
-// Key implements plugin.Exchange.
+// Key implements plugin.Exchange. What is longer than an end has to tell counts as nothing.
 func (x *exchange) Key(md metadata.MD) string {
-	if values := md[metadataKey]; len(values) > 0 {
+	if values := md[metadataKey]; len(values) > 0 && len(values[0]) <= maxTold {
 		return values[0]
 	}
 	return ""
@@ -81,11 +81,8 @@ var remote = map[string][]struct{ label, value string }{
 // Labels implements plugin.Exchange. Of an end that has told nothing, or nothing that can be
 // read, all is unknown.
 func (x *exchange) Labels(key string) []plugin.Label {
-	s := &structpb.Struct{}
-	if raw, err := base64.RawStdEncoding.DecodeString(key); err != nil || proto.Unmarshal(raw, s) != nil {
-		s = &structpb.Struct{}
-	}
-	value := func(name string) string { return orUnknown(s.GetFields()[name].GetStringValue()) }
+	told := parseTold(key)
+	value := func(name string) string { return orUnknown(told[name]) }
 	labels := append([]plugin.Label(nil), x.own...)
 	labels = append(labels,
 		plugin.Label{Name: "csm.remote_workload_type", Value: value("type")},
