@@ -18,11 +18,29 @@ func (e *answer) useless(now time.Time) bool {
 	return !e.valid(now) && (e.err == nil || !now.Before(e.forget))
 }
 
+// What an answer takes beside its texts: itself with its places in the map and in the order, the place of
+// each target, and the timer of a failure.
+const (
+	answerCost = 384
+	placeCost  = 8
+	wakeCost   = 192
+)
+
+// maxTargets is how many targets answers name together before some have to go. Each has a policy of its own,
+// with connections, and so takes far more than it counts for in the size of an answer.
+const maxTargets = 10_000
+
 // size is roughly the memory that e takes.
 func (e *answer) size() int64 {
-	n := len(e.key.path) + len(e.key.keys) + len(e.header)
+	n := answerCost + len(e.key.path) + len(e.key.keys) + len(e.header)
 	for _, c := range e.targets {
-		n += len(c.target)
+		n += placeCost + len(c.target)
+	}
+	if e.err != nil {
+		n += len(e.err.Error())
+	}
+	if e.wake != nil {
+		n += wakeCost
 	}
 	return int64(n)
 }
@@ -63,7 +81,7 @@ func (c *cache) resize(size int64, now time.Time, removed func(*answer)) {
 }
 
 func (c *cache) shrink(now time.Time, removed func(*answer)) {
-	for c.size > c.max {
+	for c.size > c.max || c.targets > maxTargets {
 		last := c.order.Back()
 		if last == nil {
 			return
@@ -104,10 +122,12 @@ func (c *cache) remove(e *answer, removed func(*answer)) {
 // resetBackoff lets everything be asked for again.
 func (c *cache) resetBackoff() {
 	for _, e := range c.answers {
+		was := e.size()
 		e.failures, e.err, e.retryAt, e.forget = 0, nil, time.Time{}, time.Time{}
 		if e.wake != nil {
 			e.wake.Stop()
 			e.wake = nil
 		}
+		c.size += e.size() - was
 	}
 }

@@ -3,7 +3,10 @@
 package rls
 
 import (
+	"errors"
 	"fmt"
+	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,7 +18,7 @@ func TestCache(t *testing.T) {
 	var removed []string
 	gone := func(e *answer) { removed = append(removed, e.key.path) }
 	c := newCache()
-	c.resize(10, now, gone)
+	c.resize(3*answerCost+10, now, gone)
 	add := func(path string) *answer {
 		e := c.add(cacheKey{path: path}, now)
 		e.expires = now.Add(time.Minute)
@@ -25,13 +28,13 @@ func TestCache(t *testing.T) {
 	add("aaaa")
 	b := add("bbbb")
 	add("cccc") // too many, but all are new
-	if c.len() != 3 || c.size != 12 {
+	if c.len() != 3 || c.size != 3*answerCost+12 {
 		t.Errorf("%d entries, %d bytes", c.len(), c.size)
 	}
 	now = now.Add(minEviction)
 	c.get(cacheKey{path: "aaaa"})
 	add("dd")
-	if diff := cmp.Diff([]string{"bbbb"}, removed); diff != "" || c.size != 10 || c.get(b.key) != nil {
+	if diff := cmp.Diff([]string{"bbbb"}, removed); diff != "" || c.size != 3*answerCost+10 || c.get(b.key) != nil {
 		t.Errorf("%d bytes %s", c.size, diff)
 	}
 	// Answers that are over go, and failures that are forgotten.
@@ -49,5 +52,77 @@ func TestCache(t *testing.T) {
 	c.clear(gone)
 	if c.len() != 0 || c.size != 0 || c.order.Len() != 0 {
 		t.Errorf("%d entries, %d bytes", c.len(), c.size)
+	}
+}
+
+// TestCacheCountsMemory: the size of a cache is what it takes, also where answers have hardly any text.
+func TestCacheCountsMemory(t *testing.T) {
+	now := time.Now()
+	target := &child{target: "t"}
+	for _, tt := range []struct {
+		name string
+		fill func(*answer)
+	}{
+		{"short", func(e *answer) { e.targets = []*child{target} }},
+		{"targets", func(e *answer) {
+			for range 100 {
+				e.targets = append(e.targets, target)
+			}
+		}},
+		{"header", func(e *answer) { e.header = strings.Repeat("x", 1<<10) }},
+		{"failure", func(e *answer) {
+			e.err = serviceError(errors.New("x"))
+			e.wake = time.AfterFunc(time.Hour, func() { _ = e })
+		}},
+		{"long failure", func(e *answer) { e.err = serviceError(errors.New(strings.Repeat("x", 4<<10))) }},
+	} {
+		const n = 10_000
+		c := newCache()
+		c.max = 1 << 40
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		for i := range n {
+			e := c.add(cacheKey{path: "/s/m", keys: fmt.Sprint("k=", i)}, now)
+			was := e.size()
+			tt.fill(e)
+			c.changed(e, was, now, func(*answer) {})
+		}
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		held := int64(after.HeapAlloc) - int64(before.HeapAlloc)
+		t.Logf("%s: %d bytes each, %d are counted", tt.name, held/n, c.size/n)
+		if c.size < held*4/5 || c.size > held*3/2 {
+			t.Errorf("%s: %d bytes are counted for %d", tt.name, c.size, held)
+		}
+		c.resetBackoff()
+		c.clear(func(*answer) {})
+		if c.size != 0 {
+			t.Errorf("%s: %d bytes are left", tt.name, c.size)
+		}
+	}
+}
+
+// TestCacheBoundsTargets: answers go, the oldest first, where they name more targets than there may be.
+func TestCacheBoundsTargets(t *testing.T) {
+	now := time.Unix(1000, 0)
+	b := &lb{cache: newCache(), children: make(map[string]*child)}
+	b.cache.max = 1 << 40
+	for i := range 3 * maxTargets / 100 {
+		e := b.cache.add(cacheKey{path: fmt.Sprint(i)}, now)
+		was := e.size()
+		for j := range 100 {
+			e.targets = append(e.targets, b.hold(fmt.Sprint(i, ".", j)))
+		}
+		b.cache.changed(e, was, now, b.release)
+		now = now.Add(time.Second)
+		b.collect()
+		if most := maxTargets + 600; len(b.children) > most || len(b.children) != b.cache.targets {
+			t.Fatalf("%d targets, %d are counted, at most %d", len(b.children), b.cache.targets, most)
+		}
+	}
+	b.cache.clear(b.release)
+	if dead := b.collect(); len(dead) < maxTargets-100 || len(b.children) != 0 || b.cache.targets != 0 || b.states != (lb{}).states {
+		t.Errorf("%d end, %d are left, %d counted, in states %v", len(dead), len(b.children), b.cache.targets, b.states)
 	}
 }

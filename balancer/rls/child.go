@@ -21,15 +21,26 @@ func (b *lb) hold(target string) *child {
 		}
 		c.policy = serial.New(c)
 		b.children[target] = c
+		b.states[c.state.ConnectivityState]++
 	}
-	c.refs++
+	if c.refs++; c.refs == 1 {
+		b.cache.targets++
+	}
 	return c
+}
+
+// drop takes back a hold. collect has to follow. mu is held.
+func (b *lb) drop(c *child) {
+	if c.refs--; c.refs == 0 {
+		b.cache.targets--
+		b.unheld = append(b.unheld, c)
+	}
 }
 
 // release gives up what an answer holds. collect has to follow. mu is held.
 func (b *lb) release(e *answer) {
 	for _, c := range e.targets {
-		c.refs--
+		b.drop(c)
 	}
 	e.targets = nil
 }
@@ -37,12 +48,14 @@ func (b *lb) release(e *answer) {
 // collect returns the children that nobody holds any more. They are to be closed when mu is
 // not held. mu is held.
 func (b *lb) collect() (dead []*child) {
-	for target, c := range b.children {
-		if c.refs == 0 {
-			delete(b.children, target)
+	for _, c := range b.unheld {
+		if c.refs == 0 && b.children[c.target] == c {
+			delete(b.children, c.target)
+			b.states[c.state.ConnectivityState]--
 			dead = append(dead, c)
 		}
 	}
+	b.unheld = nil
 	return dead
 }
 
@@ -90,6 +103,8 @@ func (c *child) UpdateState(s balancer.State) {
 	if c.state.ConnectivityState == connectivity.TransientFailure && s.ConnectivityState == connectivity.Connecting {
 		return
 	}
+	b.states[c.state.ConnectivityState]--
+	b.states[s.ConnectivityState]++
 	c.state = s
 	b.publish()
 }

@@ -44,9 +44,11 @@ type lb struct {
 	cache         *cache
 	pending       map[cacheKey]struct{}
 	throttle      throttle
-	children      map[string]*child // by target
-	defaultTarget *child            // nil without one; has a hold on it
-	purging       *time.Timer       // nil while there is nothing to purge
+	children      map[string]*child              // by target
+	states        [connectivity.Shutdown + 1]int // how many children are in each
+	unheld        []*child                       // those that nobody held a moment ago; collect closes them
+	defaultTarget *child                         // nil without one; has a hold on it
+	purging       *time.Timer                    // nil while there is nothing to purge
 }
 
 // publish gives the channel the state of the children, the best first, and a new picker: RPCs
@@ -59,12 +61,8 @@ func (b *lb) publish() {
 }
 
 func (b *lb) aggregate() connectivity.State {
-	var count [connectivity.Shutdown + 1]int
-	for _, c := range b.children {
-		count[c.state.ConnectivityState]++
-	}
 	for _, s := range []connectivity.State{connectivity.Ready, connectivity.Connecting, connectivity.Idle, connectivity.TransientFailure} {
-		if count[s] > 0 {
+		if b.states[s] > 0 {
 			return s
 		}
 	}
@@ -136,7 +134,7 @@ type answer struct {
 	stale   time.Time // from when on it is asked for anew
 
 	failures int
-	err      error     // of the last lookup, nil if it succeeded
+	err      error     // what RPCs are told of the last lookup, nil if it succeeded
 	retryAt  time.Time // not before that
 	forget   time.Time // the failure is of no interest after that
 	wake     *time.Timer
@@ -146,6 +144,7 @@ type answer struct {
 // removes it passes to a function.
 type cache struct {
 	max, size int64
+	targets   int // how many children are held
 	answers   map[cacheKey]*answer
 	order     *list.List // the most recently used in front
 }

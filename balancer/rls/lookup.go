@@ -99,9 +99,10 @@ func (b *lb) succeeded(key cacheKey, out *lookuppb.RouteLookupResponse, now time
 // still good. mu is held.
 func (b *lb) failed(key cacheKey, err error, now time.Time) {
 	e := b.entry(key, now)
+	was := e.size()
 	pause := b.backoff.Backoff(e.failures)
 	e.failures++
-	e.err = err
+	e.err = serviceError(err)
 	e.retryAt, e.forget = now.Add(pause), now.Add(2*pause)
 	if e.wake != nil {
 		e.wake.Stop()
@@ -112,6 +113,7 @@ func (b *lb) failed(key cacheKey, err error, now time.Time) {
 		defer b.mu.Unlock()
 		b.publish()
 	})
+	b.cache.changed(e, was, now, b.release)
 }
 
 // entry returns the answer for a key, an empty one if there is none. mu is held.

@@ -59,7 +59,7 @@ func (b *lb) choose(key cacheKey, keys map[string]string) choice {
 	case e == nil: // the failure had no room
 		return choice{err: serviceError(errThrottled)}
 	}
-	return choice{err: serviceError(e.err)}
+	return choice{err: e.err}
 }
 
 // serviceError is what RPCs fail with after a lookup has failed. It is not a status, whatever

@@ -154,7 +154,7 @@ func (b *lb) configure(config *lbConfig, state resolver.State) (old *service) {
 			b.defaultTarget = b.hold(config.defaultTarget)
 		}
 		if was != nil {
-			was.refs--
+			b.drop(was)
 		}
 	}
 	return old
@@ -207,7 +207,7 @@ func (b *lb) Close() {
 	}
 	b.cache.clear(b.release)
 	if b.defaultTarget != nil {
-		b.defaultTarget.refs--
+		b.drop(b.defaultTarget)
 		b.defaultTarget = nil
 	}
 	dead := b.collect()
