@@ -88,7 +88,15 @@ type LocalityLoad struct {
 	mu    sync.Mutex
 	top   [topMetrics]metricSum
 	named map[string]metricSum
+	names int // what named takes of maxNames
 }
+
+// maxNames bounds the names of a locality's metrics between two reports, in bytes, each with nameCost: backends
+// make them up, and a control plane may not want a report for hours.
+const (
+	maxNames = 256 << 10
+	nameCost = 64
+)
 
 // TopMetric is a backend metric with a field of its own in reports (A85).
 type TopMetric int
@@ -134,14 +142,21 @@ func (l *LocalityLoad) ReportTop(m TopMetric, value float64) {
 	l.top[m].add(value)
 }
 
-// ReportNamed adds a backend metric of an RPC, by the name in reports (A64, A85).
+// ReportNamed adds a backend metric of an RPC, by the name in reports (A64, A85). Where there are too many
+// names already it adds to those alone.
 func (l *LocalityLoad) ReportNamed(name string, value float64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.named == nil {
 		l.named = make(map[string]metricSum)
 	}
-	sum := l.named[name]
+	sum, ok := l.named[name]
+	if !ok {
+		if l.names+len(name)+nameCost > maxNames {
+			return
+		}
+		l.names += len(name) + nameCost
+	}
 	sum.add(value)
 	l.named[name] = sum
 }
@@ -162,15 +177,15 @@ type localityReport struct {
 	named                             map[string]metricSum
 }
 
-// take returns what was counted for the clusters, all if names is nil, and counts from 0 on.
-// Clusters that nothing happened to are left out, and those that nobody counts for forgotten.
+// take returns what was counted for the clusters, all if names is nil, and counts from 0 on. names are in
+// order: a control plane may name very many, and is told every 100 ms if it likes. Clusters that nothing happened to are left out, and those that nobody counts for forgotten.
 func (l *Loads) take(names []string) []clusterReport {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var out []clusterReport
 	now := time.Now()
 	for key, c := range l.clusters {
-		if names != nil && !slices.Contains(names, key.cluster) {
+		if _, wanted := slices.BinarySearch(names, key.cluster); names != nil && !wanted {
 			continue
 		}
 		r := c.take()
@@ -213,7 +228,7 @@ func (l *LocalityLoad) take() (r localityReport, any bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r.top, r.named = l.top, maps.Clone(l.named)
-	l.top = [topMetrics]metricSum{}
+	l.top, l.names = [topMetrics]metricSum{}, 0
 	clear(l.named)
 	return r, r.issued+r.succeeded+r.failed+r.active > 0
 }

@@ -5,6 +5,7 @@ package client
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -115,7 +116,7 @@ type reporting struct {
 	mu       sync.Mutex
 	timer    *time.Timer
 	interval time.Duration
-	names    []string // nil: all
+	names    []string // in order; nil: all
 }
 
 // minInterval is the least that a control plane may ask for, and shortestInterval the least that it gets:
@@ -133,12 +134,14 @@ func (r *reporting) configure(in *lrsv3.LoadStatsResponse) error {
 	if d.AsDuration() < minInterval {
 		return fmt.Errorf("load_reporting_interval of %v is too short", d.AsDuration())
 	}
+	var names []string
+	if !in.GetSendAllClusters() {
+		names = append([]string{}, in.GetClusters()...)
+		slices.Sort(names)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.interval, r.names = max(d.AsDuration(), shortestInterval), append([]string{}, in.GetClusters()...)
-	if in.GetSendAllClusters() {
-		r.names = nil
-	}
+	r.interval, r.names = max(d.AsDuration(), shortestInterval), names
 	if r.timer == nil {
 		r.loads.restart()
 		r.timer = time.AfterFunc(r.interval, r.report)

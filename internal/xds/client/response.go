@@ -45,7 +45,7 @@ type response struct {
 	version      string
 	nonce        string
 	errors       []*discoveryv3.ResourceError
-	known        map[string][]byte // the resources in use that came from this server, by name; nil for others
+	sub          *subscription // what is asked for; of its fields entries is looked at alone
 	items        []item
 	problems     []error // what is wrong with resources, with their names
 	valid, wrong int
@@ -74,16 +74,21 @@ func (r *response) begin(stream Stream) bool {
 		c.warnf("%v sends type %q, which nobody has asked for", r.server.config, r.url)
 		return false
 	}
-	r.kind, sub.reading = sub.kind, true
-	r.known = make(map[string][]byte, len(sub.entries))
-	for name, e := range sub.entries {
-		if e.from == r.server {
-			r.known[name] = e.raw
-		} else {
-			r.known[name] = nil
-		}
-	}
+	r.kind, r.sub, sub.reading = sub.kind, sub, true
 	return true
+}
+
+// watched reports whether somebody watches the resource. raw is the one in use, if it came from this server.
+// A look for each resource costs what is sent; a look at all that is watched would not.
+func (r *response) watched(name string) (raw []byte, ok bool) {
+	c := r.server.client
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e := r.sub.entries[name]
+	if e != nil && e.from == r.server {
+		raw = e.raw
+	}
+	return raw, e != nil
 }
 
 // add reads a resource that somebody watches. Others are not looked at.
@@ -94,7 +99,7 @@ func (r *response) add(index int, a *anypb.Any) {
 		r.problems = append(r.problems, fmt.Errorf("resource %d: %w", index, err))
 		return
 	}
-	raw, watched := r.known[it.name]
+	raw, watched := r.watched(it.name)
 	if !watched {
 		return
 	}

@@ -4,6 +4,7 @@ package client
 
 import (
 	"fmt"
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -85,5 +86,39 @@ func TestStreamsDoNotWaitForAnswers(t *testing.T) {
 		a.want("5")
 		time.Sleep(2 * refusalPause)
 		s.quiet()
+	})
+}
+
+// TestResponseCostsWhatIsInIt: a response with one resource takes no look at all that are watched.
+func TestResponseCostsWhatIsInIt(t *testing.T) {
+	inWorld(t, one(""), Config{}, func(w *world) {
+		const watched = 3000
+		for i := range watched {
+			w.watch(parts, fmt.Sprint("n", i))
+		}
+		s := w.planes["p"].next()
+		w.mu.Lock()
+		server := w.servers[w.Bootstrap().Servers[0].Key()]
+		w.mu.Unlock()
+		one := thing(partURL, "n1", "x")
+		const rounds = 20
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for range rounds {
+			r := &response{server: server, url: partURL}
+			if !r.begin(server.stream) {
+				t.Fatal("nobody asked")
+			}
+			if r.add(0, one); r.valid != 1 {
+				t.Fatal(r.problems)
+			}
+		}
+		runtime.ReadMemStats(&after)
+		if n := (after.TotalAlloc - before.TotalAlloc) / rounds; n > 10*watched {
+			t.Errorf("a response with one resource takes %d bytes where %d are watched", n, watched)
+		}
+		for len(s.requests) > 0 {
+			<-s.requests
+		}
 	})
 }
