@@ -28,9 +28,10 @@ type Node struct {
 	}
 	trace trace
 
-	// What follows belongs to the registry's lock. The maps are nil while empty.
+	// What follows belongs to the registry's lock. children is nil while empty.
 	children map[int64]*Node
-	sockets  map[int64]*Socket
+	sockets  sockets // a server's listeners are not among them
+	listens  sockets
 	closed   bool
 	named    int // events in the traces of others, whose subject it is
 }

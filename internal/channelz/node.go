@@ -163,10 +163,12 @@ func (n *Node) data() NodeData {
 	for _, id := range sortedKeys(n.children) {
 		d.Children = append(d.Children, n.children[id].ref())
 	}
-	for _, id := range sortedKeys(n.sockets) {
-		if s := n.sockets[id]; n.kind != Server || s.kind == Listener {
-			d.Sockets = append(d.Sockets, s.Ref())
-		}
+	own := &n.sockets
+	if n.kind == Server {
+		own = &n.listens
+	}
+	if own.len() > 0 {
+		d.Sockets, _ = own.page(Page{Limit: own.len()})
 	}
 	return d
 }

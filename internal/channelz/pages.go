@@ -13,6 +13,13 @@ type Page struct {
 	Limit int
 }
 
+func (p Page) limit() int {
+	if p.Limit <= 0 {
+		return pageSize
+	}
+	return p.Limit
+}
+
 // TopChannels returns a page of the channels without a parent, and whether it is the last.
 func TopChannels(p Page) (list []NodeData, last bool) {
 	return entries.page(p, func(n *Node) bool { return n.kind == Channel && n.parent == nil })
@@ -50,12 +57,7 @@ func ServerSockets(server int64, p Page) (list []Ref, last bool) {
 	if n == nil || n.kind != Server {
 		return nil, true
 	}
-	ids, last := choose(n.sockets, p, func(s *Socket) bool { return s.kind == Connection })
-	list = make([]Ref, 0, len(ids))
-	for _, id := range ids {
-		list = append(list, n.sockets[id].Ref())
-	}
-	return list, last
+	return n.sockets.page(p)
 }
 
 func (r *registry) page(p Page, wanted func(*Node) bool) (list []NodeData, last bool) {
@@ -77,10 +79,7 @@ func choose[T any](all map[int64]T, p Page, wanted func(T) bool) (ids []int64, l
 		}
 	}
 	slices.Sort(ids)
-	limit := p.Limit
-	if limit <= 0 {
-		limit = pageSize
-	}
+	limit := p.limit()
 	if len(ids) <= limit {
 		return ids, true
 	}

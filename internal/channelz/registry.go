@@ -12,7 +12,7 @@ import (
 const pageSize = 50
 
 // registry holds everything that is open, and what a trace names. The maps are made for reading by number;
-// pages are sorted when they are asked for, so that opening and closing stay cheap.
+// pages of nodes are sorted when they are asked for, so that opening and closing stay cheap: there are few.
 type registry struct {
 	mu      sync.RWMutex
 	nodes   map[int64]*Node
@@ -98,17 +98,22 @@ func (r *registry) addSocket(s *Socket) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.sockets[s.id] = s
-	if s.parent.sockets == nil {
-		s.parent.sockets = make(map[int64]*Socket)
-	}
-	s.parent.sockets[s.id] = s
+	s.parent.socketsOf(s.kind).add(s)
 }
 
 func (r *registry) removeSocket(s *Socket) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.sockets, s.id)
-	delete(s.parent.sockets, s.id)
+	s.parent.socketsOf(s.kind).remove(s)
+}
+
+// socketsOf returns where the node has sockets of a kind.
+func (n *Node) socketsOf(k Kind) *sockets {
+	if k == Listener {
+		return &n.listens
+	}
+	return &n.sockets
 }
 
 func sortedKeys[T any](m map[int64]T) []int64 {

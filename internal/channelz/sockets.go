@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package channelz
+
+import "slices"
+
+// sockets are those of one node. Pages of them are asked for by peers, and peers make connections, so a page costs
+// what is on it, and an eighth of what there is at most. The zero value is empty.
+type sockets struct {
+	byID  map[int64]*Socket // nil while there are none
+	order []int64           // their numbers in order, and some of those that are gone
+}
+
+func (c *sockets) len() int { return len(c.byID) }
+
+func (c *sockets) add(s *Socket) {
+	if c.byID == nil {
+		c.byID = make(map[int64]*Socket)
+	}
+	c.byID[s.id] = s
+	at := len(c.order) // as a rule: two may be made at once
+	for at > 0 && c.order[at-1] > s.id {
+		at--
+	}
+	c.order = slices.Insert(c.order, at, s.id)
+}
+
+// fewGone is how many that are gone may be in the order of a few.
+const fewGone = 32
+
+func (c *sockets) remove(s *Socket) {
+	delete(c.byID, s.id)
+	if gone := len(c.order) - len(c.byID); gone > fewGone+len(c.byID)/8 {
+		c.order = slices.DeleteFunc(c.order, func(id int64) bool { return c.byID[id] == nil })
+	}
+	if len(c.byID) == 0 {
+		*c = sockets{}
+	}
+}
+
+// page returns the sockets of a page, and whether it is the last one.
+func (c *sockets) page(p Page) (list []Ref, last bool) {
+	limit := p.limit()
+	from, _ := slices.BinarySearch(c.order, p.From)
+	list = make([]Ref, 0, min(limit, len(c.order)-from))
+	for _, id := range c.order[from:] {
+		s := c.byID[id]
+		switch {
+		case s == nil:
+		case len(list) == limit:
+			return list, false
+		default:
+			list = append(list, s.Ref())
+		}
+	}
+	return list, true
+}
