@@ -105,6 +105,18 @@ func TestLines(t *testing.T) {
 	}
 }
 
+// TestNamesAreQuoted: a field's name makes no line of its own, whatever a peer sends.
+func TestNamesAreQuoted(t *testing.T) {
+	var buf bytes.Buffer
+	b := block(t, hpack.NewEncoder(&buf), &buf, "x\n03:04:05 client a-b closed", "1", "a=\"b", "2", "x-y_z.1", "3", "", "4")
+	h := frame.AppendHeader(nil, frame.Header{Length: uint32(len(b)), Type: frame.Headers, Flags: frame.FlagEndHeaders, StreamID: 1})
+	got := lines(Options{}, [][]byte{join(h, b)})
+	const want = `["x\n03:04:05 client a-b closed" "a=\"b" x-y_z.1 ]`
+	if len(got) != 3 || !strings.Contains(got[1], want) {
+		t.Errorf("%d lines: %s", len(got), strings.Join(got, "\n"))
+	}
+}
+
 func lengthOf(line string) string {
 	_, after, _ := strings.Cut(line, "length=")
 	n, _, _ := strings.Cut(after, " ")

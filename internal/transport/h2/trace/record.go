@@ -137,10 +137,21 @@ func (r *record) appendFrame(b []byte) []byte {
 		if i > 0 {
 			b = append(b, ' ')
 		}
-		b = append(b, f.Name...)
+		b = appendName(b, f.Name)
 		if f.Value != nil {
 			b = strconv.AppendQuote(append(b, '='), *f.Value)
 		}
 	}
 	return append(b, ']')
+}
+
+// appendName appends a field's name. One that is no token, which a peer may send all the same, is quoted: else it
+// could have lines of its own.
+func appendName(b []byte, name string) []byte {
+	for i := range len(name) {
+		if c := name[i]; c <= ' ' || c >= 0x7f || c == '"' || c == '=' || c == '[' || c == ']' {
+			return strconv.AppendQuote(b, name)
+		}
+	}
+	return append(b, name...)
 }
