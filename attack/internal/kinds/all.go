@@ -12,6 +12,6 @@ func All() []Kind {
 		clientControlKinds, clientStreamKinds, clientHeaderKinds, clientDataKinds, clientConnectionKinds,
 		clientRecordKinds,
 		pageKinds, replyKinds, bombKinds, stateKinds, trailerKinds, signalKinds, amplifierKinds, wrappedKinds,
-		proxyKinds, controlKinds, reportKinds, watchedKinds, xdsServerKinds,
+		proxyKinds, controlKinds, meshKinds, reportKinds, watchedKinds, xdsServerKinds,
 	)
 }

@@ -44,6 +44,16 @@ var amplifierKinds = []Kind{
 		Attack: hold(4, false, asking(50, channelzSockets, serverOne)),
 	},
 	{
+		Name: "server/channelz/sockets-behind", Serve: channelzServe, Extras: true,
+		About:  "calls that ask for the sockets behind the last one, 2,000 connections are there",
+		Attack: askingWith(2000, channelzSockets, append(varint(1, 1), varint(2, 1<<62)...)),
+	},
+	{
+		Name: "server/channelz/servers-busy", Serve: channelzServe, Extras: true,
+		About:  "calls that ask for the servers, 2,000 connections are there",
+		Attack: askingWith(2000, channelzServers, nil),
+	},
+	{
 		Name: "server/channelz/servers", Serve: channelzServe, Extras: true,
 		About:  "calls that ask for the servers, from an id that does not exist on",
 		Attack: flood(2, true, asked(channelzServers, varint(1, 1<<62))),

@@ -50,6 +50,11 @@ var requestKinds = []Kind{
 		Attack: flood(4, false, func(c *conn) error { return c.Headers(c.Stream(), 0, wire.Request(orders.Deaf)) }),
 	},
 	{
+		Name: "server/request/over-limit-late", Serve: limited, Short: true,
+		About:  "calls beyond MaxConcurrentStreams(100), with 20 frames behind each that is refused",
+		Attack: flood(4, true, refusedAndLate),
+	},
+	{
 		Name:   "server/request/content-type",
 		About:  "requests that are not gRPC: 415",
 		Attack: flood(4, false, request(block(wire.Field{Name: ":path", Value: orders.Echo}, wire.Field{Name: "content-type", Value: "text/html"}))),
@@ -97,6 +102,16 @@ var (
 	unknownCall    = wire.Request("/no.Such/Method")
 	badTimeoutCall = wire.Request(orders.Echo, wire.Field{Name: "grpc-timeout", Value: "soon"})
 )
+
+// refusedAndLate opens a stream, which is refused once 100 are open, and goes on about it.
+func refusedAndLate(c *conn) error {
+	id := c.Stream()
+	err := c.Headers(id, 0, wire.Request(orders.Deaf))
+	for i := 0; err == nil && i < 20; i++ {
+		err = c.Window(id, 1)
+	}
+	return err
+}
 
 // block is a POST with these fields only.
 func block(fields ...wire.Field) []byte { return appendAll([]byte{0x83, 0x86}, fields...) }

@@ -341,7 +341,8 @@
 //	streams with something     a write                      those that it sends for         TestFull
 //	to send
 //	all streams                the end of the connection    one each, once                  TestAccountIsExact
-//	frames that serve nothing  each                         one; ten thousand end it        TestFloods
+//	frames that serve nothing  each                         one; ten thousand end it        TestFloods,
+//	                                                                                        TestRefusedPayForOne
 //
 // # How a connection ends
 //
