@@ -64,6 +64,11 @@ var clientControlKinds = []Kind{
 		Attack: serveFlood(true, flapRound(wire.MaxConcurrentStreams, 0, 1000)),
 	},
 	{
+		Name: "client/settings/places-taken-back", Work: &orders.Work{Method: orders.Echo, Callers: 3000, Deadline: time.Minute}, Own: 3000 * calling,
+		About:  "MAX_CONCURRENT_STREAMS that wakes 3,000 callers who wait, and is 0 again before they look",
+		Attack: takesPlacesBack,
+	},
+	{
 		Name: "client/settings/frame-size-0", Work: callers(10),
 		About: "MAX_FRAME_SIZE of 0, which is an error (CVE-2026-33814)",
 		Attack: serveFlood(true, func(c *attacker.Conn) error {
@@ -206,6 +211,22 @@ func flapRound(id uint16, low, high uint32) script {
 		}
 		return c.Settings(wire.Setting{ID: id, Value: high})
 	}
+}
+
+// takesPlacesBack gives no place from the beginning, then many for as long as a frame takes to read, each
+// millisecond, as who was woken has to wait again before it can be woken again.
+func takesPlacesBack(a *attacker.Attacker) error {
+	none, many := wire.Setting{ID: wire.MaxConcurrentStreams, Value: 0}, wire.Setting{ID: wire.MaxConcurrentStreams, Value: 1 << 20}
+	return a.Serve(func(c *attacker.Conn) error {
+		if err := first(c.Settings(none), c.Flush()); err != nil {
+			return err
+		}
+		listen(c, true)
+		c.Attacker().Sleep(200 * time.Millisecond)
+		return every(c, time.Millisecond, func(c *attacker.Conn) error {
+			return first(c.Settings(many, none), c.Flush())
+		})
+	})
 }
 
 func goAway(last uint32) script {

@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"google.golang.org/grpc/attack/internal/attacker"
 	"google.golang.org/grpc/attack/internal/orders"
 	"google.golang.org/grpc/attack/internal/wire"
 )
@@ -31,6 +32,11 @@ var reportKinds = []Kind{
 		Attack: serveStreams(trailersOnly(wire.Field{Name: "grpc-status", Value: "14"})),
 	},
 	{
+		Name: "client/health/answers-once", Extras: true, Work: watches(healthConfig), Busy: failing,
+		About:  "health checks that end behind an answer, after which the next one begins at once (gRFC A17)",
+		Attack: serveStreams(answersOnce(health(1))),
+	},
+	{
 		Name: "client/orca/reports", Extras: true, Work: watches(loadConfig), Busy: failing,
 		About:  "reports of load without a pause, 65 KB of them for each of 50 channels",
 		Attack: serveStreams(begin(repeated(wire.AppendMessage(nil, 0, load(0))))),
@@ -39,6 +45,11 @@ var reportKinds = []Kind{
 		Name: "client/orca/metrics", Extras: true, Work: watches(loadConfig), Busy: failing,
 		About:  "reports with 500 metrics each",
 		Attack: serveStreams(begin(repeated(wire.AppendMessage(nil, 0, load(500))))),
+	},
+	{
+		Name: "client/orca/reports-once", Extras: true, Work: watches(loadConfig), Busy: failing,
+		About:  "streams of reports that end behind the first",
+		Attack: serveStreams(answersOnce(wire.AppendMessage(nil, 0, load(0)))),
 	},
 	{
 		Name: "client/orca/ends", Extras: true, Work: watches(loadConfig), Busy: failing,
@@ -55,6 +66,13 @@ const (
 // watches is work of 50 channels whose service config has them watch their servers.
 func watches(config string) *orders.Work {
 	return &orders.Work{Method: orders.Deaf, Callers: 1, Channels: 50, Deadline: time.Minute, Config: config}
+}
+
+// answersOnce ends each stream behind a message.
+func answersOnce(m []byte) func(*attacker.Conn, uint32) error {
+	return func(c *attacker.Conn, id uint32) error {
+		return first(c.Headers(id, 0, wire.Response()), c.Data(id, 0, m), c.Headers(id, wire.EndStream, wire.Trailers()))
+	}
 }
 
 // health is a HealthCheckResponse, with its prefix.

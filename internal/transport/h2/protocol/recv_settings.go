@@ -36,7 +36,8 @@ func (c *Conn) OnSettings(in *Intake, h frame.Header, p []byte) (list frame.Sett
 	if err != nil {
 		return list, false, err
 	}
-	in.flood.walked(walked, in.Now)
+	// A call that is woken for a place which is taken back costs as much as a frame, or more.
+	in.flood.walked(walked+c.streams.takeMisled()*streamsPerFrame, in.Now)
 	c.out.settingsAck()
 	in.Induced = true
 	return list, false, nil

@@ -20,6 +20,7 @@ type streamTable struct {
 	maxLocal  uint32  // how many we may have open: the peer's setting
 	granted   uint32  // places promised to waiters that have not taken them yet
 	side      Side    // ours; immutable
+	misled    uint16  // waiters that were woken and found no place, since the peer's last SETTINGS
 	queued    uint32  // bytes of DATA that wait on all streams, modulo 2^32; it stands here to fill a gap
 
 	waiting *PlaceWaiter // calls of ours that wait for a place: the last of a ring
@@ -191,7 +192,20 @@ func (t *streamTable) unlink(w *PlaceWaiter) {
 // still there: the peer may have lowered its limit.
 func (t *streamTable) claim() bool {
 	t.granted--
-	return t.local() < t.maxLocal
+	if t.local() < t.maxLocal {
+		return true
+	}
+	if t.misled < math.MaxUint16 {
+		t.misled++
+	}
+	return false
+}
+
+// takeMisled returns how many waiters the peer has had us wake for nothing since the last call.
+func (t *streamTable) takeMisled() int {
+	n := t.misled
+	t.misled = 0
+	return int(n)
 }
 
 // abandon takes back a wait that was given up. A place that was already given

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package protocol
+
+import (
+	"testing"
+
+	"google.golang.org/grpc/internal/transport/h2/frame"
+	"google.golang.org/grpc/internal/transport/h2/hpack"
+)
+
+// TestMisledWaitersAreCounted: a server that gives places and takes them back before the calls that wait have
+// them pays for each call that was woken. One that gives them for good does not.
+func TestMisledWaitersAreCounted(t *testing.T) {
+	const waiting = 1000
+	for _, takesBack := range []bool{false, true} {
+		c := started(t, Client)
+		var in Intake
+		in.Begin(c.Config(), Lasting{}, hpack.Frozen{}, nil)
+		limit := func(n uint32) error {
+			p := frame.AppendSettings(nil, frame.Setting{ID: frame.MaxConcurrentStreams, Value: n})
+			h := frame.ParseHeader(p)
+			_, _, err := c.OnSettings(&in, h, p[frame.HeaderLen:])
+			drain(t, c)
+			if err == nil {
+				err = in.Useless()
+			}
+			return err
+		}
+		if err := limit(0); err != nil {
+			t.Fatal(err)
+		}
+		frames, woken := 0, 0
+		for err := error(nil); err == nil && frames < 1000; frames++ {
+			waiters := make([]*PlaceWaiter, waiting)
+			for i := range waiters {
+				waiters[i] = c.AwaitPlace(nobody{})
+			}
+			err = limit(waiting)
+			if takesBack && err == nil {
+				err = limit(0)
+			}
+			for range waiters {
+				if c.ClaimPlace() == takesBack {
+					t.Fatalf("a place is there: %t", !takesBack)
+				}
+				woken++
+			}
+			if !takesBack && err == nil {
+				err = limit(0)
+			}
+		}
+		if most := FloodLimit + 2*waiting; takesBack && woken > most {
+			t.Errorf("%d waiters were woken for nothing in %d rounds, at most %d", woken, frames, most)
+		}
+		if !takesBack && frames < 1000 {
+			t.Errorf("a connection ends after %d rounds of %d places each", frames, waiting)
+		}
+	}
+}
+
+// nobody is a Waiter whose wakes nobody looks at.
+type nobody struct{}
+
+// Wake implements Waiter.
+func (nobody) Wake() {}
