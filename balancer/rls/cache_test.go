@@ -41,7 +41,9 @@ func TestCache(t *testing.T) {
 	e := c.get(cacheKey{path: "aaaa"})
 	e.expires = now
 	failing := c.get(cacheKey{path: "cccc"})
+	was := failing.size()
 	failing.expires, failing.err, failing.forget = now, fmt.Errorf("x"), now.Add(time.Second)
+	c.changed(failing, was, now, gone)
 	c.purge(now, gone)
 	if diff := cmp.Diff([]string{"bbbb", "aaaa"}, removed); diff != "" {
 		t.Error(diff)
