@@ -170,6 +170,8 @@ type subscription struct {
 	// have had them, and they were not taken from it; a server that sees them in the acknowledgement
 	// takes them for known. So they are left out there, and asked for afterwards.
 	late map[string]struct{}
+	// fresh are names that are asked for since the response was begun that is read: it does not count for them.
+	fresh map[string]struct{}
 }
 
 // answerPace slows down a control plane whose next response only our answer to the last one

@@ -120,6 +120,12 @@ func (s *server) subscribeLocked(e *entry) {
 		s.subs[e.kind.url()] = sub
 	}
 	sub.entries[e.name] = e
+	if sub.reading {
+		if sub.fresh == nil {
+			sub.fresh = make(map[string]struct{})
+		}
+		sub.fresh[e.name] = struct{}{}
+	}
 	if sub.reading || sub.owed {
 		if sub.late == nil {
 			sub.late = make(map[string]struct{})

@@ -45,7 +45,7 @@ type response struct {
 	version      string
 	nonce        string
 	errors       []*discoveryv3.ResourceError
-	sub          *subscription // what is asked for; of its fields entries is looked at alone
+	sub          *subscription // what is asked for
 	items        []item
 	problems     []error // what is wrong with resources, with their names
 	valid, wrong int
@@ -74,21 +74,24 @@ func (r *response) begin(stream Stream) bool {
 		c.warnf("%v sends type %q, which nobody has asked for", r.server.config, r.url)
 		return false
 	}
-	r.kind, r.sub, sub.reading = sub.kind, sub, true
+	r.kind, r.sub, sub.reading, sub.fresh = sub.kind, sub, true, nil
 	return true
 }
 
-// watched reports whether somebody watches the resource. raw is the one in use, if it came from this server.
+// watched reports whether somebody has watched the resource since before the response was begun. raw is the one in use, if it came from this server.
 // A look for each resource costs what is sent; a look at all that is watched would not.
 func (r *response) watched(name string) (raw []byte, ok bool) {
 	c := r.server.client
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e := r.sub.entries[name]
-	if e != nil && e.from == r.server {
+	if _, fresh := r.sub.fresh[name]; e == nil || fresh {
+		return nil, false
+	}
+	if e.from == r.server {
 		raw = e.raw
 	}
-	return raw, e != nil
+	return raw, true
 }
 
 // add reads a resource that somebody watches. Others are not looked at.
@@ -175,7 +178,7 @@ func (r *response) finish(stream Stream) {
 			u.answeredLocked(s)
 		}
 	}
-	sub.reading, sub.owed = false, true
+	sub.reading, sub.fresh, sub.owed = false, nil, true
 	sub.nonce, sub.nack, sub.dirty = r.nonce, summary(r.problems), true
 	switch {
 	case sub.nack == nil:
