@@ -59,5 +59,5 @@ func TestIdleConnections(t *testing.T) {
 func readers() int {
 	dump := make([]byte, 1<<20)
 	dump = dump[:runtime.Stack(dump, true)]
-	return strings.Count(string(dump), "alts/internal/conn.(*")
+	return strings.Count(string(dump), "internal/altsconn.(*")
 }

@@ -39,7 +39,16 @@ const (
 	ownerActs
 	ownerWaits
 	handshaken
+	recordsSealed
 	attemptFollows
+	refusedDial
+	resolvesAgain
+	memberReady
+	severalReady
+	channelChecked
+	hedgeFollows
+	hedgeCounts
+	hedgeOutrun
 	namedPoints
 )
 
@@ -49,8 +58,10 @@ var pointNames = [namedPoints]string{
 	"a flusher's write", "DATA is read in place", "a close with unread input", "a client hears GOAWAY",
 	"places are told", "a connection turns out to be unparkable", "a program stops reading",
 	"windows are compared", "accounts are compared", "an idle connection is checked", "both ends are parked",
-	"an owner acts", "an owner waits for room", "TLS has shaken hands",
-	"another attempt follows",
+	"an owner acts", "an owner waits for room", "TLS has shaken hands", "records of ALTS are sealed",
+	"another attempt follows", "a server refuses a connection", "a resolver is asked again", "a subchannel is READY",
+	"several subchannels are READY", "a channel is checked", "a hedged call is sent again", "an attempt of a hedged call counts",
+	"another attempt of a hedged call was first",
 }
 
 const (
@@ -93,7 +104,7 @@ var faultNames = [faultKinds]string{
 	"time passes", "a direction stalls", "it goes on", "a connection is cut", "a half-close", "a cancellation",
 	"an event in vain", "a stale event", "the server takes leave", "the server closes", "the client closes",
 	"another connection", "the client takes leave", "a direction breaks",
-	"several cancellations",
+	"several cancellations", "a server comes or goes", "the resolver finds others", "pauses are forgotten", "the channel closes",
 }
 
 // isWritten reports whether ends that are right write frames of a type: they give streams no priority, push

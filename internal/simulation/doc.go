@@ -17,10 +17,19 @@
 //
 // Which faults there are, and what programs like to do, is chosen for each history anew: a swarm.
 //
+// In some histories a channel of package channel is in front of several servers: its round_robin or
+// pick_first gives each call its connection, while servers and resolver come and go
+// (balanced_test.go, policy_test.go). Some calls are made again when they fail (rpc_test.go), and some
+// are hedged (hedged_test.go), as packages retry and hedge decide. Some connections have TLS or the
+// records of ALTS between their ends (secure_test.go, alts_test.go).
+//
 // # What is checked
 //
 //   - Messages: each arrives once, in order, as it was sent (program_test.go).
-//   - Statuses: as a reference model says (model_test.go).
+//   - Statuses: as a reference model says (model_test.go, balanced_call_test.go).
+//   - The policy: it picks what is READY, in turn, and what it tells the channel is what it was told;
+//     nobody waits for a connection while there is one; a server that refuses is left alone for a
+//     while (policy_test.go).
 //   - Windows and accounts: when the network is quiet, both ends agree about each connection's
 //     windows, and what is charged covers what is held (model_test.go).
 //   - Frames: each end keeps to what the other has allowed (observer_test.go).

@@ -66,7 +66,7 @@ func (w *world) atRandom() {
 		calls += 4
 	}
 	for range calls {
-		w.newCall(w.links[0])
+		w.newCall()
 	}
 	w.faults = w.c.pick(10)
 	if w.swarm.has(attempts) {
@@ -82,6 +82,10 @@ func (w *world) prepare(s swarm) {
 	w.ground = park.NewGround(w.kernel)
 	w.pool = newPool(w)
 	w.configure()
+	if w.swarm.has(balances) {
+		w.balance()
+		return
+	}
 	w.connect()
 }
 
@@ -119,6 +123,9 @@ func (w *world) settle() {
 	for _, l := range w.links {
 		l.near.stalled, l.far.stalled = false, false
 	}
+	if w.balanced != nil {
+		w.balanced.settle()
+	}
 	w.run(false)
 	for _, k := range w.calls {
 		if k.hangs {
@@ -126,7 +133,7 @@ func (w *world) settle() {
 		}
 	}
 	w.run(false)
-	w.allOver(func(k *call) bool { return !k.link.mayEnd() })
+	w.allOver(func(k *call) bool { return k.link != nil && !k.link.mayEnd() })
 	for i := 0; i < 10 && w.failure == "" && !w.isOver(); i++ {
 		w.pass(2 * time.Second)
 		w.run(false)
@@ -157,22 +164,25 @@ func (w *world) allOver(among func(*call) bool) {
 	}
 }
 
+// restTime is how long connections have nothing to do before they are looked at.
+const restTime = 900 * time.Millisecond
+
 // rest looks at connections that have nothing to do.
 func (w *world) rest() {
 	for range 6 {
 		if w.failure != "" {
 			return
 		}
-		w.pass(150 * time.Millisecond)
+		w.pass(restTime / 6)
 		w.run(false)
 	}
 	for _, l := range w.links {
-		if !l.quiet() || l.leaves() || w.failure != "" {
+		if !l.quiet() || l.leaves() || w.failure != "" || l.host != nil && time.Since(l.upSince) < restTime {
 			continue
 		}
 		w.reach(idleChecked)
 		c, s := l.client.Stats(), l.server.Stats()
-		if c.Started != c.Succeeded+c.Failed || s.Started != s.Succeeded+s.Failed || c.Started < s.Started {
+		if l.host == nil && (c.Started != c.Succeeded+c.Failed || s.Started != s.Succeeded+s.Failed || c.Started < s.Started) {
 			w.fail("connection %d: streams are counted wrongly: client %d, %d, %d, server %d, %d, %d", l.n,
 				c.Started, c.Succeeded, c.Failed, s.Started, s.Succeeded, s.Failed)
 		}
@@ -224,6 +234,9 @@ func (w *world) part() {
 			}
 		}
 	}
+	if w.balanced != nil {
+		w.balanced.close()
+	}
 	for range 12 {
 		w.run(false)
 		if w.failure != "" || w.hasEnded() {
@@ -254,7 +267,7 @@ func (w *world) checkEnds() {
 		return
 	}
 	for _, l := range w.links {
-		if l.clientClosed != 1 || l.serverClosed != 1 {
+		if l.clientClosed != l.endsTold() || l.serverClosed != 1 {
 			w.fail("connection %d: the client was told of the end %d times, the server %d times", l.n, l.clientClosed, l.serverClosed)
 		}
 		if !l.near.closed || !l.far.closed {
@@ -283,6 +296,9 @@ func (w *world) tearDown() {
 	w.free, w.settling = true, true
 	w.mu.Unlock()
 	failed := w.failure != ""
+	if b := w.balanced; b != nil && failed {
+		go b.ch.Close()
+	}
 	for _, k := range w.calls {
 		if k.end != nil {
 			k.end()

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"time"
 
 	"google.golang.org/grpc/internal/transport"
 	"google.golang.org/grpc/internal/transport/h2"
@@ -18,7 +19,11 @@ import (
 type link struct {
 	w            *world
 	n            int
-	near, far    *socket // the client's end, and the server's
+	near, far    *socket   // the client's end, and the server's
+	host         *host     // the server of the channel's that it goes to; nil: there is no channel
+	dialed       time.Time // when the channel began to make it
+	upSince      time.Time // when the channel had made it
+	told         bool      // the channel's stats handlers were told of its beginning
 	client       *transport.Client
 	server       *transport.Server
 	connectErr   error
@@ -63,8 +68,23 @@ func (l *link) cut(err error) {
 	}
 }
 
+// endsTold is how many times the client is to be told of the end.
+func (l *link) endsTold() int {
+	if l.host != nil && !l.told {
+		return 0 // it did not come up
+	}
+	return 1
+}
+
 // connect begins another connection.
-func (w *world) connect() *link {
+func (w *world) connect() {
+	l := w.newLink()
+	w.program("accept", l.accept)
+	w.program("connect", l.dial)
+}
+
+// newLink makes two sockets.
+func (w *world) newLink() *link {
 	l := &link{w: w, n: len(w.links)}
 	limit := 1 << 20
 	switch {
@@ -79,8 +99,6 @@ func (w *world) connect() *link {
 	l.near.watch, l.far.watch = newObserver(l.near), newObserver(l.far)
 	l.near.watch.other, l.far.watch.other = l.far.watch, l.near.watch
 	w.links = append(w.links, l)
-	w.program("accept", l.accept)
-	w.program("connect", l.dial)
 	return l
 }
 

@@ -39,7 +39,7 @@ func (w *world) mayOverflow() bool { return w.swarm.has(smallHeld) && w.swarm.ha
 func (l *link) mayEnd() bool {
 	// Whoever has taken leave waits for the other a second at a time.
 	late := (l.drained || l.w.swarm.has(ages)) && l.w.passed >= time.Second
-	return l.disturbed != "" || late || l.w.mayDie() || l.w.mayOverflow()
+	return l.disturbed != "" || late || l.w.mayDie() || l.w.mayOverflow() || l.slow()
 }
 
 // allows reports whether a call may end with a status that no handler has given it.
@@ -47,7 +47,7 @@ func (k *call) allows(c codes.Code) bool {
 	l := k.link
 	switch c {
 	case codes.Canceled:
-		return k.cancelled
+		return k.cancelled || l.host != nil && l.w.balanced.closed
 	case codes.DeadlineExceeded:
 		return k.late()
 	case codes.Unavailable:
@@ -123,6 +123,9 @@ func (w *world) checkQuiet() {
 	}
 	for _, k := range w.calls {
 		k.checkWaits()
+	}
+	if w.balanced != nil {
+		w.balanced.checkQuiet()
 	}
 }
 

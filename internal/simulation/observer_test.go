@@ -23,6 +23,7 @@ type observer struct {
 	began   bool
 	lastID  uint32
 	lastBye uint32
+	bye     bool // a GOAWAY was written
 	streams map[uint32]*observed
 
 	credit  int // of the connection: what WINDOW_UPDATE of this end has allowed, beyond the initial window
@@ -133,7 +134,7 @@ func (o *observer) frame() {
 		if last > o.lastBye {
 			w.fail("%s takes leave with stream %d after %d", o.s.name, last, o.lastBye)
 		}
-		o.lastBye = last
+		o.lastBye, o.bye = last, true
 	}
 	if o.frames > 4096+8*o.other.frames {
 		w.fail("%s writes %d frames for %d", o.s.name, o.frames, o.other.frames)

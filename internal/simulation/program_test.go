@@ -10,10 +10,10 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"strings"
 	"time"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/internal/retry"
 	"google.golang.org/grpc/internal/transport"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
@@ -39,12 +39,17 @@ type call struct {
 	handed      bool       // its stream is handed over
 	lazyClose   bool       // the client says the end of its messages apart
 	refused     bool       // no handler is to see it
+	waits       bool       // for a server, where the channel has none; without one it waits always
 	rpc         *rpc       // of which it is an attempt; nil: it is none
+	race        *race      // likewise, of an RPC that is hedged
+	leg         leg        // what there is of it for that
 
 	// What has happened.
 	stream      *transport.ClientStream
 	end         context.CancelFunc
-	began       bool // NewStream was called
+	picking     bool                             // the channel looks for a connection
+	verdict     func(*retry.State) retry.Verdict // the channel's about another attempt; nil: there is no channel
+	began       bool                             // NewStream was called
 	begun       time.Time
 	openErr     error
 	sent        int // messages that the client has given
@@ -75,9 +80,9 @@ type call struct {
 }
 
 // newCall chooses what a call is to do.
-func (w *world) newCall(l *link) *call {
+func (w *world) newCall() {
 	c := w.c
-	k := &call{w: w, n: len(w.calls), link: l, stopsAfter: -1, readsAll: true}
+	k := &call{w: w, n: len(w.calls), link: w.nextLink(0), stopsAfter: -1, readsAll: true}
 	k.unary = c.pick(2) == 0
 	many := 3
 	if w.swarm.has(manyMessages) {
@@ -104,11 +109,23 @@ func (w *world) newCall(l *link) *call {
 	if k.refused = w.swarm.has(refuses) && c.rarely(3); k.refused {
 		k.code, k.down, k.hangs, k.handed = codes.PermissionDenied, nil, false, false
 	}
-	if w.swarm.has(attempts) && !k.hangs && !k.refused {
+	k.waits = w.balanced != nil && c.pick(2) == 1
+	switch {
+	case k.hangs, k.refused:
+	case w.swarm.has(hedges) && c.pick(2) == 1:
+		k.hedged()
+	case w.swarm.has(attempts):
 		k.retried()
 	}
 	w.add(k)
-	return k
+}
+
+// nextLink is where the n-th attempt of a call goes; nil: that is for the channel to say.
+func (w *world) nextLink(n int) *link {
+	if w.balanced != nil {
+		return nil
+	}
+	return w.links[n%len(w.links)]
 }
 
 // add has a call's program begin some time.
@@ -190,51 +207,85 @@ func (k *call) cancel() {
 
 // run is the client's program.
 func (k *call) run() {
+	if k.race != nil && !k.race.begins(k) {
+		return
+	}
 	k.attempt()
-	if k.rpc != nil {
+	switch {
+	case k.race != nil:
+		k.race.ended(k)
+	case k.rpc != nil:
 		k.rpc.judge(k)
 	}
 }
 
 // attempt makes the call, and follows it to its end.
 func (k *call) attempt() {
-	w := k.w
-	w.await(atProgram, k.link.near, func() bool { return k.link.connected })
-	k.begun = time.Now()
-	ctx, cancel := context.WithCancel(context.Background())
-	if k.deadline > 0 {
-		ctx, cancel = context.WithTimeout(context.Background(), k.deadline)
+	if k.w.balanced != nil {
+		k.w.balanced.attempt(k)
+		return
 	}
-	k.end = cancel
-	l := k.link
+	w, l := k.w, k.link
+	w.await(atProgram, l.near, func() bool { return l.connected })
+	ctx, cancel := k.context()
+	defer cancel()
 	if l.client == nil {
 		k.over, k.status, k.senderDone = true, codes.Unavailable, true
 		k.openErr, k.unsent = l.connectErr, true
-		cancel()
 		return
 	}
-	c := &transport.Call{Method: "/sim/" + strconv.Itoa(k.n), MaxRecvMsgSize: 1 << 20, Watched: k.watched}
-	var first *transport.Payload
-	last := false
-	if len(k.up) > 0 {
-		p := w.payload(k.n, 0, 0, k.up[0])
-		first = &p
-		k.sent = 1
-		last = len(k.up) == 1 && !k.lazyClose
-	}
-	k.began = true
-	l.begins()
-	w.note(l.near, "opens call %d: %s", k.n, k)
+	c := k.request()
+	first, last := k.firstMessage()
+	k.opens()
 	s, err := l.client.NewStream(ctx, c, first, last)
 	w.yield(atProgram, l.near)
+	k.opened(ctx, s, err, errors.Is(err, transport.ErrUnavailable), last)
+}
+
+// context is that of the call, which begins.
+func (k *call) context() (ctx context.Context, cancel context.CancelFunc) {
+	k.begun = time.Now()
+	if k.deadline > 0 {
+		ctx, cancel = context.WithTimeout(context.Background(), k.deadline)
+	} else {
+		ctx, cancel = context.WithCancel(context.Background())
+	}
+	k.end = cancel
+	return ctx, cancel
+}
+
+func (k *call) request() *transport.Call {
+	return &transport.Call{Method: "/sim/" + strconv.Itoa(k.n), MaxRecvMsgSize: 1 << 20, Watched: k.watched}
+}
+
+// firstMessage is what is sent along with the request, if there is a message. last says that no other follows:
+// where there is none at all the request's HEADERS say so.
+func (k *call) firstMessage() (first *transport.Payload, last bool) {
+	if len(k.up) == 0 {
+		return nil, !k.lazyClose
+	}
+	p := k.w.payload(k.n, 0, 0, k.up[0])
+	k.sent = 1
+	return &p, len(k.up) == 1 && !k.lazyClose
+}
+
+// opens notes that the stream is about to be opened.
+func (k *call) opens() {
+	k.began = true
+	k.link.begins()
+	k.w.note(k.link.near, "opens call %d: %s", k.n, k)
+}
+
+// opened follows the call whose stream is open, or could not be: unsent says that nothing of it was sent then.
+func (k *call) opened(ctx context.Context, s *transport.ClientStream, err error, unsent, last bool) {
+	w, l := k.w, k.link
 	k.stream = s
 	if err != nil {
 		w.note(l.near, "does not open call %d: %v", k.n, err)
-		k.openErr, k.unsent = err, errors.Is(err, transport.ErrUnavailable)
+		k.openErr, k.unsent = err, unsent
 		k.over, k.senderDone = true, true
 		k.status = codeOf(err)
 		k.checkOpen(err)
-		cancel()
 		return
 	}
 	if k.watched {
@@ -249,7 +300,6 @@ func (k *call) attempt() {
 		w.program("sender", k.send)
 	}
 	k.receive(ctx)
-	cancel()
 }
 
 func codeOf(err error) codes.Code {
@@ -301,6 +351,9 @@ func (k *call) receive(ctx context.Context) {
 		}
 		m, err := k.stream.Recv()
 		w.yield(atProgram, k.link.near)
+		if k.race != nil && k.stream.GotHeaders() {
+			k.race.committed(k)
+		}
 		if err != nil {
 			if err != io.EOF {
 				w.fail("call %d: a receive fails: %v", k.n, err)
@@ -322,138 +375,4 @@ func (k *call) receive(ctx context.Context) {
 func (k *call) String() string {
 	return fmt.Sprintf("up %v down %v code %v deadline %v first %d all %v hangs %v stops %d unary %v watched %v handed %v",
 		k.up, k.down, k.code, k.deadline, k.readsFirst, k.readsAll, k.hangs, k.stopsAfter, k.unary, k.watched, k.handed)
-}
-
-// server is the world as the handler of all connections.
-type server world
-
-// NewStream implements transport.ServerHandler.
-func (*server) NewStream(transport.Method) (*transport.ServerStream, int) { return nil, 0 }
-
-// Refuses implements transport.ServerHandler.
-func (h *server) Refuses(s *transport.ServerStream) *status.Status {
-	k := h.calls[h.number(s)]
-	if !k.refused {
-		return nil
-	}
-	k.w.note(k.link.far, "refuses call %d", k.n)
-	return status.New(k.code, "as was asked for")
-}
-
-// number is that of the call of a stream.
-func (h *server) number(s *transport.ServerStream) int {
-	n, err := strconv.Atoi(strings.TrimPrefix(s.Method(), "/sim/"))
-	if err != nil || n >= len(h.calls) {
-		(*world)(h).fail("a call of %q that nobody has made", s.Method())
-		return 0
-	}
-	return n
-}
-
-// Unparkable implements transport.ServerHandler.
-func (h *server) Unparkable(*transport.Server, string) { (*world)(h).reach(unparkable) }
-
-// ConnClosed implements transport.ServerHandler.
-func (h *server) ConnClosed(c *transport.Server, err error) {
-	for _, l := range h.links {
-		if l.server == c {
-			l.serverClosed++
-			l.serverCause = err
-			l.ended(l.far, err, l.serverClosed)
-		}
-	}
-}
-
-// HandleStream implements transport.ServerHandler.
-func (h *server) HandleStream(s *transport.ServerStream) {
-	w := (*world)(h)
-	w.yield(atProgram, nil)
-	n := h.number(s)
-	k := w.calls[n]
-	k.streamServer, k.handledAt = s, time.Now()
-	if k.handled++; k.handled > 1 {
-		w.fail("call %d is served twice", n)
-	}
-	w.note(k.link.far, "serves call %d", n)
-	if k.handed {
-		o := &owner{k: k, s: s}
-		if err := s.HandOver(o); err != nil {
-			w.fail("call %d is not handed over: %v", n, err)
-		}
-		w.yield(atProgram, k.link.far)
-		o.HandlerReturned()
-		return
-	}
-	k.handle(s)
-	w.yield(atProgram, k.link.far)
-	k.handlerDone = true
-	w.note(k.link.far, "has served call %d: %v", n, k.finishErr)
-}
-
-func (k *call) handle(s *transport.ServerStream) {
-	w := k.w
-	if k.headerFirst {
-		_ = s.SendHeader(nil)
-		w.yield(atProgram, k.link.far)
-	}
-	for i := 0; i < k.readsFirst && k.take(s); i++ {
-	}
-	if k.unary && k.code == codes.OK && !k.hangs {
-		for k.take(s) {
-		}
-		k.handlerSent = 1
-		k.finishErr = s.Reply(w.payload(k.n, 1, 0, k.down[0]))
-		w.yield(atProgram, k.link.far)
-		k.finished = true
-		return
-	}
-	for i, n := range k.down {
-		err := s.Send(w.payload(k.n, 1, i, n))
-		w.yield(atProgram, k.link.far)
-		w.note(k.link.far, "call %d has replied with message %d: %v", k.n, i, err)
-		if err != nil {
-			k.handlerErr = err
-			break
-		}
-		k.handlerSent++
-		if i&1 == 1 {
-			k.take(s)
-		}
-	}
-	if k.readsAll && k.handlerErr == nil {
-		for k.take(s) {
-		}
-	}
-	if k.hangs {
-		<-s.Context().Done()
-		w.yield(atProgram, k.link.far)
-	}
-	k.finishErr = s.Finish(status.New(k.code, "as was asked for"))
-	w.yield(atProgram, k.link.far)
-	k.finished = true
-}
-
-// take receives a message, and reports whether there was one.
-func (k *call) take(s *transport.ServerStream) bool {
-	w := k.w
-	if k.handlerSaw || k.handlerErr != nil {
-		return false
-	}
-	m, err := s.Recv()
-	w.yield(atProgram, k.link.far)
-	switch {
-	case err == io.EOF:
-		k.handlerSaw = true
-		k.checkAllArrived()
-		return false
-	case err != nil:
-		k.handlerErr = err
-		w.note(k.link.far, "call %d: a receive fails: %v", k.n, err)
-		k.checkHandlerErr(err)
-		return false
-	}
-	w.note(k.link.far, "call %d: message %d arrives", k.n, k.handlerGot)
-	w.check(m, k.n, 0, k.handlerGot, k.up)
-	k.handlerGot++
-	return true
 }

@@ -23,8 +23,8 @@ type rpc struct {
 	refused  bool // an attempt that a server has not processed was made again
 }
 
-// policy allows three attempts.
-var policy = &serviceconfig.RetryPolicy{
+// retryPolicy allows three attempts.
+var retryPolicy = &serviceconfig.RetryPolicy{
 	MaxAttempts: 3, InitialBackoff: 10 * time.Millisecond, MaxBackoff: 100 * time.Millisecond, BackoffMultiplier: 2,
 	RetryableStatusCodes: map[codes.Code]bool{codes.Unavailable: true},
 }
@@ -34,7 +34,7 @@ func (k *call) retried() {
 	c := k.w.c
 	r := &rpc{down: k.down}
 	if c.pick(3) > 0 {
-		r.state.Policy, r.state.Attempts = policy, policy.MaxAttempts
+		r.state.Policy, r.state.Attempts = retryPolicy, retryPolicy.MaxAttempts
 		k.code = of(c, codes.Unavailable, codes.Unavailable, k.code)
 	}
 	if k.code == codes.Unavailable && c.pick(3) > 0 {
@@ -59,7 +59,7 @@ func (r *rpc) judge(k *call) {
 		r.over = true
 		return
 	}
-	v := r.state.Decide(f)
+	v := k.decide(&r.state, f)
 	r.check(k, f, v)
 	if !v.Retry || len(r.attempts) > 8 { // connections may be gone for good, and nothing be sent
 		r.over = true
@@ -73,6 +73,14 @@ func (r *rpc) judge(k *call) {
 		return
 	}
 	time.AfterFunc(v.Delay, func() { r.again(k) })
+}
+
+// decide asks whether another attempt follows one that has failed.
+func (k *call) decide(s *retry.State, f retry.Failure) retry.Verdict {
+	if k.verdict != nil {
+		return k.verdict(s)
+	}
+	return s.Decide(f)
 }
 
 // check holds a verdict against what the policy says.
@@ -89,13 +97,15 @@ func (r *rpc) check(k *call, f retry.Failure, v retry.Verdict) {
 		}
 	}
 	switch {
+	case f.Unsent && !v.Transparent:
+		k.w.fail("call %d was not sent, and is not made again", k.n)
 	case v.Transparent && k.handled > 0:
 		k.w.fail("call %d was served, and is made again as if it had not been", k.n)
 	case v.Retry && !v.Transparent && (f.Final || r.state.Policy == nil || k.status != codes.Unavailable):
 		k.w.fail("call %d has ended with %v, final %v, and is made again", k.n, k.status, f.Final)
-	case v.Retry && !v.Transparent && seen >= policy.MaxAttempts:
+	case v.Retry && !v.Transparent && seen >= retryPolicy.MaxAttempts:
 		k.w.fail("call %d was served %d times, and is made again", k.n, seen)
-	case !v.Retry && r.state.Policy != nil && !f.Final && k.status == codes.Unavailable && seen < policy.MaxAttempts && r.state.Made() < policy.MaxAttempts-1:
+	case !v.Retry && r.state.Policy != nil && !f.Final && k.status == codes.Unavailable && seen < retryPolicy.MaxAttempts && r.state.Made() < retryPolicy.MaxAttempts-1:
 		k.w.fail("call %d was served %d times, ended with %v, and is not made again", k.n, seen, k.status)
 	}
 }
@@ -110,11 +120,7 @@ func (r *rpc) again(k *call) {
 		r.over = true
 		return
 	}
-	n := &call{
-		w: w, n: len(w.calls), link: w.links[len(r.attempts)%len(w.links)],
-		unary: k.unary, up: k.up, down: k.down, deadline: k.deadline, watched: k.watched, stopsAfter: k.stopsAfter,
-		readsFirst: k.readsFirst, readsAll: k.readsAll, headerFirst: k.headerFirst, code: k.code, handed: k.handed, lazyClose: k.lazyClose,
-	}
+	n := k.another(w.nextLink(len(r.attempts)))
 	if n.code == codes.Unavailable && w.c.pick(4) == 0 {
 		n.code, n.down = codes.OK, r.down
 	}
@@ -123,9 +129,21 @@ func (r *rpc) again(k *call) {
 	w.program(fmt.Sprintf("call %d, as %d was", n.n, k.n), n.run)
 }
 
+// another is a call that is to do the same.
+func (k *call) another(l *link) *call {
+	return &call{
+		w: k.w, n: len(k.w.calls), link: l, waits: k.waits,
+		unary: k.unary, up: k.up, down: k.down, deadline: k.deadline, watched: k.watched, stopsAfter: k.stopsAfter,
+		readsFirst: k.readsFirst, readsAll: k.readsAll, headerFirst: k.headerFirst, code: k.code, handed: k.handed, lazyClose: k.lazyClose,
+	}
+}
+
 // checkAttempts looks at RPCs when all calls have ended.
 func (w *world) checkAttempts() {
 	for _, k := range w.calls {
+		if k.race != nil && k.race.legs[0] == k {
+			k.race.check()
+		}
 		if k.transparent && k.handled > 0 {
 			w.fail("call %d was made again as if nobody had seen it, and was served", k.n)
 		}

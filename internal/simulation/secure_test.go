@@ -77,7 +77,7 @@ func (e *secureEnd) TryReadInto(p []byte) (int, error) {
 func (e *secureEnd) TryWrite(p []byte) (int, error) {
 	e.s.w.yield(atTryWrite, e.s)
 	n, err := e.Conn.TryWrite(p)
-	e.observe([][]byte{p}, n)
+	e.s.observe([][]byte{p}, n)
 	return n, err
 }
 
@@ -86,33 +86,36 @@ func (e *secureEnd) TryWriteVector(pieces [][]byte) (int, error) {
 	e.s.w.yield(atTryWrite, e.s)
 	all := append([][]byte(nil), pieces...)
 	n, err := e.Conn.TryWriteVector(pieces)
-	e.observe(all, n)
+	e.s.observe(all, n)
 	return n, err
 }
 
 // Write implements net.Conn.
 func (e *secureEnd) Write(p []byte) (int, error) {
-	e.observe([][]byte{p}, len(p)) // the peer may read the first of it before all is written
+	e.s.observe([][]byte{p}, len(p)) // the peer may read the first of it before all is written
 	return e.Conn.Write(p)
 }
 
 // WriteVector implements readyreader.VectorWriter.
 func (e *secureEnd) WriteVector(pieces [][]byte) (int, error) {
-	n := 0
-	for _, p := range pieces {
-		n += len(p)
-	}
-	e.observe(pieces, n)
+	e.s.observe(pieces, lengthOf(pieces))
 	return e.Conn.WriteVector(pieces)
 }
 
-// observe shows the first n bytes of the pieces.
-func (e *secureEnd) observe(pieces [][]byte, n int) {
-	e.s.w.mu.Lock()
-	defer e.s.w.mu.Unlock()
+// observe shows the first n bytes of the pieces, which are not encrypted.
+func (s *socket) observe(pieces [][]byte, n int) {
+	s.w.mu.Lock()
+	defer s.w.mu.Unlock()
 	for _, p := range pieces {
 		k := min(n, len(p))
-		e.s.watch.wrote(p[:k])
+		s.watch.wrote(p[:k])
 		n -= k
 	}
+}
+
+func lengthOf(pieces [][]byte) (n int) {
+	for _, p := range pieces {
+		n += len(p)
+	}
+	return n
 }

@@ -174,6 +174,8 @@ func (s *socket) conn() (net.Conn, error) {
 		return plain{s}, nil
 	case s.w.swarm.has(secured):
 		return s.secure()
+	case s.w.swarm.has(seals):
+		return s.sealed(), nil
 	}
 	return s, nil
 }

@@ -51,6 +51,9 @@ const (
 	secured      // TLS
 	attempts     // calls are made again when they fail, as a policy says
 	refuses      // the server refuses calls before a handler sees them
+	balances     // a channel is in front of several servers
+	hedges       // calls are sent several times, and the first answer counts
+	seals        // records of ALTS
 	features
 )
 
@@ -60,6 +63,7 @@ var featureNames = [features]string{
 	"never ends", "bulk", "many calls", "many messages", "drains", "closes", "restarts", "small room",
 	"static window", "few streams", "keepalives", "time passes", "watched calls", "small account",
 	"plain connections", "unpooled reads", "ages", "retires", "hand-overs", "a layer", "TLS", "attempts", "refusals",
+	"a balancer", "hedging", "ALTS",
 }
 
 func (s swarm) has(f feature) bool { return s&(1<<f) != 0 }
@@ -67,8 +71,11 @@ func (s swarm) has(f feature) bool { return s&(1<<f) != 0 }
 func newSwarm(c *chooser) (s swarm) {
 	for f := range features {
 		seldom := 3
-		if f == secured { // its handshake takes longer than the rest of a history
+		switch f {
+		case secured: // its handshake takes longer than the rest of a history
 			seldom = 12
+		case balances, hedges, seals: // they take more steps than most
+			seldom = 8
 		}
 		if c.rarely(seldom) {
 			s |= 1 << f
@@ -76,6 +83,9 @@ func newSwarm(c *chooser) (s swarm) {
 	}
 	if s.has(secured) {
 		s &^= 1<<plainConns | 1<<layered | 1<<smallRoom | 1<<shortWrites // see secureEnd
+	}
+	if s.has(seals) {
+		s &^= 1<<plainConns | 1<<layered | 1<<secured
 	}
 	return s
 }
@@ -112,6 +122,10 @@ const (
 	faultRetire
 	faultDeaf
 	faultCancels
+	faultServer
+	faultResolver
+	faultPauses
+	faultChannelClose
 	faultKinds
 )
 
@@ -147,6 +161,15 @@ func (w *world) fault() {
 			list = append(list, k.kind)
 		}
 	}
+	if w.swarm.has(hedges) {
+		list = append(list, faultTime)
+	}
+	if b := w.balanced; b != nil {
+		list = append(list, faultTime, faultServer, faultServer, faultResolver, faultPauses)
+		if w.swarm.has(closes) && !b.closed {
+			list = append(list, faultChannelClose)
+		}
+	}
 	if len(list) == 0 {
 		w.pass(of(w.c, times...))
 		return
@@ -157,9 +180,11 @@ func (w *world) fault() {
 	case faultTime:
 		w.pass(of(w.c, times...))
 	case faultRestart:
-		if len(w.links) < 3 {
+		if len(w.links) < 3 && w.balanced == nil {
 			w.connect()
 		}
+	case faultServer, faultResolver, faultPauses, faultChannelClose:
+		w.balanced.fault(k)
 	case faultCancel:
 		if len(w.calls) > 0 {
 			w.calls[w.c.pick(len(w.calls))].cancel()
@@ -171,7 +196,9 @@ func (w *world) fault() {
 			}
 		}
 	default:
-		w.faultOf(w.links[w.c.pick(len(w.links))], k)
+		if len(w.links) > 0 {
+			w.faultOf(w.links[w.c.pick(len(w.links))], k)
+		}
 	}
 }
 

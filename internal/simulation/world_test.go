@@ -25,9 +25,10 @@ type world struct {
 	client transport.ClientConfig
 	places int // how many streams a connection may have; 0: any number
 
-	links []*link
-	calls []*call
-	fds   int
+	links    []*link
+	calls    []*call
+	balanced *balanced // makes the links; nil: the history does
+	fds      int
 
 	mu      sync.Mutex // guards the list, and who is at work where two are
 	waiting []*waiter

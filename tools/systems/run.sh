@@ -16,7 +16,7 @@ set -uo pipefail
 cd "$(dirname "$0")/../.."
 
 ground=(./internal/park ./internal/readyreader ./internal/transport/h2/hpack ./internal/transport/grpcwire)
-all=("${ground[@]}" ./mem ./internal/transport/h2 ./internal/transport ./internal/tlsconn ./credentials/alts/internal/conn)
+all=("${ground[@]}" ./mem ./internal/transport/h2 ./internal/transport ./internal/tlsconn ./internal/altsconn)
 only=s390x,arm64,windows,386,native
 short='' picked=()
 while (($# > 0)); do

@@ -20,11 +20,11 @@ type Config struct {
 	// Clients only.
 	TargetServiceAccounts []string
 	// MaxRecord is the largest record to offer to the peer, in bytes; 0 is
-	// conn.MaxRecord.
+	// altsconn.MaxRecord.
 	MaxRecord int
 	// Pool lends buffers; nil is mem's default pool.
 	Pool mem.BufferPool
-	// LowWater is conn.Config's.
+	// LowWater is altsconn.Config's.
 	LowWater bool
 	// Slots bounds the handshakes under way. A server has a slot only while the service
 	// deals with a request of it, not while it waits for its client. Nil is no bound.

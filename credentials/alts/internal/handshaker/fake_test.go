@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/alts/internal/conn"
 	altspb "google.golang.org/grpc/credentials/alts/internal/proto/grpc_gcp"
+	"google.golang.org/grpc/internal/altsconn"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -85,7 +85,7 @@ func result() *altspb.HandshakerResult {
 	}
 	return &altspb.HandshakerResult{
 		ApplicationProtocol: "grpc",
-		RecordProtocol:      conn.AES128GCMRekey,
+		RecordProtocol:      altsconn.AES128GCMRekey,
 		KeyData:             key,
 		PeerIdentity:        id,
 		LocalIdentity:       id,

@@ -12,8 +12,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/alts/internal/authinfo"
-	"google.golang.org/grpc/credentials/alts/internal/conn"
 	altspb "google.golang.org/grpc/credentials/alts/internal/proto/grpc_gcp"
+	"google.golang.org/grpc/internal/altsconn"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
 )
@@ -30,22 +30,22 @@ const (
 // changes raw's deadlines only if it fails then. It doesn't close raw: with a nil
 // error the returned connection owns it.
 func Client(ctx context.Context, raw net.Conn, cfg Config) (net.Conn, *authinfo.Info, error) {
-	return run(ctx, raw, &cfg, conn.Client)
+	return run(ctx, raw, &cfg, altsconn.Client)
 }
 
 // Server is Client for the other side.
 func Server(ctx context.Context, raw net.Conn, cfg Config) (net.Conn, *authinfo.Info, error) {
-	return run(ctx, raw, &cfg, conn.Server)
+	return run(ctx, raw, &cfg, altsconn.Server)
 }
 
-func run(ctx context.Context, raw net.Conn, cfg *Config, side conn.Side) (net.Conn, *authinfo.Info, error) {
+func run(ctx context.Context, raw net.Conn, cfg *Config, side altsconn.Side) (net.Conn, *authinfo.Info, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // ends the stream as well
 	if cfg.Pool == nil {
 		cfg.Pool = mem.DefaultBufferPool()
 	}
 	if cfg.MaxRecord == 0 {
-		cfg.MaxRecord = conn.MaxRecord
+		cfg.MaxRecord = altsconn.MaxRecord
 	}
 	h := &handshake{ctx: ctx, raw: raw, cfg: cfg, side: side}
 	result, err := h.interruptible()
@@ -55,10 +55,10 @@ func run(ctx context.Context, raw net.Conn, cfg *Config, side conn.Side) (net.Co
 	if err := check(result); err != nil {
 		return nil, nil, err
 	}
-	c, err := conn.New(raw, conn.Config{
+	c, err := altsconn.New(raw, altsconn.Config{
 		Side:      side,
 		Protocol:  result.GetRecordProtocol(),
-		Key:       result.GetKeyData()[:conn.KeySize(result.GetRecordProtocol())],
+		Key:       result.GetKeyData()[:altsconn.KeySize(result.GetRecordProtocol())],
 		MaxRecord: negotiate(cfg.MaxRecord, result.GetMaxFrameSize()),
 		Leftover:  h.pending,
 		Pool:      cfg.Pool,
@@ -75,7 +75,7 @@ type handshake struct {
 	ctx  context.Context
 	raw  net.Conn
 	cfg  *Config
-	side conn.Side
+	side altsconn.Side
 
 	stream  altspb.HandshakerService_DoHandshakeClient
 	pending []byte    // from the peer, not yet consumed
@@ -94,7 +94,7 @@ func (h *handshake) interruptible() (*altspb.HandshakerResult, error) {
 }
 
 func (h *handshake) exchange() (*altspb.HandshakerResult, error) {
-	if h.side == conn.Server {
+	if h.side == altsconn.Server {
 		// Before the service is used: many that connect send nothing.
 		if err := h.read(); err != nil {
 			return nil, err
@@ -130,7 +130,7 @@ func (h *handshake) exchange() (*altspb.HandshakerResult, error) {
 // just that long: the bound is for the service's sake, and clients that begin a handshake
 // and then stall must not keep the others out.
 func (h *handshake) ask(req *altspb.HandshakerReq) (*altspb.HandshakerResp, error) {
-	if h.side == conn.Server {
+	if h.side == altsconn.Server {
 		if err := h.cfg.Slots.take(h.ctx); err != nil {
 			return nil, err
 		}
@@ -192,7 +192,7 @@ func (h *handshake) read() error {
 }
 
 func (h *handshake) start() *altspb.HandshakerReq {
-	if h.side == conn.Client {
+	if h.side == altsconn.Client {
 		return clientStart(h.cfg)
 	}
 	return serverStart(h.cfg, h.pending)

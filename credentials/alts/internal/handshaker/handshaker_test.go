@@ -15,16 +15,16 @@ import (
 	"time"
 
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/alts/internal/conn"
 	altspb "google.golang.org/grpc/credentials/alts/internal/proto/grpc_gcp"
+	"google.golang.org/grpc/internal/altsconn"
 	"google.golang.org/grpc/status"
 )
 
 // records returns p as the records that the other side would send.
-func records(t testing.TB, side conn.Side, p []byte) []byte {
+func records(t testing.TB, side altsconn.Side, p []byte) []byte {
 	t.Helper()
 	out := &feed{}
-	c, err := conn.New(out, conn.Config{Side: side, Protocol: conn.AES128GCMRekey, Key: result().GetKeyData()[:44]})
+	c, err := altsconn.New(out, altsconn.Config{Side: side, Protocol: altsconn.AES128GCMRekey, Key: result().GetKeyData()[:44]})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func wordService(keeps bool) *fakeService {
 // reaches the record connection.
 func TestEverySplit(t *testing.T) {
 	for _, keeps := range []bool{true, false} {
-		for _, side := range []conn.Side{conn.Client, conn.Server} {
+		for _, side := range []altsconn.Side{altsconn.Client, altsconn.Server} {
 			stream := append([]byte("first\nsecond\ndone\n"), records(t, side^1, []byte("application data"))...)
 			for cut := 1; cut < len(stream); cut++ {
 				for step := 1; step <= len(stream); step *= 7 {
@@ -104,8 +104,8 @@ func TestEverySplit(t *testing.T) {
 }
 
 func TestStartRequests(t *testing.T) {
-	for side, check := range map[conn.Side]func(*altspb.HandshakerReq) bool{
-		conn.Client: func(r *altspb.HandshakerReq) bool {
+	for side, check := range map[altsconn.Side]func(*altspb.HandshakerReq) bool{
+		altsconn.Client: func(r *altspb.HandshakerReq) bool {
 			s := r.GetClientStart()
 			ids := s.GetTargetIdentities()
 			return s.GetHandshakeSecurityProtocol() == altspb.HandshakeProtocol_ALTS &&
@@ -115,7 +115,7 @@ func TestStartRequests(t *testing.T) {
 				len(ids) == 2 && ids[1].GetServiceAccount() == "two" &&
 				s.GetRpcVersions().GetMaxRpcVersion().GetMinor() == 1 && s.GetRpcVersions().GetMinRpcVersion().GetMajor() == 2
 		},
-		conn.Server: func(r *altspb.HandshakerReq) bool {
+		altsconn.Server: func(r *altspb.HandshakerReq) bool {
 			s := r.GetServerStart()
 			p := s.GetHandshakeParameters()[2]
 			return len(s.GetApplicationProtocols()) == 1 && s.GetApplicationProtocols()[0] == "grpc" &&
@@ -165,7 +165,7 @@ func TestFailures(t *testing.T) {
 		"peer hangs up":               {answer(&altspb.HandshakerResp{}), "EOF", nil},
 	} {
 		peer := &feed{chunks: [][]byte{[]byte("x")}}
-		_, _, err := run(t.Context(), peer, &Config{Service: tt.service}, conn.Server)
+		_, _, err := run(t.Context(), peer, &Config{Service: tt.service}, altsconn.Server)
 		if err == nil || !strings.Contains(err.Error(), tt.want) || tt.check != nil && !tt.check(err) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -187,7 +187,7 @@ func TestStalledClients(t *testing.T) {
 				defer far.Close()
 				go io.Copy(io.Discard, far)
 				stalled.Go(func() {
-					if _, _, err := run(ctx, near, &Config{Service: wordService(true), Slots: slots}, conn.Server); !errors.Is(err, context.Canceled) {
+					if _, _, err := run(ctx, near, &Config{Service: wordService(true), Slots: slots}, altsconn.Server); !errors.Is(err, context.Canceled) {
 						t.Errorf("a stalled handshake ended with %v", err)
 					}
 					near.Close()
@@ -198,7 +198,7 @@ func TestStalledClients(t *testing.T) {
 			soon, stop := context.WithTimeout(ctx, time.Second)
 			defer stop()
 			peer := &feed{chunks: [][]byte{[]byte("first\n"), []byte("done\n")}}
-			if _, _, err := run(soon, peer, &Config{Service: wordService(true), Slots: slots}, conn.Server); err != nil {
+			if _, _, err := run(soon, peer, &Config{Service: wordService(true), Slots: slots}, altsconn.Server); err != nil {
 				t.Error(err)
 			}
 			cancel()
@@ -217,7 +217,7 @@ func TestTooMuch(t *testing.T) {
 		calls++
 		return &altspb.HandshakerResp{}, nil
 	}}
-	_, _, err := run(t.Context(), &feed{chunks: [][]byte{make([]byte, 1<<20)}}, &Config{Service: s}, conn.Server)
+	_, _, err := run(t.Context(), &feed{chunks: [][]byte{make([]byte, 1<<20)}}, &Config{Service: s}, altsconn.Server)
 	if err == nil || calls > maxPending/readSize+1 {
 		t.Errorf("%d calls, %v", calls, err)
 	}
@@ -240,7 +240,7 @@ func TestCheck(t *testing.T) {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	for n, protocol := range map[int]string{16: conn.AES128GCM, 44: conn.AES128GCMRekey} {
+	for n, protocol := range map[int]string{16: altsconn.AES128GCM, 44: altsconn.AES128GCMRekey} {
 		r := result()
 		r.RecordProtocol, r.KeyData = protocol, r.KeyData[:n]
 		if err := check(r); err != nil {
@@ -316,9 +316,9 @@ func FuzzHandshake(f *testing.F) {
 			}
 			return resp, nil
 		}}
-		side := conn.Client
+		side := altsconn.Client
 		if server {
-			side = conn.Server
+			side = altsconn.Server
 		}
 		c, info, err := run(t.Context(), peer, &Config{Service: s}, side)
 		if (err == nil) != (c != nil) || (err == nil) != (info != nil) {

@@ -7,13 +7,13 @@ import (
 	"errors"
 	"fmt"
 
-	"google.golang.org/grpc/credentials/alts/internal/conn"
 	altspb "google.golang.org/grpc/credentials/alts/internal/proto/grpc_gcp"
+	"google.golang.org/grpc/internal/altsconn"
 )
 
 const applicationProtocol = "grpc"
 
-const recordProtocol = conn.AES128GCMRekey
+const recordProtocol = altsconn.AES128GCMRekey
 
 // The RPC protocol versions that this module speaks.
 func rpcVersions() *altspb.RpcProtocolVersions {
@@ -55,7 +55,7 @@ func serverStart(cfg *Config, in []byte) *altspb.HandshakerReq {
 
 // check returns an error if a connection can't be made of what the service says.
 func check(r *altspb.HandshakerResult) error {
-	need := conn.KeySize(r.GetRecordProtocol())
+	need := altsconn.KeySize(r.GetRecordProtocol())
 	switch {
 	case r.GetApplicationProtocol() != applicationProtocol:
 		return fmt.Errorf("alts: the handshake agreed on the application protocol %q, want %q", r.GetApplicationProtocol(), applicationProtocol)
@@ -103,7 +103,7 @@ func versionRange(r *altspb.RpcProtocolVersions) string {
 // negotiation.
 func negotiate(own int, peer uint32) int {
 	if peer == 0 {
-		return min(own, conn.DefaultRecord)
+		return min(own, altsconn.DefaultRecord)
 	}
-	return max(min(own, int(min(peer, conn.MaxRecord))), conn.MinRecord)
+	return max(min(own, int(min(peer, altsconn.MaxRecord))), altsconn.MinRecord)
 }

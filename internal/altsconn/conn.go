@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package conn
+package altsconn
 
 import (
 	"net"
@@ -43,6 +43,13 @@ func New(raw net.Conn, cfg Config) (net.Conn, error) {
 	return newOver(raw, cfg, readyreader.OverSocket(raw))
 }
 
+// Over is New over something that is no socket, and is used without waiting all the same, if it can be.
+func Over(raw net.Conn, cfg Config) (c *Socket, ok bool, err error) {
+	nc, err := newOver(raw, cfg, true)
+	c, ok = nc.(*Socket)
+	return c, ok, err
+}
+
 // newOver is New; only with try is raw used without waiting, if it can be.
 func newOver(raw net.Conn, cfg Config, try bool) (net.Conn, error) {
 	c := &conn{Conn: raw}
@@ -50,7 +57,7 @@ func newOver(raw net.Conn, cfg Config, try bool) (net.Conn, error) {
 		return nil, err
 	}
 	if try && c.in.try != nil && c.out.try != nil {
-		return &socketConn{c}, nil
+		return &Socket{c}, nil
 	}
 	c.in.try, c.out.try = nil, nil
 	return c, nil
@@ -185,54 +192,54 @@ func (c *conn) unlockWrite() {
 	}
 }
 
-// socketConn is a conn that never has to wait if asked not to.
-type socketConn struct{ *conn }
+// Socket is a connection that never has to wait if asked not to.
+type Socket struct{ *conn }
 
 var (
-	_ readyreader.TryReader     = (*socketConn)(nil)
-	_ readyreader.InPlaceReader = (*socketConn)(nil)
-	_ readyreader.VectorWriter  = (*socketConn)(nil)
-	_ readyreader.Writer        = (*socketConn)(nil)
+	_ readyreader.TryReader     = (*Socket)(nil)
+	_ readyreader.InPlaceReader = (*Socket)(nil)
+	_ readyreader.VectorWriter  = (*Socket)(nil)
+	_ readyreader.Writer        = (*Socket)(nil)
 	_ readyreader.Reader        = (*conn)(nil)
 )
 
 // TryRead implements readyreader.TryReader.
-func (c *socketConn) TryRead(size int, pool mem.BufferPool) (*[]byte, int, error) {
+func (c *Socket) TryRead(size int, pool mem.BufferPool) (*[]byte, int, error) {
 	c.rmu.Lock()
 	defer c.unlockRead()
 	return c.in.lend(size, pool, dontWait)
 }
 
 // TryReadInto implements readyreader.InPlaceReader.
-func (c *socketConn) TryReadInto(p []byte) (int, error) {
+func (c *Socket) TryReadInto(p []byte) (int, error) {
 	c.rmu.Lock()
 	defer c.unlockRead()
 	return c.in.read(p, dontWait)
 }
 
 // RawConn implements readyreader.TryReader: the socket, which carries ciphertext.
-func (c *socketConn) RawConn() syscall.RawConn { return c.in.try.RawConn() }
+func (c *Socket) RawConn() syscall.RawConn { return c.in.try.RawConn() }
 
 // TryWrite implements readyreader.Writer. What it counts as written is sealed, and
 // with ErrWouldBlock some of the ciphertext is still inside, even when n is
 // len(p): the next call of either method, or a Write of nothing, sends it.
-func (c *socketConn) TryWrite(p []byte) (int, error) { return c.TryWriteVector([][]byte{p}) }
+func (c *Socket) TryWrite(p []byte) (int, error) { return c.TryWriteVector([][]byte{p}) }
 
 // WriteWaits implements readyreader.WaitingWriter.
-func (c *socketConn) WriteWaits() bool { return readyreader.WriteWaits(c.out.try) }
+func (c *Socket) WriteWaits() bool { return readyreader.WriteWaits(c.out.try) }
 
 // LeastPiece implements readyreader.VectorWriter: a piece has records of its own.
-func (c *socketConn) LeastPiece() int { return leastPiece }
+func (c *Socket) LeastPiece() int { return leastPiece }
 
 // TryWriteVector implements readyreader.VectorWriter.
-func (c *socketConn) TryWriteVector(pieces [][]byte) (int, error) {
+func (c *Socket) TryWriteVector(pieces [][]byte) (int, error) {
 	c.wmu.Lock()
 	defer c.unlockWrite()
 	return c.out.write(pieces, c.out.try.TryWrite)
 }
 
 // WriteVector implements readyreader.VectorWriter.
-func (c *socketConn) WriteVector(pieces [][]byte) (int, error) {
+func (c *Socket) WriteVector(pieces [][]byte) (int, error) {
 	c.wmu.Lock()
 	defer c.unlockWrite()
 	return c.out.write(pieces, c.out.raw.Write)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package conn
+package altsconn
 
 import (
 	"fmt"
@@ -49,7 +49,7 @@ func benchmarkRecords(b *testing.B, cfg Config) {
 		message = large / cfg.MaxRecord * piece
 	}
 	benchmarkLarge(b, s, r, message, piece)
-	c := s.(*socketConn)
+	c := s.(*Socket)
 	c.wmu.Lock()
 	records := float64(c.out.keys.next) / float64(b.N)
 	c.wmu.Unlock()

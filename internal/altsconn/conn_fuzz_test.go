@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package conn
+package altsconn
 
 import (
 	"bytes"
@@ -96,7 +96,7 @@ func FuzzRecords(f *testing.F) {
 		}
 		pool := newPool(t)
 		fd := &feed{pieces: split(stream, cuts)}
-		c := wrap(t, fd, Config{Pool: pool}).(*socketConn)
+		c := wrap(t, fd, Config{Pool: pool}).(*Socket)
 		fd.waits = func() {
 			held := int64(arrived(c))
 			if got := pool.Stats().Bytes; got > 4*held+2*slack {
@@ -117,7 +117,7 @@ func FuzzRecords(f *testing.F) {
 }
 
 // drain reads until there is an error other than a moment without input.
-func drain(t *testing.T, c *socketConn, pool mem.BufferPool, calls []byte) (got []byte, err error) {
+func drain(t *testing.T, c *Socket, pool mem.BufferPool, calls []byte) (got []byte, err error) {
 	for i := 0; ; i += 2 {
 		op, size := byte(0), 100
 		if i+1 < len(calls) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package conn
+package altsconn
 
 import (
 	"errors"
@@ -43,7 +43,7 @@ func TestTryWrite(t *testing.T) {
 			var n int
 			var err error
 			if cut := i * 5000 % 400_000; i%2 == 1 && cut <= len(p) {
-				n, err = c.(*socketConn).TryWriteVector([][]byte{p[:cut], p[cut:]})
+				n, err = c.(*Socket).TryWriteVector([][]byte{p[:cut], p[cut:]})
 			} else {
 				n, err = w.TryWrite(p)
 			}
@@ -88,7 +88,7 @@ func TestTryWriteVector(t *testing.T) {
 	} {
 		counting := &countingWriter{}
 		pool := newPool(t)
-		c := wrap(t, counting, Config{MaxRecord: tt.limit, Pool: pool}).(*socketConn)
+		c := wrap(t, counting, Config{MaxRecord: tt.limit, Pool: pool}).(*Socket)
 		n, err := c.TryWriteVector([][]byte{make([]byte, tt.p), make([]byte, tt.q)})
 		if n != tt.p+tt.q || err != nil {
 			t.Errorf("%+v: %d, %v", tt, n, err)
@@ -140,7 +140,7 @@ func TestWriteDeadline(t *testing.T) {
 // When the numbers run out the connection ends, on both sides with that error.
 func TestExhaustedConnection(t *testing.T) {
 	a, b := pair(t, "tcp", Config{Protocol: AES128GCM, Pool: newPool(t)})
-	w, r := a.(*socketConn), b.(*socketConn)
+	w, r := a.(*Socket), b.(*Socket)
 	w.out.keys.next, r.in.keys.next = 1<<40-1, 1<<40-1
 	mustWrite(t, a, []byte("last"))
 	wantRead(t, b, []byte("last"))
@@ -155,7 +155,7 @@ func TestExhaustedConnection(t *testing.T) {
 
 	a, b = rawPair(t, "tcp")
 	c := wrap(t, a, Config{})
-	c.(*socketConn).in.keys.next, c.(*socketConn).in.keys.spent = 0, true
+	c.(*Socket).in.keys.next, c.(*Socket).in.keys.spent = 0, true
 	mustWrite(t, b, newSealer(t, Server).record([]byte("more")))
 	if _, err := c.Read(make([]byte, 1)); !errors.Is(err, ErrCounterExhausted) {
 		t.Errorf("read: %v", err)

@@ -2,7 +2,7 @@
 
 //go:build linux
 
-package conn
+package altsconn
 
 import (
 	"net"
@@ -31,7 +31,7 @@ func markOf(t *testing.T, c net.Conn) (n int) {
 func TestLowWater(t *testing.T) {
 	for _, on := range []bool{true, false} {
 		a, b := rawPair(t, "tcp")
-		c := wrap(t, a, Config{Pool: newPool(t), LowWater: on}).(*socketConn)
+		c := wrap(t, a, Config{Pool: newPool(t), LowWater: on}).(*Socket)
 		msg := random(400_000)
 		rec := newSealer(t, Server).record(msg)
 		mustWrite(t, b, rec[:1000])

@@ -2,7 +2,7 @@
 
 //go:build !race
 
-package conn
+package altsconn
 
 import (
 	"testing"

@@ -2,7 +2,7 @@
 
 //go:build !linux
 
-package conn
+package altsconn
 
 import "errors"
 

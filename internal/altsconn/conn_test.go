@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package conn
+package altsconn
 
 import (
 	"bytes"
@@ -98,7 +98,7 @@ func TestIdleAsFresh(t *testing.T) {
 		pool := newPool(t)
 		a, b := pair(t, network, Config{MaxRecord: MaxRecord, Pool: pool})
 		inner := func(c net.Conn) *conn {
-			if s, ok := c.(*socketConn); ok {
+			if s, ok := c.(*Socket); ok {
 				return s.conn
 			}
 			return c.(*conn)
@@ -186,7 +186,7 @@ func TestTrickleHoldsWhatArrived(t *testing.T) {
 // smallTail is how many bytes pin no pooled buffer.
 const smallTail = 64
 
-func arrived(c any) int { return c.(*socketConn).in.held.Len() }
+func arrived(c any) int { return c.(*Socket).in.held.Len() }
 
 // A length that only is declared allocates nothing.
 func TestDeclaredLength(t *testing.T) {
@@ -198,7 +198,7 @@ func TestDeclaredLength(t *testing.T) {
 		rec := newSealer(t, Server).record(make([]byte, 1<<20-overhead))
 		mustWrite(t, b, rec[:sent])
 		for arrived(c) != sent {
-			if _, err := c.(*socketConn).TryReadInto(make([]byte, 1)); err != readyreader.ErrWouldBlock {
+			if _, err := c.(*Socket).TryReadInto(make([]byte, 1)); err != readyreader.ErrWouldBlock {
 				t.Fatal(err)
 			}
 		}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package conn is the ALTS record protocol: a connection that seals what is
+// Package altsconn is the ALTS record protocol: a connection that seals what is
 // written to it into records and opens the records that it reads.
 //
 // A record on the wire is
@@ -33,4 +33,4 @@
 //
 // One goroutine may read while another writes. Close and the deadlines may be
 // called at any time and end a wait.
-package conn
+package altsconn
