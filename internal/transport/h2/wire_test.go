@@ -45,8 +45,11 @@ func (w *slowVector) WriteVector(pieces [][]byte) (int, error) {
 func parcelOf(p []byte, pool mem.BufferPool) (o protocol.Parcel) {
 	for len(p) > 0 {
 		n := 1 + rand.IntN(min(len(p), 4000))
-		o.Copy(p[:n/2], pool)
-		o.Lend(p[n/2:n], mem.SliceBuffer(p[n/2:n]))
+		half := (n + 1) / 2 // what is lent is not the first of a parcel
+		o.Copy(p[:half], pool)
+		if half < n {
+			o.Lend(p[half:n], mem.SliceBuffer(p[half:n]))
+		}
 		p = p[n:]
 	}
 	return o
