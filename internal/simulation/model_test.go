@@ -184,9 +184,11 @@ func (l *link) checkAccounts() {
 	if !l.quiet() {
 		return
 	}
-	up, down, open := 0, 0, 0      // bytes that were taken
-	upGiven, downGiven := 0, 0     // and given
-	upWindows, downWindows := 0, 0 // what may lie unread: windows, and a message that was taken and is not counted yet
+	up, down, open := 0, 0, 0  // bytes that were taken
+	upGiven, downGiven := 0, 0 // and given
+	// What may lie unread: windows, and one message that the reader has made room for, or that was taken and is
+	// not counted yet.
+	upWindows, downWindows := 0, 0
 	for _, k := range l.w.calls {
 		if k.link != l || !k.began || k.stream == nil && k.openErr == nil {
 			continue
@@ -195,8 +197,8 @@ func (l *link) checkAccounts() {
 			return // what was left is given back, and cannot be told
 		}
 		open++
-		upGiven, upWindows = upGiven+bytesOf(k.up[:k.sent])+largest(k.up), upWindows+65535+2*largest(k.up)
-		downGiven, downWindows = downGiven+bytesOf(k.down[:min(k.handlerSent, len(k.down))])+largest(k.down), downWindows+65535+2*largest(k.down)
+		upGiven, upWindows = upGiven+bytesOf(k.up[:k.sent])+largest(k.up), upWindows+65535+largest(k.up)
+		downGiven, downWindows = downGiven+bytesOf(k.down[:min(k.handlerSent, len(k.down))])+largest(k.down), downWindows+65535+largest(k.down)
 		up += bytesOf(k.up[:k.handlerGot])
 		down += bytesOf(k.down[:k.got])
 	}

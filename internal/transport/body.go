@@ -104,9 +104,9 @@ const (
 // piles reports whether the reader, which has read n bytes at once, should let others run. mu is held.
 func (b *body) piles(n int) bool { return n >= pileFrom && b.inbox.held() >= pileMost }
 
-// wanted is expect, and 0 where nobody waits. mu is held.
+// wanted is expect, and 0 where nobody waits for messages. mu is held.
 func (b *body) wanted() int {
-	if b.wake.reason == wakeNone {
+	if b.wake.reason == wakeNone || b.wake.reason == wakeOver {
 		return 0
 	}
 	return b.expect()

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"google.golang.org/grpc/internal/transport/grpcwire"
+	"google.golang.org/grpc/mem"
 )
 
 // TestPiles: the reader lets others run where much waits to be taken, but not behind each small frame.
@@ -28,5 +29,46 @@ func TestPiles(t *testing.T) {
 		if got := b.piles(tt.read); got != tt.want {
 			t.Errorf("%d bytes read, %d wait: %v", tt.read, tt.held, got)
 		}
+	}
+}
+
+// wakeCount counts how often it is woken.
+type wakeCount int
+
+func (w *wakeCount) Wake() { *w++ }
+
+// TestWindowOfWhoWantsNoInput: who waits for the end of a stream alone, as the owner of one that is handed
+// over does while it takes no input, gets no window for messages that are larger than what there is, and is
+// not woken by them. A peer could have any number of such messages held otherwise.
+func TestWindowOfWhoWantsNoInput(t *testing.T) {
+	large := []byte{0, 0, 1, 0, 0} // the prefix of 64 KiB
+	for _, tt := range []struct {
+		reason wakeReason
+		expect int
+		woken  wakeCount
+	}{
+		{wakeNone, 0, 0},
+		{wakeMessage, 64 << 10, 0},
+		{wakeEnd, 64 << 10, 0},
+		{wakeOver, 0, 0},
+	} {
+		var b body
+		var w wakeCount
+		pool := mem.DefaultBufferPool()
+		b.asm.Init(&pool, 1<<20)
+		b.wake.call(&w, tt.reason)
+		expect, err := b.take(piece{p: large, n: len(large)}, nil)
+		if expect != tt.expect || err != nil || w != tt.woken {
+			t.Errorf("reason %d: a window of %d bytes, %v, and woken %d times; want %d and %d times", tt.reason, expect, err, w, tt.expect, tt.woken)
+		}
+		b.wake.signal(wakeMessage, 2)
+		if want := tt.reason == wakeMessage || tt.reason == wakeEnd; (w == 1) != want {
+			t.Errorf("reason %d: woken %d times by a second message", tt.reason, w)
+		}
+		b.wake.signal(wakeEnd, 0)
+		if want := tt.reason != wakeNone; (w == 1) != want {
+			t.Errorf("reason %d: woken %d times by the end", tt.reason, w)
+		}
+		b.close()
 	}
 }

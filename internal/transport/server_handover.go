@@ -47,7 +47,7 @@ func (s *ServerStream) Arm(w handover.Waker, input bool) handover.Events {
 		s.wake.call(w, wakeMessage)
 		expect = s.expect()
 	default:
-		s.wake.call(w, wakeEnd)
+		s.wake.call(w, wakeOver)
 	}
 	freed := s.rest()
 	s.mu.Unlock()

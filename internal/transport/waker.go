@@ -17,6 +17,7 @@ const (
 	wakeMessage
 	wakeReply // the end, or, once a batch has ended without it, a message
 	wakeEnd
+	wakeOver // the end alone: messages lie where they are, and no window is widened for them
 )
 
 // waker wakes the one who receives on a stream: a goroutine that waits, or the owner of a
@@ -122,12 +123,12 @@ func (w *waker) reply(messages int) {
 }
 
 // signal wakes whoever waits for what happened. messages is how many are queued. The end
-// ends every wait, and a second message also a wait for the end.
+// ends every wait, and a second message also a wait for the end, unless that is for the end alone.
 func (w *waker) signal(what wakeReason, messages int) {
 	if w.reason == wakeNone {
 		return
 	}
-	if what == wakeEnd || what == w.reason || messages > 1 {
+	if what == wakeEnd || what == w.reason || messages > 1 && w.reason != wakeOver {
 		w.reason = wakeNone
 		w.who.Wake()
 	}
