@@ -148,7 +148,7 @@ func TestOptionsComparedInFull(t *testing.T) {
 		was.Set(w)
 		w.Set(other(t, w.Type(), name))
 		if whole.sameAs(&zero) || zero.sameAs(&whole) {
-			t.Errorf("%s makes no difference", name)
+			t.Errorf("%s makes no difference to sameAs", name)
 		}
 		w.Set(was)
 	}

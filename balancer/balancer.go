@@ -119,7 +119,9 @@ type ClientConn interface {
 	//
 	// Deprecated: make a new SubConn and shut the old one down.
 	UpdateAddresses(SubConn, []resolver.Address)
-	// UpdateState gives the channel a new state and Picker.
+	// UpdateState gives the channel a new state and Picker. It may be called by any goroutine, also
+	// with a lock of the balancer's held, by a StateListener and by a PickResult's Done. After Close it
+	// does nothing.
 	UpdateState(State)
 	// ResolveNow asks the resolver to look again.
 	ResolveNow(resolver.ResolveNowOptions)

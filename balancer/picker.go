@@ -28,12 +28,12 @@ var (
 // Deprecated: return the error itself from Pick.
 func TransientFailureError(e error) error { return e }
 
-// Picker chooses the SubConn for each RPC, from a state that does not change: the
-// balancer gives the channel a new Picker for every change. Pick is called from many
-// goroutines at a time.
+// Picker chooses the SubConn for each RPC, of a list that does not change: the balancer
+// gives the channel a new Picker for every change. Pick is called from many goroutines at
+// a time, so that what it counts or remembers needs a lock or atomics.
 type Picker interface {
 	// Pick chooses, without waiting. What it may return:
-	//   - ErrNoSubConnAvailable: the RPC waits for a new picker.
+	//   - ErrNoSubConnAvailable: the RPC waits for a new picker, if none has come meanwhile.
 	//   - An error with a status (package status): the RPC fails with it, also when it
 	//     is wait-for-ready. Codes that only an application may produce become
 	//     Internal (gRFC A54).

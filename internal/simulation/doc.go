@@ -31,10 +31,13 @@
 //     nobody waits for a connection while there is one; a server that refuses is left alone for a
 //     while (policy_test.go).
 //   - Windows and accounts: when the network is quiet, both ends agree about each connection's
-//     windows, and what is charged covers what is held (model_test.go).
+//     windows (not the streams'), and what is charged covers what is held (model_test.go).
 //   - Frames: each end keeps to what the other has allowed (observer_test.go).
 //   - Wake-ups: when nothing more can happen without the clock, each call that is to end has ended.
 //   - The end: no goroutine, buffer, socket or arming is left.
+//
+// Both ends are this module: what only others send (settings that come and go, unknown frames, priorities)
+// is for the tests of h2 and flow, for attack, and for fuzzing.
 //
 // # How to run it
 //

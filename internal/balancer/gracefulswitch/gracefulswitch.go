@@ -77,7 +77,7 @@ func (b *Balancer) Init(cc Owner) { b.cc = cc }
 type Tidy interface {
 	balancer.Builder
 
-	// Tidy does nothing.
+	// Tidy does nothing: it marks the Builder. Without it all is right, too, for a few bytes more.
 	Tidy()
 }
 

@@ -5,12 +5,13 @@ package subconns
 
 import "google.golang.org/grpc/balancer"
 
-// Owner is a policy whose Close shuts down all SubConns that it has made. What it is built with
-// need not do so: its parent, which may be a program's, hears of each end once.
+// Owner is a policy whose Close shuts down all SubConns that it has made. Its parent leaves them alone
+// then. Those of any other policy the parent shuts down when the policy is closed, so that a program's
+// StateListener hears of each end once in either case.
 type Owner interface {
 	balancer.Balancer
 
-	// OwnsSubConns does nothing.
+	// OwnsSubConns does nothing: it marks the policy.
 	OwnsSubConns()
 }
 

@@ -40,6 +40,21 @@ func TestSendWindows(t *testing.T) {
 	})
 }
 
+// A setting brings a window from below zero up again, as updates do: RFC 9113, section 6.9.2.
+func TestSendWindowRaisedFromBelowZero(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPeer(t, protocol.Client, peerConfig{settings: []http2.Setting{{ID: http2.SettingInitialWindowSize, Val: 10}}})
+		f := message("0123456789")
+		f.End = true
+		p.open(f)
+		p.want("HEADERS 1 :method=POST :path=/x", `DATA 1 "\x00\x00\x00\x00\n01234"`)
+		p.send(settings(4, 5), settings(4, 8), settings(4, 10)) // -5, -2, 0
+		p.want("SETTINGS ack", "SETTINGS ack", "SETTINGS ack")
+		p.send(settings(4, 5), settings(4, 13))
+		p.want("SETTINGS ack", "SETTINGS ack", `DATA 1 "567"`)
+	})
+}
+
 // An optional body waits for the peer's window like any other, unless the peer makes us hold too
 // much already.
 func TestOptionalBody(t *testing.T) {

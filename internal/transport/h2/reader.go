@@ -84,14 +84,14 @@ func (r *reader) readFrame() error {
 	if err := h.Check(r.core.Config().FrameLimit()); err != nil {
 		return r.skipFaulty(h, err)
 	}
-	if r.tracer() != nil && (h.Type == frame.Data || h.Type > frame.Continuation) {
+	if r.tracer() != nil && (h.Type == frame.Data || !h.Type.IsKnown()) {
 		r.traceReceived(h, nil)
 	}
 	if h.Type == frame.Data {
 		r.in.act.rd.Discard(frame.HeaderLen)
 		return r.onData(h)
 	}
-	if h.Type > frame.Continuation {
+	if !h.Type.IsKnown() {
 		// "Implementations MUST ignore and discard frames of unknown types",
 		// section 4.1.
 		return errors.Join(r.in.act.Useless(), r.skip(frame.HeaderLen+int(h.Length)))
@@ -169,7 +169,7 @@ func (r *reader) dispatch(h frame.Header, p []byte) error {
 	case frame.WindowUpdate:
 		return r.onWindowUpdate(h, p)
 	case frame.Priority:
-		r.in.act.settled = false
+		r.in.act.settled = false // as taking the lock would have it
 		_, err := frame.ParsePriority(h, p)
 		return errors.Join(r.in.act.Useless(), err)
 	default: // PUSH_PROMISE, which Header.Check has refused

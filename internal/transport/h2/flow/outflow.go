@@ -43,6 +43,6 @@ func (f *Outflow) Add(increment uint32) error { return f.window.Add(increment) }
 // AdjustInitial obeys a change of the peer's SETTINGS_INITIAL_WINDOW_SIZE, with
 // delta the new value less the old one. It is for every stream, and not for the
 // connection. The window may fall below zero; the stream then waits until
-// updates have brought it above again. Section 6.9.2: ErrOverflow is a
+// updates, or a larger value, have brought it above again. Section 6.9.2: ErrOverflow is a
 // connection error FLOW_CONTROL_ERROR.
 func (f *Outflow) AdjustInitial(delta int64) error { return f.window.shift(delta) }

@@ -51,6 +51,8 @@ func TestOutflowBelowZero(t *testing.T) {
 	}{
 		{"send", func() error { return stream.Take(&conn, 60<<10) }, 4 << 10},
 		{"shrink", func() error { return stream.AdjustInitial(16<<10 - 64<<10) }, 0},
+		{"grow, not enough", func() error { return stream.AdjustInitial(8 << 10) }, 0},
+		{"shrink below zero", func() error { return stream.AdjustInitial(-8 << 10) }, 0},
 		{"update, not enough", func() error { return stream.Add(44 << 10) }, 0},
 		{"update", func() error { return stream.Add(1) }, 1},
 		{"grow", func() error { return stream.AdjustInitial(8) }, 9},

@@ -34,11 +34,15 @@ var typeNames = [...]string{
 
 // String returns the name the RFC uses, or the number of an unknown type.
 func (t Type) String() string {
-	if int(t) < len(typeNames) {
+	if t.IsKnown() {
 		return typeNames[t]
 	}
 	return "frame type " + hex(uint32(t))
 }
+
+// IsKnown reports whether t is a type that this package reads. Frames of others are to be ignored,
+// section 4.1.
+func (t Type) IsKnown() bool { return t <= Continuation }
 
 // carriesFieldBlock reports whether a frame of this type holds a part of a
 // field block, and so moves the connection's HPACK state.

@@ -135,7 +135,7 @@ func (c *Conn) lowerWindows(n uint32) {
 	}
 }
 
-// OnGoAway obeys the peer's GOAWAY: no new streams. Each of lost, which the peer will not look at, is for lostStream.
+// OnGoAway obeys the peer's GOAWAY: no new streams. Each of lost, which the peer will not look at, is for the driver to tell.
 func (c *Conn) OnGoAway(h frame.Header, p []byte) (f frame.GoAwayFrame, lost []*Stream, err error) {
 	if f, err = frame.ParseGoAway(h, p); err == nil {
 		lost, err = c.peerLeaves(f)
@@ -171,7 +171,7 @@ func (c *Conn) ResetByRule(in *Intake, fe frame.Error) (*Stream, *StreamError, e
 	return s, &StreamError{Code: fe.Code, Reason: fe.Reason}, nil
 }
 
-// Fault is resetByRule for s, for what its Receiver found wrong, or a rule of HTTP/2.
+// Fault is ResetByRule for s, for what its Receiver found wrong, or a rule of HTTP/2.
 func (c *Conn) Fault(in *Intake, s *Stream, err error) (*Stream, *StreamError, error) {
 	if c.streams.get(s.id) != s {
 		return nil, nil, nil // it is over already
@@ -181,7 +181,7 @@ func (c *Conn) Fault(in *Intake, s *Stream, err error) (*Stream, *StreamError, e
 	return c.ResetByRule(in, fe)
 }
 
-// Late records a frame for a stream that is over. When one side ends a stream, a few
+// Late is Useless for a frame of a stream that is over, if the peer may have sent it before it knew. When one side ends a stream, a few
 // frames of the other may be on their way, so the streams that were opened since the last
 // call pay for them. One that a server refused pays for a single frame: a peer can have as many
 // refused as it likes.

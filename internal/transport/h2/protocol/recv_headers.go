@@ -68,12 +68,12 @@ type BlockVerdict uint8
 const (
 	BlockIgnored  BlockVerdict = iota // it is of a stream that is over
 	BlockIsMore                       // it is of a stream that is open
-	blockOpens                        // the peer opens a stream
+	blockOpens                        // the peer opens a stream: the driver has no case of its own for it
 	BlockMustWait                     // it does, when the reader has waited until less is queued, or fewer handlers run
 )
 
 // OnBlock says what to do with b; s is the stream of a block that is more. After blockOpens
-// and blockMustWait comes accepted or refused, also where err refuses the stream.
+// and BlockMustWait comes Accepted or Refused, also where err refuses the stream.
 func (c *Conn) OnBlock(in *Intake, b Block) (s *Stream, verdict BlockVerdict, err error) {
 	c.enter(in)
 	if s = c.streams.get(b.ID); s != nil {

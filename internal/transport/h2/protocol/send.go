@@ -31,8 +31,8 @@ func (c *Conn) MayOpen() error {
 // CanOpen reports whether there is a place for a stream of ours, and nobody waits for one.
 func (c *Conn) CanOpen() bool { return c.streams.canOpen() }
 
-// AwaitPlace has w woken when there is a place for a stream of ours. Either claimPlace follows then, or
-// abandonPlace at any time.
+// AwaitPlace has w woken when there is a place for a stream of ours. Either ClaimPlace follows then, or
+// AbandonPlace at any time.
 func (c *Conn) AwaitPlace(w Waiter) *PlaceWaiter { return c.streams.wait(w) }
 
 // ClaimPlace reports whether the place is still there: the peer may have lowered its limit.

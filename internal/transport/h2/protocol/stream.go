@@ -39,11 +39,11 @@ func (s *Stream) Receiver() Receiver { return s.recv }
 // Identifier is the stream's id, 0 before it is open.
 func (s *Stream) Identifier() uint32 { return s.id }
 
-// SetLazy says that the next who sends leaves the writing to others. takeLazy returns what it said, and
+// SetLazy says that the next who sends leaves the writing to others. TakeLazy returns what it said, and
 // forgets it.
 func (s *Stream) SetLazy(lazy bool) { s.lazy = lazy }
 
-// TakeLazy is described with setLazy.
+// TakeLazy is described with SetLazy.
 func (s *Stream) TakeLazy() bool {
 	was := s.lazy
 	s.lazy = false
