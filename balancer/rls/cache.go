@@ -26,9 +26,13 @@ const (
 	wakeCost   = 192
 )
 
-// maxTargets is how many targets answers name together before some have to go. Each has a policy of its own,
-// with connections, and so takes far more than it counts for in the size of an answer.
-const maxTargets = 10_000
+// maxTargets is how many targets answers name together before some have to go, also those that are new. Each has a
+// policy of its own, with connections, and so takes far more than it counts for in the size of an answer. maxListed
+// is how many of one answer are looked at: the best come first.
+const (
+	maxTargets = 5000
+	maxListed  = 1000
+)
 
 // size is roughly the memory that e takes.
 func (e *answer) size() int64 {
@@ -87,7 +91,8 @@ func (c *cache) shrink(now time.Time, removed func(*answer)) {
 			return
 		}
 		e := last.Value.(*answer)
-		if now.Sub(e.created) < minEviction {
+		tooMany := c.targets > maxTargets && last != c.order.Front()
+		if now.Sub(e.created) < minEviction && !tooMany {
 			return
 		}
 		c.remove(e, removed)

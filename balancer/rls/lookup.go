@@ -70,8 +70,9 @@ func (b *lb) succeeded(key cacheKey, out *lookuppb.RouteLookupResponse, now time
 	e := b.entry(key, now)
 	was := e.size()
 	old := answer{targets: e.targets}
-	e.targets = make([]*child, 0, len(out.GetTargets()))
-	for _, target := range out.GetTargets() {
+	listed := out.GetTargets()[:min(len(out.GetTargets()), maxListed)]
+	e.targets = make([]*child, 0, len(listed))
+	for _, target := range listed {
 		known := b.children[target] != nil
 		c := b.hold(target)
 		e.targets = append(e.targets, c)
