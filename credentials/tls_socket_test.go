@@ -52,8 +52,8 @@ func TestTLSOverSocket(t *testing.T) {
 			if state.Version != version || state.NegotiatedProtocol != "h2" || len(state.PeerCertificates) != 1 || state.ServerName != "server.test" {
 				t.Errorf("%+v", state)
 			}
-			if _, ok := r.conn.(readyreader.Reader); !ok && envconfig.HTTPFramerReadBufferPooling {
-				if _, plain := readyreader.NewWriter(r.conn); plain {
+			if _, ok := r.conn.(readyreader.Layer); !ok && envconfig.HTTPFramerReadBufferPooling {
+				if readyreader.NewSocket(r.conn).Can().Has(readyreader.OnSocket) {
 					t.Errorf("%T holds buffers", r.conn)
 				}
 			}

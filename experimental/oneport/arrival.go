@@ -135,8 +135,8 @@ func (a *arrival) sniff() error {
 // hear takes what there is. While it waits it has no buffer, where the connection can be
 // waited for.
 func (a *arrival) hear(pool mem.BufferPool) error {
-	if src, ok := readyreader.NewReader(a.conn); ok {
-		buf, n, err := src.ReadOnReady(bufferSize, pool)
+	if s := readyreader.NewSocket(a.conn); s.Can().Has(readyreader.ReadsReady) {
+		buf, n, err := s.ReadOnReady(bufferSize, pool)
 		if err != nil {
 			return err
 		}

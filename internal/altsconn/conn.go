@@ -35,10 +35,9 @@ type Config struct {
 
 // New returns a connection over raw, which it owns from then on.
 //
-// Beside net.Conn it implements readyreader's Reader, Holder and IdleReleaser. Where raw
-// is a TCP or unix socket, or a wrapper that only embeds one, and the system is a unix, it
-// also implements TryReader, InPlaceReader, Writer and VectorWriter. Over another layer it waits
-// in calls of that.
+// It is a readyreader.Layer, too. Where raw is a TCP or unix socket, or a wrapper that only
+// embeds one, and the system is a unix, it is read and written without waiting. Over another layer
+// it waits in calls of that.
 func New(raw net.Conn, cfg Config) (net.Conn, error) {
 	return newOver(raw, cfg, readyreader.OverSocket(raw))
 }
@@ -53,19 +52,21 @@ func Over(raw net.Conn, cfg Config) (c *Socket, ok bool, err error) {
 // newOver is New; only with try is raw used without waiting, if it can be.
 func newOver(raw net.Conn, cfg Config, try bool) (net.Conn, error) {
 	c := &conn{Conn: raw}
-	if err := c.init(&cfg); err != nil {
+	s := readyreader.NewSocket(raw)
+	try = try && s.Can().Has(readyreader.TriesReads|readyreader.TriesWrites)
+	if err := c.init(s, try, &cfg); err != nil {
 		return nil, err
 	}
-	if try && c.in.try != nil && c.out.try != nil {
+	if try {
 		return &Socket{c}, nil
 	}
-	c.in.try, c.out.try = nil, nil
 	return c, nil
 }
 
 // conn is an ALTS connection over any net.Conn. Of the embedded one it passes on
 // addresses and deadlines.
 type conn struct {
+	readyreader.BaseLayer
 	net.Conn
 	closed atomic.Bool
 
@@ -76,7 +77,7 @@ type conn struct {
 	out writer // guarded by wmu
 }
 
-func (c *conn) init(cfg *Config) error {
+func (c *conn) init(s readyreader.Socket, try bool, cfg *Config) error {
 	sealing, opening, err := newCrypters(cfg.Protocol, cfg.Key)
 	if err != nil {
 		return err
@@ -88,14 +89,17 @@ func (c *conn) init(cfg *Config) error {
 	if pool == nil {
 		pool = mem.DefaultBufferPool()
 	}
-	c.out.init(c.Conn, sealing, cfg.MaxRecord, pool)
-	c.in.init(c.Conn, opening, pool)
+	c.out.init(s, sealing, cfg.MaxRecord, pool)
+	c.in.init(s, try, opening, pool)
 	if cfg.LowWater {
 		c.in.low = newLowWater(c.Conn)
 	}
 	c.in.preload(cfg.Leftover)
 	return nil
 }
+
+// Can implements readyreader.Layer.
+func (c *conn) Can() readyreader.Ability { return readyreader.ReadsReady | readyreader.HoldsBytes }
 
 // Read implements net.Conn. It waits for one record at most.
 func (c *conn) Read(p []byte) (int, error) {
@@ -104,21 +108,21 @@ func (c *conn) Read(p []byte) (int, error) {
 	return c.in.read(p, mayWait)
 }
 
-// ReadOnReady implements readyreader.Reader.
+// ReadOnReady implements readyreader.Layer.
 func (c *conn) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, error) {
 	c.rmu.Lock()
 	defer c.unlockRead()
 	return c.in.lend(size, pool, mayWait)
 }
 
-// Write implements net.Conn, and the waiting half of readyreader.Writer: it first
+// Write implements net.Conn, and that of readyreader.Layer: it first
 // writes what a TryWrite has left inside, which an empty p asks for alone. With
 // an error, n bytes of p are sealed, and the end of them may not have left yet.
 // After a deadline the next call goes on where this one stopped.
 func (c *conn) Write(p []byte) (int, error) {
 	c.wmu.Lock()
 	defer c.unlockWrite()
-	return c.out.write([][]byte{p}, c.out.raw.Write)
+	return c.out.write([][]byte{p}, c.out.sock.Conn.Write)
 }
 
 // Close closes the connection below and gives up the buffers. What is under way
@@ -158,7 +162,7 @@ func (c *conn) CountIn(sum *atomic.Int64) {
 	c.in.retained.CountIn(sum)
 }
 
-// ReleaseIdle implements readyreader.IdleReleaser. It is for the one who reads, before it
+// ReleaseIdle implements readyreader.Layer. It is for the one who reads, before it
 // leaves the connection alone for a while: memory that is not needed meanwhile is dropped.
 func (c *conn) ReleaseIdle() {
 	c.rmu.Lock()
@@ -196,51 +200,50 @@ func (c *conn) unlockWrite() {
 type Socket struct{ *conn }
 
 var (
-	_ readyreader.TryReader     = (*Socket)(nil)
-	_ readyreader.InPlaceReader = (*Socket)(nil)
-	_ readyreader.VectorWriter  = (*Socket)(nil)
-	_ readyreader.Writer        = (*Socket)(nil)
-	_ readyreader.Reader        = (*conn)(nil)
+	_ readyreader.Layer = (*Socket)(nil)
+	_ readyreader.Layer = (*conn)(nil)
 )
 
-// TryRead implements readyreader.TryReader.
+// Can implements readyreader.Layer.
+func (c *Socket) Can() readyreader.Ability {
+	return c.conn.Can() | readyreader.TriesReads | readyreader.TriesWrites | readyreader.TakesVectors
+}
+
+// TryRead implements readyreader.Layer.
 func (c *Socket) TryRead(size int, pool mem.BufferPool) (*[]byte, int, error) {
 	c.rmu.Lock()
 	defer c.unlockRead()
 	return c.in.lend(size, pool, dontWait)
 }
 
-// TryReadInto implements readyreader.InPlaceReader.
+// TryReadInto implements readyreader.Layer.
 func (c *Socket) TryReadInto(p []byte) (int, error) {
 	c.rmu.Lock()
 	defer c.unlockRead()
 	return c.in.read(p, dontWait)
 }
 
-// RawConn implements readyreader.TryReader: the socket, which carries ciphertext.
-func (c *Socket) RawConn() syscall.RawConn { return c.in.try.RawConn() }
+// RawConn implements readyreader.Layer: the socket, which carries ciphertext.
+func (c *Socket) RawConn() syscall.RawConn { return c.in.src.RawConn() }
 
-// TryWrite implements readyreader.Writer. What it counts as written is sealed, and
+// TryWrite implements readyreader.Layer. What it counts as written is sealed, and
 // with ErrWouldBlock some of the ciphertext is still inside, even when n is
 // len(p): the next call of either method, or a Write of nothing, sends it.
 func (c *Socket) TryWrite(p []byte) (int, error) { return c.TryWriteVector([][]byte{p}) }
 
-// WriteWaits implements readyreader.WaitingWriter.
-func (c *Socket) WriteWaits() bool { return readyreader.WriteWaits(c.out.try) }
-
-// LeastPiece implements readyreader.VectorWriter: a piece has records of its own.
+// LeastPiece implements readyreader.Layer: a piece has records of its own.
 func (c *Socket) LeastPiece() int { return leastPiece }
 
-// TryWriteVector implements readyreader.VectorWriter.
+// TryWriteVector implements readyreader.Layer.
 func (c *Socket) TryWriteVector(pieces [][]byte) (int, error) {
 	c.wmu.Lock()
 	defer c.unlockWrite()
-	return c.out.write(pieces, c.out.try.TryWrite)
+	return c.out.write(pieces, c.out.sock.TryWrite)
 }
 
-// WriteVector implements readyreader.VectorWriter.
+// WriteVector implements readyreader.Layer.
 func (c *Socket) WriteVector(pieces [][]byte) (int, error) {
 	c.wmu.Lock()
 	defer c.unlockWrite()
-	return c.out.write(pieces, c.out.raw.Write)
+	return c.out.write(pieces, c.out.sock.Conn.Write)
 }

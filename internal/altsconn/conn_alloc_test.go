@@ -16,7 +16,7 @@ func TestNoAllocations(t *testing.T) {
 	needsTry(t)
 	for _, n := range []int{100, 10_000, 200_000} {
 		a, b := pair(t, "tcp", Config{MaxRecord: MaxRecord})
-		w, r := a.(readyreader.Writer), b.(readyreader.TryReader)
+		w, r := a.(readyreader.Layer), b.(readyreader.Layer)
 		msg := make([]byte, n)
 		send := func() {
 			if _, err := w.TryWrite(msg); err == readyreader.ErrWouldBlock {

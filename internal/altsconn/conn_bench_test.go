@@ -60,8 +60,8 @@ func benchmarkRecords(b *testing.B, cfg Config) {
 }
 
 func benchmarkLarge(b *testing.B, s, r net.Conn, message, piece int) {
-	src, ok := readyreader.NewReader(r)
-	if !ok {
+	src := readyreader.NewSocket(r)
+	if !src.Can().Has(readyreader.ReadsReady) {
 		b.Skip("no ready reader on this system")
 	}
 	b.SetBytes(int64(message))

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"syscall"
 	"testing"
 	"time"
 
@@ -19,6 +18,7 @@ import (
 // feed is a connection that plays back input in pieces. An empty piece is a moment
 // without input.
 type feed struct {
+	readyreader.BaseLayer
 	net.Conn
 	pieces [][]byte
 	waits  func()
@@ -54,8 +54,10 @@ func (f *feed) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, error) 
 func (f *feed) TryRead(size int, pool mem.BufferPool) (*[]byte, int, error) {
 	return f.next(size, pool, false)
 }
+func (f *feed) Can() readyreader.Ability {
+	return readyreader.ReadsReady | readyreader.TriesReads | readyreader.TriesWrites
+}
 func (f *feed) scripted()                       {} // may stand for a socket
-func (f *feed) RawConn() syscall.RawConn        { return nil }
 func (f *feed) TryWrite(p []byte) (int, error)  { return len(p), nil }
 func (f *feed) Write(p []byte) (int, error)     { return len(p), nil }
 func (f *feed) Read([]byte) (int, error)        { panic("not read this way") }

@@ -147,7 +147,7 @@ func TestTrickleHoldsWhatArrived(t *testing.T) {
 	needsTry(t)
 	pool := newPool(t)
 	a, b := rawPair(t, "tcp")
-	c := wrap(t, a, Config{Pool: pool}).(readyreader.TryReader)
+	c := wrap(t, a, Config{Pool: pool}).(readyreader.Layer)
 	msg := random(20_000)
 	rec := newSealer(t, Server).record(msg)
 	var got []byte
@@ -383,17 +383,16 @@ func TestInterfaces(t *testing.T) {
 			needsTry(t)
 		}
 		c := wrap(t, tt.raw, Config{})
-		if _, ok := c.(readyreader.Reader); !ok {
-			t.Errorf("%s: not a Reader", name)
+		s := readyreader.NewSocket(c)
+		if s.Layer != c.(readyreader.Layer) {
+			t.Errorf("%s: read and written as a %T", name, s.Layer)
 		}
-		if _, ok := c.(readyreader.TryReader); ok != tt.pollable {
-			t.Errorf("%s: a TryReader: %t", name, ok)
+		want := readyreader.ReadsReady | readyreader.HoldsBytes
+		if tt.pollable {
+			want |= readyreader.TriesReads | readyreader.TriesWrites | readyreader.TakesVectors
 		}
-		if _, ok := c.(readyreader.Writer); ok != tt.pollable {
-			t.Errorf("%s: a Writer: %t", name, ok)
-		}
-		if _, ok := c.(interface{ ReleaseIdle() }); !ok {
-			t.Errorf("%s: no ReleaseIdle", name)
+		if can := s.Can(); can != want {
+			t.Errorf("%s: it can do %b, want %b", name, can, want)
 		}
 		// The descriptor carries ciphertext: nobody is to find it by accident.
 		if _, ok := c.(interface{ SyscallConn() }); ok {

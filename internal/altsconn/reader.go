@@ -41,8 +41,8 @@ const (
 // front of them, where the last one opened was, its plaintext.
 type reader struct {
 	raw  net.Conn
-	src  readyreader.Reader
-	try  readyreader.TryReader // src, if it can do that; else nil
+	src  readyreader.Layer
+	try  bool // src is read without waiting, too
 	keys *crypter
 	low  *lowWater // nil: not wanted, or not to be had
 
@@ -57,13 +57,12 @@ type reader struct {
 	retained readyreader.Retained // memory that is held during a wait
 }
 
-func (r *reader) init(raw net.Conn, keys *crypter, pool mem.BufferPool) {
-	r.raw, r.keys, r.held.Pool = raw, keys, pool
-	if src, ok := readyreader.NewReader(raw); ok {
-		r.src, r.floor, r.most = src, minChunk, maxChunk
-		r.try, _ = src.(readyreader.TryReader)
+func (r *reader) init(s readyreader.Socket, try bool, keys *crypter, pool mem.BufferPool) {
+	r.raw, r.keys, r.held.Pool, r.try = s.Conn, keys, pool, try
+	if s.Can().Has(readyreader.ReadsReady) {
+		r.src, r.floor, r.most = s.Layer, minChunk, maxChunk
 	} else {
-		r.src, r.floor, r.most = blocking{raw}, minBlind, maxBlind
+		r.src, r.floor, r.most = &blocking{Conn: s.Conn}, minBlind, maxBlind
 	}
 	r.chunk = r.floor
 }
@@ -210,7 +209,7 @@ func (r *reader) fetch(wait patience) error {
 		return r.fetchFirst(wait)
 	}
 	err := error(readyreader.ErrWouldBlock)
-	if r.try != nil {
+	if r.try {
 		// Room for all of the record, which may be far more than what is here; it
 		// is given up again before any wait.
 		r.held.Grow(r.wanted())
@@ -256,7 +255,7 @@ func (r *reader) way(wait patience) func(size int, pool mem.BufferPool) (*[]byte
 	if wait {
 		return r.src.ReadOnReady
 	}
-	return r.try.TryRead
+	return r.src.TryRead
 }
 
 // fetchMore reads behind what is held.
@@ -321,9 +320,12 @@ func (r *reader) inputError(err error) error {
 
 // blocking reads a connection that can't be waited for. The buffer is held
 // during the read.
-type blocking struct{ net.Conn }
+type blocking struct {
+	readyreader.BaseLayer
+	net.Conn
+}
 
-func (b blocking) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, error) {
+func (b *blocking) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, error) {
 	buf := pool.Get(size)
 	for range maxEmptyReads {
 		n, err := b.Read(*buf)

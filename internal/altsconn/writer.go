@@ -20,8 +20,7 @@ const leastPiece = 64 << 10
 // writer is the sending direction. Between calls it holds a buffer only if the
 // socket has not taken all of it: [r:w] of buf.
 type writer struct {
-	raw  net.Conn
-	try  readyreader.Writer // nil: raw can't be written without waiting
+	sock readyreader.Socket
 	keys *crypter
 	pool mem.BufferPool
 	max  int // plaintext bytes of a record at most
@@ -31,9 +30,8 @@ type writer struct {
 	err  error // final: nothing is written after it
 }
 
-func (w *writer) init(raw net.Conn, keys *crypter, maxRecord int, pool mem.BufferPool) {
-	w.raw, w.keys, w.pool = raw, keys, pool
-	w.try, _ = readyreader.NewWriter(raw)
+func (w *writer) init(s readyreader.Socket, keys *crypter, maxRecord int, pool mem.BufferPool) {
+	w.sock, w.keys, w.pool = s, keys, pool
 	if maxRecord == 0 {
 		maxRecord = DefaultRecord
 	}
@@ -100,7 +98,7 @@ func (w *writer) seal(pieces [][]byte, size int) error {
 		if out, err = w.appendRecords(out, p); err != nil {
 			w.drop()
 			w.err = err
-			w.raw.Close()
+			w.sock.Conn.Close()
 			return err
 		}
 		pieces[i] = pieces[i][len(p):]

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"syscall"
 	"testing"
 	"time"
 
@@ -26,7 +25,7 @@ func TestTryWrite(t *testing.T) {
 		}
 		pool := newPool(t)
 		c := wrap(t, a, Config{MaxRecord: 64 << 10, Pool: pool})
-		w := c.(readyreader.Writer)
+		w := c.(readyreader.Layer)
 		msg := random(4 << 20)
 		received := make(chan []byte)
 		start := make(chan struct{})
@@ -179,6 +178,7 @@ func TestWriteErrorSticks(t *testing.T) {
 // holding is a layer that takes all that it is given and holds it back, with an error,
 // until the next write.
 type holding struct {
+	readyreader.BaseLayer
 	net.Conn
 	err  error
 	held []byte
@@ -202,7 +202,10 @@ func (h *holding) Write(p []byte) (int, error) { return h.TryWrite(p) }
 // Input is not asked for; these make it look as if it could be.
 func (h *holding) ReadOnReady(int, mem.BufferPool) (*[]byte, int, error) { panic("read") }
 func (h *holding) TryRead(int, mem.BufferPool) (*[]byte, int, error)     { panic("read") }
-func (h *holding) RawConn() syscall.RawConn                              { return nil }
+func (h *holding) Read([]byte) (int, error)                              { panic("read") }
+func (h *holding) Can() readyreader.Ability {
+	return readyreader.ReadsReady | readyreader.TriesReads | readyreader.TriesWrites
+}
 
 // What a layer below holds back is sent by the next write, be it of nothing, even
 // though no byte of this layer is left.
@@ -220,7 +223,7 @@ func TestLayerHoldsBack(t *testing.T) {
 			peer := wrap(t, b, Config{Side: Server})
 			write := c.Write
 			if try {
-				write = c.(readyreader.Writer).TryWrite
+				write = c.(readyreader.Layer).TryWrite
 			}
 			msg := random(1000)
 			if n, got := write(msg); n != len(msg) || !errors.Is(got, err) {

@@ -21,3 +21,14 @@ func timedOut(err error) bool {
 	ne, ok := errors.AsType[net.Error](err)
 	return ok && ne.Timeout()
 }
+
+// ErrWouldBlock says that the operation can't proceed without waiting. It is a
+// net.Error that is temporary and not a timeout: crypto/tls leaves a connection
+// usable after a Read that failed with such an error, and with no other.
+var ErrWouldBlock net.Error = wouldBlock{}
+
+type wouldBlock struct{}
+
+func (wouldBlock) Error() string   { return "readyreader: operation would block" }
+func (wouldBlock) Timeout() bool   { return false }
+func (wouldBlock) Temporary() bool { return true }

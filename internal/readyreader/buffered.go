@@ -5,7 +5,6 @@ package readyreader
 import (
 	"errors"
 	"io"
-	"syscall"
 )
 
 // ErrTooLarge is returned by a Peek for more bytes than the buffer's size.
@@ -23,6 +22,12 @@ type Buffered interface {
 	// ErrTooLarge, at once.
 	Peek(n int) ([]byte, error)
 
+	// TryPeek is Peek without the wait: ErrWouldBlock if n bytes can't be had
+	// right now, as is always so of a connection that can't be read without waiting.
+	// Then no pooled buffer is held, except, if more than 64 bytes
+	// are waiting for the rest of their frame, one of about their length.
+	TryPeek(n int) ([]byte, error)
+
 	// Discard drops n bytes, waiting for them if they are not buffered yet.
 	// It returns how many it dropped, which is n unless there is an error.
 	Discard(n int) (int, error)
@@ -38,21 +43,6 @@ type Buffered interface {
 	// Release gives up the buffer and drops what is in it. It is for the end
 	// of the connection, and is called by whoever reads, not beside a read.
 	Release()
-}
-
-// Pollable is a Buffered over a connection that can be read without waiting. A
-// connection that waits for readiness elsewhere asks it one last time, and
-// leaves it alone until the socket is readable again.
-type Pollable interface {
-	Buffered
-
-	// TryPeek is Peek without the wait: ErrWouldBlock if n bytes can't be had
-	// right now. Then no pooled buffer is held, except, if more than 64 bytes
-	// are waiting for the rest of their frame, one of about their length.
-	TryPeek(n int) ([]byte, error)
-
-	// RawConn is the socket to wait on. Don't read from it.
-	RawConn() syscall.RawConn
 }
 
 // endOfStream is what a Peek that needs more reports when the stream ended.

@@ -21,6 +21,7 @@ import (
 // the reader above it holds. An empty chunk is a moment without input: a wait
 // passes over it, a try reports it.
 type script struct {
+	BaseLayer
 	t       testing.TB
 	pool    *testPool
 	chunks  []string
@@ -86,7 +87,9 @@ func (s *script) TryReadInto(p []byte) (int, error) {
 	return s.next(p, false)
 }
 
-func (s *script) RawConn() syscall.RawConn { return nil }
+func (s *script) Can() Ability { return ReadsReady | TriesReads }
+
+func (s *script) Write([]byte) (int, error) { panic("write") }
 
 func (s *script) Read(p []byte) (int, error) {
 	s.direct++
@@ -97,8 +100,8 @@ func newScript(t testing.TB, chunks ...string) *script {
 	return &script{t: t, pool: newTestPool(t), chunks: chunks}
 }
 
-func (s *script) buffered(size int) Pollable {
-	return newPooled(s, s, s.pool, sizes{size: size}, nil).(Pollable)
+func (s *script) buffered(size int) Buffered {
+	return newPooled(s, s.pool, sizes{size: size}, nil)
 }
 
 func wantPeek(t *testing.T, b Buffered, want string) {
@@ -119,7 +122,7 @@ func wantDiscard(t *testing.T, b Buffered, n int) {
 // The first read may have a size of its own, which is no bound for what is peeked at.
 func TestFirstRead(t *testing.T) {
 	s := newScript(t, "0123456789", "abcdefghijklmnop")
-	b := newPooled(s, s, s.pool, sizes{size: 128, first: 4}, nil).(Pollable)
+	b := newPooled(s, s.pool, sizes{size: 128, first: 4}, nil)
 	wantPeek(t, b, "0123")
 	wantDiscard(t, b, 2)
 	wantPeek(t, b, "23456789")
@@ -310,7 +313,7 @@ func (g greedy) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, error)
 // Bytes that come together with an error come first, and then the error.
 func TestBytesWithError(t *testing.T) {
 	pool := newTestPool(t)
-	b := New(greedy{n: 3, err: io.ErrClosedPipe}, Options{Pool: pool, Size: 256, Pooled: true})
+	b := New(NewSocket(greedy{n: 3, err: io.ErrClosedPipe}), Options{Pool: pool, Size: 256, Pooled: true})
 	if p, err := b.Peek(2); len(p) != 2 || err != nil {
 		t.Error(p, err)
 	}
@@ -353,7 +356,7 @@ func TestLastBytesWithError(t *testing.T) {
 		for _, size := range []int{1, 100, 256, 300, all, 5000} {
 			c := &lastWords{left: make([]byte, all), err: io.ErrClosedPipe}
 			pool := newTestPool(t)
-			b := New(c, Options{Pool: pool, Size: 256, Pooled: pooled})
+			b := New(NewSocket(c), Options{Pool: pool, Size: 256, Pooled: pooled})
 			got, p := 0, make([]byte, size)
 			for {
 				n, err := b.Read(p)
@@ -375,7 +378,7 @@ func TestLastBytesWithError(t *testing.T) {
 func TestForeignReaderLeaksNothing(t *testing.T) {
 	for _, g := range []greedy{{n: 0}, {n: -1}, {err: os.ErrDeadlineExceeded}} {
 		pool := newTestPool(t)
-		b := New(g, Options{Pool: pool, Size: 256, Pooled: true})
+		b := New(NewSocket(g), Options{Pool: pool, Size: 256, Pooled: true})
 		if _, err := b.Peek(1); err == nil {
 			t.Errorf("%+v: no error", g)
 		}
@@ -401,20 +404,15 @@ func TestNewNeverReadsBelowAWrapper(t *testing.T) {
 	self, peer := connPair(t, "tcp")
 	wrapped := veil{self.(*net.TCPConn)}
 	var _ syscall.Conn = wrapped
-	b := New(wrapped, Options{Pool: newTestPool(t), Size: 4096, Pooled: true})
-	if _, ok := b.(*fixed); !ok {
-		t.Errorf("New gave a %T", b)
+	for _, pooled := range []bool{false, true} {
+		b := New(NewSocket(wrapped), Options{Pool: newTestPool(t), Size: 4096, Pooled: pooled})
+		mustWrite(t, peer, "SECRET")
+		wantPeek(t, b, "secret")
+		b.Release()
 	}
-	if _, ok := NewReader(wrapped); ok {
-		t.Error("NewReader reads below the wrapper")
+	if NewSocket(wrapped).Can().Has(ReadsReady) {
+		t.Error("it is read below the wrapper")
 	}
-	mustWrite(t, peer, "SECRET")
-	wantPeek(t, b, "secret")
-	w, _ := NewWriter(wrapped)
-	b = New(wrapped, Options{Pool: newTestPool(t), Size: 4096, Pooled: true, Writer: w})
-	mustWrite(t, peer, "OTHERS")
-	wantPeek(t, b, "others")
-	b.Release()
 }
 
 func TestNewSelects(t *testing.T) {
@@ -428,15 +426,15 @@ func TestNewSelects(t *testing.T) {
 		pooled bool
 	}{{tcp, true}, {unix, true}, {pipe, false}, {(*net.TCPConn)(nil), false}, {greedy{}, true}} {
 		for _, on := range []bool{true, false} {
-			b := New(tt.conn, Options{Pool: pool, Size: 1, Pooled: on})
+			b := New(NewSocket(tt.conn), Options{Pool: pool, Size: 1, Pooled: on})
 			_, isFixed := b.(*fixed)
 			if isFixed == (tt.pooled && on) {
 				t.Errorf("%T, pooled %v: got a %T", tt.conn, on, b)
 			}
 		}
 	}
-	if b, ok := New(tcp, Options{Pool: pool, Pooled: true}).(Pollable); !ok || b.RawConn() == nil {
-		t.Error("a plain socket must be pollable")
+	if s := NewSocket(tcp); !s.Can().Has(TriesReads) || s.RawConn() == nil {
+		t.Error("a plain socket can be asked without waiting")
 	}
 	needsDescriptor(t)
 }
@@ -457,7 +455,7 @@ func TestBufferedOverSockets(t *testing.T) {
 func testBuffered(t *testing.T, network string, pooled bool) {
 	self, peer := connPair(t, network)
 	pool := newTestPool(t)
-	b := New(self, Options{Pool: pool, Size: 1024, Pooled: pooled})
+	b := New(NewSocket(self), Options{Pool: pool, Size: 1024, Pooled: pooled})
 	defer b.Release()
 
 	// A deadline ends the wait within a frame; the bytes stay, no buffer does.
@@ -510,7 +508,7 @@ func TestCloseDuringWaitInFrame(t *testing.T) {
 	forEachNetwork(t, func(t *testing.T, network string) {
 		self, peer := connPair(t, network)
 		pool := newTestPool(t)
-		b := New(self, Options{Pool: pool, Size: 1024, Pooled: true})
+		b := New(NewSocket(self), Options{Pool: pool, Size: 1024, Pooled: true})
 		mustWrite(t, peer, "1234")
 		wantPeek(t, b, "1234")
 		err := make(chan error)
@@ -556,14 +554,14 @@ func TestRecycle(t *testing.T) {
 	var before Buffered
 	for range 3 {
 		self, peer := connPair(t, "tcp")
-		b := New(self, Options{Pool: newTestPool(t), Size: 1024, Pooled: true, Reuse: before})
+		b := New(NewSocket(self), Options{Pool: newTestPool(t), Size: 1024, Pooled: true, Reuse: before})
 		if before != nil && b != before {
 			t.Error("it is another one")
 		}
 		mustWrite(t, peer, "12345")
 		wantPeek(t, b, "123")
 		before = Recycle(b)
-		if p, ok := before.(*polled); ok && *p != (polled{}) {
+		if p, ok := before.(*pooled); ok && *p != (pooled{}) {
 			t.Errorf("it keeps %+v", *p)
 		}
 	}

@@ -12,52 +12,51 @@ type countedSocket struct {
 	in, out counters
 }
 
-// counted is w, a rawSocket, with what there is to count; or w itself if that is nothing.
-func counted(w Writer, in, out counters) Writer {
-	raw, ok := w.(*rawSocket)
+// counted is raw, a rawSocket, with what there is to count; or raw itself if that is nothing.
+func counted(raw Layer, in, out counters) Layer {
+	s, ok := raw.(*rawSocket)
 	if !ok || len(in) == 0 && len(out) == 0 {
-		return w
+		return raw
 	}
-	return &countedSocket{raw, in, out}
+	return &countedSocket{s, in, out}
 }
 
-func isRawSocket(w Writer) bool {
-	switch w.(type) {
-	case *rawSocket, *countedSocket:
-		return true
-	}
-	return false
+// Read implements Layer.
+func (s *countedSocket) Read(p []byte) (int, error) {
+	n, err := s.rawSocket.Read(p)
+	s.in.add(n)
+	return n, err
 }
 
-// ReadOnReady implements Reader.
+// ReadOnReady implements Layer.
 func (s *countedSocket) ReadOnReady(bufSize int, pool mem.BufferPool) (*[]byte, int, error) {
 	buf, n, err := s.rawSocket.ReadOnReady(bufSize, pool)
 	s.in.add(n)
 	return buf, n, err
 }
 
-// TryRead implements TryReader. TryReadInto does what it does.
+// TryRead implements Layer. TryReadInto does what it does.
 func (s *countedSocket) TryRead(bufSize int, pool mem.BufferPool) (*[]byte, int, error) {
 	buf, n, err := s.rawSocket.TryRead(bufSize, pool)
 	s.in.add(n)
 	return buf, n, err
 }
 
-// TryReadInto implements InPlaceReader.
+// TryReadInto implements Layer.
 func (s *countedSocket) TryReadInto(p []byte) (int, error) {
 	n, err := s.rawSocket.TryReadInto(p)
 	s.in.add(n)
 	return n, err
 }
 
-// TryWrite implements Writer.
+// TryWrite implements Layer.
 func (s *countedSocket) TryWrite(p []byte) (int, error) {
 	n, err := s.rawSocket.TryWrite(p)
 	s.out.add(n)
 	return n, err
 }
 
-// Write implements Writer.
+// Write implements Layer.
 func (s *countedSocket) Write(p []byte) (int, error) {
 	n, err := s.rawSocket.Write(p)
 	s.out.add(n)

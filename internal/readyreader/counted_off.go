@@ -7,5 +7,5 @@ package readyreader
 // mayCount says that wrappers which count can be passed by. Here their own methods are called.
 const mayCount = false
 
-// counted is w: there is nothing to count.
-func counted(w Writer, _, _ counters) Writer { return w }
+// counted is raw: there is nothing to count.
+func counted(raw Layer, _, _ counters) Layer { return raw }

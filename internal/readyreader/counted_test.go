@@ -85,13 +85,12 @@ func TestCounted(t *testing.T) {
 		sock, peer := connPair(t, network)
 		c, around := &Tally{Conn: sock}, &Tally{}
 		around.Conn = &embeds{c}
-		w, ok := NewWriter(around)
-		if !ok || !IsRaw(w) || !OverSocket(around) || !IsDrained(w) {
-			t.Fatalf("%T is written as %T", around, w)
+		w := NewSocket(around)
+		if !w.Can().Has(TriesWrites|OnSocket) || !OverSocket(around) || !w.Drained() {
+			t.Fatalf("%T is written as %T", around, w.Layer)
 		}
 		pool := newTestPool(t)
-		opts := Options{Pool: pool, Size: 4096, Pooled: true, Writer: w}
-		if why := WhyNot(around, opts); why != "" {
+		if why := WhyNot(w, true); why != "" {
 			t.Error(why)
 		}
 		sent := 0
@@ -106,10 +105,10 @@ func TestCounted(t *testing.T) {
 		check("TryWrite", n, err)
 		n, err = w.Write(make([]byte, 100))
 		check("Write", n, err)
-		if v, ok := w.(VectorWriter); ok {
-			n, err = v.TryWriteVector([][]byte{make([]byte, 7), nil, make([]byte, 8)})
+		if w.Can().Has(TakesVectors) {
+			n, err = w.TryWriteVector([][]byte{make([]byte, 7), nil, make([]byte, 8)})
 			check("TryWriteVector", n, err)
-			n, err = v.WriteVector([][]byte{make([]byte, 70), make([]byte, 80)})
+			n, err = w.WriteVector([][]byte{make([]byte, 70), make([]byte, 80)})
 			check("WriteVector", n, err)
 		}
 		if n, err := io.ReadFull(peer, make([]byte, sent)); err != nil {
@@ -123,7 +122,7 @@ func TestCounted(t *testing.T) {
 				t.Errorf("%s: %d, %v: counted %d and %d of %d", how, n, err, c.in, around.in, got)
 			}
 		}
-		r := w.(TryReader)
+		r := w
 		if _, n, err := r.TryRead(100, pool); n != 0 || err != ErrWouldBlock || c.in != 0 {
 			t.Errorf("nothing is there, and TryRead returned %d, %v and counted %d", n, err, c.in)
 		}
@@ -134,7 +133,7 @@ func TestCounted(t *testing.T) {
 		buf, n, err = r.TryRead(3, pool)
 		check("TryRead", n, err)
 		pool.Put(buf)
-		n, err = w.(InPlaceReader).TryReadInto(make([]byte, 4))
+		n, err = w.TryReadInto(make([]byte, 4))
 		check("TryReadInto", n, err)
 		if c.called > 0 || around.called > 0 {
 			t.Error("a method was called whose work was done")
@@ -142,15 +141,15 @@ func TestCounted(t *testing.T) {
 	})
 }
 
-// Who has no Writer reads through what counts, too.
+// What is written otherwise is read through what counts, too.
 func TestCountedReader(t *testing.T) {
 	if !mayCount {
 		t.Skip("here a wrapper that counts is called")
 	}
 	sock, peer := connPair(t, "tcp")
 	c := &tallyWrites{&Tally{Conn: sock}}
-	r, ok := NewReader(c)
-	if !ok {
+	r := NewSocket(c)
+	if !r.Can().Has(ReadsReady) {
 		t.Fatal("it is not read when ready")
 	}
 	mustWrite(t, peer, "abc")

@@ -156,14 +156,14 @@ func generated(t reflect.Type, find lookup) bool {
 // one where it begins: that itself, or one that is embedded in it.
 type path struct {
 	end    net.Conn // nil if it can't be told
-	better bool     // it has the better way, too
+	layer  Layer    // end as a Layer; nil if it is none
 	counts counters // of the wrappers on the way
 }
 
 // descend goes the way down from conn. Who counts is passed by on the way to a socket only.
 func descend(conn net.Conn, direction func(shape) way) path {
 	p := passBy(conn, direction, mayCount)
-	if len(p.counts) > 0 && (p.end == nil || p.better || !IsSocket(p.end)) {
+	if len(p.counts) > 0 && !isSocket(p) {
 		return passBy(conn, direction, false)
 	}
 	return p
@@ -175,10 +175,12 @@ func passBy(conn net.Conn, direction func(shape) way, evenCounting bool) path {
 	v := reflect.ValueOf(conn)
 	for range maxDepth {
 		if conn != nil && IsSocket(conn) {
-			return path{conn, false, counts}
+			return path{conn, nil, counts}
 		}
 		if conn != nil && offers(v, direction, better) {
-			return path{conn, true, counts}
+			if layer := offered(conn); layer != nil {
+				return path{conn, layer, counts}
+			}
 		}
 		if named, count := namedBy(conn, v, direction); named != nil && (count == nil || evenCounting) {
 			if count != nil {
@@ -188,13 +190,13 @@ func passBy(conn net.Conn, direction func(shape) way, evenCounting bool) path {
 			continue
 		}
 		if !wraps(v) {
-			return path{conn, false, counts}
+			return path{conn, nil, counts}
 		}
 		switch field := direction(shapeOf(v.Type())).plain; field {
 		case unsure:
-			return path{nil, false, counts}
+			return path{nil, nil, counts}
 		case declared:
-			return path{conn, false, counts}
+			return path{conn, nil, counts}
 		default:
 			v = embedded(v, int(field))
 		}
@@ -203,7 +205,18 @@ func passBy(conn net.Conn, direction func(shape) way, evenCounting bool) path {
 			conn, _ = v.Interface().(net.Conn)
 		}
 	}
-	return path{nil, false, counts}
+	return path{nil, nil, counts}
+}
+
+// offered is conn as a Layer, nil if it is none.
+func offered(conn net.Conn) Layer {
+	switch c := conn.(type) {
+	case Layer:
+		return c
+	case readyWaiter:
+		return &readyConn{plainConn{Conn: conn}, c}
+	}
+	return nil
 }
 
 // namedBy is the connection that conn, which is v, says its reads or its writes are those

@@ -133,7 +133,7 @@ func TestEmbedding(t *testing.T) {
 			want bool
 		}{{"Read", inward, tt.read}, {"Write", outward, tt.write}} {
 			p := descend(tt.conn, d.way)
-			end, better := p.end, p.better
+			end, better := p.end, p.layer != nil
 			if got := end == net.Conn(tcp); got != d.want || better {
 				t.Errorf("%s: %s is that of %T, %t", name, d.name, end, better)
 			}
@@ -166,7 +166,7 @@ func TestEmbeddedReadOnReady(t *testing.T) {
 		"without, by an interface": {&embeds{&shadowsReady{r}}, false},
 		"alone":                    {greedy{Conn: sock}, true},
 	} {
-		if _, got := NewReader(tt.conn); got != tt.want {
+		if got := NewSocket(tt.conn).Can().Has(ReadsReady); got != tt.want {
 			t.Errorf("%s: %t", name, got)
 		}
 	}
@@ -185,10 +185,12 @@ func (c *counts) Close() error {
 
 // sliced is a connection of a program that can be written without waiting, and can't be compared.
 type sliced struct {
+	BaseLayer
 	net.Conn
 	_ []int
 }
 
+func (c sliced) Can() Ability                                          { return ReadsReady | TriesWrites }
 func (c sliced) TryWrite(p []byte) (int, error)                        { return c.Write(p) }
 func (c sliced) ReadOnReady(int, mem.BufferPool) (*[]byte, int, error) { return nil, 0, io.EOF }
 
@@ -196,8 +198,8 @@ func (c sliced) ReadOnReady(int, mem.BufferPool) (*[]byte, int, error) { return 
 func TestIncomparable(t *testing.T) {
 	self, peer := connPair(t, "tcp")
 	for _, conn := range []net.Conn{sliced{Conn: self}, &sliced{Conn: self}} {
-		w, ok := NewWriter(conn)
-		if !ok {
+		w := NewSocket(conn)
+		if !w.Can().Has(TriesWrites) {
 			t.Fatalf("%T can't be written", conn)
 		}
 		if n, err := w.TryWrite([]byte("hello")); n != 5 || err != nil {
@@ -218,15 +220,12 @@ func TestReadThroughEmbedding(t *testing.T) {
 		var open atomic.Int32
 		open.Add(1)
 		wrapped := net.Conn(&counts{self, &open})
-		w, ok := NewWriter(wrapped)
-		if !ok || !OverSocket(wrapped) {
+		w := NewSocket(wrapped)
+		if !w.Can().Has(TriesReads|TriesWrites) || !OverSocket(wrapped) {
 			t.Fatal("can't be written without waiting")
 		}
 		pool := newTestPool(t)
-		b, ok := New(wrapped, Options{Pool: pool, Size: 4096, Pooled: true, Writer: w}).(Pollable)
-		if !ok {
-			t.Fatal("can't be asked without waiting")
-		}
+		b := New(w, Options{Pool: pool, Size: 4096, Pooled: true})
 		if _, err := b.TryPeek(1); err != ErrWouldBlock {
 			t.Error(err)
 		}
@@ -249,7 +248,7 @@ func TestReadThroughEmbedding(t *testing.T) {
 	})
 }
 
-// Each activation of a connection looks again: it must not cost.
+// Each connection is looked at: it must not cost.
 func TestLookingThroughAllocatesNothing(t *testing.T) {
 	sock, _ := connPair(t, "tcp")
 	for _, c := range []net.Conn{sock, &counts{Conn: sock}, &embeds{&counts{Conn: sock}}} {

@@ -44,6 +44,14 @@ func (f *fixed) Peek(n int) ([]byte, error) {
 	return f.buf[f.r : f.r+n : f.r+n], nil
 }
 
+// TryPeek reads nothing: a read would wait.
+func (f *fixed) TryPeek(n int) ([]byte, error) {
+	if n <= f.size && n > f.Buffered() {
+		return nil, ErrWouldBlock
+	}
+	return f.Peek(n)
+}
+
 func (f *fixed) Discard(n int) (int, error) {
 	if n < 0 {
 		return 0, bufio.ErrNegativeCount

@@ -27,9 +27,10 @@ import (
 // nothing, and the socket is empty: what it held it would have returned. From then on it holds nothing
 // whenever the socket is empty and the difference is that one.
 type known struct {
+	BaseLayer
 	conn net.Conn // the wrapper
 	rc   syscall.RawConn
-	out  Writer // nil if Write is the wrapper's own, too
+	out  Layer // is written
 
 	// Owned by the reader.
 	returned uint64 // bytes that the wrapper returned
@@ -49,7 +50,7 @@ var knownTypes = map[string]string{
 // isKnown reports whether conn, or what it leaves its Read to, is one.
 func isKnown(conn net.Conn) bool {
 	in := descend(conn, inward)
-	if in.end == nil || in.better {
+	if in.end == nil || in.layer != nil {
 		return false
 	}
 	t := reflect.TypeOf(in.end)
@@ -65,14 +66,17 @@ func isKnown(conn net.Conn) bool {
 }
 
 // newKnown returns nil if conn is no such wrapper around a TCP socket.
-func newKnown(conn net.Conn, out Writer) *known {
+func newKnown(conn net.Conn, out Layer) Layer {
 	if !isKnown(conn) {
 		return nil
 	}
-	return newCounted(conn, out)
+	if k := newCounted(conn, out); k != nil {
+		return k
+	}
+	return nil
 }
 
-func newCounted(conn net.Conn, out Writer) *known {
+func newCounted(conn net.Conn, out Layer) *known {
 	sock := SocketBelow(conn)
 	if sock == nil {
 		return nil
@@ -87,10 +91,15 @@ func newCounted(conn net.Conn, out Writer) *known {
 	return k
 }
 
-// RawConn implements TryReader.
+// Can implements Layer.
+func (k *known) Can() Ability {
+	return TriesReads | OnSocket | k.out.Can()&TriesWrites
+}
+
+// RawConn implements Layer.
 func (k *known) RawConn() syscall.RawConn { return k.rc }
 
-// ReadOnReady implements Reader. It waits with a buffer.
+// ReadOnReady implements Layer. It waits with a buffer.
 func (k *known) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, error) {
 	buf := pool.Get(size)
 	n, err := k.Read(window(buf, size))
@@ -101,7 +110,7 @@ func (k *known) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, error)
 	return nil, 0, err
 }
 
-// TryRead implements TryReader. Where the wrapper may hold something the error is that of a deadline: it is to
+// TryRead implements Layer. Where the wrapper may hold something the error is that of a deadline: it is to
 // be waited for.
 func (k *known) TryRead(size int, pool mem.BufferPool) (*[]byte, int, error) {
 	switch {
@@ -113,7 +122,7 @@ func (k *known) TryRead(size int, pool mem.BufferPool) (*[]byte, int, error) {
 	return nil, 0, os.ErrDeadlineExceeded
 }
 
-// TryReadInto implements InPlaceReader.
+// TryReadInto implements Layer.
 func (k *known) TryReadInto(p []byte) (int, error) {
 	if len(p) > 0 && k.err == nil && !HasInput(k.rc) {
 		return 0, ErrWouldBlock
@@ -179,21 +188,8 @@ func received(fd uintptr) (n uint64, open bool) {
 	return info.Bytes_received, info.State == unix.BPF_TCP_ESTABLISHED
 }
 
-// Write implements Writer.
-func (k *known) Write(p []byte) (int, error) {
-	if k.out != nil {
-		return k.out.Write(p)
-	}
-	return k.conn.Write(p)
-}
+// Write implements Layer.
+func (k *known) Write(p []byte) (int, error) { return k.out.Write(p) }
 
-// TryWrite implements Writer: see wrapped.
-func (k *known) TryWrite(p []byte) (int, error) {
-	if k.out != nil {
-		return k.out.TryWrite(p)
-	}
-	return 0, ErrWouldBlock
-}
-
-// WriteWaits implements WaitingWriter.
-func (k *known) WriteWaits() bool { return k.out == nil || WriteWaits(k.out) }
+// TryWrite implements Layer.
+func (k *known) TryWrite(p []byte) (int, error) { return k.out.TryWrite(p) }

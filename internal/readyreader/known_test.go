@@ -34,7 +34,8 @@ func (h *headed) Read(p []byte) (int, error) {
 func wrapKnown(t *testing.T) (*known, net.Conn) {
 	t.Helper()
 	self, peer := connPair(t, "tcp")
-	k := newCounted(&headed{Conn: self, r: bufio.NewReaderSize(self, 64)}, nil)
+	conn := &headed{Conn: self, r: bufio.NewReaderSize(self, 64)}
+	k := newCounted(conn, &plainConn{Conn: conn})
 	if k == nil {
 		t.Skip("this system does not count what a socket receives, as qemu-user does not")
 	}

@@ -7,15 +7,13 @@ import (
 	"errors"
 	"io"
 	"os"
-	"syscall"
 
 	"google.golang.org/grpc/mem"
 )
 
 // pooled is Buffered with a buffer that is held only while bytes are in it.
 type pooled struct {
-	conn io.Reader // for reads straight to the caller's memory
-	src  Reader    // for all others
+	src Layer
 
 	sizes
 	in   Stock // what is not parsed yet
@@ -32,20 +30,14 @@ type sizes struct {
 // on, and what is read here, with the next frame's header, has to be copied there.
 const shortRead = 4 << 10
 
-// polled is pooled over a connection that needn't be waited for.
-type polled struct{ pooled } // its src is a TryReader
-
 // newPooled uses the memory of what Recycle returned again, if it is of this kind.
-func newPooled(conn io.Reader, src Reader, pool mem.BufferPool, sizes sizes, reuse Buffered) Buffered {
-	b, ok := reuse.(*polled)
+func newPooled(src Layer, pool mem.BufferPool, sizes sizes, reuse Buffered) *pooled {
+	b, ok := reuse.(*pooled)
 	if !ok {
-		b = new(polled)
+		b = new(pooled)
 	}
-	*b = polled{pooled{conn: conn, src: src, sizes: sizes, in: Stock{Pool: pool}}}
-	if _, ok := src.(TryReader); ok {
-		return b
-	}
-	return &b.pooled
+	*b = pooled{src: src, sizes: sizes, in: Stock{Pool: pool}}
+	return b
 }
 
 func (b *pooled) Buffered() int { return b.in.Len() }
@@ -94,7 +86,7 @@ func (b *pooled) Read(p []byte) (int, error) {
 
 // direct reads to the caller's memory.
 func (b *pooled) direct(p []byte) (int, error) {
-	n, err := b.conn.Read(p)
+	n, err := b.src.Read(p)
 	if n == len(p) {
 		b.first = min(shortRead, b.size)
 	}
@@ -119,17 +111,15 @@ func (b *pooled) Release() { b.in.Drop() }
 // is of no use any more.
 func Recycle(b Buffered) Buffered {
 	b.Release()
-	p, ok := b.(*polled)
+	p, ok := b.(*pooled)
 	if !ok {
 		return nil
 	}
-	*p = polled{}
+	*p = pooled{}
 	return p
 }
 
-func (b *polled) TryPeek(n int) ([]byte, error) { return b.peek(n, b.src.(TryReader).TryRead) }
-
-func (b *polled) RawConn() syscall.RawConn { return b.src.(TryReader).RawConn() }
+func (b *pooled) TryPeek(n int) ([]byte, error) { return b.peek(n, b.src.TryRead) }
 
 // readFunc is ReadOnReady or TryRead: how far a fill goes to get bytes.
 type readFunc func(bufSize int, pool mem.BufferPool) (*[]byte, int, error)
@@ -157,13 +147,11 @@ func (b *pooled) fill(read readFunc) error {
 	}
 	// A frame split between two reads whose rest is already there is the busy
 	// connection's case: the buffer stays, and nothing but the tail moves.
-	if into, ok := b.src.(InPlaceReader); ok {
-		if err := b.in.Extend(into, b.size); err != ErrWouldBlock {
-			if err != nil {
-				b.keep(err)
-			}
-			return err
+	if err := b.in.Extend(b.src, b.size); err != ErrWouldBlock {
+		if err != nil {
+			b.keep(err)
 		}
+		return err
 	}
 	held := b.in.Len()
 	b.in.Settle(held, held)

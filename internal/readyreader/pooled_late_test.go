@@ -16,6 +16,7 @@ import (
 // onceConn fails once; the system tells an error of a socket no second time, but the end of
 // the stream.
 type onceConn struct {
+	BaseLayer
 	net.Conn
 	err error
 }
@@ -30,7 +31,7 @@ func (c *onceConn) TryRead(size int, pool mem.BufferPool) (*[]byte, int, error) 
 	return c.ReadOnReady(size, pool)
 }
 
-func (c *onceConn) RawConn() syscall.RawConn { return nil }
+func (c *onceConn) Can() Ability { return ReadsReady | TriesReads }
 
 // Whoever looks whether there is input does not take the error from who reads after that.
 func TestErrorIsKept(t *testing.T) {
@@ -43,7 +44,7 @@ func TestErrorIsKept(t *testing.T) {
 		{ErrWouldBlock, io.EOF},
 		{os.ErrDeadlineExceeded, io.EOF},
 	} {
-		b := New(&onceConn{err: tt.first}, Options{Pool: newTestPool(t), Size: 1000, Pooled: true}).(Pollable)
+		b := New(NewSocket(&onceConn{err: tt.first}), Options{Pool: newTestPool(t), Size: 1000, Pooled: true})
 		if _, err := b.TryPeek(9); err.Error() != tt.first.Error() {
 			t.Errorf("%v: then %v", tt.first, err)
 		}

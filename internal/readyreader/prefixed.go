@@ -16,15 +16,11 @@ import (
 // must then be used in its place; conn stays good for deadlines and Close.
 func Prefixed(conn net.Conn, p []byte) net.Conn {
 	late := prefix{Conn: conn, p: p}
-	w, ok := NewWriter(conn)
-	if !ok {
+	s := NewSocket(conn)
+	if !s.Can().Has(TriesReads) {
 		return &late
 	}
-	r, ok := w.(TryReader)
-	if !ok {
-		return &late
-	}
-	return &prefixed{prefix: late, in: r, out: w}
+	return &prefixed{prefix: late, below: s.Layer}
 }
 
 // Unread is Prefixed for those who wait in Read.
@@ -68,44 +64,49 @@ func (c *prefix) ReadFrom(r io.Reader) (int64, error) {
 
 // CloseWrite ends what is written, if conn can do that.
 func (c *prefix) CloseWrite() error {
-	if h, ok := c.Conn.(HalfCloser); ok {
-		return h.CloseWrite()
+	return CloseWrite(c.Conn)
+}
+
+// CloseWrite ends what is written on conn, if it can do that.
+func CloseWrite(conn net.Conn) error {
+	if half, ok := conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
 	}
 	return errors.ErrUnsupported
 }
 
 // prefixed is a connection that need not be waited for.
 type prefixed struct {
+	BaseLayer
 	prefix
-	in  TryReader
-	out Writer
+	below Layer
 }
+
+// Can implements Layer. What is on a socket has no bytes in front of that.
+func (c *prefixed) Can() Ability { return c.below.Can() &^ (OnSocket | TakesVectors | HoldsBytes) }
 
 // Read implements net.Conn.
 func (c *prefixed) Read(b []byte) (int, error) {
 	if len(c.p) > 0 {
 		return c.take(b), nil
 	}
-	if r, ok := c.in.(io.Reader); ok { // it may have input in hand
-		return r.Read(b)
-	}
-	return c.Conn.Read(b)
+	return c.below.Read(b) // it may have input in hand
 }
 
-// ReadOnReady implements Reader.
+// ReadOnReady implements Layer.
 func (c *prefixed) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, error) {
 	if len(c.p) > 0 {
 		return c.lend(size, pool)
 	}
-	return c.in.ReadOnReady(size, pool)
+	return c.below.ReadOnReady(size, pool)
 }
 
-// TryRead implements TryReader.
+// TryRead implements Layer.
 func (c *prefixed) TryRead(size int, pool mem.BufferPool) (*[]byte, int, error) {
 	if len(c.p) > 0 {
 		return c.lend(size, pool)
 	}
-	return c.in.TryRead(size, pool)
+	return c.below.TryRead(size, pool)
 }
 
 func (c *prefixed) lend(size int, pool mem.BufferPool) (*[]byte, int, error) {
@@ -117,51 +118,32 @@ func (c *prefixed) lend(size int, pool mem.BufferPool) (*[]byte, int, error) {
 	return nil, 0, io.ErrShortBuffer
 }
 
-// TryReadInto implements InPlaceReader.
+// TryReadInto implements Layer.
 func (c *prefixed) TryReadInto(b []byte) (int, error) {
 	if len(c.p) > 0 || len(b) == 0 {
 		return c.take(b), nil
 	}
-	if r, ok := c.in.(InPlaceReader); ok {
-		return r.TryReadInto(b)
-	}
-	return 0, ErrWouldBlock
+	return c.below.TryReadInto(b)
 }
 
-// RawConn implements TryReader.
-func (c *prefixed) RawConn() syscall.RawConn { return c.in.RawConn() }
+// RawConn implements Layer.
+func (c *prefixed) RawConn() syscall.RawConn { return c.below.RawConn() }
 
-// Write implements Writer.
-func (c *prefixed) Write(p []byte) (int, error) { return c.out.Write(p) }
+// Write implements Layer.
+func (c *prefixed) Write(p []byte) (int, error) { return c.below.Write(p) }
 
-// TryWrite implements Writer.
-func (c *prefixed) TryWrite(p []byte) (int, error) { return c.out.TryWrite(p) }
+// TryWrite implements Layer.
+func (c *prefixed) TryWrite(p []byte) (int, error) { return c.below.TryWrite(p) }
 
-// WriteWaits implements WaitingWriter.
-func (c *prefixed) WriteWaits() bool { return WriteWaits(c.out) }
+// WhyNot implements Layer.
+func (c *prefixed) WhyNot() string { return c.below.WhyNot() }
 
-// WhyNot implements Explainer.
-func (c *prefixed) WhyNot() string {
-	if e, ok := c.out.(Explainer); ok {
-		return e.WhyNot()
-	}
-	return ""
-}
-
-// Rests implements Rester.
-func (c *prefixed) Rests() bool { return Rests(c.out) }
-
-// Rest implements Rester.
-func (c *prefixed) Rest(idle bool, pool mem.BufferPool) {
-	if len(c.p) > 0 {
-		return
-	}
-	c.out.(Rester).Rest(idle, pool)
-}
-
-// ReleaseIdle is that of the connection below.
-func (c *prefixed) ReleaseIdle() {
-	if r, ok := c.out.(IdleReleaser); ok {
-		r.ReleaseIdle()
+// WaitInRead implements Layer.
+func (c *prefixed) WaitInRead(idle bool, pool mem.BufferPool) {
+	if len(c.p) == 0 {
+		c.below.WaitInRead(idle, pool)
 	}
 }
+
+// ReleaseIdle implements Layer.
+func (c *prefixed) ReleaseIdle() { c.below.ReleaseIdle() }

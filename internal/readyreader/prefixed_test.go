@@ -73,25 +73,22 @@ func TestPrefixedIsPollable(t *testing.T) {
 	needsDescriptor(t)
 	self, peer := connPair(t, "tcp")
 	c := Prefixed(self, []byte("abc"))
-	w, ok := NewWriter(c)
-	if !ok {
-		t.Fatal("no Writer")
+	s := NewSocket(c)
+	if !s.Can().Has(TriesReads | TriesWrites) {
+		t.Fatal("it has to be waited for")
 	}
-	b := New(c, Options{Pool: newTestPool(t), Size: 4096, Pooled: true, Writer: w})
-	if _, ok := b.(Pollable); !ok {
-		t.Fatalf("a %T", b)
-	}
+	b := New(s, Options{Pool: newTestPool(t), Size: 4096, Pooled: true})
 	mustWrite(t, peer, "def")
 	p, err := b.Peek(6)
 	if err != nil || string(p) != "abcdef" {
 		t.Fatalf("%q, %v", p, err)
 	}
 	b.Release()
-	if why := WhyNot(c, Options{Pooled: true, Writer: w}); why != "" {
+	if why := WhyNot(s, true); why != "" {
 		t.Error(why)
 	}
 	_ = c.SetReadDeadline(time.Unix(1, 0))
-	if _, _, err := c.(Reader).ReadOnReady(10, newTestPool(t)); !isTimeout(err) {
+	if _, _, err := s.ReadOnReady(10, newTestPool(t)); !isTimeout(err) {
 		t.Error(err)
 	}
 	_ = c.SetReadDeadline(time.Time{})
@@ -102,28 +99,28 @@ func TestPrefixedIsPollable(t *testing.T) {
 		}
 	}
 	c.Close()
-	if _, _, err := c.(Reader).ReadOnReady(10, newTestPool(t)); err == nil {
+	if _, _, err := s.ReadOnReady(10, newTestPool(t)); err == nil {
 		t.Error("no error after Close")
 	}
 }
 
-// What is read of a wrapper comes after what is in front of it, and who rests waits only then.
+// What is read of a wrapper comes after what is in front of it, and who waits in its Read waits only then.
 func TestPrefixedOverWrapper(t *testing.T) {
 	self, peer := connPair(t, "tcp")
 	c, ok := Prefixed(&reads{self}, []byte("seen")).(*prefixed)
-	if !ok || !Rests(c) {
+	if !ok || !c.Can().Has(WaitsInRead) {
 		t.Skip("a wrapper is read with a buffer for life here")
 	}
 	pool := newTestPool(t)
 	for _, want := range []string{"seen", "more"} {
-		c.Rest(true, pool)
+		c.WaitInRead(true, pool)
 		p, err := lent(pool, func() (*[]byte, int, error) { return c.TryRead(10, pool) })
 		if string(p) != want || err != nil {
 			t.Errorf("%q, %v; want %q", p, err, want)
 		}
 		mustWrite(t, peer, "more")
 	}
-	if why := WhyNot(c, Options{Pooled: true}); why != "*readyreader.reads has a Read of its own, in which it is waited for" {
+	if why := WhyNot(NewSocket(c), true); why != "*readyreader.reads has a Read of its own, in which it is waited for" {
 		t.Error(why)
 	}
 }

@@ -11,11 +11,7 @@ import (
 
 // Here a RawConn can't wait, and every connection is read through Read.
 
-func newRawReader(net.Conn) Reader { return nil }
-
-func newRawWriter(net.Conn) (Writer, bool) { return nil, false }
-
-func isRawSocket(Writer) bool { return false }
+func newRaw(net.Conn) Layer { return nil }
 
 // AwaitInput does not wait here: a read does.
 func AwaitInput(syscall.RawConn) error { return nil }

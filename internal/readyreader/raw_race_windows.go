@@ -19,14 +19,15 @@ import (
 // blamed for races they don't have. There is neither TryRead nor TryWrite, and the
 // connection keeps a goroutine.
 type rawReader struct {
-	conn net.Conn
-	rc   syscall.RawConn
+	plainConn
+	rc syscall.RawConn
 
 	onReady func(fd uintptr) bool
 	waited  bool
 }
 
-func newRawReader(conn net.Conn) Reader {
+// newRaw returns nil if conn shows no descriptor.
+func newRaw(conn net.Conn) Layer {
 	sc, ok := conn.(syscall.Conn)
 	if !ok {
 		return nil
@@ -35,12 +36,15 @@ func newRawReader(conn net.Conn) Reader {
 	if err != nil {
 		return nil
 	}
-	r := &rawReader{conn: conn, rc: rc}
+	r := &rawReader{plainConn: plainConn{Conn: conn}, rc: rc}
 	r.onReady = r.second
 	return r
 }
 
-// ReadOnReady implements Reader.
+// Can implements Layer.
+func (r *rawReader) Can() Ability { return ReadsReady }
+
+// ReadOnReady implements Layer.
 func (r *rawReader) ReadOnReady(bufSize int, pool mem.BufferPool) (*[]byte, int, error) {
 	r.waited = false
 	if err := r.rc.Read(r.onReady); err != nil {
@@ -51,7 +55,7 @@ func (r *rawReader) ReadOnReady(bufSize int, pool mem.BufferPool) (*[]byte, int,
 	var n int
 	err := io.ErrShortBuffer
 	if len(p) > 0 {
-		n, err = r.conn.Read(p)
+		n, err = r.Read(p)
 	}
 	if n > 0 {
 		return buf, n, nil
@@ -66,10 +70,6 @@ func (r *rawReader) second(uintptr) bool {
 	r.waited = true
 	return waited
 }
-
-func newRawWriter(net.Conn) (Writer, bool) { return nil, false }
-
-func isRawSocket(Writer) bool { return false }
 
 // AwaitInput does not wait here: a read does.
 func AwaitInput(syscall.RawConn) error { return nil }

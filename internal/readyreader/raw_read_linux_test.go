@@ -35,10 +35,7 @@ func tcpEnds(t *testing.T) (a, b net.Conn) {
 // connection's own Read.
 func TestDirectRead(t *testing.T) {
 	a, b := tcpEnds(t)
-	r, ok := newRawReader(b).(io.Reader)
-	if !ok {
-		t.Fatal("large reads are the connection's own")
-	}
+	r := newRaw(b)
 	if n, err := r.Read(nil); n != 0 || err != nil {
 		t.Errorf("of nothing: %d, %v", n, err)
 	}
@@ -67,7 +64,7 @@ func TestDirectRead(t *testing.T) {
 // follows that in one of the usual size.
 func TestShortReadBehindDirect(t *testing.T) {
 	a, b := tcpEnds(t)
-	rd := New(b, Options{Pool: mem.DefaultBufferPool(), Size: 32 << 10, Pooled: true})
+	rd := New(NewSocket(b), Options{Pool: mem.DefaultBufferPool(), Size: 32 << 10, Pooled: true})
 	defer rd.Release()
 	if _, err := a.Write(make([]byte, 64<<10)); err != nil {
 		t.Fatal(err)

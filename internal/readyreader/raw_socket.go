@@ -7,6 +7,7 @@ package readyreader
 import (
 	"io"
 	"net"
+	"reflect"
 	"sync"
 	"syscall"
 	"time"
@@ -22,6 +23,7 @@ const mayCount = true
 // What one call needs is in a rawOp from a pool, and so costs an idle socket
 // nothing.
 type rawSocket struct {
+	BaseLayer
 	conn net.Conn
 	rc   syscall.RawConn
 }
@@ -34,22 +36,26 @@ func newRawSocket(conn net.Conn) *rawSocket {
 	return &rawSocket{conn: conn, rc: rc}
 }
 
-func newRawReader(conn net.Conn) Reader {
+// newRaw returns nil where the system does not allow it.
+func newRaw(conn net.Conn) Layer {
 	if s := newRawSocket(conn); s != nil {
 		return s
 	}
 	return nil
 }
 
-func newRawWriter(conn net.Conn) (Writer, bool) {
-	s := newRawSocket(conn)
-	return s, s != nil
+// Can implements Layer.
+func (s *rawSocket) Can() Ability {
+	return ReadsReady | TriesReads | TriesWrites | OnSocket | vectorAbilities
 }
+
+// Drained implements Layer: there is nothing between.
+func (s *rawSocket) Drained() bool { return true }
 
 // RawConn returns the socket, to wait on.
 func (s *rawSocket) RawConn() syscall.RawConn { return s.rc }
 
-// ReadOnReady implements Reader.
+// ReadOnReady implements Layer.
 func (s *rawSocket) ReadOnReady(bufSize int, pool mem.BufferPool) (*[]byte, int, error) {
 	op := takeOp()
 	op.pool, op.size = pool, bufSize
@@ -60,7 +66,7 @@ func (s *rawSocket) ReadOnReady(bufSize int, pool mem.BufferPool) (*[]byte, int,
 	return buf, n, err
 }
 
-// TryRead implements TryReader.
+// TryRead implements Layer.
 func (s *rawSocket) TryRead(bufSize int, pool mem.BufferPool) (*[]byte, int, error) {
 	buf := pool.Get(bufSize)
 	n, err := s.TryReadInto(window(buf, bufSize))
@@ -74,7 +80,7 @@ func (s *rawSocket) TryRead(bufSize int, pool mem.BufferPool) (*[]byte, int, err
 	return nil, 0, err
 }
 
-// TryReadInto implements InPlaceReader.
+// TryReadInto implements Layer.
 func (s *rawSocket) TryReadInto(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
@@ -99,7 +105,7 @@ func (s *rawSocket) readResult(n int, err, waitErr error) (int, error) {
 	return 0, opError("read", s.conn, err)
 }
 
-// TryWrite implements Writer.
+// TryWrite implements Layer.
 func (s *rawSocket) TryWrite(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
@@ -204,7 +210,7 @@ func (op *rawOp) pushGiven(fd uintptr) bool {
 
 func rawConnOf(conn net.Conn) syscall.RawConn {
 	sc, ok := conn.(syscall.Conn)
-	if !ok {
+	if v := reflect.ValueOf(conn); !ok || v.Kind() == reflect.Pointer && v.IsNil() {
 		return nil
 	}
 	rc, err := sc.SyscallConn()

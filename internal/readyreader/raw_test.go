@@ -19,7 +19,7 @@ type readResult struct {
 }
 
 // startRead reads once in a goroutine, and copies what it got.
-func startRead(r Reader, pool *testPool) <-chan readResult {
+func startRead(r Layer, pool *testPool) <-chan readResult {
 	c := make(chan readResult, 1)
 	go func() {
 		buf, n, err := r.ReadOnReady(512, pool)
@@ -33,13 +33,13 @@ func startRead(r Reader, pool *testPool) <-chan readResult {
 	return c
 }
 
-func rawReaderFor(t testing.TB, conn net.Conn) Reader {
+func rawReaderFor(t testing.TB, conn net.Conn) Layer {
 	t.Helper()
-	r, ok := NewReader(conn)
-	if !ok {
-		t.Fatalf("no Reader for %T", conn)
+	s := NewSocket(conn)
+	if !s.Can().Has(ReadsReady) {
+		t.Fatalf("%T is not read when ready", conn)
 	}
-	return r
+	return s.Layer
 }
 
 // TestWaitEnds: whatever ends a wait, the reader hears the right thing of it
@@ -171,7 +171,7 @@ func TestHalfCloseKeepsWriting(t *testing.T) {
 		if got := <-startRead(rawReaderFor(t, self), pool); got.err != io.EOF {
 			t.Fatalf("got %v, want EOF", got.err)
 		}
-		w, _ := NewWriter(self)
+		w := NewSocket(self)
 		if n, err := w.TryWrite([]byte("late")); n != 4 || err != nil {
 			t.Fatalf("TryWrite: %d, %v", n, err)
 		}
@@ -208,14 +208,14 @@ func TestTryRead(t *testing.T) {
 	forEachNetwork(t, func(t *testing.T, network string) {
 		self, peer := connPair(t, network)
 		pool := newTestPool(t)
-		r := rawReaderFor(t, self).(TryReader)
+		r := rawReaderFor(t, self)
 		if buf, n, err := r.TryRead(64, pool); buf != nil || n != 0 || err != ErrWouldBlock {
 			t.Fatalf("empty: %v, %d, %v", buf, n, err)
 		}
-		if n, err := r.(InPlaceReader).TryReadInto(make([]byte, 8)); n != 0 || err != ErrWouldBlock {
+		if n, err := r.TryReadInto(make([]byte, 8)); n != 0 || err != ErrWouldBlock {
 			t.Fatalf("empty, in place: %d, %v", n, err)
 		}
-		if n, err := r.(InPlaceReader).TryReadInto(nil); n != 0 || err != nil {
+		if n, err := r.TryReadInto(nil); n != 0 || err != nil {
 			t.Fatalf("no room: %d, %v", n, err)
 		}
 		mustWrite(t, peer, "abcdef")
@@ -226,7 +226,7 @@ func TestTryRead(t *testing.T) {
 		}
 		pool.Put(buf)
 		p := make([]byte, 8)
-		if n, err := r.(InPlaceReader).TryReadInto(p); err != nil || string(p[:n]) != "ef" {
+		if n, err := r.TryReadInto(p); err != nil || string(p[:n]) != "ef" {
 			t.Fatalf("TryReadInto: %q, %v", p[:n], err)
 		}
 		self.Close()
@@ -258,7 +258,7 @@ func (p *oddPool) Put(*[]byte)     { p.out-- }
 func TestOddPool(t *testing.T) {
 	needsDescriptor(t)
 	self, peer := connPair(t, "tcp")
-	r := rawReaderFor(t, self).(TryReader)
+	r := rawReaderFor(t, self)
 	mustWrite(t, peer, "abcdef")
 	awaitInput(t, r.RawConn())
 	empty := &oddPool{}
@@ -280,9 +280,9 @@ func TestTryWrite(t *testing.T) {
 	needsDescriptor(t)
 	forEachNetwork(t, func(t *testing.T, network string) {
 		self, peer := connPair(t, network)
-		w, ok := NewWriter(self)
-		if !ok {
-			t.Fatal("no Writer")
+		w := NewSocket(self)
+		if !w.Can().Has(TriesWrites) {
+			t.Fatal("it has to be waited for")
 		}
 		if n, err := w.TryWrite(nil); n != 0 || err != nil {
 			t.Fatalf("empty: %d, %v", n, err)
@@ -332,7 +332,7 @@ func TestTryWriteDeadline(t *testing.T) {
 		t.Skip("here a deadline ends waits alone")
 	}
 	self, _ := connPair(t, "tcp")
-	w, _ := NewWriter(self)
+	w := NewSocket(self)
 	self.SetWriteDeadline(time.Unix(1, 0))
 	if _, err := w.TryWrite([]byte("x")); !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("past deadline: %v", err)
@@ -352,7 +352,7 @@ func TestSocketOrdersMemory(t *testing.T) {
 		self, peer := connPair(t, network)
 		pool := newTestPool(t)
 		r := rawReaderFor(t, self)
-		w, _ := NewWriter(self)
+		w := NewSocket(self)
 		var shared int
 		done := make(chan struct{})
 		go func() {

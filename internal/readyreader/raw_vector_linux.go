@@ -19,10 +19,13 @@ const maxVector = 128
 // leastPiece is twice what takes as long to copy as to refer to.
 const leastPiece = 4 << 10
 
-// LeastPiece implements VectorWriter.
+// vectorAbilities are those of a rawSocket beside the others.
+const vectorAbilities = TakesVectors
+
+// LeastPiece implements Layer.
 func (s *rawSocket) LeastPiece() int { return leastPiece }
 
-// TryWriteVector implements VectorWriter.
+// TryWriteVector implements Layer.
 func (s *rawSocket) TryWriteVector(pieces [][]byte) (int, error) {
 	op := takeVectorOp(pieces)
 	op.wait = false
@@ -32,7 +35,7 @@ func (s *rawSocket) TryWriteVector(pieces [][]byte) (int, error) {
 	return s.writeResult(n, err, waitErr)
 }
 
-// WriteVector implements VectorWriter.
+// WriteVector implements Layer.
 func (s *rawSocket) WriteVector(pieces [][]byte) (int, error) {
 	var r refill
 	for done := 0; ; {

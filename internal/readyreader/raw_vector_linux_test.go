@@ -23,14 +23,13 @@ func pieces(p []byte) (list [][]byte) {
 	return list
 }
 
-func vectorWriterFor(t *testing.T, conn net.Conn) VectorWriter {
+func vectorWriterFor(t *testing.T, conn net.Conn) Layer {
 	t.Helper()
-	w, _ := NewWriter(conn)
-	v, ok := w.(VectorWriter)
-	if !ok {
-		t.Fatalf("%T is no VectorWriter", w)
+	w := NewSocket(conn)
+	if !w.Can().Has(TakesVectors) {
+		t.Fatalf("%T takes no vectors", w.Layer)
 	}
-	return v
+	return w.Layer
 }
 
 func TestWriteVector(t *testing.T) {

@@ -4,7 +4,7 @@
 
 package readyreader
 
-// Write implements Writer.
+// Write implements Layer.
 func (s *rawSocket) Write(p []byte) (int, error) {
 	var r refill
 	for done := 0; ; {

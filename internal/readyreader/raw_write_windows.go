@@ -4,7 +4,7 @@
 
 package readyreader
 
-// Write implements Writer. A RawConn can't wait for room here.
+// Write implements Layer. A RawConn can't wait for room here.
 func (s *rawSocket) Write(p []byte) (int, error) { return s.conn.Write(p) }
 
 func (op *rawOp) comesBack(uintptr) bool { return false }

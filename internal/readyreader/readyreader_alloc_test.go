@@ -15,9 +15,9 @@ func TestNoAllocations(t *testing.T) {
 	forEachNetwork(t, func(t *testing.T, network string) {
 		self, peer := connPair(t, network)
 		pool := newTestPool(t)
-		b := New(self, Options{Pool: pool, Size: 4096, Pooled: true}).(Pollable)
+		b := New(NewSocket(self), Options{Pool: pool, Size: 4096, Pooled: true})
 		r := rawReaderFor(t, self)
-		w, _ := NewWriter(peer)
+		w := NewSocket(peer)
 		msg := bytes.Repeat([]byte("m"), 100)
 		send := func(p []byte) {
 			if _, err := w.TryWrite(p); err != nil {

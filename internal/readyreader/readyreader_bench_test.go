@@ -20,8 +20,8 @@ func BenchmarkPingPong(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			self, peer := connPair(b, "tcp")
 			go echo(peer)
-			br := New(self, Options{Pool: mem.DefaultBufferPool(), Size: 32 << 10, Pooled: pooled})
-			w, _ := NewWriter(self)
+			br := New(NewSocket(self), Options{Pool: mem.DefaultBufferPool(), Size: 32 << 10, Pooled: pooled})
+			w := NewSocket(self)
 			msg := make([]byte, 128)
 			b.ReportAllocs()
 			for b.Loop() {

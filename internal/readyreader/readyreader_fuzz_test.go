@@ -46,7 +46,7 @@ func FuzzPooled(f *testing.F) {
 
 // step does one call on both and compares. Read may return less on either side,
 // so it is the oracle that follows.
-func step(t *testing.T, got Pollable, want *bufio.Reader, op byte, n int) {
+func step(t *testing.T, got Buffered, want *bufio.Reader, op byte, n int) {
 	switch op {
 	case 0, 4:
 		peek := got.Peek

@@ -102,7 +102,7 @@ func (s *Stock) Grow(size int) {
 
 // Extend reads what can be had at once behind the bytes, into the same buffer. That has to
 // have size bytes at least, or else it is ErrWouldBlock.
-func (s *Stock) Extend(from InPlaceReader, size int) error {
+func (s *Stock) Extend(from interface{ TryReadInto([]byte) (int, error) }, size int) error {
 	if s.buf == nil || len(*s.buf) < size {
 		return ErrWouldBlock
 	}

@@ -7,27 +7,22 @@ import (
 	"net"
 )
 
-// WhyNot says why conn can't be waited for without a goroutine, "" if it can be as far as
-// is known.
-func WhyNot(conn net.Conn, opts Options) string {
-	if !opts.Pooled {
+// WhyNot says why s can't be waited for without a goroutine, "" if it can be as far as
+// is known. pooled says whether it is read with pooled buffers.
+func WhyNot(s Socket, pooled bool) string {
+	if !pooled {
 		return "reading with pooled buffers is off"
 	}
-	for _, c := range []any{opts.Writer, conn} {
-		if e, ok := c.(Explainer); ok {
-			return e.WhyNot()
-		}
+	why := s.WhyNot()
+	switch {
+	case why != "" || s.Can().Has(TriesReads):
+		return why
+	case s.Can().Has(ReadsReady):
+		return fmt.Sprintf("%T is waited for in a ReadOnReady of its own", s.Conn)
+	case SocketBelow(s.Conn) == nil:
+		return fmt.Sprintf("%T is no socket, and does not show one below it", s.Conn)
 	}
-	if _, ok := Socket(conn, opts); ok {
-		return ""
-	}
-	if descend(conn, inward).better {
-		return fmt.Sprintf("%T is waited for in a ReadOnReady of its own", conn)
-	}
-	if SocketBelow(conn) == nil {
-		return fmt.Sprintf("%T is no socket, and does not show one below it", conn)
-	}
-	return readsItself(conn)
+	return readsItself(s.Conn)
 }
 
 // readsItself is the reason of a wrapper with a Read of its own.

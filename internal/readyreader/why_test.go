@@ -34,15 +34,12 @@ func TestWhyNot(t *testing.T) {
 		"reads over unix":       {&reads{unix}, true, "*readyreader.reads has a Read of its own, in which it is waited for"},
 		"embeds such over unix": {&embeds{&reads{unix}}, true, "*readyreader.embeds has a Read of its own, in which it is waited for"},
 	} {
-		opts := Options{Pool: newTestPool(t), Size: 4096, Pooled: tt.pooled}
-		if w, ok := NewWriter(tt.conn); ok {
-			opts.Writer = w
-		}
-		if got := WhyNot(tt.conn, opts); got != tt.want {
+		s := NewSocket(tt.conn)
+		if got := WhyNot(s, tt.pooled); got != tt.want {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}
-		if _, ok := Socket(tt.conn, opts); ok != (tt.want == "") {
-			t.Errorf("%s: a socket to wait on: %t", name, ok)
+		if can := s.Can(); tt.pooled && (can.Has(TriesReads) && !can.Has(WaitsInRead)) != (tt.want == "") {
+			t.Errorf("%s: it can do %b", name, can)
 		}
 	}
 }
@@ -50,10 +47,10 @@ func TestWhyNot(t *testing.T) {
 // The same of one of which something was read before.
 func TestWhyNotAsPrefixed(t *testing.T) {
 	tcp, _ := connPair(t, "tcp")
-	if e, ok := Prefixed(tcp, []byte("x")).(Explainer); ok && e.WhyNot() != "" {
-		t.Error(e.WhyNot())
+	if why := WhyNot(NewSocket(Prefixed(tcp, []byte("x"))), true); why != "" {
+		t.Error(why)
 	}
-	if c := Prefixed(&forwards{tcp}, []byte("x")); !strings.Contains(WhyNot(c, Options{Pooled: true}), "is no socket") {
-		t.Errorf("%T: %q", c, WhyNot(c, Options{Pooled: true}))
+	if c := Prefixed(&forwards{tcp}, []byte("x")); !strings.Contains(WhyNot(NewSocket(c), true), "is no socket") {
+		t.Errorf("%T: %q", c, WhyNot(NewSocket(c), true))
 	}
 }

@@ -22,19 +22,20 @@ import (
 // deadline may end a Read of a wrapper that fails for good after that. So a wrapper that is to be
 // waited for without a goroutine has to say what it does (see embed.go), or to be known (see known.go).
 //
-// What such a wait costs is little all the same: see [Rester]. What it brings is kept here for the
+// What such a wait costs is little all the same: see [Layer]. What it brings is kept here for the
 // next read.
 type wrapped struct {
+	BaseLayer
 	conn net.Conn // the wrapper
 	rc   syscall.RawConn
-	out  Writer // nil if Write is the wrapper's own, too
+	out  Layer // is written
 
-	// Owned by the reader. The bytes that Rest has read are (*buf)[r:n].
+	// Owned by the reader. The bytes that WaitInRead has read are (*buf)[r:n].
 	buf  *[]byte
 	pool mem.BufferPool // buf's
 	r, n int
 	err  error // what follows them
-	room int   // how much Rest reads at once
+	room int   // how much WaitInRead reads at once
 }
 
 const (
@@ -49,7 +50,7 @@ const (
 )
 
 // newWrapped returns nil if there is no socket below conn.
-func newWrapped(conn net.Conn, out Writer) *wrapped {
+func newWrapped(conn net.Conn, out Layer) Layer {
 	sock := SocketBelow(conn)
 	if sock == nil {
 		sock = conn // it may still show its descriptor
@@ -61,14 +62,16 @@ func newWrapped(conn net.Conn, out Writer) *wrapped {
 	return &wrapped{conn: conn, rc: rc, out: out, room: leastRoom}
 }
 
-// WhyNot implements Explainer.
+// Can implements Layer.
+func (w *wrapped) Can() Ability {
+	return TriesReads | WaitsInRead | OnSocket | w.out.Can()&TriesWrites
+}
+
+// WhyNot implements Layer.
 func (w *wrapped) WhyNot() string { return readsItself(w.conn) }
 
-// Rests implements Rester.
-func (w *wrapped) Rests() bool { return true }
-
-// Rest implements Rester.
-func (w *wrapped) Rest(idle bool, pool mem.BufferPool) {
+// WaitInRead implements Layer.
+func (w *wrapped) WaitInRead(idle bool, pool mem.BufferPool) {
 	if w.n > 0 || w.err != nil {
 		return
 	}
@@ -99,10 +102,10 @@ func (w *wrapped) adapt(n int) {
 	}
 }
 
-// RawConn implements TryReader: the socket below.
+// RawConn implements Layer: the socket below.
 func (w *wrapped) RawConn() syscall.RawConn { return w.rc }
 
-// ReadOnReady implements Reader. It waits with a buffer.
+// ReadOnReady implements Layer. It waits with a buffer.
 func (w *wrapped) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, error) {
 	if w.n > 0 || w.err != nil {
 		return w.TryRead(size, pool)
@@ -116,13 +119,13 @@ func (w *wrapped) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, erro
 	return nil, 0, err
 }
 
-// TryRead implements TryReader: it returns what Rest has read.
+// TryRead implements Layer: it returns what WaitInRead has read.
 func (w *wrapped) TryRead(size int, pool mem.BufferPool) (*[]byte, int, error) {
 	if w.n == 0 {
 		return nil, 0, w.fault()
 	}
 	if _, lent := pool.(*Loan); !lent && w.r == 0 {
-		buf, n := w.buf, w.n // it is from the same pool, see Rester
+		buf, n := w.buf, w.n // it is from the same pool, see Layer
 		w.buf, w.pool, w.n = nil, nil, 0
 		return buf, n, nil
 	}
@@ -135,7 +138,7 @@ func (w *wrapped) TryRead(size int, pool mem.BufferPool) (*[]byte, int, error) {
 	return buf, w.take(p), nil
 }
 
-// TryReadInto implements InPlaceReader. Where the socket has input it reads the wrapper, which may want
+// TryReadInto implements Layer. Where the socket has input it reads the wrapper, which may want
 // more than there is: it is for the rest of what the caller has begun to read, which has to come.
 func (w *wrapped) TryReadInto(p []byte) (int, error) {
 	switch {
@@ -162,7 +165,7 @@ func (w *wrapped) Read(p []byte) (int, error) {
 	return w.through(p)
 }
 
-// take moves what Rest has read to p.
+// take moves what WaitInRead has read to p.
 func (w *wrapped) take(p []byte) int {
 	n := copy(p, (*w.buf)[w.r:w.n])
 	if w.r += n; w.r == w.n {
@@ -209,22 +212,9 @@ func readThrough(conn net.Conn, p []byte) (n int, err error) {
 	return 0, io.ErrNoProgress
 }
 
-// Write implements Writer.
-func (w *wrapped) Write(p []byte) (int, error) {
-	if w.out != nil {
-		return w.out.Write(p)
-	}
-	return w.conn.Write(p)
-}
+// Write implements Layer.
+func (w *wrapped) Write(p []byte) (int, error) { return w.out.Write(p) }
 
-// TryWrite implements Writer. What a Write of the wrapper's own does nobody knows, so it
+// TryWrite implements Layer. What a Write of the wrapper's own does nobody knows, so it
 // is left to who may wait.
-func (w *wrapped) TryWrite(p []byte) (int, error) {
-	if w.out != nil {
-		return w.out.TryWrite(p)
-	}
-	return 0, ErrWouldBlock
-}
-
-// WriteWaits implements WaitingWriter.
-func (w *wrapped) WriteWaits() bool { return w.out == nil || WriteWaits(w.out) }
+func (w *wrapped) TryWrite(p []byte) (int, error) { return w.out.TryWrite(p) }

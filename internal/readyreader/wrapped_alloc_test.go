@@ -14,7 +14,7 @@ func TestWrapperNoAllocations(t *testing.T) {
 	msg := make([]byte, 100)
 	if n := testing.AllocsPerRun(100, func() {
 		w.Write(msg)
-		w.Rest(true, pool)
+		w.WaitInRead(true, pool)
 		buf, _, err := w.TryRead(4096, pool)
 		if err != nil {
 			t.Fatal(err)

@@ -20,14 +20,14 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// wrap makes a Reader of a wrapper over a new socket, whose other end is peer.
+// wrap makes a Layer of a wrapper over a new socket, whose other end is peer.
 func wrap(t testing.TB, f func(net.Conn) net.Conn) (w *wrapped, peer net.Conn) {
 	t.Helper()
 	self, peer := connPair(t, "tcp")
-	nw, _ := NewWriter(f(self))
-	w, ok := nw.(*wrapped)
+	s := NewSocket(f(self))
+	w, ok := s.Layer.(*wrapped)
 	if !ok {
-		t.Fatalf("a %T", nw)
+		t.Fatalf("a %T", s.Layer)
 	}
 	return w, peer
 }
@@ -60,11 +60,11 @@ var ways = map[string]func(w *wrapped, size int, pool mem.BufferPool) ([]byte, e
 		return lent(pool, func() (*[]byte, int, error) { return w.ReadOnReady(size, pool) })
 	},
 	"TryRead": func(w *wrapped, size int, pool mem.BufferPool) ([]byte, error) {
-		w.Rest(size%2 == 0, pool)
+		w.WaitInRead(size%2 == 0, pool)
 		return lent(pool, func() (*[]byte, int, error) { return w.TryRead(size, pool) })
 	},
 	"TryReadInto": func(w *wrapped, size int, pool mem.BufferPool) ([]byte, error) {
-		w.Rest(size%2 == 0, pool)
+		w.WaitInRead(size%2 == 0, pool)
 		p := make([]byte, size)
 		n, err := w.TryReadInto(p)
 		return p[:n], err
@@ -75,7 +75,7 @@ var ways = map[string]func(w *wrapped, size int, pool mem.BufferPool) ([]byte, e
 		return p[:n], err
 	},
 	"to what is held": func(w *wrapped, size int, pool mem.BufferPool) ([]byte, error) {
-		w.Rest(size%2 == 0, pool)
+		w.WaitInRead(size%2 == 0, pool)
 		in := Stock{Pool: pool}
 		defer in.Drop()
 		loan := in.Borrow(0)
@@ -161,7 +161,7 @@ func TestRestEnds(t *testing.T) {
 				rested := make(chan struct{})
 				go func() {
 					defer close(rested)
-					w.Rest(idle, pool)
+					w.WaitInRead(idle, pool)
 				}()
 				tt.end(w, peer)
 				<-rested
@@ -180,13 +180,13 @@ func TestRestAfterDeadline(t *testing.T) {
 	w, peer := wrap(t, func(c net.Conn) net.Conn { return &reads{c} })
 	pool := newTestPool(t)
 	_ = w.conn.SetReadDeadline(time.Unix(1, 0))
-	w.Rest(true, pool)
+	w.WaitInRead(true, pool)
 	_ = w.conn.SetReadDeadline(time.Time{})
 	if _, _, err := w.TryRead(10, pool); !isTimeout(err) {
 		t.Errorf("%v in place of the deadline", err)
 	}
 	mustWrite(t, peer, "x")
-	w.Rest(true, pool)
+	w.WaitInRead(true, pool)
 	if p, err := ways["TryRead"](w, 10, pool); string(p) != "x" || err != nil {
 		t.Errorf("%q, %v", p, err)
 	}
@@ -199,7 +199,7 @@ func TestIdleTimeoutOfWrapper(t *testing.T) {
 	pool := newTestPool(t)
 	for range 3 {
 		mustWrite(t, peer, "x")
-		w.Rest(true, pool)
+		w.WaitInRead(true, pool)
 		if p, err := ways["TryRead"](w, 10, pool); err != nil { // a machine that is busy may be too slow
 			t.Log(err)
 		} else if string(p) != "x" {
@@ -207,7 +207,7 @@ func TestIdleTimeoutOfWrapper(t *testing.T) {
 		}
 	}
 	began := time.Now()
-	w.Rest(true, pool)
+	w.WaitInRead(true, pool)
 	if _, _, err := w.TryRead(10, pool); !isTimeout(err) || time.Since(began) < idle {
 		t.Errorf("%v after %v", err, time.Since(began))
 	}
@@ -238,7 +238,7 @@ func TestWhatWrappersHold(t *testing.T) {
 			mustWrite(t, peer, "0123456789")
 			var got []byte
 			for len(got) < 10 {
-				w.Rest(true, pool)
+				w.WaitInRead(true, pool)
 				p, err := ways["TryRead"](w, 10, pool)
 				if err != nil {
 					t.Fatalf("%s: after %q: %v", name, got, err)
@@ -278,12 +278,12 @@ func TestRestLastBytes(t *testing.T) {
 	w, peer := wrap(t, func(c net.Conn) net.Conn { return &lasts{c} })
 	pool := newTestPool(t)
 	mustWrite(t, peer, "last words")
-	w.Rest(true, pool)
-	w.Rest(true, pool) // does not wait
+	w.WaitInRead(true, pool)
+	w.WaitInRead(true, pool) // does not wait
 	if p, err := ways["TryRead"](w, 100, pool); string(p) != "last words" || err != nil {
 		t.Errorf("%q, %v", p, err)
 	}
-	w.Rest(true, pool)
+	w.WaitInRead(true, pool)
 	for range 2 {
 		if _, _, err := w.TryRead(10, pool); err != io.EOF {
 			t.Errorf("then %v", err)
@@ -305,7 +305,7 @@ func (l *lasts) Read(p []byte) (int, error) {
 // A wrapper that returns nothing, and no error, is not asked for ever.
 func TestEmptyReads(t *testing.T) {
 	w, _ := wrap(t, func(c net.Conn) net.Conn { return &idles{c} })
-	w.Rest(true, newTestPool(t))
+	w.WaitInRead(true, newTestPool(t))
 	if _, _, err := w.TryRead(10, newTestPool(t)); err != io.ErrNoProgress {
 		t.Error(err)
 	}

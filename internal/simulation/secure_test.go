@@ -61,19 +61,19 @@ var identity = func() tls.Config {
 	}
 }()
 
-// TryRead implements readyreader.TryReader.
+// TryRead implements readyreader.Layer.
 func (e *secureEnd) TryRead(size int, pool mem.BufferPool) (*[]byte, int, error) {
 	e.s.w.yield(atTryRead, e.s)
 	return e.Conn.TryRead(size, pool)
 }
 
-// TryReadInto implements readyreader.InPlaceReader.
+// TryReadInto implements readyreader.Layer.
 func (e *secureEnd) TryReadInto(p []byte) (int, error) {
 	e.s.w.yield(atTryRead, e.s)
 	return e.Conn.TryReadInto(p)
 }
 
-// TryWrite implements readyreader.Writer.
+// TryWrite implements readyreader.Layer.
 func (e *secureEnd) TryWrite(p []byte) (int, error) {
 	e.s.w.yield(atTryWrite, e.s)
 	n, err := e.Conn.TryWrite(p)
@@ -81,7 +81,7 @@ func (e *secureEnd) TryWrite(p []byte) (int, error) {
 	return n, err
 }
 
-// TryWriteVector implements readyreader.VectorWriter.
+// TryWriteVector implements readyreader.Layer.
 func (e *secureEnd) TryWriteVector(pieces [][]byte) (int, error) {
 	e.s.w.yield(atTryWrite, e.s)
 	all := append([][]byte(nil), pieces...)
@@ -96,7 +96,7 @@ func (e *secureEnd) Write(p []byte) (int, error) {
 	return e.Conn.Write(p)
 }
 
-// WriteVector implements readyreader.VectorWriter.
+// WriteVector implements readyreader.Layer.
 func (e *secureEnd) WriteVector(pieces [][]byte) (int, error) {
 	e.s.observe(pieces, lengthOf(pieces))
 	return e.Conn.WriteVector(pieces)

@@ -17,6 +17,7 @@ import (
 // are in flight until a step has them arrive. All of it is touched by one goroutine at a time:
 // the one that goes on, or the world's.
 type socket struct {
+	readyreader.BaseLayer
 	w    *world
 	link *link
 	fd   int
@@ -101,7 +102,12 @@ func (s *socket) takeBuffer(size int, pool mem.BufferPool) (*[]byte, int, error)
 	return b, n, nil
 }
 
-// TryRead implements readyreader.TryReader.
+// Can implements readyreader.Layer.
+func (s *socket) Can() readyreader.Ability {
+	return readyreader.ReadsReady | readyreader.TriesReads | readyreader.TriesWrites
+}
+
+// TryRead implements readyreader.Layer.
 func (s *socket) TryRead(size int, pool mem.BufferPool) (*[]byte, int, error) {
 	s.stop(atTryRead)
 	s.w.mu.Lock()
@@ -112,7 +118,7 @@ func (s *socket) TryRead(size int, pool mem.BufferPool) (*[]byte, int, error) {
 	return b, n, err
 }
 
-// ReadOnReady implements readyreader.Reader.
+// ReadOnReady implements readyreader.Layer.
 func (s *socket) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, error) {
 	for {
 		s.w.await(atRead, s, s.readable)
@@ -129,7 +135,7 @@ func (s *socket) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, error
 	}
 }
 
-// TryReadInto implements readyreader.InPlaceReader.
+// TryReadInto implements readyreader.Layer.
 func (s *socket) TryReadInto(p []byte) (int, error) {
 	s.stop(atTryRead)
 	s.w.mu.Lock()
@@ -156,7 +162,7 @@ func (s *socket) Read(p []byte) (int, error) {
 	}
 }
 
-// Drained implements readyreader.Drainer: nothing is between this and the socket, or something that
+// Drained implements readyreader.Layer: nothing is between this and the socket, or something that
 // does not know.
 func (s *socket) Drained() bool { return !s.w.swarm.has(layered) }
 
@@ -219,7 +225,7 @@ func (s *socket) put(p []byte) (int, error) {
 	return n, nil
 }
 
-// TryWrite implements readyreader.Writer.
+// TryWrite implements readyreader.Layer.
 func (s *socket) TryWrite(p []byte) (int, error) {
 	s.stop(atTryWrite)
 	s.w.mu.Lock()
@@ -311,7 +317,7 @@ func (s *socket) lateErr() error {
 	return nil
 }
 
-// RawConn implements readyreader.TryReader.
+// RawConn implements readyreader.Layer.
 func (s *socket) RawConn() syscall.RawConn { return descriptor{s} }
 
 type descriptor struct{ *socket }

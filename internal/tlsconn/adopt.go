@@ -24,20 +24,17 @@ func Adopt(conn net.Conn, opts Options) net.Conn {
 	if !ok || t == nil || !readyreader.OverSocket(t.NetConn()) || !opts.Release || !releasable() {
 		return conn
 	}
-	w, ok := readyreader.NewWriter(t.NetConn())
-	if !ok {
+	s := readyreader.NewSocket(t.NetConn())
+	if !s.Can().Has(readyreader.TriesReads) {
 		return conn
 	}
-	r, ok := w.(readyreader.TryReader)
-	if !ok {
-		return conn
-	}
-	return &adopted{Conn: conn, tls: t, rc: r.RawConn(), rests: opts.Rest && restable()}
+	return &adopted{Conn: conn, tls: t, rc: s.RawConn(), rests: opts.Rest && restable()}
 }
 
 // adopted is a tls.Conn that is read when its socket is ready. crypto/tls reads the
 // socket itself, and leaves partial records where they are after a deadline.
 type adopted struct {
+	readyreader.BaseLayer
 	net.Conn // what was handed over
 	tls      *tls.Conn
 	rc       syscall.RawConn
@@ -46,7 +43,10 @@ type adopted struct {
 	shaken bool // the handshake is over. Owned by the reader.
 }
 
-// ReadOnReady implements readyreader.Reader.
+// Can implements readyreader.Layer.
+func (a *adopted) Can() readyreader.Ability { return readyreader.ReadsReady | readyreader.TriesReads }
+
+// ReadOnReady implements readyreader.Layer.
 func (a *adopted) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, error) {
 	if err := a.shake(); err != nil {
 		return nil, 0, err
@@ -76,7 +76,7 @@ func (a *adopted) shake() error {
 	return err
 }
 
-// TryRead implements readyreader.TryReader. It reads nothing: what there is, is for
+// TryRead implements readyreader.Layer. It reads nothing: what there is, is for
 // ReadOnReady, as it may be less than a record.
 func (a *adopted) TryRead(int, mem.BufferPool) (*[]byte, int, error) {
 	if a.shaken && !tlsbuf.Of(a.tls).HoldsRecord() && !readyreader.HasInput(a.rc) {
@@ -85,7 +85,7 @@ func (a *adopted) TryRead(int, mem.BufferPool) (*[]byte, int, error) {
 	return nil, 0, os.ErrDeadlineExceeded
 }
 
-// RawConn implements readyreader.TryReader.
+// RawConn implements readyreader.Layer.
 func (a *adopted) RawConn() syscall.RawConn { return a.rc }
 
 // ReleaseIdle gives back what crypto/tls holds and does not need.

@@ -73,13 +73,15 @@ func (c *Conn) NetConn() net.Conn { return c.raw }
 // RawConn is the socket to wait on. What it carries is ciphertext.
 func (c *Conn) RawConn() syscall.RawConn { return c.sock.RawConn() }
 
-// WhyNot says why the connection can't be waited for without a goroutine, "" if it can be.
-func (c *Conn) WhyNot() string {
-	if s, ok := c.sock.(readyreader.Explainer); ok {
-		return s.WhyNot()
-	}
-	return ""
+// Can implements readyreader.Layer.
+func (c *Conn) Can() readyreader.Ability {
+	const below = readyreader.WaitsInRead | readyreader.TriesWrites
+	return readyreader.ReadsReady | readyreader.TriesReads | readyreader.TakesVectors | readyreader.HoldsBytes |
+		c.sock.Can()&below
 }
+
+// WhyNot says why the connection can't be waited for without a goroutine, "" if it can be.
+func (c *Conn) WhyNot() string { return c.sock.WhyNot() }
 
 // LocalAddr returns the socket's local address.
 func (c *Conn) LocalAddr() net.Addr { return c.raw.LocalAddr() }

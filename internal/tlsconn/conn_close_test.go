@@ -227,8 +227,8 @@ func TestCloseWhileReading(t *testing.T) {
 			if part > 0 {
 				a.Write(append([]byte{23, 3, 3, 8, 0}, make([]byte, part)...)[:part])
 				for server.intake.Len() == 0 && m.release {
-					if server.Rests() {
-						server.Rest(true, nil)
+					if server.Can().Has(readyreader.WaitsInRead) {
+						server.WaitInRead(true, nil)
 					}
 					_, err := server.TryReadInto(make([]byte, 1))
 					if !readyreader.Again(err) {

@@ -19,11 +19,8 @@ import (
 )
 
 var (
-	_ net.Conn                  = (*Conn)(nil)
-	_ readyreader.TryReader     = (*Conn)(nil)
-	_ readyreader.InPlaceReader = (*Conn)(nil)
-	_ readyreader.Writer        = (*Conn)(nil)
-	_ readyreader.VectorWriter  = (*Conn)(nil)
+	_ net.Conn          = (*Conn)(nil)
+	_ readyreader.Layer = (*Conn)(nil)
 )
 
 var sizes = []int{0, 1, 100, 16 << 10, 16<<10 + 1, 100_000, 1 << 20}
@@ -78,8 +75,8 @@ func TestReadMethods(t *testing.T) {
 		var got []byte
 		for i := 0; len(got) < len(want); i++ {
 			p := make([]byte, 1+i*977%40_000)
-			if i%5 == 1 && server.Rests() {
-				server.Rest(i%2 == 0, nil)
+			if i%5 == 1 && server.Can().Has(readyreader.WaitsInRead) {
+				server.WaitInRead(i%2 == 0, nil)
 			}
 			var n int
 			var err error

@@ -11,25 +11,17 @@ import (
 	"google.golang.org/grpc/internal/readyreader"
 )
 
-// socket is what a Conn needs of the connection below, beside net.Conn.
-type socket interface {
-	readyreader.TryReader
-	readyreader.InPlaceReader
-}
-
-// Conn is a TLS connection. It is a net.Conn, a readyreader.TryReader,
-// InPlaceReader and Writer. One goroutine reads and one writes at a time;
+// Conn is a TLS connection. It is a net.Conn and a readyreader.Layer. One goroutine reads and one writes at a time;
 // deadlines and Close may come from anywhere.
 type Conn struct {
 	// Immutable once the handshake is over.
 	tls     *tls.Conn
 	raw     net.Conn
-	sock    socket
-	sockW   readyreader.Writer
-	release bool        // tls.Conn reads from our buffers: see package tlsbuf
-	rests   bool        // ciphers are put to rest: see package keyrest
-	closed  bool        // guarded by rmu; it stands here to fill a gap in the struct
-	open    atomic.Bool // the handshake is over; from here on tls.Conn never waits
+	sock    readyreader.Layer // of raw
+	release bool              // tls.Conn reads from our buffers: see package tlsbuf
+	rests   bool              // ciphers are put to rest: see package keyrest
+	closed  bool              // guarded by rmu; it stands here to fill a gap in the struct
+	open    atomic.Bool       // the handshake is over; from here on tls.Conn never waits
 
 	rmu sync.Mutex
 	// Guarded by rmu, which the reader holds except while it waits.

@@ -42,7 +42,7 @@ func (c *Conn) GiveBack(p []byte) {
 // closed if there is an error.
 func (c *Conn) Surrender(p []byte) (*tls.Conn, error) {
 	c.out.send.Lock()
-	err := c.flush(c.sockW.Write)
+	err := c.flush(c.sock.Write)
 	c.out.send.Unlock()
 	if err != nil {
 		return nil, err

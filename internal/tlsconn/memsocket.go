@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"sync"
-	"syscall"
 	"time"
 
 	"google.golang.org/grpc/internal/readyreader"
@@ -16,6 +15,7 @@ import (
 // memSocket is one end of a connection in memory, for a trial of this package's
 // code that needs nothing of the system. Deadlines have no effect.
 type memSocket struct {
+	readyreader.BaseLayer
 	in, out *memStream
 	most    int // bytes that one read or write moves at most; 0: any number
 }
@@ -101,6 +101,10 @@ func (s *memSocket) lend(size int, pool mem.BufferPool, wait bool) (*[]byte, int
 	return buf, n, nil
 }
 
+func (s *memSocket) Can() readyreader.Ability {
+	return readyreader.ReadsReady | readyreader.TriesReads | readyreader.TriesWrites
+}
+
 func (s *memSocket) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, error) {
 	return s.lend(size, pool, true)
 }
@@ -116,8 +120,6 @@ func (s *memSocket) TryWrite(p []byte) (int, error) { return s.write(p, false) }
 func (s *memSocket) Read(p []byte) (int, error) { return s.read(p, true) }
 
 func (s *memSocket) Write(p []byte) (int, error) { return s.write(p, true) }
-
-func (s *memSocket) RawConn() syscall.RawConn { return nil }
 
 func (s *memSocket) Close() error {
 	for _, d := range []*memStream{s.in, s.out} {

@@ -32,30 +32,26 @@ func New(raw net.Conn, config *tls.Config, opts Options) (*Conn, bool) {
 	if !opts.Server && config.Renegotiation != tls.RenegotiateNever {
 		return nil, false
 	}
-	w, ok := readyreader.NewWriter(raw)
-	if !ok || !readyreader.IsRaw(w) {
+	s := readyreader.NewSocket(raw)
+	if !s.Can().Has(readyreader.OnSocket | readyreader.TriesReads) {
 		return nil, false
 	}
-	return newOver(raw, w, config, opts)
+	return newOver(s, config, opts), true
 }
 
 // Over is New for a connection that can be read and written without waiting by what it has itself, and not
 // as a socket is.
 func Over(raw net.Conn, config *tls.Config, opts Options) (*Conn, bool) {
-	w, ok := raw.(readyreader.Writer)
-	if !ok {
+	s := readyreader.NewSocket(raw)
+	if !s.Can().Has(readyreader.TriesReads | readyreader.TriesWrites) {
 		return nil, false
 	}
-	return newOver(raw, w, config, opts)
+	return newOver(s, config, opts), true
 }
 
-func newOver(raw net.Conn, w readyreader.Writer, config *tls.Config, opts Options) (*Conn, bool) {
-	sock, ok := w.(socket)
-	if !ok {
-		return nil, false
-	}
-	c := &Conn{raw: raw, sock: sock, sockW: w, release: opts.Release && releasable()}
+func newOver(s readyreader.Socket, config *tls.Config, opts Options) *Conn {
+	c := &Conn{raw: s.Conn, sock: s.Layer, release: opts.Release && releasable()}
 	c.rests = c.release && opts.Rest && restable()
 	c.start(config, opts.Server)
-	return c, true
+	return c
 }

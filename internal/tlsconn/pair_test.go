@@ -69,7 +69,7 @@ func forEachKind(t *testing.T, f func(t *testing.T, m mode)) {
 	forEachMode(t, f)
 	for _, k := range wrappers.Kinds() {
 		a, _ := sockets(t, "tcp")
-		if w, ok := readyreader.NewWriter(k.Server(a)); k.Secures || ownTimes[k.Name] || !ok || !readyreader.IsRaw(w) {
+		if s := readyreader.NewSocket(k.Server(a)); k.Secures || ownTimes[k.Name] || !s.Can().Has(readyreader.OnSocket) {
 			continue
 		}
 		m := mode{version: tls.VersionTLS13, release: releasable(), over: &k}
@@ -169,7 +169,7 @@ type secure interface {
 func newConn(t testing.TB, raw net.Conn, config *tls.Config, server, release bool) *Conn {
 	t.Helper()
 	if m, ok := raw.(*memSocket); ok {
-		c := &Conn{raw: m, sock: m, sockW: m, release: release && releasable()}
+		c := &Conn{raw: m, sock: m, release: release && releasable()}
 		c.rests = c.release && restable()
 		c.start(config, server)
 		return c

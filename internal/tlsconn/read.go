@@ -10,29 +10,29 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// ReadOnReady implements readyreader.Reader. During the wait no buffer is held, except for
+// ReadOnReady implements readyreader.Layer. During the wait no buffer is held, except for
 // the bytes of a record of which only a part has arrived.
 func (c *Conn) ReadOnReady(bufSize int, pool mem.BufferPool) (*[]byte, int, error) {
 	return c.lend(bufSize, pool, true)
 }
 
-// TryRead implements readyreader.TryReader.
+// TryRead implements readyreader.Layer.
 func (c *Conn) TryRead(bufSize int, pool mem.BufferPool) (*[]byte, int, error) {
 	return c.lend(bufSize, pool, false)
 }
 
-// TryReadInto implements readyreader.InPlaceReader.
+// TryReadInto implements readyreader.Layer.
 func (c *Conn) TryReadInto(p []byte) (int, error) { return c.read(p, false) }
 
 // Read implements net.Conn. It may return more than one record's data, and never
 // data and an error at once.
 func (c *Conn) Read(p []byte) (int, error) { return c.read(p, true) }
 
-// Drained implements readyreader.Drainer.
+// Drained implements readyreader.Layer.
 func (c *Conn) Drained() bool {
 	c.rmu.Lock()
 	defer c.rmu.Unlock()
-	return c.usedUp() && readyreader.IsDrained(c.sock)
+	return c.usedUp() && c.sock.Drained()
 }
 
 // usedUp reports whether no byte is in hand, and nothing that a read would tell.
@@ -41,11 +41,8 @@ func (c *Conn) usedUp() bool {
 		c.intake.dry && c.intake.end == nil && c.intake.Len() == 0
 }
 
-// Rests implements readyreader.Rester.
-func (c *Conn) Rests() bool { return readyreader.Rests(c.sock) }
-
-// Rest implements readyreader.Rester. What it waits for is ciphertext.
-func (c *Conn) Rest(idle bool, _ mem.BufferPool) {
+// WaitInRead implements readyreader.Layer. What it waits for is ciphertext.
+func (c *Conn) WaitInRead(idle bool, _ mem.BufferPool) {
 	c.rmu.Lock()
 	has := !c.intake.dry || c.closed
 	if !has && c.release {
@@ -53,11 +50,11 @@ func (c *Conn) Rest(idle bool, _ mem.BufferPool) {
 	}
 	c.rmu.Unlock()
 	if !has { // Close may come meanwhile, and ends the wait
-		c.sock.(readyreader.Rester).Rest(idle, c.intake.Pool)
+		c.sock.WaitInRead(idle, c.intake.Pool)
 	}
 }
 
-// ReleaseIdle implements readyreader.IdleReleaser: it drops memory that is not needed until
+// ReleaseIdle implements readyreader.Layer: it drops memory that is not needed until
 // there is input. It is for the reader, when TryRead has returned ErrWouldBlock, or Drained
 // true, and the connection is to be left alone for a while.
 func (c *Conn) ReleaseIdle() {
@@ -69,9 +66,9 @@ func (c *Conn) ReleaseIdle() {
 	c.rmu.Unlock()
 }
 
-// dropRest gives back what Rest has read, on a connection that is closed. It is for the reader.
-func (c *Conn) dropRest() {
-	if !readyreader.Rests(c.sock) {
+// dropWaited gives back what WaitInRead has read, on a connection that is closed. It is for the reader.
+func (c *Conn) dropWaited() {
+	if !c.sock.Can().Has(readyreader.WaitsInRead) {
 		return
 	}
 	if buf, _, err := c.sock.TryRead(cipherSize, c.intake.Pool); err == nil {
@@ -83,7 +80,7 @@ func (c *Conn) lend(size int, pool mem.BufferPool, wait bool) (*[]byte, int, err
 	c.rmu.Lock()
 	defer c.rmu.Unlock()
 	if c.closed {
-		c.dropRest()
+		c.dropWaited()
 		return nil, 0, net.ErrClosed
 	}
 	for {

@@ -143,7 +143,7 @@ func trial(cert tls.Certificate, version uint16) error {
 // trialPair returns two connections to each other after the handshake.
 func trialPair(cert tls.Certificate, version uint16) (client, server *Conn, err error) {
 	a, b := newMemSockets()
-	server = &Conn{raw: a, sock: a, sockW: a, release: true}
+	server = &Conn{raw: a, sock: a, release: true}
 	config := &tls.Config{
 		Certificates:       []tls.Certificate{cert},
 		InsecureSkipVerify: true, // both ends are in this function
@@ -152,7 +152,7 @@ func trialPair(cert tls.Certificate, version uint16) (client, server *Conn, err 
 		CurvePreferences:   []tls.CurveID{tls.CurveP256}, // the cheapest
 	}
 	server.start(config, true)
-	client = &Conn{raw: b, sock: b, sockW: b, release: true}
+	client = &Conn{raw: b, sock: b, release: true}
 	client.start(config, false)
 
 	shaken := make(chan error, 1)

@@ -70,11 +70,11 @@ func writeFrames(c *Conn, r *rand.Rand, total int) error {
 }
 
 func readFrames(c *Conn, r *rand.Rand, total int) error {
-	b := readyreader.New(c, readyreader.Options{Pool: mem.DefaultBufferPool(), Size: 32 << 10, Pooled: true})
+	b := readyreader.New(readyreader.NewSocket(c), readyreader.Options{Pool: mem.DefaultBufferPool(), Size: 32 << 10, Pooled: true})
 	defer b.Release()
 	for at := 0; at < total; {
-		if p, ok := b.(readyreader.Pollable); ok && r.IntN(2) == 0 {
-			if _, err := p.TryPeek(8); err != nil && err != readyreader.ErrWouldBlock {
+		if r.IntN(2) == 0 {
+			if _, err := b.TryPeek(8); err != nil && err != readyreader.ErrWouldBlock {
 				return err
 			}
 			if b.Buffered() == 0 {

@@ -54,7 +54,7 @@ func (w *wire) Close() error {
 		return c.raw.Close()
 	}
 	if c.out.send.TryLock() {
-		_ = c.flush(c.sockW.TryWrite)
+		_ = c.flush(c.sock.TryWrite)
 		c.out.send.Unlock()
 	}
 	err := c.raw.Close()

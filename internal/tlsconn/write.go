@@ -12,36 +12,33 @@ func (c *Conn) Write(p []byte) (int, error) {
 	return c.WriteVector([][]byte{p})
 }
 
-// WriteVector implements readyreader.VectorWriter.
+// WriteVector implements readyreader.Layer.
 func (c *Conn) WriteVector(pieces [][]byte) (int, error) {
 	c.out.send.Lock()
-	n, err := c.seal(pieces, c.sockW.Write)
+	n, err := c.seal(pieces, c.sock.Write)
 	c.wrote()
 	c.unlockSend(err == nil)
 	return n, err
 }
 
-// TryWrite implements readyreader.Writer. If it returns ErrWouldBlock the first n
+// TryWrite implements readyreader.Layer. If it returns ErrWouldBlock the first n
 // bytes of p are taken, all of them perhaps, and some may be left inside as
 // ciphertext. They go out with the next write, so there has to be one: Write waits
 // until they are sent, even if there is nothing more to write.
 func (c *Conn) TryWrite(p []byte) (int, error) { return c.TryWriteVector([][]byte{p}) }
 
-// TryWriteVector implements readyreader.VectorWriter.
+// TryWriteVector implements readyreader.Layer.
 func (c *Conn) TryWriteVector(pieces [][]byte) (int, error) {
 	if !c.out.send.TryLock() {
 		return 0, readyreader.ErrWouldBlock // somebody waits for the socket
 	}
-	n, err := c.seal(pieces, c.sockW.TryWrite)
+	n, err := c.seal(pieces, c.sock.TryWrite)
 	c.wrote()
 	c.unlockSend(err == nil)
 	return n, err
 }
 
-// WriteWaits implements readyreader.WaitingWriter.
-func (c *Conn) WriteWaits() bool { return readyreader.WriteWaits(c.sockW) }
-
-// LeastPiece implements readyreader.VectorWriter: a piece has records of its own.
+// LeastPiece implements readyreader.Layer: a piece has records of its own.
 func (c *Conn) LeastPiece() int { return leastPiece }
 
 // seal encrypts the pieces and moves them to the socket by write. send is held.
@@ -125,7 +122,7 @@ func (c *Conn) flushSoon() {
 		if !o.send.TryLock() {
 			return
 		}
-		err := c.flush(c.sockW.TryWrite)
+		err := c.flush(c.sock.TryWrite)
 		o.send.Unlock()
 		if err == readyreader.ErrWouldBlock {
 			c.flushLater()
@@ -151,7 +148,7 @@ func (c *Conn) flushLater() {
 		o.waiting = false
 		o.mu.Unlock()
 		// The writer learns of a failure from its own next write.
-		err := c.flush(c.sockW.Write)
+		err := c.flush(c.sock.Write)
 		c.unlockSend(err == nil)
 	}()
 }

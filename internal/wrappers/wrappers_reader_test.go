@@ -41,7 +41,7 @@ type ends struct {
 	near, far  net.Conn // the wrappers
 	self, peer net.Conn // what they are around
 	rd         readyreader.Buffered
-	try        readyreader.Writer // as a transport has it; nil: there is none
+	sock       readyreader.Socket // as a transport has it
 	pool       counting
 }
 
@@ -52,10 +52,8 @@ func newEnds(t *testing.T, k Kind, network string) *ends {
 	e.peer, e.self = testutils.SocketsOn(t, network)
 	e.far, e.near = k.Client(e.peer), tlsconn.Adopt(k.Server(e.self), tlsconn.Options{Release: true})
 	t.Cleanup(func() { e.far.Close(); e.near.Close() })
-	if try, ok := readyreader.NewWriter(e.near); ok {
-		e.try = try
-	}
-	e.rd = readyreader.New(e.near, readyreader.Options{Pool: &e.pool, Size: 4 << 10, Pooled: true, Writer: e.try})
+	e.sock = readyreader.NewSocket(e.near)
+	e.rd = readyreader.New(e.sock, readyreader.Options{Pool: &e.pool, Size: 4 << 10, Pooled: true})
 	go e.send("the beginning")
 	e.want("the beginning")
 	return e
@@ -111,14 +109,14 @@ var faults = []struct {
 	run  func(e *ends)
 }{
 	{"half-closed", func(e *ends) {
-		e.soon(func() { _ = e.peer.(readyreader.HalfCloser).CloseWrite() })
+		e.soon(func() { _ = readyreader.CloseWrite(e.peer) })
 		if err := e.wantEnd(); err != io.EOF {
 			e.t.Error(err)
 		}
 	}},
 	{"bytes and the end at once", func(e *ends) {
 		e.send("last words")
-		_ = e.peer.(readyreader.HalfCloser).CloseWrite()
+		_ = readyreader.CloseWrite(e.peer)
 		e.want("last ")
 		e.want("words")
 		if err := e.wantEnd(); err != io.EOF {
@@ -127,7 +125,7 @@ var faults = []struct {
 	}},
 	{"the end within a frame", func(e *ends) {
 		e.send("part")
-		e.soon(func() { _ = e.peer.(readyreader.HalfCloser).CloseWrite() })
+		e.soon(func() { _ = readyreader.CloseWrite(e.peer) })
 		if err := e.wantEnd(); err != io.ErrUnexpectedEOF && !errors.Is(err, io.EOF) {
 			e.t.Error(err)
 		}
@@ -211,8 +209,8 @@ func (e *ends) interrupted(read func() error) {
 // wakes is for connections that can be parked: when there is nothing to be had, the next byte
 // makes the socket readable, whatever came before and however it was read.
 func wakes(e *ends) {
-	p, ok := e.rd.(readyreader.Pollable)
-	if !ok {
+	p := e.rd
+	if !e.sock.Can().Has(readyreader.TriesReads) {
 		e.t.Fatalf("a %T can't be parked", e.near)
 	}
 	for i := range 60 {
@@ -228,7 +226,7 @@ func wakes(e *ends) {
 			case err != readyreader.ErrWouldBlock:
 				e.t.Fatal(err)
 			default:
-				if err := readyreader.AwaitInput(p.RawConn()); err != nil {
+				if err := readyreader.AwaitInput(e.sock.RawConn()); err != nil {
 					e.t.Fatal(err)
 				}
 			}

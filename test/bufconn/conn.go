@@ -13,13 +13,14 @@ import (
 // conn is one end of a connection. Besides net.Conn it offers what the transport asks
 // of a socket: to wait for input without a buffer, and to try a write.
 type conn struct {
+	readyreader.BaseLayer
 	in, out *pipe
 }
 
-var (
-	_ readyreader.Reader = (*conn)(nil)
-	_ readyreader.Writer = (*conn)(nil)
-)
+var _ readyreader.Layer = (*conn)(nil)
+
+// Can implements readyreader.Layer.
+func (*conn) Can() readyreader.Ability { return readyreader.ReadsReady | readyreader.TriesWrites }
 
 func newPair(size int) (client, server *conn) {
 	up, down := newPipe(size), newPipe(size)

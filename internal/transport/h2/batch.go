@@ -102,7 +102,7 @@ func (r *reader) finishBatch() {
 	switch w := (*writer)(r); {
 	case !c.core.TakeToken():
 		c.unlock()
-	case c.in.traits.has(writesWait) || c.core.HasPending():
+	case c.in.writesWait() || c.core.HasPending():
 		// There is much to write, or each write waits, which must not keep the reader from reading.
 		c.unlock()
 		w.pass()
@@ -132,10 +132,10 @@ func (c *locked) readerHas(behind int) {
 // retained is the memory, in bytes, of an incomplete record that a layer such as TLS holds
 // while it waits for the rest.
 func (r *reader) retained() int {
-	if !r.in.traits.has(holdsBytes) {
+	if !r.in.can.Has(readyreader.HoldsBytes) {
 		return 0
 	}
-	return r.wire.holder().Retained()
+	return r.wire.Retained()
 }
 
 // wasQuiet reports whether a read failed because the sweeper interrupted it, or because it need not

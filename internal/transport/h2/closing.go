@@ -36,7 +36,7 @@ func (c *Conn) terminate(err error) {
 		return
 	}
 	parked := c.handle.Close()
-	c.wire.nc.Close()
+	c.wire.Conn.Close()
 	switch {
 	case was == protocol.Fresh: // there is no reader to do it
 		c.tellAll()

@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/grpc/internal/clock"
 	"google.golang.org/grpc/internal/park"
+	"google.golang.org/grpc/internal/readyreader"
 	"google.golang.org/grpc/internal/transport/h2/frame"
 	"google.golang.org/grpc/internal/transport/h2/protocol"
 )
@@ -75,11 +76,11 @@ type Handler interface {
 // New makes a connection of nc, which it owns from then on. Nothing is read
 // or written before Start.
 func New(nc net.Conn, side protocol.Side, cfg *protocol.Config, h Handler) *Conn {
-	w := newWire(nc)
+	w := wire{readyreader.NewSocket(nc)}
 	return &Conn{
 		wire:    w,
 		handler: h,
-		in:      input{habit: stranger, traits: w.traits()},
+		in:      input{habit: stranger, can: w.abilities(cfg)},
 		core:    protocol.New(side, cfg),
 	}
 }

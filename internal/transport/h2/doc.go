@@ -253,7 +253,7 @@
 // Frames.Data belongs to the connection from the call on. It is freed when it
 // is copied to the queue, when it is written, or when the stream or the connection ends before
 // that. A parcel is one pooled buffer that grows, and pieces of messages between its bytes
-// that are long enough to be written from where they are (wire.uncopied). All of it is freed once
+// that are long enough to be written from where they are (LeastPiece of package readyreader). All of it is freed once
 // it is written or can't be. Input lies in the read buffer of package readyreader; a DATA payload
 // goes from there, or straight from the socket, to Receiver.Space.
 //
@@ -279,7 +279,7 @@
 //     and the memory is refunded now and then (Refund).
 //   - The part of a TLS or ALTS record that has arrived, while the rest has not, is held by
 //     that layer, which counts it in the total of the process itself; the reader asks for
-//     it when it is about to wait (readyreader.Holder).
+//     it when it is about to wait (Retained of package readyreader).
 //   - What is made of a field block (SetMemo), and the fields of HPACK's table
 //     that it refers to (hpack.Field), may be held by many streams and memos. Each is
 //     charged once, with the first holder, and refunded with the last.

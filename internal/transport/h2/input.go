@@ -20,11 +20,14 @@ type input struct {
 	reading hpack.Frozen     // while act is nil: the decoder's state,
 	lasting protocol.Lasting // and what else must last; fields that streams hold are in the streamSet
 
-	habit  habit
-	parks  bool   // the connection can be parked, or rest: act's rd is a Pollable
-	swept  bool   // the sweeper watches the connection
-	traits traits // of the wire; immutable, and so for all
+	habit habit
+	parks bool                // the connection can be parked, or rest
+	swept bool                // the sweeper watches the connection
+	can   readyreader.Ability // of the wire, see abilities; immutable, and so for all
 }
+
+// writesWait reports whether each write has to wait, as nobody knows what it does.
+func (in *input) writesWait() bool { return !in.can.Has(readyreader.TriesWrites) }
 
 // active is what a connection needs while there is input: it is taken from a
 // pool when input comes, and given back when the connection parks.
@@ -61,12 +64,12 @@ func (in *input) activate(nc *wire, side protocol.Side, cfg *protocol.Config, ke
 		a = new(active)
 	}
 	a.Begin(cfg, in.lasting, in.reading, kept)
-	opts := readOptions(nc, cfg)
+	opts := readOptions(cfg)
 	opts.Reuse = a.rd
 	if begun {
 		opts.First = littleRead
 	}
-	a.rd = readyreader.New(nc.nc, opts)
+	a.rd = readyreader.New(nc.Socket, opts)
 	in.act = a
 }
 
@@ -95,11 +98,10 @@ func (in *input) release(side protocol.Side, cfg *protocol.Config) {
 	}
 }
 
-func readOptions(nc *wire, cfg *protocol.Config) readyreader.Options {
+func readOptions(cfg *protocol.Config) readyreader.Options {
 	return readyreader.Options{
 		Pool:   cfg.Pool,
 		Size:   max(cfg.ReadBuffer, frame.HeaderLen+frame.MinMaxFrameSize),
 		Pooled: cfg.Pooled,
-		Writer: nc.try,
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 
 	"google.golang.org/grpc/internal/park"
-	"google.golang.org/grpc/internal/readyreader"
 )
 
 // A reader that has woken the one who waits for messages of the only stream lends it the role:
@@ -23,7 +22,7 @@ func (r *reader) lend() bool {
 	if !r.in.act.lending.wanted() {
 		return false
 	}
-	if !r.in.parks || !r.in.swept || !r.ground().Takes() || !readyreader.IsDrained(r.wire.try) {
+	if !r.in.parks || !r.in.swept || !r.ground().Takes() || !r.wire.Drained() {
 		return false
 	}
 	c := r.lock()

@@ -121,14 +121,17 @@ func (h *memHalf) take() []byte {
 // memConn is one end of a connection in memory. It can be written without
 // waiting, as a socket can.
 type memConn struct {
+	readyreader.BaseLayer
 	in, out *memHalf
 }
 
 // memPipe returns both ends; limit is the size of each direction's buffer.
 func memPipe(limit int) (a, b *memConn) {
 	x, y := newMemHalf(limit), newMemHalf(limit)
-	return &memConn{x, y}, &memConn{y, x}
+	return &memConn{in: x, out: y}, &memConn{in: y, out: x}
 }
+
+func (c *memConn) Can() readyreader.Ability { return readyreader.TriesWrites }
 
 func (c *memConn) Read(p []byte) (int, error)     { return c.in.read(p) }
 func (c *memConn) Write(p []byte) (int, error)    { return c.out.write(p, true) }

@@ -39,10 +39,10 @@ type Stats struct {
 // Stats looks at the connection. It may be called at any time, also after the end.
 func (c *Conn) Stats() Stats {
 	s := Stats{Parked: c.handle.Parked()}
-	if opts := readOptions(&c.wire, c.core.Config()); !readyreader.HoldsNone(c.wire.nc, opts) {
-		s.Reserved = opts.Size
+	if !c.in.can.HasAny(readyreader.ReadsReady | readyreader.TriesReads) {
+		s.Reserved = readOptions(c.core.Config()).Size
 	}
-	s.Partial = c.wire.held()
+	s.Partial = c.wire.Held()
 	s.WhyNot = c.WhyNot()
 	l := c.lock()
 	defer l.unlock()
@@ -65,14 +65,16 @@ func (c *Conn) WhyNot() string {
 	case clock.InBubble():
 		return "it is in a bubble of testing/synctest"
 	}
-	return readyreader.WhyNot(c.wire.nc, readOptions(&c.wire, c.core.Config()))
+	return readyreader.WhyNot(c.wire.Socket, c.core.Config().Pooled)
 }
 
 // System gives access to the socket, to ask the operating system for its options; nil if
 // the connection is not known to be over a socket. It may be called at any time.
 func (c *Conn) System() syscall.RawConn {
-	rc, _ := readyreader.Socket(c.wire.nc, readOptions(&c.wire, c.core.Config()))
-	return rc
+	if !c.in.can.Has(readyreader.TriesReads) {
+		return nil
+	}
+	return c.wire.RawConn()
 }
 
 // Cause is why the connection ended, nil while it has not.

@@ -14,9 +14,7 @@ import (
 // come before it: what they have to say follows the preface.
 func (c *Conn) Start() {
 	c.initParking()
-	if h := c.wire.holder(); h != nil {
-		h.CountIn((*locked)(c).total())
-	}
+	c.wire.CountIn((*locked)(c).total())
 	if c.tracer() != nil {
 		c.traceOpen()
 	}
@@ -38,17 +36,15 @@ func (c *Conn) Start() {
 }
 
 func (c *Conn) initParking() {
-	opts := readOptions(&c.wire, c.core.Config())
-	_, waits := readyreader.Socket(c.wire.nc, opts)
 	switch {
 	case !watched(c.core.Config()):
-	case waits:
+	case c.in.can.Has(readyreader.WaitsInRead):
+		c.in.parks = true
+		c.quiet.word.Store(works)
+	case c.in.can.Has(readyreader.TriesReads):
 		c.in.parks = true
 		c.handle.InitOn(c.ground(), (*parkedConn)(c))
 		return
-	case opts.Pooled && readyreader.Rests(c.wire.try):
-		c.in.parks = true
-		c.quiet.word.Store(works)
 	}
 	c.handle.Init(nil)
 }
@@ -70,7 +66,7 @@ func (c *Conn) Open(s *Stream, f protocol.Frames, while Waiting) error {
 		return err
 	}
 	s.conn = c
-	opened, err := l.core.OpenStream(&s.core, &f, l.wire.uncopied())
+	opened, err := l.core.OpenStream(&s.core, &f, l.wire.LeastPiece())
 	if !opened {
 		l.unlock()
 		return err

@@ -2,20 +2,13 @@
 
 package h2
 
-import (
-	"syscall"
-
-	"google.golang.org/grpc/internal/readyreader"
-)
+import "syscall"
 
 // parkedConn is the connection as the poller knows it.
 type parkedConn Conn
 
 // RawConn implements park.Owner.
-func (p *parkedConn) RawConn() syscall.RawConn {
-	rc, _ := readyreader.Socket(p.wire.nc, readOptions(&p.wire, p.core.Config()))
-	return rc
-}
+func (p *parkedConn) RawConn() syscall.RawConn { return p.wire.RawConn() }
 
 // Wake implements park.Owner: there is input, or the end of it.
 func (p *parkedConn) Wake() { (*Conn)(p).ground().Go((*reader)(p)) }

@@ -116,11 +116,7 @@ func (r *reader) peekHeader() ([]byte, error) {
 	if (*Conn)(r).move(look) != starting {
 		return a.rd.Peek(frame.HeaderLen)
 	}
-	rd, ok := a.rd.(readyreader.Pollable)
-	if !ok {
-		return a.rd.Peek(frame.HeaderLen)
-	}
-	b, err := rd.TryPeek(frame.HeaderLen)
+	b, err := a.rd.TryPeek(frame.HeaderLen)
 	if err == nil || r.quiet.rests() && !errors.Is(err, readyreader.ErrWouldBlock) {
 		return b, err // which the wrapper may not tell again
 	}
@@ -128,7 +124,7 @@ func (r *reader) peekHeader() ([]byte, error) {
 	if r.atBoundary() {
 		r.watch()
 	}
-	return rd.Peek(frame.HeaderLen)
+	return a.rd.Peek(frame.HeaderLen)
 }
 
 // goesAtOnce reports whether a reader that has dealt with what came is to park without
@@ -171,8 +167,8 @@ func (r *reader) watch() {
 // park returns errParked if the reader's role is gone, nil if there is
 // something to do first.
 func (r *reader) park() error {
-	if !readyreader.IsDrained(r.wire.try) { // else the poller sees at once whether there is input
-		rd := r.in.act.rd.(readyreader.Pollable)
+	if !r.wire.Drained() { // else the poller sees at once whether there is input
+		rd := r.in.act.rd
 		if _, err := rd.TryPeek(frame.HeaderLen); !errors.Is(err, readyreader.ErrWouldBlock) || rd.Buffered() > 0 {
 			return nil // input came meanwhile, or the end of it, which a read will tell
 		}
@@ -232,7 +228,7 @@ func (r *reader) slim() {
 	c.unlock()
 	r.in.freeze()
 	r.in.release(r.core.Side(), r.core.Config())
-	r.wire.releaseIdle()
+	r.wire.ReleaseIdle()
 	records := r.retained()
 	c = r.lock()
 	defer c.unlock()

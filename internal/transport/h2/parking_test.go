@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"syscall"
 	"testing"
 	"time"
 
@@ -77,14 +78,25 @@ func TestParking(t *testing.T) {
 
 // waitedConn is a socket that tells when its reader is about to wait.
 type waitedConn struct {
+	readyreader.BaseLayer
 	net.Conn
-	readyreader.TryReader
+	below  readyreader.Layer
 	before func()
 }
 
+func (c *waitedConn) Can() readyreader.Ability {
+	return readyreader.ReadsReady | readyreader.TriesReads
+}
+
+func (c *waitedConn) TryRead(size int, pool mem.BufferPool) (*[]byte, int, error) {
+	return c.below.TryRead(size, pool)
+}
+
+func (c *waitedConn) RawConn() syscall.RawConn { return c.below.RawConn() }
+
 func (c *waitedConn) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, error) {
 	c.before()
-	return c.TryReader.ReadOnReady(size, pool)
+	return c.below.ReadOnReady(size, pool)
 }
 
 // Where a connection can't park the sweeper is not asked: it would wake the reader for
@@ -108,8 +120,7 @@ func TestWatchedOnlyWhereItCanPark(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			nc, ns := socketPair(t, "unix", 0)
 			defer nc.Close()
-			r, _ := readyreader.NewReader(ns)
-			wc := &waitedConn{Conn: ns, TryReader: r.(readyreader.TryReader)}
+			wc := &waitedConn{Conn: ns, below: readyreader.NewSocket(ns).Layer}
 			c := New(wc, protocol.Server, &protocol.Config{Pool: mem.DefaultBufferPool(), Pooled: true, StaticWindow: true, PrefaceTimeout: patience}, &testRole{})
 			swept := make(chan bool, 100)
 			wc.before = func() { swept <- c.in.swept }

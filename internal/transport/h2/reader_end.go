@@ -22,7 +22,7 @@ func (r *reader) stop(err error) {
 		r.discardInput()
 	}
 	r.handle.Close()
-	r.wire.nc.Close()
+	r.wire.Conn.Close()
 	c = r.lock()
 	c.core.DropOutput() // what was queued since
 	c.core.DropCoder()
@@ -40,7 +40,7 @@ func (r *reader) sayGoAway(ce *protocol.ConnError) bool {
 		c.unlock()
 		return false
 	}
-	c.wire.nc.SetWriteDeadline(time.Now().Add(lastFlush))
+	c.wire.Conn.SetWriteDeadline(time.Now().Add(lastFlush))
 	c.unlockAndFlush()
 	late := time.NewTimer(2 * lastFlush) // where deadlines have no effect
 	defer late.Stop()

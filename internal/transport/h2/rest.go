@@ -6,8 +6,6 @@ import (
 	"errors"
 	"runtime"
 	"sync/atomic"
-
-	"google.golang.org/grpc/internal/readyreader"
 )
 
 // Resting. A connection behind a wrapper with a Read of its own has to be waited for in that Read, by a
@@ -116,5 +114,5 @@ func (r *reader) traceRest() {
 
 // rest waits for input in the connection's Read.
 func (w *wire) rest(cfg *Config, idle bool) {
-	w.try.(readyreader.Rester).Rest(idle, cfg.Pool)
+	w.WaitInRead(idle, cfg.Pool)
 }

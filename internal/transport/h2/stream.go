@@ -33,7 +33,7 @@ func (s *Stream) Receiver() protocol.Receiver { return s.core.Receiver() }
 // for trailers over the peer's limit, that the stream was reset.
 func (s *Stream) Send(f protocol.Frames) error {
 	c := s.conn.lock()
-	err := c.core.Queue(&s.core, &f, c.wire.uncopied())
+	err := c.core.Queue(&s.core, &f, c.wire.LeastPiece())
 	c.unlockQueued(&s.core)
 	return err
 }
@@ -45,8 +45,8 @@ func (s *Stream) SendLast(f protocol.Frames, done bool) error {
 	if done {
 		c.done(s)
 	}
-	err := c.core.Queue(&s.core, &f, c.wire.uncopied())
-	s.core.SetLazy(c.in.traits.has(writesWait))
+	err := c.core.Queue(&s.core, &f, c.wire.LeastPiece())
+	s.core.SetLazy(c.in.writesWait())
 	c.unlockQueued(&s.core)
 	return err
 }
@@ -56,7 +56,7 @@ func (s *Stream) SendLast(f protocol.Frames, done bool) error {
 func (s *Stream) Queue(f protocol.Frames) error {
 	c := (*reader)(s.conn).lock()
 	defer c.unlock()
-	return c.core.Queue(&s.core, &f, c.wire.uncopied())
+	return c.core.Queue(&s.core, &f, c.wire.LeastPiece())
 }
 
 // Offer is Send for a sender that waits for room. Without room it leaves f as it is, and
@@ -66,7 +66,7 @@ func (s *Stream) Offer(f *protocol.Frames) (room <-chan struct{}, err error) {
 	if c.core.Full(&s.core) {
 		room = c.core.AwaitRoom(&s.core, newGate).(gate)
 	} else {
-		err = c.core.Queue(&s.core, f, c.wire.uncopied())
+		err = c.core.Queue(&s.core, f, c.wire.LeastPiece())
 	}
 	c.unlockQueued(&s.core) // writes what others left, too: nobody else may be about to
 	return room, err
@@ -107,7 +107,7 @@ func (s *Stream) OfferTo(f *protocol.Frames, w interface{ Wake() }) (taken bool,
 		c.unlock()
 		return false, nil
 	}
-	err = c.core.Queue(&s.core, f, c.wire.uncopied())
+	err = c.core.Queue(&s.core, f, c.wire.LeastPiece())
 	if f.More > 0 {
 		c.unlock()
 	} else {
@@ -180,7 +180,7 @@ func (s *Stream) Done() {
 // Leave is Done for a goroutine that has nothing to do after it: where to write is to wait, it
 // writes what is queued, for others too, and waits.
 func (s *Stream) Leave() {
-	if !s.conn.in.traits.has(writesWait) {
+	if !s.conn.in.writesWait() {
 		if !s.core.IsHandled() { // which SendLast and Done alone change
 			s.Done()
 		}

@@ -30,7 +30,7 @@ func (c *Conn) traceOpen() {
 	if c.core.Side() == protocol.Client {
 		side = "client"
 	}
-	c.tracer().Open(c, side, c.wire.nc.LocalAddr().String(), c.wire.nc.RemoteAddr().String(), c.traceState())
+	c.tracer().Open(c, side, c.wire.Conn.LocalAddr().String(), c.wire.Conn.RemoteAddr().String(), c.traceState())
 }
 
 // traceEvent says that the connection has parked, woken, or the like.

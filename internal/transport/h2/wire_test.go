@@ -14,7 +14,14 @@ import (
 )
 
 // slowWriter takes a part of what it is asked to try.
-type slowWriter struct{ got []byte }
+type slowWriter struct {
+	readyreader.BaseLayer
+	got []byte
+}
+
+func (w *slowWriter) Can() readyreader.Ability { return readyreader.TriesWrites }
+
+func (w *slowWriter) Read([]byte) (int, error) { panic("read") }
 
 func (w *slowWriter) Write(p []byte) (int, error) {
 	w.got = append(w.got, p...)
@@ -30,6 +37,10 @@ func (w *slowWriter) TryWrite(p []byte) (int, error) {
 }
 
 type slowVector struct{ slowWriter }
+
+func (w *slowVector) Can() readyreader.Ability {
+	return readyreader.TriesWrites | readyreader.TakesVectors
+}
 
 func (w *slowVector) LeastPiece() int { return 1 }
 
@@ -61,8 +72,8 @@ func TestWireWrites(t *testing.T) {
 	for range 300 {
 		var plain slowWriter
 		var vector slowVector
-		for try, got := range map[readyreader.Writer]*[]byte{&plain: &plain.got, &vector: &vector.got} {
-			w := wire{try: try}
+		for try, got := range map[readyreader.Layer]*[]byte{&plain: &plain.got, &vector: &vector.got} {
+			w := wire{readyreader.Socket{Layer: try}}
 			want := make([]byte, rand.IntN(80_000))
 			for i := range want {
 				want[i] = byte(rand.Uint32())

@@ -36,7 +36,7 @@ func (c *locked) unlockAndFlush() {
 	switch w := (*writer)(c); {
 	case !c.core.TakeToken():
 		c.unlock()
-	case c.in.traits.has(writesWait):
+	case c.in.writesWait():
 		c.unlock()
 		w.pass()
 	case c.gathers():
@@ -120,7 +120,7 @@ func (w *writer) next() (protocol.Parcel, bool) {
 // takeParcel is take under the lock. With what is the last parcel, as far as is known, the
 // token is offered.
 func (c *locked) takeParcel() (protocol.Parcel, bool) {
-	p, ok := c.core.Take(c.wire.uncopied())
+	p, ok := c.core.Take(c.wire.LeastPiece())
 	if ok && c.core.Offer() {
 		c.marks.offer()
 	}
@@ -189,7 +189,7 @@ func (w *writer) write(p *protocol.Parcel, off int) bool {
 // writeRest writes a parcel from off on. What is borrowed is written as far as the socket takes it at
 // once, and the rest is copied before the wait.
 func (w *writer) writeRest(p *protocol.Parcel, off int) error {
-	if p.Borrows() && !w.in.traits.has(writesWait) {
+	if p.Borrows() && !w.in.writesWait() {
 		n, err := w.wire.tryWrite(p) // off is 0: see flush
 		if !errors.Is(err, readyreader.ErrWouldBlock) {
 			return err
