@@ -46,8 +46,8 @@ type reader struct {
 	keys *crypter
 	low  *lowWater // nil: not wanted, or not to be had
 
-	held  readyreader.Stock // not yet opened
-	plain []byte            // not yet read
+	held  readyreader.PartialInput // not yet opened
+	plain []byte                   // not yet read
 
 	chunk int   // what the next read asks for when nothing is held
 	floor int   // the least chunk

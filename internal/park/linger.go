@@ -7,5 +7,5 @@ package park
 import "time"
 
 // Linger is how often the process's sweeper looks: a connection that is quiet
-// is found between one and two of these later, sooner in a crowd.
+// is found between one and two of these later, sooner where there are many.
 const Linger = 100 * time.Millisecond

@@ -41,7 +41,7 @@ func (e *Entry) Touch() {
 // safe for concurrent use.
 type Sweeper struct {
 	period time.Duration
-	steady bool // a crowd makes no difference
+	steady bool // it sweeps once a period, however many entries there are
 
 	mu    sync.Mutex
 	root  Entry // of a ring; next is the entry looked at longest ago
@@ -51,7 +51,7 @@ type Sweeper struct {
 	armed bool // a sweep is due or under way
 }
 
-// NewSweeper returns a sweeper that looks once a period, or more often: see crowd.
+// NewSweeper returns a sweeper that looks once a period, or more often: see sweepStep.
 func NewSweeper(period time.Duration) *Sweeper {
 	s := &Sweeper{period: period}
 	s.root.prev, s.root.next = &s.root, &s.root
@@ -129,17 +129,17 @@ func (s *Sweeper) add(e *Entry, q Quieter) {
 	}
 }
 
-// crowd is how many entries are many: with each crowd more the sweeper looks more
+// sweepStep is a number of entries: with each further sweepStep of them the sweeper looks more
 // often, up to ten times. A connection that lingers has a goroutine, and what the runtime
 // needs for the most goroutines there ever were it keeps for good.
-const crowd = 256
+const sweepStep = 256
 
 // pause is how long to wait before the next sweep. mu is held.
 func (s *Sweeper) pause() time.Duration {
 	if s.steady {
 		return s.period
 	}
-	return max(s.period/time.Duration(1+s.n/crowd), s.period/10)
+	return max(s.period/time.Duration(1+s.n/sweepStep), s.period/10)
 }
 
 // Remove stops watching e. It does nothing if e is out.

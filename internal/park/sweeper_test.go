@@ -118,7 +118,7 @@ func TestSweeperManyEntries(t *testing.T) {
 			t.Errorf("%d entries left", s.Len())
 		}
 		if got := conns[1].times(); len(got) != 2 || got[0] >= 2*Linger {
-			t.Errorf("one of a crowd, added again during a sweep: quiet at %v", got)
+			t.Errorf("one of many, added again during a sweep: quiet at %v", got)
 		}
 	})
 }

@@ -10,19 +10,19 @@ import (
 	"testing"
 )
 
-// crowdOwner is many connections, which are woken one after the other.
-type crowdOwner struct {
+// manyOwners is many connections, which are woken one after the other.
+type manyOwners struct {
 	wg      sync.WaitGroup
 	queued  atomic.Int32 // woken, and have not run
 	most    int32        // of them at a time
 	blocked chan struct{}
 }
 
-func (c *crowdOwner) RawConn() syscall.RawConn { return nil }
+func (c *manyOwners) RawConn() syscall.RawConn { return nil }
 
-func (c *crowdOwner) Run() {}
+func (c *manyOwners) Run() {}
 
-func (c *crowdOwner) Wake() {
+func (c *manyOwners) Wake() {
 	c.most = max(c.most, c.queued.Add(1))
 	c.wg.Go(func() {
 		c.queued.Add(-1)
@@ -38,7 +38,7 @@ func TestWakeThrottle(t *testing.T) {
 	const batches = 100
 	for name, blocked := range map[string]chan struct{}{"that run": nil, "that block": make(chan struct{})} {
 		t.Run(name, func(t *testing.T) {
-			c := &crowdOwner{blocked: blocked}
+			c := &manyOwners{blocked: blocked}
 			var throttle wakeThrottle
 			for i := range batches * batch {
 				throttle.wake(c, 1+i%2) // alone, or with another that somebody else has woken

@@ -12,7 +12,7 @@
 //   - [Buffered] is what a frame loop uses: look at bytes in place, with or without waiting, drop them,
 //     read large payloads to their destination. [New] picks the implementation
 //     that suits a Socket; the frame loop can't tell them apart.
-//   - [Stock] is what has arrived and can't be used yet: the one answer to how little
+//   - [PartialInput] is what has arrived and can't be used yet: the one answer to how little
 //     memory that may hold during a wait, for frames and for records.
 //
 // A connection has one reader and one writer at a time. Reading and writing may

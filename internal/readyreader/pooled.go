@@ -16,8 +16,8 @@ type pooled struct {
 	src Layer
 
 	sizes
-	in   Stock // what is not parsed yet
-	late error // ended the input; it may have come with bytes, and is for when these are used up
+	in   PartialInput // what is not parsed yet
+	late error        // ended the input; it may have come with bytes, and is for when these are used up
 }
 
 // sizes are those of reads.
@@ -36,7 +36,7 @@ func newPooled(src Layer, pool mem.BufferPool, sizes sizes, reuse Buffered) *poo
 	if !ok {
 		b = new(pooled)
 	}
-	*b = pooled{src: src, sizes: sizes, in: Stock{Pool: pool}}
+	*b = pooled{src: src, sizes: sizes, in: PartialInput{Pool: pool}}
 	return b
 }
 

@@ -48,7 +48,7 @@ func (s *rawSocket) WriteVector(pieces [][]byte) (int, error) {
 		if done += n; trip == 0 || waitErr != nil {
 			return s.writeResult(done, err, waitErr)
 		}
-		r.rest(n, trip)
+		r.pause(n, trip)
 	}
 }
 

@@ -16,7 +16,7 @@ func (s *rawSocket) Write(p []byte) (int, error) {
 		if done += n; trip == 0 || waitErr != nil {
 			return s.writeResult(done, err, waitErr)
 		}
-		r.rest(n, trip)
+		r.pause(n, trip)
 	}
 }
 

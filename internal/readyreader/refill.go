@@ -15,14 +15,14 @@ const (
 	// farTrip is the round trip from which a path is far. On a shorter one the kernel's own wake-ups
 	// lose nothing that can be noticed.
 	farTrip = 10 * time.Millisecond
-	// tripParts is how many times in a round trip the buffer is refilled, at least every maxRest.
+	// tripParts is how many times in a round trip the buffer is refilled, at least every maxPause.
 	tripParts = 32
-	maxRest   = 10 * time.Millisecond
-	// leastRefill is the least that makes a refill worth having tried, in bytes; after maxVain in a row that
-	// were less the kernel wakes the writer. So what a peer reads in small pieces, or not at all,
+	maxPause  = 10 * time.Millisecond
+	// leastRefill is the least that makes a refill worth having tried, in bytes; after maxSmall in a row that
+	// were smaller the kernel wakes the writer. So what a peer reads in small pieces, or not at all,
 	// costs no more than otherwise.
 	leastRefill = 32 << 10
-	maxVain     = 4
+	maxSmall    = 4
 )
 
 // farTripFor is farTripOf. Tests have another one.
@@ -30,16 +30,16 @@ var farTripFor = farTripOf
 
 // refill is a write that waits for room, while it refills the socket's buffer. The zero value is one
 // that begins.
-type refill struct{ vain int }
+type refill struct{ small int } // how many in a row were smaller than leastRefill
 
 // wants reports whether the write is to come back when the socket takes no more, in place of waiting.
-func (r *refill) wants() bool { return r.vain < maxVain }
+func (r *refill) wants() bool { return r.small < maxSmall }
 
-// rest follows an attempt that wrote n bytes to a full socket, whose path has such a round trip. It waits until
+// pause follows an attempt that wrote n bytes to a full socket, whose path has such a round trip. It waits until
 // the next attempt is due.
-func (r *refill) rest(n int, trip time.Duration) {
-	if r.vain++; n >= leastRefill {
-		r.vain = 0
+func (r *refill) pause(n int, trip time.Duration) {
+	if r.small++; n >= leastRefill {
+		r.small = 0
 	}
-	time.Sleep(min(trip/tripParts, maxRest))
+	time.Sleep(min(trip/tripParts, maxPause))
 }

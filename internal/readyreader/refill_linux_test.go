@@ -14,13 +14,13 @@ import (
 )
 
 // asFar has all sockets be on a path with a round trip of 20 ms. It counts how often that is asked, and
-// closes often when that is maxVain times.
+// closes often when that is maxSmall times.
 func asFar(t *testing.T) (asked *atomic.Int32, often chan struct{}) {
 	asked, often = new(atomic.Int32), make(chan struct{})
 	before := farTripFor
 	t.Cleanup(func() { farTripFor = before })
 	farTripFor = func(uintptr) time.Duration {
-		if asked.Add(1) == maxVain {
+		if asked.Add(1) == maxSmall {
 			close(often)
 		}
 		return 20 * time.Millisecond
@@ -88,7 +88,7 @@ func TestRefillOfStalledPeer(t *testing.T) {
 	if err := <-ended; !errors.Is(err, net.ErrClosed) {
 		t.Errorf("it ended with %v", err)
 	}
-	if n := asked.Load(); n > 4*maxVain {
+	if n := asked.Load(); n > 4*maxSmall {
 		t.Errorf("tried %d times", n)
 	}
 }
@@ -131,8 +131,8 @@ func TestRefillOfSlowPeer(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	// Each time that the kernel has told of room there are maxVain tries more, at most.
-	if n := asked.Load(); n > 40*(maxVain+1) {
+	// Each time that the kernel has told of room there are maxSmall tries more, at most.
+	if n := asked.Load(); n > 40*(maxSmall+1) {
 		t.Errorf("tried %d times", n)
 	}
 }

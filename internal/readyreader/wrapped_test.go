@@ -76,7 +76,7 @@ var ways = map[string]func(w *wrapped, size int, pool mem.BufferPool) ([]byte, e
 	},
 	"to what is held": func(w *wrapped, size int, pool mem.BufferPool) ([]byte, error) {
 		w.WaitInRead(size%2 == 0, pool)
-		in := Stock{Pool: pool}
+		in := PartialInput{Pool: pool}
 		defer in.Drop()
 		loan := in.Borrow(0)
 		_, n, err := w.ReadOnReady(size, loan)

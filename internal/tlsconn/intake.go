@@ -21,7 +21,7 @@ const (
 // With Conn.release tls.Conn shares this memory, and knows how many bytes of it are left: the last ones
 // here. Without Conn.release these are the bytes that tls.Conn has not copied yet.
 type intake struct {
-	readyreader.Stock
+	readyreader.PartialInput
 	end error // what follows the last byte
 	// dry says that what is in hand yields no plaintext, as far as is known.
 	dry  bool

@@ -12,27 +12,27 @@ import (
 // some. An idle peer that sent half of one pins no pooled buffer.
 const smallTail = 64
 
-// Stock is input that has arrived and is not used yet: the rest of a frame, or of a record.
+// PartialInput is input that has arrived and is not used yet: the rest of a frame, or of a record.
 // While there is more to be read at once it lies in a lent buffer, of whatever size. Before a
-// wait [Stock.Settle] moves it to memory of about its own length, so that what a peer makes us
+// wait [PartialInput.Settle] moves it to memory of about its own length, so that what a peer makes us
 // hold is what it sent. Empty it holds no memory at all.
 //
 // It belongs to whoever reads.
-type Stock struct {
+type PartialInput struct {
 	Pool mem.BufferPool // lends the buffers
 
 	buf  *[]byte          // ours to put back; nil: the bytes lie in tail
-	tail *[smallTail]byte // made when it is needed, which is seldom
+	tail *[smallTail]byte // made when it is needed, which is rare
 	r, w int              // the bytes are [r:w] of either
 }
 
 // Len is the number of bytes.
-func (s *Stock) Len() int { return s.w - s.r }
+func (s *PartialInput) Len() int { return s.w - s.r }
 
 // Bytes are valid until they are moved or dropped: by any method but Len, Skip and Memory.
-func (s *Stock) Bytes() []byte { return s.store()[s.r:s.w] }
+func (s *PartialInput) Bytes() []byte { return s.store()[s.r:s.w] }
 
-func (s *Stock) store() []byte {
+func (s *PartialInput) store() []byte {
 	switch {
 	case s.buf != nil:
 		return *s.buf
@@ -43,7 +43,7 @@ func (s *Stock) store() []byte {
 }
 
 // Memory is the size, in bytes, of the lent buffer.
-func (s *Stock) Memory() int {
+func (s *PartialInput) Memory() int {
 	if s.buf == nil {
 		return 0
 	}
@@ -51,13 +51,13 @@ func (s *Stock) Memory() int {
 }
 
 // Skip makes the first n bytes used. Their memory stays as it is until Drop.
-func (s *Stock) Skip(n int) { s.r += n }
+func (s *PartialInput) Skip(n int) { s.r += n }
 
 // Drop forgets all bytes and gives the buffer back.
-func (s *Stock) Drop() { s.Set(nil, 0) }
+func (s *PartialInput) Drop() { s.Set(nil, 0) }
 
 // Set makes the first n bytes of buf, which is s's from now on, the only ones.
-func (s *Stock) Set(buf *[]byte, n int) {
+func (s *PartialInput) Set(buf *[]byte, n int) {
 	if s.buf != nil {
 		s.Pool.Put(s.buf)
 	}
@@ -66,7 +66,7 @@ func (s *Stock) Set(buf *[]byte, n int) {
 
 // Settle gets ready for a wait. A few bytes move out of the buffer, and more to one of size
 // bytes, if that which they are in has more than most.
-func (s *Stock) Settle(most, size int) {
+func (s *PartialInput) Settle(most, size int) {
 	switch held := s.Bytes(); {
 	case s.buf == nil:
 	case len(held) == 0:
@@ -84,7 +84,7 @@ func (s *Stock) Settle(most, size int) {
 // Grow makes room behind the bytes, for size of them in all. Only a full buffer is replaced:
 // if size is twice the bytes, they are moved once per doubling. What lies in no buffer stays
 // there, as Borrow takes one when input has come.
-func (s *Stock) Grow(size int) {
+func (s *PartialInput) Grow(size int) {
 	if s.buf == nil {
 		return
 	}
@@ -102,7 +102,7 @@ func (s *Stock) Grow(size int) {
 
 // Extend reads what can be had at once behind the bytes, into the same buffer. That has to
 // have size bytes at least, or else it is ErrWouldBlock.
-func (s *Stock) Extend(from interface{ TryReadInto([]byte) (int, error) }, size int) error {
+func (s *PartialInput) Extend(from interface{ TryReadInto([]byte) (int, error) }, size int) error {
 	if s.buf == nil || len(*s.buf) < size {
 		return ErrWouldBlock
 	}
@@ -112,9 +112,9 @@ func (s *Stock) Extend(from interface{ TryReadInto([]byte) (int, error) }, size 
 	return err
 }
 
-func (s *Stock) compact() { s.w, s.r = copy(*s.buf, s.Bytes()), 0 }
+func (s *PartialInput) compact() { s.w, s.r = copy(*s.buf, s.Bytes()), 0 }
 
-func (s *Stock) move(size int) {
+func (s *PartialInput) move(size int) {
 	buf := s.Pool.Get(size)
 	s.Set(buf, copy(*buf, s.Bytes()))
 }
@@ -125,7 +125,7 @@ func (s *Stock) move(size int) {
 //
 // Where Settle has left no room, s may be dropped before Done, which then must be told of 0
 // bytes.
-func (s *Stock) Borrow(least int) *Loan {
+func (s *PartialInput) Borrow(least int) *Loan {
 	l := loans.Get().(*Loan)
 	l.to, l.pool, l.least, l.skip = s, s.Pool, least, s.Len()
 	if s.buf != nil {
@@ -134,9 +134,9 @@ func (s *Stock) Borrow(least int) *Loan {
 	return l
 }
 
-// Loan is a pool for one read: see [Stock.Borrow].
+// Loan is a pool for one read: see [PartialInput.Borrow].
 type Loan struct {
-	to          *Stock
+	to          *PartialInput
 	pool        mem.BufferPool
 	least, skip int
 	room        []byte  // behind the bytes, where they are

@@ -9,9 +9,9 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// stockOf returns a Stock of n bytes in a buffer of size, of which skip are used.
-func stockOf(n, size, skip int) (*Stock, []byte) {
-	s := &Stock{Pool: mem.DefaultBufferPool()}
+// stockOf returns a PartialInput of n bytes in a buffer of size, of which skip are used.
+func stockOf(n, size, skip int) (*PartialInput, []byte) {
+	s := &PartialInput{Pool: mem.DefaultBufferPool()}
 	buf := s.Pool.Get(size)
 	for i := range (*buf)[:n] {
 		(*buf)[i] = byte(i)
@@ -23,7 +23,7 @@ func stockOf(n, size, skip int) (*Stock, []byte) {
 }
 
 // What is held at a wait is in no buffer, or in one near its size; room that was asked for stays.
-func TestStockSettle(t *testing.T) {
+func TestPartialInputSettle(t *testing.T) {
 	for _, tt := range []struct{ n, skip, size, most, to, room int }{
 		{n: 0, size: 4096},
 		{n: 100, skip: 100, size: 4096},
@@ -52,7 +52,7 @@ func TestStockSettle(t *testing.T) {
 }
 
 // A read lands behind the bytes, where they are or in a buffer taken when input is there.
-func TestStockBorrow(t *testing.T) {
+func TestPartialInputBorrow(t *testing.T) {
 	for _, tt := range []struct{ n, size, read int }{{10, 4096, 50}, {64, 64, 50}, {1000, 1000, 1}, {0, 4096, 10}} {
 		s, want := stockOf(tt.n, tt.size, 0)
 		s.Settle(tt.size, tt.size)
@@ -78,7 +78,7 @@ func TestStockBorrow(t *testing.T) {
 }
 
 // Only a full buffer is replaced, and what has no buffer gets none.
-func TestStockGrow(t *testing.T) {
+func TestPartialInputGrow(t *testing.T) {
 	for _, tt := range []struct{ n, skip, size, grow, room int }{
 		{n: 100, size: 4096, grow: 200, room: 3996},
 		{n: 4096, size: 4096, grow: 8192, room: 4096},
@@ -94,7 +94,7 @@ func TestStockGrow(t *testing.T) {
 		loan.Done(0)
 		s.Drop()
 	}
-	s := &Stock{Pool: mem.DefaultBufferPool()}
+	s := &PartialInput{Pool: mem.DefaultBufferPool()}
 	if s.Grow(100); s.Memory() != 0 {
 		t.Error("a buffer for nothing")
 	}
