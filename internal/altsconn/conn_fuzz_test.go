@@ -54,9 +54,11 @@ func (f *feed) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, error) 
 func (f *feed) TryRead(size int, pool mem.BufferPool) (*[]byte, int, error) {
 	return f.next(size, pool, false)
 }
+
 func (f *feed) Can() readyreader.Ability {
 	return readyreader.ReadsReady | readyreader.TriesReads | readyreader.TriesWrites
 }
+
 func (f *feed) scripted()                       {} // may stand for a socket
 func (f *feed) TryWrite(p []byte) (int, error)  { return len(p), nil }
 func (f *feed) Write(p []byte) (int, error)     { return len(p), nil }
