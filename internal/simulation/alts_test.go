@@ -34,22 +34,22 @@ func (s *socket) sealed() *altsEnd {
 	return &altsEnd{Socket: c, s: s}
 }
 
-// TryRead implements readyreader.TryReader.
+// TryRead implements readyreader.Layer.
 func (e *altsEnd) TryRead(size int, pool mem.BufferPool) (*[]byte, int, error) {
 	e.s.w.yield(atTryRead, e.s)
 	return e.Socket.TryRead(size, pool)
 }
 
-// TryReadInto implements readyreader.InPlaceReader.
+// TryReadInto implements readyreader.Layer.
 func (e *altsEnd) TryReadInto(p []byte) (int, error) {
 	e.s.w.yield(atTryRead, e.s)
 	return e.Socket.TryReadInto(p)
 }
 
-// TryWrite implements readyreader.Writer.
+// TryWrite implements readyreader.Layer.
 func (e *altsEnd) TryWrite(p []byte) (int, error) { return e.TryWriteVector([][]byte{p}) }
 
-// TryWriteVector implements readyreader.VectorWriter.
+// TryWriteVector implements readyreader.Layer.
 func (e *altsEnd) TryWriteVector(pieces [][]byte) (int, error) {
 	e.s.w.yield(atTryWrite, e.s)
 	all := append([][]byte(nil), pieces...)
@@ -64,7 +64,7 @@ func (e *altsEnd) Write(p []byte) (int, error) {
 	return e.Socket.Write(p)
 }
 
-// WriteVector implements readyreader.VectorWriter.
+// WriteVector implements readyreader.Layer.
 func (e *altsEnd) WriteVector(pieces [][]byte) (int, error) {
 	e.s.observe(pieces, lengthOf(pieces))
 	return e.Socket.WriteVector(pieces)
