@@ -130,15 +130,24 @@ func TestSeedsRepeat(t *testing.T) {
 	for seed := range uint64(seeds) {
 		var points coverage
 		a, b := replay(t, seeded(seed), &points, false), replay(t, seeded(seed), &points, false)
-		if a.sum != b.sum || a.steps != b.steps || !slices.Equal(a.choices, b.choices) {
+		if a.equal(b) {
+			continue
+		}
+		// The runtime may have taken the processor from a goroutine in the middle of a step, which
+		// other programs make more frequent: then two of three are the same.
+		if c := replay(t, seeded(seed), &points, false); !c.equal(a) && !c.equal(b) {
 			differ++
 		}
 	}
-	// The runtime may take the processor from a goroutine in the middle of a step.
 	if differ > seeds/20 {
 		t.Errorf("%d of %d seeds did something else the second time", differ, seeds)
 	}
 	t.Logf("%d of %d seeds did something else the second time", differ, seeds)
+}
+
+// equal reports whether the same has happened.
+func (r result) equal(other result) bool {
+	return r.sum == other.sum && r.steps == other.steps && slices.Equal(r.choices, other.choices)
 }
 
 // explain shrinks a history that failed, and prints it.

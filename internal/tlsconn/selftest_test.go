@@ -7,6 +7,7 @@ package tlsconn
 import (
 	"crypto/tls"
 	"runtime"
+	"runtime/debug"
 	"testing"
 
 	"google.golang.org/grpc/mem"
@@ -56,7 +57,8 @@ func TestSelfTestMemory(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")
 	}
-	if err := selfTest(); err != nil { // with empty pools
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection empties the pools
+	if err := selfTest(); err != nil {               // fills them
 		t.Fatal(err)
 	}
 	var before, after runtime.MemStats
@@ -66,7 +68,7 @@ func TestSelfTestMemory(t *testing.T) {
 	}
 	runtime.ReadMemStats(&after)
 	n := after.TotalAlloc - before.TotalAlloc
-	if n > 3<<19 {
+	if n > 3<<20 { // half of it, as a rule; more where both ends need a buffer at the same time
 		t.Errorf("%d bytes are allocated", n)
 	}
 	t.Logf("%d bytes", n)
