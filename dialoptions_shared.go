@@ -197,7 +197,6 @@ func (o *dialOptions) checkCredentials() error {
 		if o.Creds = o.Bundle.TransportCredentials(); o.Creds == nil {
 			return errors.New("grpc: credentials.Bundle must return non-nil transport credentials")
 		}
-		o.Bundled = o.Bundle.PerRPCCredentials()
 	}
 	if o.Creds.Info().SecurityProtocol != "insecure" {
 		return nil

@@ -32,7 +32,7 @@ func (a *Attempt) Address(ctx context.Context, call *transport.Call, id *Identit
 			return err
 		}
 	}
-	if len(a.Link.sub.ch.opts.PerRPC) == 0 && id.Creds == nil && id.Added == nil && a.Link.sub.bundled() == nil {
+	if len(a.Link.sub.ch.opts.PerRPC) == 0 && id.Creds == nil && id.Added == nil && a.Link.bundled == nil {
 		return nil
 	}
 	return a.addCredentials(ctx, call, id)
@@ -67,8 +67,8 @@ func (a *Attempt) addCredentials(ctx context.Context, call *transport.Call, id *
 			return credentialError(err, codes.Unauthenticated)
 		}
 	}
-	if c := a.Link.sub.bundled(); c != nil {
-		if err := addCredential(ctx, call, c, uri); err != nil {
+	if c := a.Link.bundled; c != nil {
+		if err := addCredential(ctx, call, *c, uri); err != nil {
 			return credentialError(err, codes.Unauthenticated)
 		}
 	}

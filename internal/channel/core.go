@@ -68,6 +68,8 @@ type Link struct {
 	sub    *Subchannel
 	addr   *resolver.Address // not changed by anybody
 	client *transport.Client
+	// bundled are the credentials of RPCs that came with the transport's; nil: none.
+	bundled *credentials.PerRPCCredentials
 
 	// Of a subchannel that may have several connections. The subchannel's lock guards rpcs.
 	rpcs   int          // under way
@@ -152,12 +154,9 @@ type healthState struct {
 	turn   *func(b balancer.SubConnState) // the listener that is registered; its address tells it from others
 }
 
-// subConnCreds are the credentials that a balancer gave one subchannel. They are used in place
-// of the channel's bundle, as far as they are not nil.
-type subConnCreds struct {
-	transport credentials.TransportCredentials
-	perRPC    credentials.PerRPCCredentials
-}
+// subConnCreds are the credentials that a balancer gave one subchannel, in place of the channel's
+// bundle. Without transport credentials of theirs the channel's are used.
+type subConnCreds struct{ bundle credentials.Bundle }
 
 // balancerWrapper is the channel as its balancer sees it, from one idle mode to the
 // next. Everything that the balancer is told goes through calls, one at a time.

@@ -19,11 +19,10 @@ import (
 type Options struct {
 	Transport transport.ClientConfig
 
-	Creds   credentials.TransportCredentials
-	Bundle  credentials.Bundle
-	PerRPC  []credentials.PerRPCCredentials
-	Bundled credentials.PerRPCCredentials // those of Bundle; nil for none
-	Dialer  transport.DialFunc            // nil: the system's, through a proxy if there is one
+	Creds  credentials.TransportCredentials
+	Bundle credentials.Bundle
+	PerRPC []credentials.PerRPCCredentials
+	Dialer transport.DialFunc // nil: the system's, through a proxy if there is one
 
 	Backoff           backoff.Strategy
 	MinConnectTimeout time.Duration
@@ -59,7 +58,6 @@ func (o *Options) SameAs(p *Options) bool {
 		o.NoHealthCheck == p.NoHealthCheck &&
 		same.Value(o.Creds, p.Creds) &&
 		same.Value(o.Bundle, p.Bundle) &&
-		same.Value(o.Bundled, p.Bundled) &&
 		sameBackoff(o.Backoff, p.Backoff) &&
 		slices.EqualFunc(o.PerRPC, p.PerRPC, same.Value) &&
 		o.Transport.SameAs(&p.Transport)

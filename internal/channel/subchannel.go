@@ -20,7 +20,7 @@ func newSubchannel(b *balancerWrapper, addrs []resolver.Address, opts balancer.N
 	sub := &Subchannel{ch: b.ch, owner: b, listener: opts.StateListener, wantsHealth: opts.HealthCheckEnabled, addrs: addrs}
 	//lint:ignore SA1019 balancers may still set it
 	if bundle := opts.CredsBundle; bundle != nil {
-		sub.creds = &subConnCreds{bundle.TransportCredentials(), bundle.PerRPCCredentials()}
+		sub.creds = &subConnCreds{bundle}
 	}
 	if channelz.IsOn() {
 		sub.node = channelz.NewNode(b.ch.node, channelz.Subchannel, addressList(addrs))
@@ -135,11 +135,14 @@ func (sub *Subchannel) dial(ctx context.Context, addr *resolver.Address) (*Link,
 		Config: sub.ch.transport.Load(),
 		Events: l,
 		Watch:  sub.node != nil,
-		Secret: sub.needsSecrecy(),
 	}
-	if sub.creds != nil {
-		p.Creds = sub.creds.transport
+	if b := sub.bundle(); b != nil {
+		p.Creds = b.TransportCredentials()
+		if c := b.PerRPCCredentials(); c != nil {
+			l.bundled = &c
+		}
 	}
+	p.Secret = l.needsSecrecy()
 	client, err := transport.Connect(ctx, to, sub.ch.authority, p)
 	if err != nil {
 		return nil, err

@@ -4,21 +4,21 @@ package channel
 
 import "google.golang.org/grpc/credentials"
 
-// bundled returns the credentials of RPCs that come with the transport's; nil for none.
-func (sub *Subchannel) bundled() credentials.PerRPCCredentials {
+// bundle is what is asked for the credentials of each connection, as it is made: they may be others
+// each time, such as those of a certificate that was replaced. nil: there is none.
+func (sub *Subchannel) bundle() credentials.Bundle {
 	if sub.creds != nil {
-		return sub.creds.perRPC
+		return sub.creds.bundle
 	}
-	return sub.ch.opts.Bundled
+	return sub.ch.opts.Bundle
 }
 
-// needsSecrecy says that RPCs on the subchannel carry what only the server may see.
-func (sub *Subchannel) needsSecrecy() bool {
-	for _, c := range sub.ch.opts.PerRPC {
+// needsSecrecy says that RPCs on the connection carry what only the server may see.
+func (l *Link) needsSecrecy() bool {
+	for _, c := range l.sub.ch.opts.PerRPC {
 		if c.RequireTransportSecurity() {
 			return true
 		}
 	}
-	c := sub.bundled()
-	return c != nil && c.RequireTransportSecurity()
+	return l.bundled != nil && (*l.bundled).RequireTransportSecurity()
 }

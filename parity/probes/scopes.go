@@ -137,7 +137,7 @@ func (l *scopeList) add(name string, run func(p *probe.P, s *scope)) {
 }
 
 func scopeProbes() []probe.Probe {
-	return slices.Concat(addressScopes(), serverScopes(), callScopes())
+	return slices.Concat(addressScopes(), serverScopes(), callScopes(), bundleScopes())
 }
 
 // addressScopes are of addresses and attempts.
