@@ -94,20 +94,27 @@ func (b build) entries(ctx context.Context) ([]probe.Entry, error) {
 	return probe.Decode[probe.Entry](bytes.NewReader(out))
 }
 
-// run runs probes in one process and returns what it got. A process that dies has not
-// reported all of them; dead is the line that says why it died.
-func (b build) run(ctx context.Context, names, env []string) (results []probe.Result, dead string) {
+// outcome is what a process of probes has said.
+type outcome struct {
+	results []probe.Result
+	dead    string   // the line that says why it died; empty if it has not
+	races   []string // what the race detector has reported
+}
+
+// run runs probes in one process. One that dies has not reported all of them.
+func (b build) run(ctx context.Context, names, env []string) outcome {
 	cmd := exec.CommandContext(ctx, b.path)
 	cmd.Env = append(append(environ(), "GORACE=exitcode=0"), env...)
 	cmd.Stdin = strings.NewReader(strings.Join(names, "\n") + "\n")
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()
-	results, _ = probe.Decode[probe.Result](&stdout)
-	if err == nil {
-		return results, ""
+	o := outcome{races: raceReports(stderr.String())}
+	o.results, _ = probe.Decode[probe.Result](&stdout)
+	if err != nil {
+		o.dead = causeOfDeath(stderr.String(), err)
 	}
-	return results, causeOfDeath(stderr.String(), err)
+	return o
 }
 
 // environ is the environment without what would steer one module, or both.

@@ -61,10 +61,11 @@ type campaign struct {
 	// deaths names the probes whose process another one took down.
 	deaths []string
 	dead   [sides]map[string]string // why the process of a probe died, if it did
+	races  races                    // of this module
 }
 
 func newCampaign(builds [sides]build, entries []probe.Entry, o options) *campaign {
-	c := &campaign{builds: builds, opts: o, slots: make(chan struct{}, 2+2*runtime.GOMAXPROCS(0))}
+	c := &campaign{builds: builds, opts: o, races: make(races), slots: make(chan struct{}, 2+2*runtime.GOMAXPROCS(0))}
 	for _, e := range entries {
 		if o.pattern.MatchString(e.Name) {
 			c.chosen = append(c.chosen, e)
@@ -137,14 +138,17 @@ func (c *campaign) one(ctx context.Context, wg *sync.WaitGroup, side int, names,
 	wg.Go(func() {
 		c.slots <- struct{}{}
 		defer func() { <-c.slots }()
-		results, dead := c.builds[side].run(ctx, names, env)
+		out := c.builds[side].run(ctx, names, env)
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		for _, name := range names {
-			c.dead[side][name] = dead
+			c.dead[side][name] = out.dead
 		}
-		for _, r := range results {
+		for _, r := range out.results {
 			c.lines[side][r.Name] = r.Lines
+		}
+		if side == ours {
+			c.races.note(out.races, names)
 		}
 	})
 }
@@ -164,6 +168,7 @@ func (c *campaign) print(r verdict.Report, kept verdict.Kept) {
 			c.printDiff(e.Name)
 		}
 	}
+	c.races.print()
 	for _, death := range c.deaths {
 		fmt.Printf("NOT RUN %s: a probe took the process down that it shares; see Alone\n", death)
 	}

@@ -8,13 +8,15 @@
 // difference has to be listed in differences.txt with its reason, and each that is listed
 // has to be there: the list can neither fall short nor grow old. The published module may answer
 // in more than one way: before a probe fails, its published side is run again, ten times at most,
-// and it is the same (VARIES) if one of these runs prints what the one run of this module did.
+// and it is the same (VARIES) if one of these runs prints what the one run of this module did. Where this
+// module hangs, or its process ends, nothing is the same but a published module that does so each time.
 //
 //	go run . [-run regexp] [-v] [-list] [-between v1.2.0,v1.3.0] [-again n] [-race]
 //
 // With -between it compares two published releases instead, and prints what differs. With -again it
 // does all so often, and also prints the probes whose lines are not the same each time: a probe is to
-// print what is decided. -race has the race detector shuffle the goroutines of both.
+// print what is decided. -race has the race detector shuffle the goroutines of both; what it reports of this
+// module (RACE) is a failure.
 package main
 
 import (
@@ -107,6 +109,9 @@ func (c *campaign) judge(ctx context.Context, entries []probe.Entry, kept verdic
 			c.lines[published][e.Name] = verdict.Shared(c.lines[ours][e.Name], c.lines[published][e.Name])
 		}
 	}
+	if !c.opts.between() {
+		c.confirm(ctx)
+	}
 	judge := func() verdict.Report {
 		return verdict.Judge(names(c.chosen), names(entries), c.lines[ours], c.lines[published], kept)
 	}
@@ -121,7 +126,7 @@ func (c *campaign) judge(ctx context.Context, entries []probe.Entry, kept verdic
 	fmt.Printf("%d probes: %d same, %d differ as listed, %d differ, %d listed in vain, %d where the published module varies; %.0f s\n",
 		len(c.chosen), report.Same, len(report.Kept), len(report.Different),
 		len(report.Stale)+len(report.Unknown), len(vary), time.Since(start).Seconds())
-	return !report.Failed() && len(c.deaths) == 0
+	return !report.Failed() && len(c.deaths) == 0 && len(c.races) == 0
 }
 
 func readKept() (verdict.Kept, error) {

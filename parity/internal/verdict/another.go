@@ -5,11 +5,14 @@ package verdict
 import "slices"
 
 // Doubtful are the probes whose failure may be that the published module answers in more than one
-// way, and whether another answer of its has to be the same as ours (true) or to differ (false).
-func (r Report) Doubtful(ran []string, kept Kept) map[string]bool {
+// way, and whether another answer of its has to be the same as ours (true) or to differ (false). A
+// probe that ours has broken off is not among them: that the other may hang as well excuses nothing.
+func (r Report) Doubtful(ran []string, ours Lines, kept Kept) map[string]bool {
 	doubtful := make(map[string]bool)
 	for _, name := range r.Different {
-		doubtful[name] = true
+		if !BrokenOff(ours[name]) {
+			doubtful[name] = true
+		}
 	}
 	for _, name := range ran {
 		if entry, listed := kept.entry(name); listed && slices.Contains(r.Stale, entry) {

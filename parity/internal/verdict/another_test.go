@@ -10,8 +10,9 @@ import (
 
 func TestDoubtful(t *testing.T) {
 	kept := Kept{"kept": "r", "stale": "r", "open/*": "r"}
-	r := Report{Same: 4, Kept: []string{"kept"}, Different: []string{"new"}, Stale: []string{"open/*", "stale"}}
-	got := r.Doubtful([]string{"same", "kept", "new", "stale", "open/1", "open/2"}, kept)
+	r := Report{Same: 4, Kept: []string{"kept"}, Different: []string{"new", "hangs"}, Stale: []string{"open/*", "stale"}}
+	ours := Lines{"new": {"1"}, "hangs": {"1", "HANG"}}
+	got := r.Doubtful([]string{"same", "kept", "new", "hangs", "stale", "open/1", "open/2"}, ours, kept)
 	want := map[string]bool{"new": true, "stale": false, "open/1": false, "open/2": false}
 	if !maps.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)

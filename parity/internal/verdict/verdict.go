@@ -85,6 +85,11 @@ func Headings(r io.Reader) ([]string, error) {
 // Lines are what each probe printed.
 type Lines map[string][]string
 
+// BrokenOff says that a probe did not come to its end: it hangs, or its process has ended.
+func BrokenOff(lines []string) bool {
+	return slices.ContainsFunc(lines, func(line string) bool { return line == "HANG" || strings.HasPrefix(line, "CRASH: ") })
+}
+
 // A Report is the outcome for the probes that were run.
 type Report struct {
 	Same      int
@@ -110,7 +115,7 @@ func Judge(ran, all []string, ours, theirs Lines, kept Kept) Report {
 		switch {
 		case same:
 			r.Same++
-		case listed:
+		case listed && !BrokenOff(ours[name]): // no reason is good for that
 			used[entry] = true
 			r.Kept = append(r.Kept, name)
 		default:

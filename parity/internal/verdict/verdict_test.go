@@ -57,6 +57,18 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+func TestJudgeBrokenOff(t *testing.T) {
+	for line, broken := range map[string]bool{"HANG": true, "CRASH: panic: no": true, "it says HANG": false, "PANIC: no": false} {
+		if BrokenOff([]string{"1", line}) != broken {
+			t.Errorf("%q: broken off is %v", line, !broken)
+		}
+		got := Judge([]string{"a"}, []string{"a"}, Lines{"a": {line}}, Lines{"a": {"1"}}, Kept{"a": "r"})
+		if got.Failed() != broken {
+			t.Errorf("%q: listed, and judged as %+v", line, got)
+		}
+	}
+}
+
 func TestJudgeOpenEntries(t *testing.T) {
 	all := []string{"a/1", "a/2", "a/long/1", "b/1"}
 	ours := Lines{"a/1": {"1"}, "a/long/1": {"1"}}
