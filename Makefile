@@ -43,7 +43,7 @@ BIN := $(CURDIR)/bin
 all: test lint ## run test and lint (what plain `make` does)
 
 help: ## print this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: ## show what idle connections cost, with pooling on and off and beside the published module
 	go -C benchmark run ./cmd/demo $(ARGS)
@@ -111,6 +111,10 @@ parity: ## run the probes with this module and the published one, and compare wh
 
 polyglot: ## run them against implementations in other languages, and through proxies (ARGS='-run grpcio')
 	go run ./interop/polyglot $(ARGS)
+
+.PHONY: h2spec
+h2spec: ## run the conformance suite of HTTP/2 against a server (ARGS=-v)
+	go run ./interop/h2spec $(ARGS)
 
 thirdparty: ## run other projects' tests against this module (ARGS=-race, ARGS=-published, ...)
 	go run ./thirdparty/suites $(ARGS)

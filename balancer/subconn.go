@@ -16,7 +16,8 @@ import (
 //
 // Methods may be called from several goroutines. A SubConn that wraps another embeds it.
 type SubConn interface {
-	// UpdateAddresses replaces the addresses. A connection to the first is kept.
+	// UpdateAddresses replaces the addresses. A connection gives way to a new one, unless
+	// nothing has changed but BalancerAttributes.
 	//
 	// Deprecated: make a new SubConn and shut this one down.
 	UpdateAddresses([]resolver.Address)

@@ -30,37 +30,34 @@ func (sub *Subchannel) GetOrBuildProducer(b balancer.ProducerBuilder) (balancer.
 	return sub.producers.get(b, func() any { return sub.ch.owner.ClientOf(sub) })
 }
 
-// UpdateAddresses implements balancer.SubConn. The connection stays if it is to the first
-// address.
+// UpdateAddresses implements balancer.SubConn. A connection, or an attempt to make one, gives way to
+// another one, unless nothing has changed but attributes of the balancer. A subchannel that
+// has failed still waits for the end of its pause.
 func (sub *Subchannel) UpdateAddresses(addrs []resolver.Address) {
 	sub.mu.Lock()
-	if sub.state == connectivity.Shutdown || slices.EqualFunc(sub.addrs, addrs, resolver.Address.Equal) {
+	same := slices.EqualFunc(sub.addrs, addrs, sameForConnections)
+	if sub.state != connectivity.Shutdown {
+		sub.addrs = slices.Clone(addrs)
+	}
+	if same || sub.current == nil && sub.state != connectivity.Connecting {
 		sub.mu.Unlock()
 		return
 	}
-	sub.addrs = slices.Clone(addrs)
-	l := sub.current
-	if l != nil && len(addrs) > 0 && sameServer(addrs[0], *l.addr) {
-		sub.mu.Unlock()
-		return
-	}
-	again := l != nil || sub.state == connectivity.Connecting || sub.state == connectivity.TransientFailure
 	links := sub.resignLocked()
 	sub.abandonLocked()
-	if again {
-		sub.retries = 0
-		sub.state = connectivity.Idle // in between; it is not reported
-		sub.beginLocked()
-	}
+	sub.retries = 0
+	sub.state = connectivity.Idle // in between; it is not reported
+	sub.beginLocked()
 	sub.mu.Unlock()
 	for _, l := range links {
 		l.client.GracefulClose()
 	}
 }
 
-// sameServer compares what makes a difference to a connection.
-func sameServer(a, b resolver.Address) bool {
-	return a.Addr == b.Addr && a.ServerName == b.ServerName && a.Attributes.Equal(b.Attributes)
+// sameForConnections compares what may make a difference to a connection.
+func sameForConnections(a, b resolver.Address) bool {
+	a.BalancerAttributes, b.BalancerAttributes = nil, nil
+	return a.Equal(b)
 }
 
 // String names the subchannel in logs.

@@ -62,6 +62,7 @@ var answers = []answer{
 	{"status -1", full(ok(), reply, "grpc-status", "-1")},
 	{"status +5", full(ok(), reply, "grpc-status", "+5")},
 	{"status 17", full(ok(), reply, "grpc-status", "17")},
+	{"status 4294967295", full(ok(), reply, "grpc-status", "4294967295")},
 	{"status 4294967296", full(ok(), reply, "grpc-status", "4294967296")},
 	{"status 99999999999999", full(ok(), reply, "grpc-status", "99999999999999")},
 	{"status twice", full(ok(), reply, "grpc-status", "5", "grpc-status", "6")},

@@ -29,7 +29,7 @@ var areas = []area{
 		binaryLogProbes(), reflectionProbes(), healthProbes(), loadReportProbes())},
 	{"message", slices.Concat(compressionProbes(), codecProbes())},
 	{"stream", slices.Concat(streamProbes, turnProbes, stageProbes(), orderProbes, haltProbes(), failureProbes(), sendingProbes(), earlyProbes())},
-	{"channel", slices.Concat(resolverProbes, policyProbes(), subchannelProbes(), customProbes, stateProbes, lbProbes(), stumbleProbes(), scopeProbes())},
+	{"channel", slices.Concat(resolverProbes, policyProbes(), subchannelProbes(), customProbes, stateProbes, lbProbes(), stumbleProbes(), scopeProbes(), updateProbes())},
 	{"xds", slices.Concat(xdsProbes(), xdsRouteProbes(), xdsResourceProbes(), xdsActionProbes(), xdsServingProbes(), xdsGuardProbes(), xdsAskProbes(), hostProbes())},
 	{"secret", secretProbes()},
 	{"outsider", slices.Concat(nameProbes(), outsiderProbes(), nameKindProbes(), moreProxyProbes(), grpclbProbes(), routeLookupProbes())},

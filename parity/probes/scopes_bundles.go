@@ -62,7 +62,8 @@ func (b *changingBundle) print(p *probe.P) {
 	defer b.mu.Unlock()
 	slices.Sort(b.shakes)
 	// How often a channel asks before it connects is its own affair.
-	p.Printf("%d handshakes by %d credentials, asked for tokens %d times", len(b.shakes), len(slices.Compact(slices.Clone(b.shakes))), b.asked["RPC"])
+	n := len(b.shakes)
+	p.Printf("%d handshakes by %d credentials, asked for tokens each time: %v", n, len(slices.Compact(slices.Clone(b.shakes))), n > 0 && b.asked["RPC"] >= n)
 }
 
 // numberedCreds are those of a bundle's n-th answer.
@@ -145,10 +146,11 @@ func bundleScopes() (out scopeList) {
 		b := &changingBundle{}
 		first := tokenServer(p)
 		cc := s.bundled(p, b, "pick_first", first.Listener.Addr().String(), tokenServer(p).Listener.Addr().String())
-		p.Printf("%s", call(p.Context(), cc))
+		before := call(p.Context(), cc)
+		p.Printf("%s", before)
 		first.Server.Stop()
 		probe.Settle(0)
-		p.Printf("%s", call(p.Context(), cc, grpc.WaitForReady(true)))
+		p.Printf("the same token: %v", call(p.Context(), cc, grpc.WaitForReady(true)) == before)
 		b.print(p)
 	})
 	one("a bundle of a subchannel", func(p *probe.P, _ *scope) {

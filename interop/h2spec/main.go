@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Command h2spec runs the HTTP/2 conformance suite of that name against a server of this module, and
+// compares what fails with what is known to.
+//
+//	go run ./interop/h2spec [-tool path] [-v]
+//
+// The suite asks a web server for pages. A gRPC server refuses that, with a body that says what it is; the
+// rules of HTTP/2 are the same. Without -tool the suite is built first, from the module proxy.
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/xml"
+	"flag"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"google.golang.org/grpc"
+)
+
+// suite is where the suite comes from.
+const suite = "github.com/summerwind/h2spec/cmd/h2spec@v2.2.1+incompatible"
+
+// known are the cases that fail, with the reason.
+var known = map[string]string{
+	"http2/4.2: Sends a large size HEADERS frame that exceeds the SETTINGS_MAX_FRAME_SIZE": "the server's SETTINGS allow frames of more than 16 KiB",
+}
+
+// chance are those that fail if the refusal of the request is sent before the frame that is wrong comes: the
+// stream is over then, and what comes on it is ignored.
+var chance = map[string]bool{
+	"http2/5.1: closed: Sends a DATA frame after sending RST_STREAM frame":                                                                                  true,
+	"http2/6.9.1: Sends multiple WINDOW_UPDATE frames increasing the flow control window to above 2^31-1 on a stream":                                       true,
+	"http2/8.1.2.6: Sends a HEADERS frame with the \"content-length\" header field which does not equal the DATA frame payload length":                      true,
+	"http2/8.1.2.6: Sends a HEADERS frame with the \"content-length\" header field which does not equal the sum of the multiple DATA frames payload length": true,
+}
+
+func main() {
+	tool := flag.String("tool", "", "the `path` of the suite's program; it is built if empty")
+	verbose := flag.Bool("v", false, "print all that the suite prints")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ok, err := run(ctx, *tool, *verbose)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "h2spec:", err)
+	}
+	if !ok {
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, tool string, verbose bool) (bool, error) {
+	dir, err := os.MkdirTemp("", "h2spec")
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	if tool == "" {
+		if tool, err = build(ctx, dir); err != nil {
+			return false, err
+		}
+	}
+	lis, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return false, err
+	}
+	s := grpc.NewServer()
+	defer s.Stop()
+	go func() { _ = s.Serve(lis) }()
+	report := filepath.Join(dir, "report.xml")
+	port := strconv.Itoa(lis.Addr().(*net.TCPAddr).Port)
+	out, err := exec.CommandContext(ctx, tool, "--host", "127.0.0.1", "--port", port, "--strict", "--junit-report", report).CombinedOutput()
+	if verbose {
+		fmt.Printf("%s\n", out)
+	}
+	text, readErr := os.ReadFile(report) // the suite's exit code says that a case failed
+	if readErr != nil {
+		return false, fmt.Errorf("%w: %v\n%s", readErr, err, out)
+	}
+	cases, err := parse(text)
+	if err != nil {
+		return false, err
+	}
+	return judge(cases), nil
+}
+
+func build(ctx context.Context, dir string) (string, error) {
+	cmd := exec.CommandContext(ctx, "go", "install", suite)
+	cmd.Env = append(os.Environ(), "GOBIN="+dir, "GOFLAGS=")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go install %s: %w\n%s", suite, err, out)
+	}
+	return filepath.Join(dir, "h2spec"), nil
+}
+
+// outcome is that of a case.
+type outcome struct {
+	name string // of its section and of itself
+	why  string // it failed; empty: it did not
+	left bool   // it was left out
+}
+
+// parse reads a report.
+func parse(text []byte) ([]outcome, error) {
+	var report struct {
+		Suites []struct {
+			Package string `xml:"package,attr"`
+			Cases   []struct {
+				Name    string  `xml:"classname,attr"`
+				Failure *string `xml:"failure"`
+				Error   *string `xml:"error"`
+				Skipped *string `xml:"skipped"`
+			} `xml:"testcase"`
+		} `xml:"testsuite"`
+	}
+	if err := xml.NewDecoder(bytes.NewReader(text)).Decode(&report); err != nil {
+		return nil, err
+	}
+	var all []outcome
+	for _, s := range report.Suites {
+		for _, c := range s.Cases {
+			o := outcome{name: s.Package + ": " + c.Name, left: c.Skipped != nil}
+			for _, why := range []*string{c.Failure, c.Error} {
+				if why != nil {
+					o.why = strings.Join(strings.Fields(*why), " ") + "."
+				}
+			}
+			all = append(all, o)
+		}
+	}
+	return all, nil
+}
+
+// judge prints what failed, and reports whether that is what is known to fail.
+func judge(all []outcome) bool {
+	ok, passed, left, failed := len(all) > 0, 0, 0, make(map[string]bool)
+	for _, o := range all {
+		switch {
+		case o.left:
+			left++
+			fmt.Printf("left out %s\n", o.name)
+			continue
+		case o.why == "":
+			passed++
+			continue
+		case chance[o.name]:
+			fmt.Printf("by chance %s\n", o.name)
+		case known[o.name] == "":
+			ok = false
+			fmt.Printf("FAIL %s\n    %s\n", o.name, o.why)
+		default:
+			fmt.Printf("known %s: %s\n", o.name, known[o.name])
+		}
+		failed[o.name] = true
+	}
+	for name := range known {
+		if !failed[name] {
+			ok = false
+			fmt.Printf("STALE %s: known to fail, and it does not\n", name)
+		}
+	}
+	fmt.Printf("%d cases: %d passed, %d failed, %d left out\n", len(all), passed, len(failed), left)
+	return ok
+}
