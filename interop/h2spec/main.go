@@ -84,7 +84,7 @@ func run(ctx context.Context, tool string, verbose bool) (bool, error) {
 	}
 	text, readErr := os.ReadFile(report) // the suite's exit code says that a case failed
 	if readErr != nil {
-		return false, fmt.Errorf("%w: %v\n%s", readErr, err, out)
+		return false, fmt.Errorf("%w: %w\n%s", readErr, err, out)
 	}
 	cases, err := parse(text)
 	if err != nil {
