@@ -84,15 +84,16 @@ func (c *cache) resize(size int64, now time.Time, removed func(*answer)) {
 	c.shrink(now, removed)
 }
 
+// shrink removes answers that were not used for long. The one that was used last stays: its RPCs, or
+// the lookup that has just changed it, go on with it.
 func (c *cache) shrink(now time.Time, removed func(*answer)) {
 	for c.size > c.max || c.targets > maxTargets {
 		last := c.order.Back()
-		if last == nil {
+		if last == nil || last == c.order.Front() {
 			return
 		}
 		e := last.Value.(*answer)
-		tooMany := c.targets > maxTargets && last != c.order.Front()
-		if now.Sub(e.created) < minEviction && !tooMany {
+		if now.Sub(e.created) < minEviction && c.targets <= maxTargets {
 			return
 		}
 		c.remove(e, removed)
@@ -110,17 +111,18 @@ func (c *cache) purge(now time.Time, removed func(*answer)) {
 
 func (c *cache) clear(removed func(*answer)) {
 	for _, e := range c.answers {
+		if e.wake != nil {
+			e.wake.Stop()
+		}
 		c.remove(e, removed)
 	}
 }
 
+// remove leaves the timer of a failure alone: RPCs may wait for it.
 func (c *cache) remove(e *answer, removed func(*answer)) {
 	c.size -= e.size()
 	c.order.Remove(e.element)
 	delete(c.answers, e.key)
-	if e.wake != nil {
-		e.wake.Stop()
-	}
 	removed(e)
 }
 

@@ -57,6 +57,28 @@ func TestCache(t *testing.T) {
 	}
 }
 
+// TestCacheKeepsTheLastUsed: an answer that is larger than the cache stays while it is the last that was used, as
+// when the failure to look it up again is noted in it. The timer of a failure outlives its answer.
+func TestCacheKeepsTheLastUsed(t *testing.T) {
+	now := time.Unix(1000, 0)
+	c := newCache()
+	c.max = answerCost
+	gone := func(*answer) {}
+	woken := make(chan struct{})
+	other := c.add(cacheKey{path: "other"}, now)
+	other.wake = time.AfterFunc(time.Nanosecond, func() { close(woken) })
+	c.size += wakeCost
+	e := c.add(cacheKey{path: "used"}, now)
+	now = now.Add(2 * minEviction)
+	was := e.size()
+	e.err = errors.New("a long text: " + strings.Repeat("x", answerCost))
+	c.changed(e, was, now, gone)
+	if c.len() != 1 || c.get(e.key) != e || c.size != e.size() {
+		t.Errorf("%d answers, %d bytes", c.len(), c.size)
+	}
+	<-woken
+}
+
 // TestCacheCountsMemory: the size of a cache is what it takes, also where answers have hardly any text.
 func TestCacheCountsMemory(t *testing.T) {
 	now := time.Now()

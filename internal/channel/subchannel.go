@@ -276,11 +276,18 @@ func (sub *Subchannel) resignLocked() []*Link {
 
 // abandonLocked ends an attempt to connect, or the pause after one.
 func (sub *Subchannel) abandonLocked() {
+	sub.abandonDialLocked()
+	if sub.pause != nil {
+		sub.pause.Stop()
+	}
+	if s := sub.scale.Load(); s != nil {
+		s.pausing = false // nothing would end it
+	}
+}
+
+func (sub *Subchannel) abandonDialLocked() {
 	if sub.cancel != nil {
 		sub.cancel()
 		sub.cancel = nil
-	}
-	if sub.pause != nil {
-		sub.pause.Stop()
 	}
 }

@@ -40,6 +40,9 @@ func (sub *Subchannel) UpdateAddresses(addrs []resolver.Address) {
 		sub.addrs = slices.Clone(addrs)
 	}
 	if same || sub.current == nil && sub.state != connectivity.Connecting {
+		if !same {
+			sub.abandonDialLocked() // one to be beside another, which was lost meanwhile
+		}
 		sub.mu.Unlock()
 		return
 	}

@@ -48,6 +48,8 @@ func layerOf(conn net.Conn) Layer {
 	if reads == nil && isSocket(in) {
 		if raw := newRaw(in.end); raw != nil {
 			reads = counted(raw, in.counts, nil)
+		} else {
+			reads = &plainConn{Conn: conn}
 		}
 	}
 	if writes == nil && isSocket(out) {

@@ -66,16 +66,22 @@ func Forbidden() bool { return apart.Load() }
 // Go runs t on a warm goroutine, or on a new one where all are busy. It never
 // blocks and never runs t on the caller's goroutine.
 func Go(t Task) {
-	if raceDetector || apart.Load() || clock.InBubble() {
+	if clock.InBubble() {
+		go alone(t)
+		return
+	}
+	GoOutside(t)
+}
+
+// GoOutside is Go for a caller that knows that it is in no bubble of testing/synctest: to find out
+// takes 50 ns and more.
+func GoOutside(t Task) {
+	if raceDetector || apart.Load() {
 		go alone(t)
 		return
 	}
 	shared.run(t)
 }
-
-// GoOutside is Go for a caller that knows that it is in no bubble of testing/synctest: to find out
-// takes 50 ns and more.
-func GoOutside(t Task) { shared.run(t) }
 
 var shared = newPool(runtime.GOMAXPROCS(0))
 

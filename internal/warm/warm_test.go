@@ -133,18 +133,20 @@ func TestApart(t *testing.T) {
 		Forbid()
 	}
 	const n = 20
-	seen := map[string]bool{}
-	for range n {
-		heading := make(chan string)
-		Go(task(func() {
-			b := make([]byte, 128)
-			id, _, _ := strings.Cut(string(b[:runtime.Stack(b, false)]), "[")
-			heading <- id
-		}))
-		seen[<-heading] = true
-	}
-	if len(seen) != n {
-		t.Errorf("%d tasks had %d goroutines", n, len(seen))
+	for name, run := range map[string]func(Task){"Go": Go, "GoOutside": GoOutside} {
+		seen := map[string]bool{}
+		for range n {
+			heading := make(chan string)
+			run(task(func() {
+				b := make([]byte, 128)
+				id, _, _ := strings.Cut(string(b[:runtime.Stack(b, false)]), "[")
+				heading <- id
+			}))
+			seen[<-heading] = true
+		}
+		if len(seen) != n {
+			t.Errorf("%s: %d tasks had %d goroutines", name, n, len(seen))
+		}
 	}
 }
 

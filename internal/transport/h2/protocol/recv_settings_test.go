@@ -64,3 +64,14 @@ type nobody struct{}
 
 // Wake implements Waiter.
 func (nobody) Wake() {}
+
+// Calls that are woken because no stream may be opened any more were not misled.
+func TestWaitersOfALeavingConnection(t *testing.T) {
+	c := started(t, Client)
+	c.streams.setMaxLocal(0)
+	c.AwaitPlace(nobody{})
+	c.Leave()
+	if c.ClaimPlace() || c.streams.misled != 0 {
+		t.Errorf("%d were misled", c.streams.misled)
+	}
+}

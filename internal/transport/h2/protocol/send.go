@@ -35,8 +35,17 @@ func (c *Conn) CanOpen() bool { return c.streams.canOpen() }
 // AbandonPlace at any time.
 func (c *Conn) AwaitPlace(w Waiter) *PlaceWaiter { return c.streams.wait(w) }
 
-// ClaimPlace reports whether the place is still there: the peer may have lowered its limit.
-func (c *Conn) ClaimPlace() bool { return c.streams.claim() }
+// ClaimPlace reports whether the place is still there: the peer may have lowered its limit. Where no stream may be
+// opened any more all were woken, to hear of that.
+func (c *Conn) ClaimPlace() bool {
+	if c.streams.claim() {
+		return true
+	}
+	if c.life.opens() {
+		c.streams.noteMisled()
+	}
+	return false
+}
 
 // AbandonPlace takes back a wait that was given up.
 func (c *Conn) AbandonPlace(w *PlaceWaiter) { c.streams.abandon(w) }

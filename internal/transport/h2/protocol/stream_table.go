@@ -192,13 +192,14 @@ func (t *streamTable) unlink(w *PlaceWaiter) {
 // still there: the peer may have lowered its limit.
 func (t *streamTable) claim() bool {
 	t.granted--
-	if t.local() < t.maxLocal {
-		return true
-	}
+	return t.local() < t.maxLocal
+}
+
+// noteMisled counts a waiter that was woken for a place that the peer has taken back.
+func (t *streamTable) noteMisled() {
 	if t.misled < math.MaxUint16 {
 		t.misled++
 	}
-	return false
 }
 
 // takeMisled returns how many waiters the peer has had us wake for nothing since the last call.
