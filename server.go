@@ -41,13 +41,14 @@ type Server struct {
 	methods  map[string]*method // by "/package.Service/Method"
 
 	mu        sync.Mutex // guards what follows; nothing that can wait happens under it
-	empty     sync.Cond  // signalled when the last of conns goes
+	empty     sync.Cond  // signalled when the last of conns goes, and stats handlers know
 	state     serverState
 	begun     bool // Serve or ServeHTTP was called
 	listeners map[*served]struct{}
 	// handshakes are the connections that are not among conns yet.
 	handshakes map[*handshake]struct{}
 	conns      connSet
+	telling    int                            // connections that are gone, of whose end stats handlers are being told
 	starting   map[*transport.Server]struct{} // those of conns whose Start has not returned
 	httpCalls  map[*transport.HandlerStream]struct{}
 
@@ -282,10 +283,13 @@ func (s *Server) enter(state serverState) []*transport.Server {
 func (s *Server) awaitConns() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for s.conns.len() > 0 {
+	for s.openConns() > 0 {
 		s.empty.Wait()
 	}
 }
+
+// openConns is how many connections there are for who waits for their end. mu is held.
+func (s *Server) openConns() int { return s.conns.len() + s.telling }
 
 // cancelHTTP ends the contexts of the calls behind net/http, whose connections are
 // not ours to close.

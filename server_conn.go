@@ -269,9 +269,7 @@ func (h *serverHandler) ConnClosed(c *transport.Server, err error) {
 	if known { // before who waits for the last one to end looks at what is left
 		s.opts.control.tracker.EndConn(c, failure)
 		s.opts.limits.release(c)
-	}
-	if s.conns.len() == 0 {
-		s.empty.Broadcast()
+		s.telling++
 	}
 	s.mu.Unlock()
 	if !known {
@@ -279,6 +277,12 @@ func (h *serverHandler) ConnClosed(c *transport.Server, err error) {
 	}
 	socket.Close()
 	s.endConn(c.Context())
+	s.mu.Lock()
+	s.telling--
+	if s.openConns() == 0 {
+		s.empty.Broadcast()
+	}
+	s.mu.Unlock()
 	if logger.V(2) {
 		logger.Infof("grpc: the connection with %v is closed: %v", c.Peer().Addr, err)
 	}

@@ -84,9 +84,9 @@ func (s *Server) wakeWaiters() {
 func (s *Server) awaitConnsUntil(ctx context.Context) (left int, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for s.conns.len() > 0 {
+	for s.openConns() > 0 {
 		if ctx.Err() != nil {
-			return s.conns.len(), false
+			return s.openConns(), false
 		}
 		s.empty.Wait()
 	}

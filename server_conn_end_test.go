@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package grpc_test
+
+import (
+	"context"
+	"net"
+	"testing"
+	"testing/synctest"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/health"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/stats"
+	"google.golang.org/grpc/test/bufconn"
+)
+
+// lateConnEnd waits where it is told that a connection has ended.
+type lateConnEnd struct {
+	stats.Handler
+	may chan struct{}
+}
+
+func (s lateConnEnd) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context   { return ctx }
+func (s lateConnEnd) HandleRPC(context.Context, stats.RPCStats)                         {}
+func (s lateConnEnd) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
+func (s lateConnEnd) HandleConn(_ context.Context, e stats.ConnStats) {
+	if _, ok := e.(*stats.ConnEnd); ok {
+		<-s.may
+	}
+}
+
+// Stop and GracefulStop return once stats handlers know of the end of each connection.
+func TestStopTellsConnEnd(t *testing.T) {
+	for name, stop := range map[string]func(*grpc.Server){"Stop": (*grpc.Server).Stop, "GracefulStop": (*grpc.Server).GracefulStop} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				may := make(chan struct{})
+				lis := bufconn.Listen(64 << 10)
+				s := grpc.NewServer(grpc.StatsHandler(lateConnEnd{may: may}))
+				healthpb.RegisterHealthServer(s, health.NewServer())
+				go s.Serve(lis)
+				cc, err := grpc.NewClient("passthrough:///bubble", grpc.WithTransportCredentials(insecure.NewCredentials()),
+					grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return lis.DialContext(ctx) }))
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer cc.Close()
+				if _, err := healthpb.NewHealthClient(cc).Check(t.Context(), &healthpb.HealthCheckRequest{}); err != nil {
+					t.Fatal(err)
+				}
+				returned := make(chan struct{})
+				go func() {
+					stop(s)
+					close(returned)
+				}()
+				synctest.Wait()
+				select {
+				case <-returned:
+					t.Error("it returned before ConnEnd was told")
+				default:
+				}
+				close(may)
+				<-returned
+			})
+		})
+	}
+}
