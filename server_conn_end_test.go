@@ -25,6 +25,7 @@ type lateConnEnd struct {
 func (s lateConnEnd) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context   { return ctx }
 func (s lateConnEnd) HandleRPC(context.Context, stats.RPCStats)                         {}
 func (s lateConnEnd) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
+
 func (s lateConnEnd) HandleConn(_ context.Context, e stats.ConnStats) {
 	if _, ok := e.(*stats.ConnEnd); ok {
 		<-s.may
