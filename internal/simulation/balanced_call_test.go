@@ -4,6 +4,7 @@ package simulation
 
 import (
 	"context"
+	"sync/atomic"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
@@ -23,13 +24,13 @@ func (b *balanced) attempt(k *call) {
 	c := k.request()
 	b.ch.BeginRPC()
 	defer b.ch.EndRPC()
-	k.picking = true
+	atomic.StoreInt32(&k.picking, 1)
 	_, err = b.ch.Choose(ctx, c.Method, func() bool { return k.waits })
 	was, delayed := b.ch.State(), true
 	if err == nil {
 		delayed, err = a.Pick(ctx, &b.ch, c, k.waits)
 	}
-	k.picking = false
+	atomic.StoreInt32(&k.picking, 0)
 	b.w.yield(atProgram, nil)
 	if err != nil {
 		b.notPicked(k, err, !delayed && was != connectivity.TransientFailure)

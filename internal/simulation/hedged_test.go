@@ -4,6 +4,7 @@ package simulation
 
 import (
 	"fmt"
+	"sync"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -23,6 +24,7 @@ type race struct {
 	throttle *retry.Throttle
 	down     []int // what a handler answers that does not fail
 
+	mu      sync.Mutex // timers and attempts are beside each other while the world settles; guards what follows, and race
 	started time.Time
 	legs    []*call // in the order in which they were to begin, with those that took a place
 	begun   int     // without those
@@ -70,6 +72,8 @@ func (r *race) add(k *call, s retry.State) {
 
 // begins reports whether an attempt is to be made, whose program begins.
 func (r *race) begins(k *call) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if k == r.legs[0] {
 		r.started = time.Now()
 		r.race = hedge.Start(r.policy, r.started)
@@ -96,6 +100,8 @@ func (r *race) await() {
 
 // due begins the next attempt, if it is.
 func (r *race) due() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	w := r.w
 	if w.settling {
 		if r.race.Close() && !r.over {
@@ -148,6 +154,8 @@ func (r *race) checkBegin(n int, throttled bool) {
 
 // committed follows an attempt that has headers.
 func (r *race) committed(k *call) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if k.leg.heard {
 		return
 	}
@@ -163,6 +171,8 @@ func (r *race) committed(k *call) {
 
 // ended follows an attempt that is over.
 func (r *race) ended(k *call) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.open--
 	if r.over || r.again(k) {
 		return
@@ -247,6 +257,8 @@ func (r *race) decide(k *call) {
 
 // check looks at a race when all calls have ended.
 func (r *race) check() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	_, more := r.race.Next()
 	switch {
 	case !r.over && !more:

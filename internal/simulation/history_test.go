@@ -195,8 +195,8 @@ func (w *world) rest() {
 		}
 		if c.Parked && s.Parked {
 			w.reach(parkedBoth)
-			if len(w.links) == 1 && len(w.pool.lent) > 0 {
-				w.fail("all connections are parked, and %d buffers are lent", len(w.pool.lent))
+			if lent, _ := w.pool.state(); len(w.links) == 1 && lent > 0 {
+				w.fail("all connections are parked, and %d buffers are lent", lent)
 			}
 			if n := w.ground.Sweeper().Len(); len(w.links) == 1 && n > 0 {
 				w.fail("all connections are parked, and %d are in the sweeper", n)
@@ -274,13 +274,14 @@ func (w *world) checkEnds() {
 			w.fail("connection %d: a socket is left: client %v, server %v", l.n, !l.near.closed, !l.far.closed)
 		}
 	}
+	lent, _ := w.pool.state()
 	switch {
 	case len(w.waiting) > 0:
 		w.fail("%d goroutines are left, the first at %s", len(w.waiting), placeNames[w.waiting[0].at])
 	case len(w.kernel.known) > 0:
 		w.fail("%d sockets are left in the kernel", len(w.kernel.known))
-	case len(w.pool.lent) > 0:
-		w.fail("%d buffers are left", len(w.pool.lent))
+	case lent > 0:
+		w.fail("%d buffers are left", lent)
 	case transport.OpenConns() != 0:
 		w.fail("%d connections are left", transport.OpenConns())
 	case h2.BytesHeld() != 0:

@@ -204,12 +204,13 @@ func (l *link) checkAccounts() {
 	}
 	l.checkAccount("server", l.server.Stats(), l.near.watch.data-up, downGiven-l.far.watch.data, open)
 	l.checkAccount("client", l.client.Stats(), l.far.watch.data-down, upGiven-l.near.watch.data, open)
-	most := l.w.pool.caps + open*8192 + 32768
+	_, lent := l.w.pool.state()
+	most := lent + open*8192 + 32768
 	if l.w.swarm.has(plainConns) || l.w.swarm.has(unpooled) {
 		most += 2 * 40000 // read buffers that are not the pool's
 	}
 	if c, s := l.client.Stats().Held, l.server.Stats().Held; len(l.w.links) == 1 && c+s > most {
-		l.w.fail("connection %d: %d and %d bytes are charged, and %d are lent", l.n, c, s, l.w.pool.caps)
+		l.w.fail("connection %d: %d and %d bytes are charged, and %d are lent", l.n, c, s, lent)
 	}
 	if l.w.swarm.has(staticWindow) && (l.near.watch.data-up > upWindows || l.far.watch.data-down > downWindows) {
 		l.w.fail("connection %d: %d and %d bytes lie unread, the windows allow %d and %d", l.n,

@@ -5,6 +5,7 @@ package simulation
 import (
 	"context"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc/balancer"
@@ -244,7 +245,7 @@ func (t *turns) pick(info balancer.PickInfo) (balancer.PickResult, error) {
 func (b *balanced) checkQuiet() {
 	state := b.ch.State()
 	for _, k := range b.w.calls {
-		if k.picking && (state == connectivity.Ready || state == connectivity.Idle || b.closed || state == connectivity.TransientFailure && !k.waits) {
+		if atomic.LoadInt32(&k.picking) != 0 && (state == connectivity.Ready || state == connectivity.Idle || b.closed || state == connectivity.TransientFailure && !k.waits) {
 			b.w.fail("call %d waits for a connection, and the channel is %v", k.n, state)
 		}
 	}

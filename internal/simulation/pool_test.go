@@ -45,6 +45,14 @@ func (p *pool) Get(n int) *[]byte {
 	return b
 }
 
+// state is how many buffers are lent, and how much memory they have. A timer's goroutine may ask for a buffer
+// next, without anything else between the two.
+func (p *pool) state() (buffers, memory int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.lent), p.caps
+}
+
 // Put implements mem.BufferPool.
 func (p *pool) Put(b *[]byte) {
 	p.mu.Lock()

@@ -47,7 +47,7 @@ type call struct {
 	// What has happened.
 	stream      *transport.ClientStream
 	end         context.CancelFunc
-	picking     bool                             // the channel looks for a connection
+	picking     int32                            // 1: the channel looks for a connection; atomic, as a timer may end that
 	verdict     func(*retry.State) retry.Verdict // the channel's about another attempt; nil: there is no channel
 	began       bool                             // NewStream was called
 	begun       time.Time
