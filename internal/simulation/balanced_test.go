@@ -44,6 +44,13 @@ type host struct {
 	name   string
 	down   bool // it refuses connections
 	listed bool // the resolver has named it last
+	again  bool // and has not, in between: a subchannel of before may dial until it hears of that
+}
+
+// list has the resolver name the server from now on, or not.
+func (h *host) list(named bool) {
+	h.again = h.again || named && !h.listed
+	h.listed = named
 }
 
 const (
@@ -107,8 +114,8 @@ func (b *balanced) dial(ctx context.Context, addr string) (net.Conn, error) {
 	}
 	l := w.newLink()
 	l.host, l.dialed = h, begun
-	if !h.listed {
-		l.retire("its server is not listed any more")
+	if !h.listed || h.again {
+		l.retire("its server is not listed any more, or was not")
 	}
 	w.program("accept", l.accept)
 	return l.near.conn()
@@ -233,7 +240,7 @@ func (b *balanced) relist() {
 		return
 	}
 	for i, h := range b.hosts {
-		h.listed = which&(1<<i) != 0
+		h.list(which&(1<<i) != 0)
 	}
 	b.answer()
 }
@@ -277,7 +284,8 @@ func (b *balanced) close() {
 // settle lets each call come to its end that waits for a server.
 func (b *balanced) settle() {
 	for _, h := range b.hosts {
-		h.down, h.listed = false, true
+		h.down = false
+		h.list(true)
 	}
 	b.answer()
 }
