@@ -16,6 +16,7 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/parity/internal/probe"
@@ -185,7 +186,11 @@ func nameProbe(name string, set func(*names)) probe.Probe {
 		set(n)
 		cc := n.channel(p, portOf(server(p)))
 		p.Printf("%s", strings.ReplaceAll(call(p.Context(), cc), n.addr, "DNS"))
-		p.Printf("waits: %v", strings.Contains(briefly(p, cc, grpc.WaitForReady(true)), "DeadlineExceeded"))
+		waits := strings.Contains(briefly(p, cc, grpc.WaitForReady(true)), "DeadlineExceeded")
+		p.Printf("waits: %v", waits)
+		if !waits { // the state may come a moment after the picker, with which RPCs go on
+			cc.WaitForStateChange(p.Context(), connectivity.Connecting)
+		}
 		p.Printf("%v", cc.GetState())
 		n.set(func() { p.Printf("%v", slices.Sorted(maps.Keys(n.asked))) })
 	}}

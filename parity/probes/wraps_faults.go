@@ -158,7 +158,9 @@ func wrapFaultProbes() []probe.Probe {
 			if !when.along && i > 0 {
 				continue // it does not depend on the error
 			}
-			out = append(out, probe.Probe{Name: "Read fails/client, " + when.name + "/" + e.name, Run: func(p *probe.P) {
+			// Where the Read is repeated the probe waits for several things, each until its process is quiet.
+			repeated := errors.Is(e.err, os.ErrDeadlineExceeded)
+			out = append(out, probe.Probe{Name: "Read fails/client, " + when.name + "/" + e.name, Alone: repeated, Run: func(p *probe.P) {
 				readFails(p, when, e.err)
 			}})
 		}
