@@ -12,20 +12,13 @@ import (
 	"time"
 
 	"google.golang.org/grpc/internal/tlsconn"
-	"google.golang.org/grpc/mem"
 )
 
-// secureEnd is an end with TLS. Package tlsconn holds locks during calls that do not wait, on which others
+// secure is an end with TLS. Package tlsconn holds locks during calls that do not wait, on which others
 // would wait while the bubble does not stand still: so its goroutines stop above it, and only where it
 // waits below. A socket that takes a part would have it start a goroutine of its own, which waits for such a
-// lock: sockets of such an end take all. What the observer sees is not encrypted.
-type secureEnd struct {
-	*tlsconn.Conn
-	s *socket
-}
-
-// secure makes the handshake. All that it sends has the same length each time.
-func (s *socket) secure() (*secureEnd, error) {
+// lock: sockets of such an end take all. All that the handshake sends has the same length each time.
+func (s *socket) secure() (*recordsEnd, error) {
 	s.below = true
 	isServer := s.name[0] == 's'
 	c, ok := tlsconn.Over(s, &identity, tlsconn.Options{Server: isServer, Release: true})
@@ -37,7 +30,7 @@ func (s *socket) secure() (*secureEnd, error) {
 		return nil, err
 	}
 	s.w.reach(handshaken)
-	return &secureEnd{Conn: c, s: s}, nil
+	return &recordsEnd{layer: c, s: s}, nil
 }
 
 // identity is of both sides. To know whether crypto/tls can be read from buffers of ours takes goroutines: it
@@ -60,62 +53,3 @@ var identity = func() tls.Config {
 		InsecureSkipVerify: true,
 	}
 }()
-
-// TryRead implements readyreader.Layer.
-func (e *secureEnd) TryRead(size int, pool mem.BufferPool) (*[]byte, int, error) {
-	e.s.w.yield(atTryRead, e.s)
-	return e.Conn.TryRead(size, pool)
-}
-
-// TryReadInto implements readyreader.Layer.
-func (e *secureEnd) TryReadInto(p []byte) (int, error) {
-	e.s.w.yield(atTryRead, e.s)
-	return e.Conn.TryReadInto(p)
-}
-
-// TryWrite implements readyreader.Layer.
-func (e *secureEnd) TryWrite(p []byte) (int, error) {
-	e.s.w.yield(atTryWrite, e.s)
-	n, err := e.Conn.TryWrite(p)
-	e.s.observe([][]byte{p}, n)
-	return n, err
-}
-
-// TryWriteVector implements readyreader.Layer.
-func (e *secureEnd) TryWriteVector(pieces [][]byte) (int, error) {
-	e.s.w.yield(atTryWrite, e.s)
-	all := append([][]byte(nil), pieces...)
-	n, err := e.Conn.TryWriteVector(pieces)
-	e.s.observe(all, n)
-	return n, err
-}
-
-// Write implements net.Conn.
-func (e *secureEnd) Write(p []byte) (int, error) {
-	e.s.observe([][]byte{p}, len(p)) // the peer may read the first of it before all is written
-	return e.Conn.Write(p)
-}
-
-// WriteVector implements readyreader.Layer.
-func (e *secureEnd) WriteVector(pieces [][]byte) (int, error) {
-	e.s.observe(pieces, lengthOf(pieces))
-	return e.Conn.WriteVector(pieces)
-}
-
-// observe shows the first n bytes of the pieces, which are not encrypted.
-func (s *socket) observe(pieces [][]byte, n int) {
-	s.w.mu.Lock()
-	defer s.w.mu.Unlock()
-	for _, p := range pieces {
-		k := min(n, len(p))
-		s.watch.wrote(p[:k])
-		n -= k
-	}
-}
-
-func lengthOf(pieces [][]byte) (n int) {
-	for _, p := range pieces {
-		n += len(p)
-	}
-	return n
-}

@@ -82,7 +82,7 @@ func newSwarm(c *chooser) (s swarm) {
 		}
 	}
 	if s.has(secured) {
-		s &^= 1<<plainConns | 1<<layered | 1<<smallRoom | 1<<shortWrites // see secureEnd
+		s &^= 1<<plainConns | 1<<layered | 1<<smallRoom | 1<<shortWrites // see secure
 	}
 	if s.has(seals) {
 		s &^= 1<<plainConns | 1<<layered | 1<<secured
