@@ -159,7 +159,7 @@ func (b *body) await(r wakeReason, mu *sync.Mutex, s *h2.Stream) {
 // read reads the connection, if nobody else does, until the waiter would be woken, or something
 // comes in between. mu is not held.
 func (b *body) read(mu *sync.Mutex, s *h2.Stream, waiter *condWaiter) {
-	t := s.Turn()
+	t := s.InlineReader()
 	if t == nil {
 		return
 	}

@@ -55,7 +55,7 @@ func (w *waker) answered(before wakeReason) bool {
 		return false
 	}
 	switch w.who.(type) {
-	case *condWaiter, chanWaiter, *h2.Turn:
+	case *condWaiter, chanWaiter, *h2.InlineReader:
 		return true
 	}
 	return false

@@ -44,7 +44,7 @@ func (r *reader) skip(n int) error {
 		}
 		k, err := r.in.act.rd.Discard(n)
 		r.resume()
-		r.in.act.settled = false // something was heard
+		r.in.act.skipsEnd = false // something was heard
 		n -= k
 		if err != nil && !r.wasQuiet(err) {
 			return unexpectedEOF(err)
@@ -68,13 +68,13 @@ func (r *reader) resume() {
 // heardAt notes when input came, for those who ask. Where more would have come, had the reader of
 // a new connection waited, the connection becomes less new.
 func (r *reader) heardAt(now int64) {
-	isNew := r.in.habit.isNew()
+	isNew := r.in.predictor.isNew()
 	if !isNew && r.core.Config().Keepalive.Interval == 0 {
 		return
 	}
 	last := r.lastRead.Swap(now)
 	if isNew && !r.in.swept && last > 0 && now-last < int64(park.Linger) {
-		r.in.habit.more()
+		r.in.predictor.recordHit()
 	}
 }
 
@@ -93,7 +93,7 @@ func (r *reader) finishBatch() {
 	r.in.act.batch = false
 	r.handler.BatchEnd()
 	records := r.retained()
-	if a := r.in.act; a.settled && records == 0 && a.IsCharged(r.in.swept) {
+	if a := r.in.act; a.skipsEnd && records == 0 && a.IsCharged(r.in.swept) {
 		return
 	}
 	c := r.lock()
@@ -111,10 +111,10 @@ func (r *reader) finishBatch() {
 	}
 }
 
-// rest follows a frame, with mu: if no other has arrived, and nothing is left to do at the end of the
+// checkEnd follows each frame, with mu: if no other has arrived, and nothing is left to do at the end of the
 // batch but what the reader does from here on, that takes no lock.
-func (r *reader) rest(c *locked) {
-	if r.in.act.settled = c.core.IsAtRest(&r.in.act.Intake); r.in.act.settled {
+func (r *reader) checkEnd(c *locked) {
+	if r.in.act.skipsEnd = c.core.CanSkipEndBatch(&r.in.act.Intake); r.in.act.skipsEnd {
 		c.core.SetHeard(true)
 		c.show()
 	}

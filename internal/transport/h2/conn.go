@@ -26,8 +26,8 @@ type Conn struct {
 	// lastRead is when input was last seen, by the clock. It is kept only where keepalive
 	// asks for it, and while the connection is new.
 	lastRead atomic.Int64
-	quiet    lull  // the sweeper has interrupted the reader's wait: its timeout means that. Or see rest.go
-	marks    marks // where the reader's role is, and whether the write token is offered
+	quiet    quietState // the sweeper has interrupted the reader's wait: its timeout means that. Or see rest.go
+	marks    marks      // where the reader's role is, and whether the write token is offered
 
 	mu mutex
 	// Everything below is guarded by mu.
@@ -80,7 +80,7 @@ func New(nc net.Conn, side protocol.Side, cfg *protocol.Config, h Handler) *Conn
 	return &Conn{
 		wire:    w,
 		handler: h,
-		in:      input{habit: stranger, can: w.abilities(cfg)},
+		in:      input{predictor: untried, can: w.abilities(cfg)},
 		core:    protocol.New(side, cfg),
 	}
 }
@@ -139,7 +139,7 @@ type reader Conn
 
 func (r *reader) lock() *locked {
 	if a := r.in.act; a != nil {
-		a.settled = false
+		a.skipsEnd = false
 	}
 	return (*Conn)(r).lock()
 }

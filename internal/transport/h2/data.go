@@ -77,7 +77,7 @@ func (r *reader) receive(h frame.Header) (s *protocol.Stream, kind protocol.EndK
 	defer c.unlock()
 	c.readerHas(buffered - int(h.Length))
 	s, kind, err = c.core.OnData(&a.Intake, h, buffered)
-	r.rest(c)
+	r.checkEnd(c)
 	return s, kind, err
 }
 

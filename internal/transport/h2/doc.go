@@ -15,15 +15,15 @@
 // when the batch ends. Each wait begins with endBatch and ends with resume, and the
 // reader must queue nothing between the two.
 //
-// Who waits for a message of the only stream may be the reader meanwhile (turn.go). A reader that
-// has woken such a goroutine does not wait for input, but lends the role: it parks with all that it
-// needs left where it is, so that the poller wakes another if there is input first. The one who
-// comes to wait takes the role, reads until it is woken, mostly by what it reads itself, lends
-// the role again and goes on. That is two words to the kernel a message, in place of a goroutine,
-// and mostly a thread, that wakes. A Turn reads what can be dealt with at once, and waits between
-// two frames only, where it can be interrupted: it has a deadline and can be cancelled.
-// All else, and whatever is wrong, is for a reader with nothing else to heed, to whom it gives the
-// role. Where it was lent in vain, lending pauses (lending.go).
+// A goroutine that waits for a message of the only stream may be the reader meanwhile, an [InlineReader].
+// A reader that has woken such a goroutine does not wait for input, but lends the role: it parks, and keeps
+// all that reading needs where it is, so that the poller starts another reader if there is input first. When
+// the goroutine comes to wait again it takes the role, reads until it is woken, mostly by what it reads itself,
+// lends the role again and goes on. That costs two system calls a message; otherwise a goroutine, and mostly
+// a thread, would have to be woken. An InlineReader reads what can be dealt with at once, and waits
+// between two frames only, where it can be interrupted: it has a deadline and can be cancelled. For all
+// other frames, and for errors, it passes the role to a reader of its own goroutine. Each time that nobody
+// came to take the role, lending pauses for longer (lending.go).
 //
 // There is no writer goroutine. A goroutine that queues frames and finds nobody writing
 // takes the write token and writes, for others too, until nothing is left or
@@ -91,7 +91,7 @@
 // that needs both the role and the lock has the Intake as an argument.
 //
 // The role of the reader passes from one goroutine to the next through a parked handle, or with
-// the start of the next (Turn.Leave). Queued frames are guarded by Conn.mu until the token's
+// the start of the next (InlineReader.Leave). Queued frames are guarded by Conn.mu until the token's
 // holder takes them as a parcel; then they are the holder's.
 //
 // # Locks
@@ -109,7 +109,7 @@
 // detector). A client: to queue the request and take it as a parcel, to count the header with the message
 // behind it, and to count the end. A server: to look whether it takes another stream, to take it with the
 // message behind, and to queue the reply. What takes no lock of its own: the end of a batch that left nothing
-// to do (reader.rest), the write token when it comes back (marks), and a handler's end after its
+// to do (reader.checkEnd), the write token when it comes back (marks), and a handler's end after its
 // last message (Stream.SendLast).
 //
 // # Panics
@@ -141,8 +141,8 @@
 //     poller watches its socket. It is slim from shortly before that until there is a
 //     reader again: it has given back what only a busy one needs. One that is lent has not: it is
 //     parked so that somebody else may read. Quiet means that there was no input for a period of
-//     the sweeper, which is when a reader looks whether to park. A reader rests while it waits in
-//     the Read of a wrapper, slim or not.
+//     the sweeper, which is when a reader looks whether to park. A connection rests while its reader
+//     waits in the Read of a wrapper, slim or not.
 //   - Idle is, of a stream, the state of RFC 9113 before it is opened. Of a connection
 //     (Conn.Idle) it means that no stream is open, as gRPC has it; parked or not.
 //   - To drain is to take leave of the peer with two GOAWAYs (Conn.Drain). The farewell is
@@ -161,7 +161,8 @@
 //	rest                           where the reader of a connection waits that cannot be parked
 //	role, marks                    who reads: a state machine; what changes without the lock
 //	next                           a DATA frame that is counted with the block before it
-//	turn, lending, habit           a waiter that reads for itself; whether to wait, to lend, or to park
+//	inline_reader, lending,        a waiter that reads for itself; whether to wait, to lend, or to park
+//	idle_predictor
 //	drain, stream                  what others may call at any time
 //	borrowed                       memory of the program's, which has it back
 //	launch                         a task that the reader starts, or runs once it has parked

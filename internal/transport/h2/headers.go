@@ -96,7 +96,7 @@ func (r *reader) onMoreHeaders(s *protocol.Stream, b protocol.Block, kind protoc
 	a.Useful()
 	err := s.Receiver().OnHeaders(a.Block(), b.End)
 	if kind == protocol.EndedBoth {
-		a.NoteMemo() // what the stream holds is settled
+		a.NoteMemo() // what the stream holds is known
 	} else {
 		a.NoteBlock(s, r.core.Side())
 	}

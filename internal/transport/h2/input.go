@@ -20,10 +20,10 @@ type input struct {
 	reading hpack.Frozen     // while act is nil: the decoder's state,
 	lasting protocol.Lasting // and what else must last; fields that streams hold are in the streamSet
 
-	habit habit
-	parks bool                // the connection can be parked, or rest
-	swept bool                // the sweeper watches the connection
-	can   readyreader.Ability // of the wire, see abilities; immutable, and so for all
+	predictor idlePredictor
+	parks     bool                // the connection can be parked, or rest
+	swept     bool                // the sweeper watches the connection
+	can       readyreader.Ability // of the wire, see abilities; immutable, and so for all
 }
 
 // writesWait reports whether each write has to wait, as nobody knows what it does.
@@ -38,14 +38,14 @@ type active struct {
 	wake    chan struct{} // what the reader waits on in waitForBudget
 	next    warm.Task     // what the reader's goroutine is to run once it has parked; see launch
 	lending lending
-	failed  error // what a Turn ended with; nil: nothing
+	failed  error // what an InlineReader ended with; nil: nothing
 
 	behind   int          // how many bytes are buffered behind the frame at hand,
 	follower frame.Header // and, if that has HEADERS, the header of what is first among them
 	counted  counted
 
-	batch   bool // frames were read since the last BatchEnd
-	settled bool // since the reader last had mu there is nothing to do at the end of the batch: see rest
+	batch    bool // frames were read since the last BatchEnd
+	skipsEnd bool // the end of the batch takes no lock: since the reader last had mu there is nothing to do there; see checkEnd
 }
 
 // littleRead is how much is read at first of a connection that was parked: most of these have a
@@ -88,10 +88,10 @@ func (in *input) release(side protocol.Side, cfg *protocol.Config) {
 	}
 	a.rd = readyreader.Recycle(a.rd)
 	reusable := a.Release(cfg.Pool)
-	a.batch, a.settled = false, false
+	a.batch, a.skipsEnd = false, false
 	a.counted = counted{}
 	a.failed = nil
-	a.lending.rest()
+	a.lending.reset()
 	a.wake = nil // a channel may belong to a synctest bubble
 	if reusable {
 		actives[side].Put(a)

@@ -7,7 +7,7 @@ import "google.golang.org/grpc/internal/warm"
 // launch runs a task on another goroutine. A reader that will probably park when it has dealt
 // with the input keeps one task back, to run it on its own goroutine, which is free then.
 func (r *reader) launch(t warm.Task) {
-	if r.in.act.next == nil && r.in.habit.isSeldom() && !r.in.swept && !r.quiet.rests() {
+	if r.in.act.next == nil && r.in.predictor.skips() && !r.in.swept && !r.quiet.rests() {
 		r.in.act.next = t
 		return
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // A reader that has woken the one who waits for messages of the only stream lends it the role:
-// see turn.go.
+// see inline_reader.go.
 
 // Lend says that a goroutine which waited for a message of s is awake, and will wait again. It is
 // for the reader, within Take or Filled.

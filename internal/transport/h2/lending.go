@@ -4,21 +4,21 @@ package h2
 
 import "sync/atomic"
 
-// lending is what a reader knows of those who might read in its place: see Turn. The first group is
+// lending is what a reader knows of those who might read in its place: see InlineReader. The first group is
 // the reader's.
 type lending struct {
 	asked  bool   // since the last batch somebody was woken who may come back to wait
 	misses uint8  // up to a bound: two for each time that lending was of no use, less one for each time that it was
 	pause  uint16 // how many times nothing is lent
 
-	cut atomic.Bool // Turn.Wake has interrupted the wait
+	cut atomic.Bool // InlineReader.Wake has interrupted the wait
 }
 
 // maxMisses bounds how long nothing is lent: for 2^maxMisses batches.
 const maxMisses = 10
 
 // missed records that lending was of no use: there was input before anyone came to wait, or what came was
-// not for a turn.
+// not for an inline reader.
 func (l *lending) missed() {
 	l.misses = min(l.misses+2, maxMisses)
 	l.pause = 1 << l.misses
@@ -40,5 +40,5 @@ func (l *lending) wanted() bool {
 	return true
 }
 
-// rest clears everything: the connection is about to be parked for good.
-func (l *lending) rest() { l.asked, l.misses, l.pause = false, 0, 0 }
+// reset clears everything: the connection is about to be parked for good.
+func (l *lending) reset() { l.asked, l.misses, l.pause = false, 0, 0 }

@@ -26,7 +26,7 @@ func TestTokenIsTakenOnce(t *testing.T) {
 			t.Error("it was given back without an offer")
 		}
 		m.offer()
-		if m.move(rest) != reading || !m.giveBack() || m.role() != away {
+		if m.move(release) != reading || !m.giveBack() || m.role() != away {
 			t.Error("the role moved with the offer")
 		}
 	}

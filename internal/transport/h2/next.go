@@ -37,11 +37,11 @@ func (r *reader) countNext(c *locked, b protocol.Block) {
 		c.readerHas(buffered - int(h.Length))
 		a.counted.is = true
 		a.counted.s, a.counted.kind, a.counted.err = c.core.OnData(&a.Intake, h, buffered)
-		r.rest(c)
+		r.checkEnd(c)
 		return
 	}
 	c.readerHas(a.behind)
-	r.rest(c)
+	r.checkEnd(c)
 }
 
 // isPlainData reports whether a frame is a piece of a body and nothing else.

@@ -17,7 +17,7 @@ import (
 // what the connection needs only while there is input, parks, and returns. The
 // poller starts another reader when there is input, and terminate does. Open streams do not
 // keep a connection from parking; bytes in hand do. Where input comes seldom the reader does
-// not wait for the sweeper: it parks as soon as it has dealt with what came (see habit). A connection
+// not wait for the sweeper: it parks as soon as it has dealt with what came (see idlePredictor). A connection
 // that has to be waited for in its Read rests in place of parking: see rest.go.
 
 // errParked ends the frame loop of a reader that has parked: the role is no longer its own.
@@ -102,7 +102,7 @@ func (r *reader) awaitHeader() ([]byte, error) {
 		if !r.atBoundary() {
 			continue // more came since the sweeper was asked
 		}
-		r.in.habit.vain()
+		r.in.predictor.recordMiss()
 		if err := r.park(); err != nil {
 			return nil, err
 		}
@@ -133,15 +133,15 @@ func (r *reader) goesAtOnce() bool {
 	switch {
 	case !r.in.parks:
 	case r.in.swept:
-		if r.in.habit.more() {
+		if r.in.predictor.recordHit() {
 			r.ground().Sweeper().Trust(&r.in.act.entry)
 		}
-	case r.in.habit.isSeldom():
-		r.in.habit.spare()
+	case r.in.predictor.skips():
+		r.in.predictor.recordSkip()
 		return true
-	case r.in.habit.doubts() && !r.try():
-		if !r.in.habit.isNew() {
-			r.in.habit.vain() // as it would be, mostly
+	case r.in.predictor.doubts() && !r.try():
+		if !r.in.predictor.isNew() {
+			r.in.predictor.recordMiss() // as it would be, mostly
 		}
 		return true
 	}
@@ -232,7 +232,7 @@ func (r *reader) slim() {
 	records := r.retained()
 	c = r.lock()
 	defer c.unlock()
-	(*Conn)(r).move(rest)
+	(*Conn)(r).move(release)
 	c.core.Park(kept, records)
 	c.show()
 }

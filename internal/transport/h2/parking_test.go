@@ -183,10 +183,10 @@ func TestParksAtOnce(t *testing.T) {
 	p := &testPeer{t: t}
 	p.enc = newPeerEncoder(p)
 	nc.Write(join([]byte(http2.ClientPreface), settings()))
-	parked := func(left habit) {
+	parked := func(left idlePredictor) {
 		t.Helper()
 		until(t, "parked", c.handle.Parked)
-		if got := c.in.habit & atOnce; got != left {
+		if got := c.in.predictor & skipMask; got != left {
 			t.Fatalf("it parks %d times without a wait, want %d", got, left)
 		}
 	}
@@ -215,10 +215,10 @@ func TestParksAtOnce(t *testing.T) {
 // Connections that have input in the same bursts do not all wait for more after the same one.
 func TestBurstsAreNotWaitedForByAll(t *testing.T) {
 	conns, peers := openMany(t, 0)
-	for burst, left := range []habit{3, 2, 1, 0, 7, 6} {
+	for burst, left := range []idlePredictor{3, 2, 1, 0, 7, 6} {
 		for _, c := range conns {
 			until(t, "parked", c.handle.Parked)
-			if got := c.in.habit & atOnce; got != left {
+			if got := c.in.predictor & skipMask; got != left {
 				t.Fatalf("burst %d: it parks %d times without a wait, want %d", burst, got, left)
 			}
 		}
@@ -236,7 +236,7 @@ func TestBurstsAreNotWaitedForByAll(t *testing.T) {
 
 // Nor do new ones.
 func TestNewConnectionsAreNotWaitedForByAll(t *testing.T) {
-	conns, _ := openMany(t, stranger)
+	conns, _ := openMany(t, untried)
 	if waiting := park.ProcessSweeper().Len(); waiting > park.MaxTries {
 		t.Errorf("%d wait for more", waiting)
 	}
@@ -245,8 +245,8 @@ func TestNewConnectionsAreNotWaitedForByAll(t *testing.T) {
 	}
 }
 
-// openMany opens more connections of a habit than may wait for more at a time, and has each answer.
-func openMany(t *testing.T, h habit) (conns []*Conn, peers []net.Conn) {
+// openMany opens connections that predict as h does, more than may wait for more at a time, and has each answer.
+func openMany(t *testing.T, h idlePredictor) (conns []*Conn, peers []net.Conn) {
 	t.Helper()
 	if !park.Supported() {
 		t.Skip("not on this system")
@@ -255,7 +255,7 @@ func openMany(t *testing.T, h habit) (conns []*Conn, peers []net.Conn) {
 		nc, ns := socketPair(t, "unix", 0)
 		t.Cleanup(func() { nc.Close() })
 		c := New(ns, protocol.Server, &protocol.Config{Pool: mem.DefaultBufferPool(), Pooled: true, StaticWindow: true}, &testRole{})
-		c.in.habit = h
+		c.in.predictor = h
 		c.Start()
 		t.Cleanup(func() {
 			c.Close(errors.New("enough"))

@@ -169,7 +169,7 @@ func (r *reader) dispatch(h frame.Header, p []byte) error {
 	case frame.WindowUpdate:
 		return r.onWindowUpdate(h, p)
 	case frame.Priority:
-		r.in.act.settled = false // as taking the lock would have it
+		r.in.act.skipsEnd = false // as taking the lock would have it
 		_, err := frame.ParsePriority(h, p)
 		return errors.Join(r.in.act.Useless(), err)
 	default: // PUSH_PROMISE, which Header.Check has refused

@@ -31,8 +31,8 @@ import (
 // errRests ends the frame loop of a reader that is to wait for input with nothing in hand.
 var errRests = errors.New("rests")
 
-// lull is that word; or, of a connection that does not rest, whether the sweeper has found it quiet.
-type lull struct{ word atomic.Uint32 }
+// quietState is that word; or, of a connection that does not rest, whether the sweeper has found it quiet.
+type quietState struct{ word atomic.Uint32 }
 
 const (
 	notQuiet uint32 = iota
@@ -45,13 +45,13 @@ const (
 )
 
 // rests reports whether the connection rests in place of parking.
-func (l *lull) rests() bool { return l.word.Load() >= works }
+func (l *quietState) rests() bool { return l.word.Load() >= works }
 
 // Load reports whether a connection that does not rest is quiet, or the sweeper came late to one that does.
-func (l *lull) Load() bool { w := l.word.Load(); return w == quiet || w == late }
+func (l *quietState) Load() bool { w := l.word.Load(); return w == quiet || w == late }
 
 // Store is for connections that do not rest.
-func (l *lull) Store(is bool) {
+func (l *quietState) Store(is bool) {
 	w := notQuiet
 	if is {
 		w = quiet
@@ -60,7 +60,7 @@ func (l *lull) Store(is bool) {
 }
 
 // take reports whether a connection that does not rest is quiet, which it is not any more then.
-func (l *lull) take() bool { return l.word.CompareAndSwap(quiet, notQuiet) }
+func (l *quietState) take() bool { return l.word.CompareAndSwap(quiet, notQuiet) }
 
 // restIdle waits for input after park has given back what reading needs.
 func (r *reader) restIdle() {
@@ -100,7 +100,7 @@ func (r *reader) slimResting() {
 			return
 		}
 	}
-	r.in.habit.vain()
+	r.in.predictor.recordMiss()
 	r.slim()
 	r.traceRest()
 	w.Store(slimmed)

@@ -5,24 +5,24 @@ package h2
 // role is where the reader's role is. Its method on is the whole machine; Conn.move makes a transition. The
 // connection begins as opening, and is reading from the peer's first SETTINGS on.
 //
-//	                  look             lend           take
-//	away -> starting -------> reading -----> lent <-- - - - -.
-//	 ^  \    start       ^    |    ^ start    | \            | lend
-//	 |   \               |    |    '----------'  \ take      |
-//	 |    '---------------------------------------> turnReads, turnWaits, turnOver
-//	 |        take       |    |                      |     |
-//	 '-------------------|----'  rest  --------------'     |
-//	                     '---------------------------------'  start
+//	                  look             lend            take
+//	away -> starting -------> reading -----> lent <-- - - - - -.
+//	 ^  \    start       ^    |    ^ start    | \             | lend
+//	 |   \               |    |    '----------'  \ take       |
+//	 |    '----------------------------------------> inlineReads, inlineWaits, inlineOver
+//	 |        take       |    |                       |      |
+//	 '-------------------|----' release --------------'      |
+//	                     '-----------------------------------'  start
 //
-//	from       start     look     lend  keep     take       wait       arrive     wake      rest  begin
-//	opening    -         -        -     -        -          -          -          -         -     reading
-//	reading    -         -        lent  -        -          -          -          -         away
-//	starting   -         reading  lent  -        -          -          -          -         away
-//	lent       reading*  -        -     reading  turnReads  -          -          -         -
-//	away       starting  -        -     -        turnReads  -          -          -         -
-//	turnReads  reading   -        lent  -        -          turnWaits  -          turnOver  away
-//	turnWaits  -         -        -     -        -          -          turnReads  turnOver  -
-//	turnOver   reading   -        lent  -        -          -          -          -         away
+//	from         start     look     lend  keep     take         wait         arrive       wake        release  begin
+//	opening      -         -        -     -        -            -            -            -           -        reading
+//	reading      -         -        lent  -        -            -            -            -           away     -
+//	starting     -         reading  lent  -        -            -            -            -           away     -
+//	lent         reading*  -        -     reading  inlineReads  -            -            -           -        -
+//	away         starting  -        -     -        inlineReads  -            -            -           -        -
+//	inlineReads  reading   -        lent  -        -            inlineWaits  -            inlineOver  away     -
+//	inlineWaits  -         -        -     -        -            -            inlineReads  inlineOver  -        -
+//	inlineOver   reading   -        lent  -        -            -            -            -           away     -
 //
 // "-" can't happen, or means nothing, and changes nothing. (*) lending was of no use: there was input,
 // or none for too long, before anyone came to take it.
@@ -34,18 +34,18 @@ package h2
 //
 // What is not in it: input.swept says whether the sweeper watches, which it does of any role but starting and
 // away. Two flags say why a wait for input was interrupted: Conn.quiet, by the sweeper,
-// and lending.cut, by Turn.Wake. The holder of the role heeds both before it waits again, or gives the role up.
+// and lending.cut, by InlineReader.Wake. The holder of the role heeds both before it waits again, or gives the role up.
 type role uint32
 
 const (
-	opening   role = iota // a reader has it, or will; the peer's first SETTINGS have not arrived
-	reading               // a reader has it, on a goroutine of its own
-	starting              // a reader has it that has just been started, and not looked for input yet
-	lent                  // nobody has it: the connection is parked, with all that reading needs, for a Turn to take
-	away                  // nobody has it: the connection is parked, or about to be, without what reading needs
-	turnReads             // a Turn has it, and deals with frames
-	turnWaits             // a Turn has it, and waits for input, or is about to
-	turnOver              // a Turn has it, which was woken and gives it back
+	opening     role = iota // a reader has it, or will; the peer's first SETTINGS have not arrived
+	reading                 // a reader has it, on a goroutine of its own
+	starting                // a reader has it that has just been started, and not looked for input yet
+	lent                    // nobody has it: the connection is parked, with all that reading needs, for an InlineReader to take
+	away                    // nobody has it: the connection is parked, or about to be, without what reading needs
+	inlineReads             // an InlineReader has it, and deals with frames
+	inlineWaits             // an InlineReader has it, and waits for input, or is about to
+	inlineOver              // an InlineReader has it, which was woken and gives it back
 
 	roles // how many there are
 )
@@ -54,16 +54,16 @@ const (
 type roleEvent uint8
 
 const (
-	start  roleEvent = iota // a reader begins, or goes on since it could not be parked
-	look                    // it looks for input for the first time
-	lend                    // the holder lends it
-	keep                    // what was lent could not be parked
-	take                    // a Turn takes it
-	wait                    // the Turn waits for input
-	arrive                  // its wait is over, with input or without
-	wake                    // what the Turn's goroutine waits for is there
-	rest                    // the holder parks the connection for good
-	begin                   // the peer's first SETTINGS arrived
+	start   roleEvent = iota // a reader begins, or goes on since it could not be parked
+	look                     // it looks for input for the first time
+	lend                     // the holder lends it
+	keep                     // what was lent could not be parked
+	take                     // an InlineReader takes it
+	wait                     // the InlineReader waits for input
+	arrive                   // its wait is over, with input or without
+	wake                     // what the InlineReader's goroutine waits for is there
+	release                  // the holder parks the connection for good
+	begin                    // the peer's first SETTINGS arrived
 
 	roleEvents // how many there are
 )
@@ -73,14 +73,14 @@ var roleTable = [roles][roleEvents]struct {
 	to role
 	is bool
 }{
-	opening:   {begin: {reading, true}},
-	reading:   {lend: {lent, true}, rest: {away, true}},
-	starting:  {look: {reading, true}, lend: {lent, true}, rest: {away, true}},
-	lent:      {start: {reading, true}, keep: {reading, true}, take: {turnReads, true}},
-	away:      {start: {starting, true}, take: {turnReads, true}},
-	turnReads: {start: {reading, true}, lend: {lent, true}, wait: {turnWaits, true}, wake: {turnOver, true}, rest: {away, true}},
-	turnWaits: {arrive: {turnReads, true}, wake: {turnOver, true}},
-	turnOver:  {start: {reading, true}, lend: {lent, true}, rest: {away, true}},
+	opening:     {begin: {reading, true}},
+	reading:     {lend: {lent, true}, release: {away, true}},
+	starting:    {look: {reading, true}, lend: {lent, true}, release: {away, true}},
+	lent:        {start: {reading, true}, keep: {reading, true}, take: {inlineReads, true}},
+	away:        {start: {starting, true}, take: {inlineReads, true}},
+	inlineReads: {start: {reading, true}, lend: {lent, true}, wait: {inlineWaits, true}, wake: {inlineOver, true}, release: {away, true}},
+	inlineWaits: {arrive: {inlineReads, true}, wake: {inlineOver, true}},
+	inlineOver:  {start: {reading, true}, lend: {lent, true}, release: {away, true}},
 }
 
 // on returns the role after ev. Pure.

@@ -12,14 +12,14 @@ func TestRole(t *testing.T) {
 	}
 	moves := map[step]role{
 		{opening, begin}: reading,
-		{reading, lend}:  lent, {reading, rest}: away,
-		{starting, look}: reading, {starting, lend}: lent, {starting, rest}: away,
-		{lent, start}: reading, {lent, keep}: reading, {lent, take}: turnReads,
-		{away, start}: starting, {away, take}: turnReads,
-		{turnReads, wait}: turnWaits, {turnReads, wake}: turnOver,
-		{turnReads, start}: reading, {turnReads, lend}: lent, {turnReads, rest}: away,
-		{turnWaits, arrive}: turnReads, {turnWaits, wake}: turnOver,
-		{turnOver, start}: reading, {turnOver, lend}: lent, {turnOver, rest}: away,
+		{reading, lend}:  lent, {reading, release}: away,
+		{starting, look}: reading, {starting, lend}: lent, {starting, release}: away,
+		{lent, start}: reading, {lent, keep}: reading, {lent, take}: inlineReads,
+		{away, start}: starting, {away, take}: inlineReads,
+		{inlineReads, wait}: inlineWaits, {inlineReads, wake}: inlineOver,
+		{inlineReads, start}: reading, {inlineReads, lend}: lent, {inlineReads, release}: away,
+		{inlineWaits, arrive}: inlineReads, {inlineWaits, wake}: inlineOver,
+		{inlineOver, start}: reading, {inlineOver, lend}: lent, {inlineOver, release}: away,
 	}
 	for from := range roles {
 		for ev := range roleEvents {
@@ -39,25 +39,25 @@ func TestRole(t *testing.T) {
 	}
 }
 
-// A Turn is told of what it waits for whichever comes first, its wait or what wakes it: if that comes first
+// An InlineReader is told of what it waits for whichever comes first, its wait or what wakes it: if that comes first
 // it does not wait, else its wait is interrupted.
 func TestRoleWakesTurn(t *testing.T) {
 	var c Conn
-	c.marks.word.Store(uint32(turnReads))
-	if c.move(wake) == turnWaits {
-		t.Error("a Turn is interrupted that does not wait")
+	c.marks.word.Store(uint32(inlineReads))
+	if c.move(wake) == inlineWaits {
+		t.Error("an InlineReader is interrupted that does not wait")
 	}
-	if c.move(wait) == turnReads {
-		t.Error("a Turn waits that was woken")
+	if c.move(wait) == inlineReads {
+		t.Error("an InlineReader waits that was woken")
 	}
-	c.marks.word.Store(uint32(turnReads))
-	if c.move(wait) != turnReads {
-		t.Error("a Turn that was not woken does not wait")
+	c.marks.word.Store(uint32(inlineReads))
+	if c.move(wait) != inlineReads {
+		t.Error("an InlineReader that was not woken does not wait")
 	}
-	if c.move(wake) != turnWaits {
-		t.Error("a Turn that waits is not interrupted")
+	if c.move(wake) != inlineWaits {
+		t.Error("an InlineReader that waits is not interrupted")
 	}
-	if c.move(arrive) == turnWaits {
-		t.Error("a Turn that was woken goes on")
+	if c.move(arrive) == inlineWaits {
+		t.Error("an InlineReader that was woken goes on")
 	}
 }

@@ -93,7 +93,7 @@ func (c *Conn) encodeTrailers(s *Stream, f FieldSource) error {
 
 // sendsAtOnce reports whether the windows and the parcel allow all of a message of size bytes.
 func (c *Conn) sendsAtOnce(s *Stream, size int) bool {
-	return s.pending == nil && c.streams.turns.empty() && size <= c.out.cfg.maxParcel()-c.out.buf.Size() && size <= frame.MinMaxFrameSize &&
+	return s.pending == nil && c.streams.scheduler.empty() && size <= c.out.cfg.maxParcel()-c.out.buf.Size() && size <= frame.MinMaxFrameSize &&
 		uint32(size) <= s.out.Available(c.windows.Send())
 }
 
@@ -167,11 +167,11 @@ func (c *Conn) TakeToken() bool {
 func (c *Conn) Encoded() int { return c.out.buf.Size() }
 
 // HasPending reports whether DATA waits that may be sent.
-func (c *Conn) HasPending() bool { return !c.streams.turns.empty() }
+func (c *Conn) HasPending() bool { return !c.streams.scheduler.empty() }
 
 // sendable reports whether there is anything to write right now.
 func (c *Conn) sendable() bool {
-	return !c.out.buf.empty() || !c.streams.turns.empty() && c.windows.Send().Window() > 0
+	return !c.out.buf.empty() || !c.streams.scheduler.empty() && c.windows.Send().Window() > 0
 }
 
 // Take returns what the token's holder has to write next, which is its own then. ok is false if there
@@ -237,20 +237,20 @@ func (c *Conn) DropOutput() {
 
 // fill moves waiting DATA into the parcel, one frame from each stream in turn.
 func (c *Conn) fill(uncopied int) {
-	turns := &c.streams.turns
-	for !turns.empty() {
+	ring := &c.streams.scheduler
+	for !ring.empty() {
 		room := c.out.cfg.maxParcel() - c.out.buf.Size() - frame.HeaderLen
 		if room < minFrame {
 			return
 		}
-		s := turns.head
+		s := ring.head
 		q := s.pending
 		n := min(q.size, int(s.out.Available(c.windows.Send())), int(c.out.maxFrame), room)
 		if n == 0 && q.size > 0 {
 			if s.out.Window() > 0 {
 				return // the connection's window is used up
 			}
-			turns.remove(s)
+			ring.remove(s)
 			continue
 		}
 		c.sends(s)
@@ -266,14 +266,14 @@ func (c *Conn) fill(uncopied int) {
 		if last {
 			c.sentAll(s, end)
 		} else {
-			turns.rotate()
+			ring.rotate()
 		}
 	}
 }
 
 // sentAll follows the last byte that waited on s.
 func (c *Conn) sentAll(s *Stream, ended bool) {
-	c.streams.turns.remove(s)
+	c.streams.scheduler.remove(s)
 	trailers := s.pending.trailers
 	s.pending = nil
 	switch {

@@ -18,7 +18,7 @@ const (
 // table has the same entries and that has the same block: as a rule all those of one program.
 type memos struct {
 	slot [memoSlots]memoSlot
-	turn int
+	next int     // the slot that is claimed next
 	of   *Config // of the connections that they are for
 }
 
@@ -42,8 +42,8 @@ func (m *memos) find(block []byte, gen uint64) *memoSlot {
 
 // claim returns a slot for block, the oldest one, and what the memo took that was there.
 func (m *memos) claim(block []byte, gen uint64) (s *memoSlot, lost *Shared) {
-	s = &m.slot[m.turn]
-	m.turn = (m.turn + 1) % memoSlots
+	s = &m.slot[m.next]
+	m.next = (m.next + 1) % memoSlots
 	s.block = append(s.block[:0], block...)
 	s.gen = gen
 	lost = s.shared

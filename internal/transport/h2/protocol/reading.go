@@ -31,8 +31,8 @@ func (c *Conn) EndBatch(in *Intake, records int) {
 	}
 }
 
-// IsAtRest reports whether EndBatch has nothing to do now, and nobody is needed to write what is queued.
-func (c *Conn) IsAtRest(in *Intake) bool {
+// CanSkipEndBatch reports whether EndBatch has nothing to do now, and nobody is needed to write what is queued.
+func (c *Conn) CanSkipEndBatch(in *Intake) bool {
 	return c.out.reader == ReaderWaits && in.ledger.empty() && c.account.records == 0 && !c.life.mute &&
 		(c.out.token != tokenFree || !c.sendable())
 }

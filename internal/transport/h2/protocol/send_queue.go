@@ -21,7 +21,7 @@ type sendQueue struct {
 	trailers FieldSource
 	end      bool
 	space    Waiter // a sender that waits for room; nil: none
-	shared   Waiter // senders that do; nil: none
+	common   Waiter // the one that several such senders share; nil: none
 
 	// The scheduler's ring: streams whose turn follows, and comes before.
 	next, prev *Stream
@@ -29,8 +29,8 @@ type sendQueue struct {
 
 // dataPart is a run of bytes of a sendQueue.
 type dataPart struct {
-	shared *[]byte    // small messages, one after the other, in a buffer of the pool; nil: ref has the bytes
-	ref    mem.Buffer // a piece of a message, which is the queue's
+	coalesced *[]byte    // small messages, one after the other, in a buffer of the pool; nil: ref has the bytes
+	ref       mem.Buffer // a piece of a message, which is the queue's
 }
 
 // copiedBelow is up to how many bytes a piece of a message is copied when it has to wait. What it
@@ -40,20 +40,20 @@ const copiedBelow = 1 << 10
 
 // The size of a buffer that small messages share, in bytes.
 const (
-	minShared = 256
-	maxShared = 4 << 10
+	minCoalesced = 256
+	maxCoalesced = 4 << 10
 )
 
 func (p *dataPart) data() []byte {
-	if p.shared != nil {
-		return *p.shared
+	if p.coalesced != nil {
+		return *p.coalesced
 	}
 	return p.ref.ReadOnlyData()
 }
 
 func (p *dataPart) free(pool mem.BufferPool) {
-	if p.shared != nil {
-		pool.Put(p.shared)
+	if p.coalesced != nil {
+		pool.Put(p.coalesced)
 	} else {
 		p.ref.Free()
 	}
@@ -110,23 +110,23 @@ func (q *sendQueue) add(f *Frames, pool mem.BufferPool) {
 // copy appends b to the last part, if small messages share that, and the rest to a new one, which
 // is twice as large, within the bounds: so small messages take at most about twice their size.
 func (q *sendQueue) copy(b []byte, pool mem.BufferPool) {
-	size := minShared
-	if n := len(q.parts); n > 0 && q.parts[n-1].shared != nil {
-		last := q.parts[n-1].shared
-		b, size = q.fill(last, b), min(2*cap(*last), maxShared)
+	size := minCoalesced
+	if n := len(q.parts); n > 0 && q.parts[n-1].coalesced != nil {
+		last := q.parts[n-1].coalesced
+		b, size = q.fill(last, b), min(2*cap(*last), maxCoalesced)
 	}
 	for len(b) > 0 {
-		shared := pool.Get(max(size, len(b)))
-		*shared = (*shared)[:0]
-		q.parts = append(q.parts, dataPart{shared: shared})
-		b = q.fill(shared, b)
+		buf := pool.Get(max(size, len(b)))
+		*buf = (*buf)[:0]
+		q.parts = append(q.parts, dataPart{coalesced: buf})
+		b = q.fill(buf, b)
 	}
 }
 
-// fill copies of b to shared what fits there, and returns the rest.
-func (q *sendQueue) fill(shared *[]byte, b []byte) []byte {
-	n := min(len(b), cap(*shared)-len(*shared))
-	*shared = append(*shared, b[:n]...)
+// fill copies of b to buf what fits there, and returns the rest.
+func (q *sendQueue) fill(buf *[]byte, b []byte) []byte {
+	n := min(len(b), cap(*buf)-len(*buf))
+	*buf = append(*buf, b[:n]...)
 	q.size += n
 	return b[n:]
 }
@@ -138,7 +138,7 @@ func (q *sendQueue) moveTo(o *Parcel, n, uncopied int, pool mem.BufferPool) {
 		p := &q.parts[0]
 		data := p.data()[q.off:]
 		data = data[:min(len(data), n)]
-		if p.shared == nil && len(data) >= uncopied {
+		if p.coalesced == nil && len(data) >= uncopied {
 			p.ref.Ref()
 			o.Lend(data, p.ref)
 		} else {
@@ -172,10 +172,10 @@ func (q *sendQueue) drop(pool mem.BufferPool) {
 // wait has signalSpace wake a waiter that several may share: the one there is, or a new one, which
 // is returned.
 func (q *sendQueue) wait(newWaiter func() Waiter) Waiter {
-	if q.shared == nil {
-		q.shared = newWaiter()
+	if q.common == nil {
+		q.common = newWaiter()
 	}
-	return q.shared
+	return q.common
 }
 
 // call has w woken by signalSpace, in place of the last one that call was given. nil stands for
@@ -192,8 +192,8 @@ func (q *sendQueue) signalSpace() {
 		q.space = nil
 		w.Wake()
 	}
-	if w := q.shared; w != nil {
-		q.shared = nil
+	if w := q.common; w != nil {
+		q.common = nil
 		w.Wake()
 	}
 }

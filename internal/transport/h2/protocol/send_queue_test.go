@@ -32,7 +32,7 @@ func TestSendQueueMemory(t *testing.T) {
 		places := cap(q.parts) * int(unsafe.Sizeof(dataPart{}))
 		held, bound := int(pool.Stats().Bytes)+places, 2*q.size+2<<10
 		if size > copiedBelow {
-			bound += q.size / size * 2 * minShared // of the prefixes
+			bound += q.size / size * 2 * minCoalesced // of the prefixes
 		}
 		if held > bound {
 			t.Errorf("messages of %d bytes: %d bytes wait in %d bytes of memory, more than %d", size, q.size, held, bound)

@@ -13,8 +13,8 @@ import (
 // send, and whose handlers still run.
 type streams struct {
 	streamTable
-	turns    scheduler
-	handlers handlers
+	scheduler scheduler
+	handlers  handlers
 }
 
 // begin puts s, which opener opens, into the table.
@@ -27,13 +27,13 @@ func (t *streams) begin(s *Stream, id uint32, opener Side, windows *flow.Windows
 // schedule gives s a turn to send, if something waits on it and its own window lets it.
 func (t *streams) schedule(s *Stream) {
 	if s.pending != nil && s.out.Window() > 0 {
-		t.turns.add(s)
+		t.scheduler.add(s)
 	}
 }
 
 // stop follows the end of our side of s: nothing more is sent, and what waits is freed.
 func (t *streams) stop(s *Stream, pool mem.BufferPool) {
-	t.turns.remove(s)
+	t.scheduler.remove(s)
 	if s.pending != nil {
 		t.queued -= uint32(s.pending.size)
 		s.pending.drop(pool)

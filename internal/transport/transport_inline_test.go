@@ -18,10 +18,10 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// turns is how many goroutines read for themselves.
-func turns() int {
+// inlineReads is how many goroutines read for themselves.
+func inlineReads() int {
 	stacks := make([]byte, 1<<20)
-	return strings.Count(string(stacks[:runtime.Stack(stacks, true)]), "h2.(*Turn).Read(")
+	return strings.Count(string(stacks[:runtime.Stack(stacks, true)]), "h2.(*InlineReader).Read(")
 }
 
 // talk is a stream of messages to and fro.
@@ -92,7 +92,7 @@ func waits(t *testing.T, c *Client) (s talk, heard <-chan error) {
 		waitFor(t, "the two to wait", func() bool {
 			stacks := make([]byte, 1<<20)
 			all := string(stacks[:runtime.Stack(stacks, true)])
-			reads = strings.Count(all, "h2.(*Turn).Read(")
+			reads = strings.Count(all, "h2.(*InlineReader).Read(")
 			return strings.Count(all, "Stream).await(") == 2
 		})
 		if reads == 2 {
@@ -105,8 +105,8 @@ func waits(t *testing.T, c *Client) (s talk, heard <-chan error) {
 	}
 }
 
-// TestTurn: who waits for a message reads for itself, and whatever else it waits for ends that.
-func TestTurn(t *testing.T) {
+// TestInlineReader: who waits for a message reads for itself, and whatever else it waits for ends that.
+func TestInlineReader(t *testing.T) {
 	for name, test := range map[string]func(*testing.T, *testServer, *Client, talk, <-chan error){
 		"a message": func(t *testing.T, _ *testServer, _ *Client, s talk, heard <-chan error) {
 			s.send("b")
@@ -158,7 +158,7 @@ func TestTurn(t *testing.T) {
 			}
 		},
 		"nothing for long": func(t *testing.T, _ *testServer, _ *Client, s talk, heard <-chan error) {
-			waitFor(t, "both sides to park", func() bool { return turns() == 0 && park.ReadStats().Parked == 2 })
+			waitFor(t, "both sides to park", func() bool { return inlineReads() == 0 && park.ReadStats().Parked == 2 })
 			s.send("b")
 			if err := <-heard; err != nil {
 				t.Error(err)
@@ -195,9 +195,9 @@ func TestLentAndLeft(t *testing.T) {
 	s.end()
 }
 
-// TestTurnsAtRandom has connections with one stream and more, on which everything happens that
+// TestInlineReaderAtRandom has connections with one stream and more, on which everything happens that
 // can, at any time.
-func TestTurnsAtRandom(t *testing.T) {
+func TestInlineReaderAtRandom(t *testing.T) {
 	const connections, rounds = 4, 60
 	srv := startServer(t, "tcp", ServerConfig{}, echoStream)
 	var wg sync.WaitGroup

@@ -9,24 +9,24 @@ import (
 	"google.golang.org/grpc/internal/transport/h2/frame"
 )
 
-// Turn is the reader's role in the hands of a goroutine that waits for a message of a stream. It
+// InlineReader is the reader's role in the hands of a goroutine that waits for a message of a stream. It
 // reads until it is woken, and gives the role back before it goes on: so where messages go to and
 // fro on one stream nobody has to be woken for each of them but the one it is for.
 //
 // What it reads are frames that can be dealt with at once, and those whole: for all others, and
 // for whatever goes wrong, it gives the role to a goroutine that has nothing else to heed.
-type Turn Conn
+type InlineReader Conn
 
-// Errors that end a turn.
+// Errors that end InlineReader.Read.
 var (
-	errOver  = errors.New("woken")
-	errUnfit = errors.New("not for a turn")
-	errQuiet = errors.New("no input for a while")
+	errWoken     = errors.New("woken")
+	errNotInline = errors.New("not for an inline reader")
+	errQuiet     = errors.New("no input for a while")
 )
 
-// Turn returns the reader's role, for a goroutine that waits for a message of s; nil if it is not
+// InlineReader returns the reader's role, for a goroutine that waits for a message of s; nil if it is not
 // to be had. Read and Leave follow.
-func (s *Stream) Turn() *Turn {
+func (s *Stream) InlineReader() *InlineReader {
 	conn := s.conn
 	if !conn.handle.Parked() { // mostly somebody reads: to know that takes no lock
 		return nil
@@ -42,23 +42,23 @@ func (s *Stream) Turn() *Turn {
 	if conn.tracer() != nil {
 		conn.traceEvent("taken", "")
 	}
-	return (*Turn)(conn)
+	return (*InlineReader)(conn)
 }
 
-// Wake ends the turn: what was waited for is there. It is for a holder of the Receiver's lock,
+// Wake ends Read: what was waited for is there. It is for a holder of the Receiver's lock,
 // until Leave is called.
-func (t *Turn) Wake() {
-	if (*Conn)(t).move(wake) == turnWaits {
-		t.wire.interrupt(&t.in.act.lending.cut) // there until Leave is called
+func (i *InlineReader) Wake() {
+	if (*Conn)(i).move(wake) == inlineWaits {
+		i.wire.interrupt(&i.in.act.lending.cut) // there until Leave is called
 	}
 }
 
 // Read reads until Wake is called, which it may do itself, as frames arrive, or until something
 // comes in between. The error is for Leave.
-func (t *Turn) Read() error {
-	r := (*reader)(t)
+func (i *InlineReader) Read() error {
+	r := (*reader)(i)
 	for {
-		if err := r.awaitFit(); err != nil {
+		if err := r.awaitInline(); err != nil {
 			return err
 		}
 		if err := r.readFrame(); err != nil {
@@ -67,7 +67,7 @@ func (t *Turn) Read() error {
 			}
 		}
 		if a := r.in.act; a.OverLimit || a.Induced && r.owes() {
-			return errUnfit
+			return errNotInline
 		}
 	}
 }
@@ -80,16 +80,16 @@ func (r *reader) owes() bool {
 	return r.in.act.Induced
 }
 
-// awaitFit waits until the next frame has arrived whole.
-func (r *reader) awaitFit() error {
+// awaitInline waits until the next frame has arrived whole.
+func (r *reader) awaitInline() error {
 	rd, conn := r.in.act.rd, (*Conn)(r)
 	for {
 		n := frame.HeaderLen
 		if rd.Buffered() >= n {
 			b, _ := rd.Peek(n)
 			h := frame.ParseHeader(b)
-			if !isFit(h) || r.in.act.InsideBlock() {
-				return errUnfit
+			if !isInline(h) || r.in.act.InsideBlock() {
+				return errNotInline
 			}
 			if n += int(h.Length); rd.Buffered() >= n {
 				return nil
@@ -99,16 +99,16 @@ func (r *reader) awaitFit() error {
 		if r.atBoundary() {
 			r.watch()
 		}
-		if conn.move(wait) != turnReads {
-			return errOver
+		if conn.move(wait) != inlineReads {
+			return errWoken
 		}
 		_, err := rd.Peek(n)
-		over := conn.move(arrive) != turnWaits
+		over := conn.move(arrive) != inlineWaits
 		switch {
 		case err == nil:
 			r.resume()
 		case over && errors.Is(err, os.ErrDeadlineExceeded):
-			return errOver
+			return errWoken
 		case r.wasQuiet(err):
 			return errQuiet
 		default:
@@ -117,23 +117,23 @@ func (r *reader) awaitFit() error {
 	}
 }
 
-// maxFit is how long a frame may be that is read whole, and copied from there. What is longer is
+// maxInline is how long a frame may be that is read whole, and copied from there. What is longer is
 // read to where it is wanted, while those who want it are at work.
-const maxFit = 4 << 10
+const maxInline = 4 << 10
 
-// isFit reports whether a frame is for a Turn: it can be dealt with at once.
-func isFit(h frame.Header) bool {
+// isInline reports whether a frame is for an InlineReader: it can be dealt with at once.
+func isInline(h frame.Header) bool {
 	switch h.Type {
 	case frame.Data, frame.WindowUpdate, frame.Ping:
-		return h.Length <= maxFit
+		return h.Length <= maxInline
 	}
 	return false
 }
 
 // Leave gives the role back, with what Read returned, or nil without it. Nobody calls Wake any
 // more.
-func (t *Turn) Leave(err error) {
-	r := (*reader)(t)
+func (i *InlineReader) Leave(err error) {
+	r := (*reader)(i)
 	if r.in.act.lending.cut.Swap(false) {
 		c := r.lock()
 		c.resetReadDeadline()
@@ -144,7 +144,7 @@ func (t *Turn) Leave(err error) {
 	}
 	l := &r.in.act.lending
 	switch {
-	case err == nil, err == errOver:
+	case err == nil, err == errWoken:
 		if err != nil {
 			l.served()
 		}
@@ -152,11 +152,11 @@ func (t *Turn) Leave(err error) {
 		if r.atBoundary() && r.lend() {
 			return
 		}
-	case err == errUnfit:
+	case err == errNotInline:
 		l.missed()
 	case err == errQuiet:
 		if r.atBoundary() {
-			r.in.habit.vain()
+			r.in.predictor.recordMiss()
 			if isParked(r.park()) {
 				return
 			}

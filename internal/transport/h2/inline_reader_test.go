@@ -34,12 +34,12 @@ type listener struct {
 	over bool                // the end, that are there
 	who  interface{ Wake() } // nil: nobody waits
 
-	bell  bell                   // who, where it has no turn
-	reads atomic.Pointer[Turn]   // what it reads with
-	act   atomic.Pointer[active] // of that, or the last one
-	turns atomic.Int64           // how many it had
-	heard chan int               // got, after each wait
-	busy  sync.Mutex             // whoever has it keeps it from waiting again
+	bell   bell                         // who, where it has no inline reader
+	reads  atomic.Pointer[InlineReader] // what it reads with
+	act    atomic.Pointer[active]       // of that, or the last one
+	inline atomic.Int64                 // how many it had
+	heard  chan int                     // got, after each wait
+	busy   sync.Mutex                   // whoever has it keeps it from waiting again
 }
 
 type bell chan struct{}
@@ -113,7 +113,7 @@ func (l *listener) run() {
 
 // read is what body.read of package transport is.
 func (l *listener) read() (woken bool) {
-	t := l.s.Turn()
+	t := l.s.InlineReader()
 	if t == nil {
 		return false
 	}
@@ -125,7 +125,7 @@ func (l *listener) read() (woken bool) {
 	}
 	l.who = t
 	l.mu.Unlock()
-	l.turns.Add(1)
+	l.inline.Add(1)
 	l.act.Store(t.in.act)
 	l.reads.Store(t)
 	err := t.Read()
@@ -142,12 +142,12 @@ func (l *listener) read() (woken bool) {
 // waits reports whether it waits for input as the reader.
 func (l *listener) waits() bool {
 	t := l.reads.Load()
-	return t != nil && (*Conn)(t).whoReads() == turnWaits
+	return t != nil && (*Conn)(t).whoReads() == inlineWaits
 }
 
-// turnPeer is a client of raw frames over a real socket, with stream 1 open, and a listener at the
+// inlinePeer is a client of raw frames over a real socket, with stream 1 open, and a listener at the
 // server's end of it.
-type turnPeer struct {
+type inlinePeer struct {
 	*testing.T
 	nc     net.Conn
 	role   *testRole
@@ -158,14 +158,14 @@ type turnPeer struct {
 	frames journal
 }
 
-// startTurns begins with what the listener has to have seen for there to be turns.
-func startTurns(t *testing.T, cfg protocol.Config, role *testRole, handler Handler) *turnPeer {
+// startInline begins with what the listener has to have seen for there to be an inline reader.
+func startInline(t *testing.T, cfg protocol.Config, role *testRole, handler Handler) *inlinePeer {
 	t.Helper()
 	if !park.Supported() || !park.Takes() {
 		t.Skip("here a goroutine reads for those who wait")
 	}
 	nc, ns := socketPair(t, "tcp", 0)
-	p := &turnPeer{T: t, nc: nc, role: role, enc: &testPeer{t: t}}
+	p := &inlinePeer{T: t, nc: nc, role: role, enc: &testPeer{t: t}}
 	p.enc.enc = newPeerEncoder(p.enc)
 	listeners := make(chan *listener, 1)
 	role.accept = func(s *testStream, _ *protocol.HeaderBlock) error {
@@ -197,7 +197,7 @@ func startTurns(t *testing.T, cfg protocol.Config, role *testRole, handler Handl
 }
 
 // read writes down the frames that arrive. It writes none, which could come between pieces of others.
-func (p *turnPeer) read(done chan struct{}) {
+func (p *inlinePeer) read(done chan struct{}) {
 	defer close(done)
 	in := bufio.NewReader(p.nc)
 	for {
@@ -216,7 +216,7 @@ func (p *turnPeer) read(done chan struct{}) {
 	}
 }
 
-func (p *turnPeer) write(b []byte) {
+func (p *inlinePeer) write(b []byte) {
 	p.Helper()
 	if _, err := p.nc.Write(b); err != nil {
 		p.Log(err)
@@ -224,7 +224,7 @@ func (p *turnPeer) write(b []byte) {
 }
 
 // say sends n bytes of stream 1 in a frame, and waits until they were heard.
-func (p *turnPeer) say(n int) {
+func (p *inlinePeer) say(n int) {
 	p.Helper()
 	p.sent += n
 	p.write(data(1, strings.Repeat("x", n), false))
@@ -232,7 +232,7 @@ func (p *turnPeer) say(n int) {
 }
 
 // hear waits until all that was sent was heard.
-func (p *turnPeer) hear() {
+func (p *inlinePeer) hear() {
 	p.Helper()
 	late := time.After(patience)
 	for {
@@ -250,8 +250,8 @@ func (p *turnPeer) hear() {
 	}
 }
 
-// toTurn makes the listener wait as the reader.
-func (p *turnPeer) toTurn() {
+// toInline makes the listener wait as the reader.
+func (p *inlinePeer) toInline() {
 	p.Helper()
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
 		p.say(1)
@@ -264,16 +264,16 @@ func (p *turnPeer) toTurn() {
 			<-time.After(100 * time.Microsecond)
 		}
 	}
-	p.Fatal("there is no turn")
+	p.Fatal("there is no inline reader")
 }
 
 // lent reports whether the reader's role is lent, and nobody has taken it.
-func (p *turnPeer) lent() bool {
+func (p *inlinePeer) lent() bool {
 	return p.c.whoReads() == lent
 }
 
 // sees waits for a frame with this at its beginning.
-func (p *turnPeer) sees(begin string) {
+func (p *inlinePeer) sees(begin string) {
 	p.Helper()
 	until(p.T, begin, func() bool {
 		p.frames.mu.Lock()
@@ -282,13 +282,13 @@ func (p *turnPeer) sees(begin string) {
 	})
 }
 
-func (p *turnPeer) told(line string) {
+func (p *inlinePeer) told(line string) {
 	p.Helper()
 	until(p.T, line, func() bool { return p.role.told(line) })
 }
 
 // rests waits until the connection is parked with nothing left that only reading needs.
-func (p *turnPeer) rests() {
+func (p *inlinePeer) rests() {
 	p.Helper()
 	until(p.T, "parked for good", func() bool {
 		l := p.c.lock()
@@ -297,40 +297,40 @@ func (p *turnPeer) rests() {
 	})
 }
 
-// sweep is what the sweeper does with a connection whose listener has, or had, the turn.
-func (p *turnPeer) sweep() {
+// sweep is what the sweeper does with a connection whose listener has, or had, the inline reader.
+func (p *inlinePeer) sweep() {
 	park.ProcessSweeper().Remove(&p.l.act.Load().entry)
 	(*sweptConn)(p.c).Quiet()
 }
 
 var eightBytes = make([]byte, 8)
 
-// TestTurnHeeds: whatever comes while a Turn waits for input is dealt with, by whomever.
-func TestTurnHeeds(t *testing.T) {
+// TestInlineReaderHeeds: whatever comes while an InlineReader waits for input is dealt with, by whomever.
+func TestInlineReaderHeeds(t *testing.T) {
 	for name, tt := range map[string]struct {
 		cfg protocol.Config
-		f   func(p *turnPeer)
+		f   func(p *inlinePeer)
 	}{
-		"ping": {f: func(p *turnPeer) {
-			turn := p.l.reads.Load()
+		"ping": {f: func(p *inlinePeer) {
+			read := p.l.reads.Load()
 			p.write(raw(http2.FramePing, 0, 0, eightBytes))
 			p.sees("PING 0 ack=true")
 			if park.Linger < 50*time.Millisecond {
-				return // by then the sweeper may have taken the turn: see the tag grpceager
+				return // by then the sweeper may have taken the inline reader: see the tag grpceager
 			}
-			until(p.T, "the same turn to wait", p.l.waits)
-			if p.l.reads.Load() != turn {
-				p.Error("it gave up its turn")
+			until(p.T, "the same inline reader to wait", p.l.waits)
+			if p.l.reads.Load() != read {
+				p.Error("it gave up its inline reader")
 			}
 		}},
-		"many pings, which are not read": {f: func(p *turnPeer) {
+		"many pings, which are not read": {f: func(p *inlinePeer) {
 			for range 3 * protocol.MaxReplies {
 				p.write(raw(http2.FramePing, 0, 0, eightBytes))
 			}
 			p.write(raw(http2.FramePing, 0, 0, []byte("the last")))
 			p.sees(fmt.Sprintf("PING 0 ack=true %x", "the last"))
 		}},
-		"settings": {f: func(p *turnPeer) {
+		"settings": {f: func(p *inlinePeer) {
 			p.write(settings(uint32(http2.SettingInitialWindowSize), 1000))
 			until(p.T, "a second acknowledgement", func() bool {
 				p.frames.mu.Lock()
@@ -344,7 +344,7 @@ func TestTurnHeeds(t *testing.T) {
 				return n == 2
 			})
 		}},
-		"another stream": {f: func(p *turnPeer) {
+		"another stream": {f: func(p *inlinePeer) {
 			p.write(join(p.enc.request(3, false), data(3, "beside", false)))
 			p.told("opened 3 :method=POST :path=/x")
 			until(p.T, "its body", func() bool { return p.role.stream(3).received() == "beside" })
@@ -352,14 +352,14 @@ func TestTurnHeeds(t *testing.T) {
 			p.write(data(3, " it", true))
 			p.told("end 3")
 		}},
-		"a field block in pieces, with the sweeper between": {f: func(p *turnPeer) {
+		"a field block in pieces, with the sweeper between": {f: func(p *inlinePeer) {
 			b := p.enc.fieldBlock(request...)
 			p.write(raw(fHeaders, 1, 3, b[:1]))
 			p.sweep()
 			p.write(raw(fContinuation, 4, 3, b[1:]))
 			p.told("opened 3 :method=POST :path=/x end")
 		}},
-		"a window": {cfg: protocol.Config{}, f: func(p *turnPeer) {
+		"a window": {cfg: protocol.Config{}, f: func(p *inlinePeer) {
 			f := message(strings.Repeat("y", 100<<10))
 			f.Headers = response
 			if err := p.l.s.Send(f); err != nil {
@@ -378,7 +378,7 @@ func TestTurnHeeds(t *testing.T) {
 				return n == 100<<10+5
 			})
 		}},
-		"half a frame for long, and the rest": {f: func(p *turnPeer) {
+		"half a frame for long, and the rest": {f: func(p *inlinePeer) {
 			b := data(1, strings.Repeat("x", 1000), false)
 			p.write(b[:500])
 			for range 3 {
@@ -389,7 +389,7 @@ func TestTurnHeeds(t *testing.T) {
 			p.sent += 1000
 			p.hear()
 		}},
-		"half a header, and cancelled": {f: func(p *turnPeer) {
+		"half a header, and cancelled": {f: func(p *inlinePeer) {
 			b := data(1, "abc", false)
 			p.write(b[:5])
 			p.l.cancel()
@@ -398,64 +398,64 @@ func TestTurnHeeds(t *testing.T) {
 			p.sent += 3
 			p.hear()
 		}},
-		"cancelled": {f: func(p *turnPeer) {
+		"cancelled": {f: func(p *inlinePeer) {
 			p.l.cancel()
 			p.hearAnything()
 			p.say(1)
 		}},
-		"quiet": {f: func(p *turnPeer) {
+		"quiet": {f: func(p *inlinePeer) {
 			p.rests() // the sweeper's doing
 			p.say(1)
 		}},
-		"cancelled and quiet": {f: func(p *turnPeer) {
+		"cancelled and quiet": {f: func(p *inlinePeer) {
 			p.sweep()
 			p.l.cancel()
 			p.hearAnything()
 			p.rests()
 			p.say(1)
 		}},
-		"reset": {f: func(p *turnPeer) {
+		"reset": {f: func(p *inlinePeer) {
 			p.write(rst(1, http2.ErrCodeCancel))
 			p.overWith("abort 1 ")
 		}},
-		"the stream's end": {f: func(p *turnPeer) {
+		"the stream's end": {f: func(p *inlinePeer) {
 			p.write(data(1, "", true))
 			p.told("end 1")
 		}},
-		"goaway": {f: func(p *turnPeer) {
+		"goaway": {f: func(p *inlinePeer) {
 			p.write(goAway(0, http2.ErrCodeNo, "bye"))
 			p.told(`goaway NO_ERROR "bye"`)
 			p.say(1)
 		}},
-		"a rule broken by the stream": {f: func(p *turnPeer) {
+		"a rule broken by the stream": {f: func(p *inlinePeer) {
 			p.write(window(1, 0))
 			p.sees("RST_STREAM 1")
 			p.overWith("abort 1 ")
 		}},
-		"a rule broken by the connection": {f: func(p *turnPeer) {
+		"a rule broken by the connection": {f: func(p *inlinePeer) {
 			p.write(data(5, "idle", false))
 			p.sees("GOAWAY 0")
 			p.overWith("abort 1 ")
 		}},
-		"a frame of any kind": {f: func(p *turnPeer) {
+		"a frame of any kind": {f: func(p *inlinePeer) {
 			p.write(raw(0x77, 0, 1, []byte("unknown")))
 			p.say(1)
 		}},
-		"padding only": {f: func(p *turnPeer) {
+		"padding only": {f: func(p *inlinePeer) {
 			p.write(raw(http2.FrameData, http2.FlagDataPadded, 1, append([]byte{100}, make([]byte, 100)...)))
 			p.say(1)
 		}},
-		"a frame too long for a turn": {f: func(p *turnPeer) { p.say(10_000) }},
-		"closed": {f: func(p *turnPeer) {
+		"a frame too long for a inline reader": {f: func(p *inlinePeer) { p.say(10_000) }},
+		"closed": {f: func(p *inlinePeer) {
 			p.c.Close(errors.New("enough"))
 			p.told("closed: enough")
 			p.overWith("abort 1 enough")
 		}},
-		"closed by the peer": {f: func(p *turnPeer) {
+		"closed by the peer": {f: func(p *inlinePeer) {
 			p.nc.Close()
 			p.overWith("abort 1 ")
 		}},
-		"drained": {f: func(p *turnPeer) {
+		"drained": {f: func(p *inlinePeer) {
 			p.c.Drain(frame.NoError, "later")
 			p.sees("GOAWAY 0 ack=false 7fffffff")
 			p.write(raw(http2.FramePing, http2.FlagPingAck, 0, protocol.DrainPing[:]))
@@ -469,7 +469,7 @@ func TestTurnHeeds(t *testing.T) {
 			p.nc.(*net.TCPConn).CloseWrite()
 			p.sees("EOF")
 		}},
-		"keepalive, which the peer answers": {cfg: protocol.Config{Keepalive: protocol.Keepalive{Interval: 20 * time.Millisecond, Timeout: patience}}, f: func(p *turnPeer) {
+		"keepalive, which the peer answers": {cfg: protocol.Config{Keepalive: protocol.Keepalive{Interval: 20 * time.Millisecond, Timeout: patience}}, f: func(p *inlinePeer) {
 			for range 3 {
 				p.frames.take()
 				p.sees(fmt.Sprintf("PING 0 ack=false %x", protocol.AlivePing))
@@ -477,22 +477,22 @@ func TestTurnHeeds(t *testing.T) {
 			}
 			p.say(1)
 		}},
-		"keepalive, which it does not": {cfg: protocol.Config{Keepalive: protocol.Keepalive{Interval: 2 * time.Second, Timeout: 20 * time.Millisecond}}, f: func(p *turnPeer) {
+		"keepalive, which it does not": {cfg: protocol.Config{Keepalive: protocol.Keepalive{Interval: 2 * time.Second, Timeout: 20 * time.Millisecond}}, f: func(p *inlinePeer) {
 			p.overWith("abort 1 ")
 			p.told("closed: " + p.c.Cause().Error())
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			role := &testRole{greedy: true}
-			p := startTurns(t, tt.cfg, role, role)
-			p.toTurn()
+			p := startInline(t, tt.cfg, role, role)
+			p.toInline()
 			tt.f(p)
 		})
 	}
 }
 
 // hearAnything waits for the end of a wait.
-func (p *turnPeer) hearAnything() {
+func (p *inlinePeer) hearAnything() {
 	p.Helper()
 	select {
 	case <-p.l.heard:
@@ -502,7 +502,7 @@ func (p *turnPeer) hearAnything() {
 }
 
 // overWith waits until stream 1 was told so, and the listener is over.
-func (p *turnPeer) overWith(begin string) {
+func (p *inlinePeer) overWith(begin string) {
 	p.Helper()
 	until(p.T, begin, func() bool {
 		p.role.mu.Lock()
@@ -537,10 +537,10 @@ func TestLentWithoutSweeper(t *testing.T) {
 	var c *Conn
 	role := &testRole{}
 	h := &sweeping{testRole: role, c: &c}
-	p := startTurns(t, protocol.Config{}, role, h)
+	p := startInline(t, protocol.Config{}, role, h)
 	c = p.c
 	for range 2 {
-		p.toTurn()
+		p.toInline()
 		func() {
 			p.l.busy.Lock()
 			defer p.l.busy.Unlock()
@@ -552,9 +552,9 @@ func TestLentWithoutSweeper(t *testing.T) {
 	}
 }
 
-// TestTurnsAndAll is a connection with one stream, mostly, on which all comes at any time, in
+// TestInlineReaderAndAll is a connection with one stream, mostly, on which all comes at any time, in
 // pieces of any size: what arrives is heard, what asks for an answer has one.
-func TestTurnsAndAll(t *testing.T) {
+func TestInlineReaderAndAll(t *testing.T) {
 	rounds := 3000
 	if testing.Short() || raceEnabled {
 		rounds = 600
@@ -563,9 +563,9 @@ func TestTurnsAndAll(t *testing.T) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			role := &testRole{greedy: true}
-			p := startTurns(t, protocol.Config{}, role, role)
+			p := startInline(t, protocol.Config{}, role, role)
 			rng := rand.New(rand.NewPCG(seed, 7))
-			p.toTurn()
+			p.toInline()
 			stop := make(chan struct{})
 			var beside sync.WaitGroup
 			beside.Go(func() { p.disturb(stop, rand.New(rand.NewPCG(seed, 8))) })
@@ -617,7 +617,7 @@ func TestTurnsAndAll(t *testing.T) {
 			if pongs != int(asked) {
 				t.Errorf("%d answers to %d pings", pongs, asked)
 			}
-			t.Log(p.l.turns.Load(), "turns of", rounds)
+			t.Log(p.l.inline.Load(), "inline reads of", rounds)
 			p.rests()
 			p.say(1)
 		})
@@ -625,7 +625,7 @@ func TestTurnsAndAll(t *testing.T) {
 }
 
 // disturb cancels waits and sends, all the time.
-func (p *turnPeer) disturb(stop chan struct{}, rng *rand.Rand) {
+func (p *inlinePeer) disturb(stop chan struct{}, rng *rand.Rand) {
 	if err := p.l.s.Send(protocol.Frames{Headers: response}); err != nil {
 		p.Error(err)
 	}
