@@ -18,10 +18,10 @@ func (e *answer) useless(now time.Time) bool {
 	return !e.valid(now) && (e.err == nil || !now.Before(e.forget))
 }
 
-// What an answer takes beside its texts: itself with its places in the map and in the order, the place of
+// What an answer takes beside its texts: itself with its places in the map and in the orders, the place of
 // each target, and the timer of a failure.
 const (
-	answerCost = 384
+	answerCost = 432
 	placeCost  = 8
 	wakeCost   = 192
 )
@@ -50,7 +50,7 @@ func (e *answer) size() int64 {
 }
 
 func newCache() *cache {
-	return &cache{answers: make(map[cacheKey]*answer), order: list.New()}
+	return &cache{answers: make(map[cacheKey]*answer), order: list.New(), routes: list.New()}
 }
 
 func (c *cache) len() int { return len(c.answers) }
@@ -60,6 +60,9 @@ func (c *cache) get(key cacheKey) *answer {
 	e := c.answers[key]
 	if e != nil {
 		c.order.MoveToFront(e.element)
+		if e.route != nil {
+			c.routes.MoveToFront(e.route)
+		}
 	}
 	return e
 }
@@ -76,6 +79,9 @@ func (c *cache) add(key cacheKey, now time.Time) *answer {
 // changed is called with the size that e had. Others may have to go for it.
 func (c *cache) changed(e *answer, was int64, now time.Time, removed func(*answer)) {
 	c.size += e.size() - was
+	if e.route == nil && len(e.targets) > 0 {
+		e.route = c.routes.PushFront(e)
+	}
 	c.shrink(now, removed)
 }
 
@@ -84,20 +90,34 @@ func (c *cache) resize(size int64, now time.Time, removed func(*answer)) {
 	c.shrink(now, removed)
 }
 
-// shrink removes answers that were not used for long. The one that was used last stays: its RPCs, or
-// the lookup that has just changed it, go on with it.
+// shrink removes answers that were not used for long: any where they take too much memory, those with targets
+// where there are too many of these. The one that was used last stays: its RPCs, or the lookup that has just
+// changed it, go on with it.
 func (c *cache) shrink(now time.Time, removed func(*answer)) {
-	for c.size > c.max || c.targets > maxTargets {
-		last := c.order.Back()
-		if last == nil || last == c.order.Front() {
-			return
+	for c.targets > maxTargets {
+		e := c.oldest(c.routes)
+		if e == nil {
+			break
 		}
-		e := last.Value.(*answer)
-		if now.Sub(e.created) < minEviction && c.targets <= maxTargets {
-			return
+		c.crowded = true
+		c.remove(e, removed)
+	}
+	for c.size > c.max {
+		e := c.oldest(c.order)
+		if e == nil || now.Sub(e.created) < minEviction {
+			break
 		}
 		c.remove(e, removed)
 	}
+}
+
+// oldest returns the last answer of an order, nil if that is the one that was used last.
+func (c *cache) oldest(order *list.List) *answer {
+	last := order.Back()
+	if last == nil || last.Value == c.order.Front().Value {
+		return nil
+	}
+	return last.Value.(*answer)
 }
 
 // purge removes what is of no more use.
@@ -122,6 +142,9 @@ func (c *cache) clear(removed func(*answer)) {
 func (c *cache) remove(e *answer, removed func(*answer)) {
 	c.size -= e.size()
 	c.order.Remove(e.element)
+	if e.route != nil {
+		c.routes.Remove(e.route)
+	}
 	delete(c.answers, e.key)
 	removed(e)
 }

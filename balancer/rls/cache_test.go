@@ -149,3 +149,49 @@ func TestCacheBoundsTargets(t *testing.T) {
 		t.Errorf("%d end, %d are left, %d counted, in states %v", len(dead), len(b.children), b.cache.targets, b.states)
 	}
 }
+
+// TestCacheKeepsAnswersWithoutTargets: where there are too many targets, to forget an answer that has none would help
+// nobody. Of those with targets the one that was not used for longest goes.
+func TestCacheKeepsAnswersWithoutTargets(t *testing.T) {
+	now := time.Unix(1000, 0)
+	b := &lb{cache: newCache(), children: make(map[string]*child)}
+	b.cache.max = 1 << 40
+	add := func(path string, targets int) *answer {
+		e := b.cache.add(cacheKey{path: path}, now)
+		was := e.size()
+		for i := range targets {
+			e.targets = append(e.targets, b.hold(fmt.Sprint(path, ".", i)))
+		}
+		b.cache.changed(e, was, now, b.release)
+		b.collect()
+		return e
+	}
+	const failures = 100
+	for i := range failures {
+		add(fmt.Sprint("failure", i), 0)
+	}
+	used, unused := add("used", maxTargets/2), add("unused", maxTargets/2)
+	if now = now.Add(2 * minEviction); b.cache.get(used.key) != used || b.cache.crowded {
+		t.Fatalf("an answer is gone, crowded %v", b.cache.crowded)
+	}
+	add("new", 1)
+	for i := range failures {
+		if b.cache.get(cacheKey{path: fmt.Sprint("failure", i)}) == nil {
+			t.Fatalf("failure %d is gone", i)
+		}
+	}
+	if b.cache.get(used.key) == nil || b.cache.get(unused.key) != nil || !b.cache.crowded || b.cache.targets != maxTargets/2+1 {
+		t.Errorf("used stays %v, unused stays %v, crowded %v, %d targets",
+			b.cache.get(used.key) != nil, b.cache.get(unused.key) != nil, b.cache.crowded, b.cache.targets)
+	}
+	// Where the memory is too much as well they go, too: whatever was not used for longest.
+	now = now.Add(2 * minEviction)
+	b.cache.resize(b.cache.size-1, now, b.release)
+	if n := b.cache.len(); n != failures+1 || b.cache.get(cacheKey{path: "new"}) != nil {
+		t.Errorf("%d answers are left", n)
+	}
+	b.cache.clear(b.release)
+	if b.collect(); b.cache.routes.Len() != 0 || b.cache.targets != 0 || b.cache.size != 0 {
+		t.Errorf("%d routes, %d targets, %d bytes are left", b.cache.routes.Len(), b.cache.targets, b.cache.size)
+	}
+}

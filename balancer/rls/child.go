@@ -65,12 +65,13 @@ func closeAll(children []*child) {
 	}
 }
 
-// tell gives a child the present state.
+// tell gives a child the present state. That one which nobody holds any more can't take it is no error, also where
+// that comes about meanwhile.
 func (b *lb) tell(c *child) error {
 	b.applying.Lock()
 	defer b.applying.Unlock()
 	b.mu.Lock()
-	config, state, gone := b.config, b.state, b.closed || b.children[c.target] != c
+	config, state, gone := b.config, b.state, b.isGone(c)
 	b.mu.Unlock()
 	if gone {
 		return nil
@@ -84,8 +85,17 @@ func (b *lb) tell(c *child) error {
 		c.built = true
 		c.policy.Build(c.build, b.opts)
 	}
-	return c.policy.UpdateClientConnState(balancer.ClientConnState{ResolverState: state, BalancerConfig: policy})
+	err = c.policy.UpdateClientConnState(balancer.ClientConnState{ResolverState: state, BalancerConfig: policy})
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.isGone(c) {
+		return nil
+	}
+	return err
 }
+
+// isGone reports whether c is closed, or about to be. mu is held.
+func (b *lb) isGone(c *child) bool { return b.closed || b.children[c.target] != c }
 
 func (*child) build(cc balancer.ClientConn, opts balancer.BuildOptions) balancer.Balancer {
 	return gracefulswitch.New(cc, opts)

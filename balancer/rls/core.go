@@ -49,6 +49,7 @@ type lb struct {
 	unheld        []*child                       // those that nobody held a moment ago; collect closes them
 	defaultTarget *child                         // nil without one; has a hold on it
 	purging       *time.Timer                    // nil while there is nothing to purge
+	warned        bool                           // that there are too many targets
 }
 
 // publish gives the channel the state of the children, the best first, and a new picker: RPCs
@@ -126,6 +127,7 @@ type cacheKey struct {
 type answer struct {
 	key     cacheKey
 	element *list.Element // in the cache's order
+	route   *list.Element // in its routes; nil without targets
 	created time.Time
 
 	targets []*child // the best first; the answer has a hold on each
@@ -144,7 +146,9 @@ type answer struct {
 // removes it passes to a function.
 type cache struct {
 	max, size int64
-	targets   int // how many children are held
+	targets   int  // how many children are held
+	crowded   bool // answers had to go because there were too many
 	answers   map[cacheKey]*answer
 	order     *list.List // the most recently used in front
+	routes    *list.List // those with targets, in the same order
 }

@@ -56,13 +56,34 @@ func (b *lb) answered(s *service, key cacheKey, out *lookuppb.RouteLookupRespons
 	}
 	dead := b.collect()
 	b.publish()
+	warning := b.warning(len(out.GetTargets()))
 	b.mu.Unlock()
+	if warning != "" {
+		logger.Warning(warning)
+	}
 	closeAll(dead)
 	for _, c := range fresh {
 		if err := b.tell(c); err != nil {
 			logger.Warningf("the child policy of target %q: %v", c.target, err)
 		}
 	}
+}
+
+// warning returns what to log of an answer with so many targets: that a bound was reached, the first time. mu is held.
+func (b *lb) warning(listed int) string {
+	switch {
+	case b.warned:
+		return ""
+	case listed > maxListed:
+		b.warned = true
+		return fmt.Sprintf("%q: an answer of the route lookup service names %d targets; of each answer %d are used",
+			b.opts.Target.String(), listed, maxListed)
+	case b.cache.crowded:
+		b.warned = true
+		return fmt.Sprintf("%q: the route lookup service names more than %d targets; the answers that were not used for longest are forgotten",
+			b.opts.Target.String(), maxTargets)
+	}
+	return ""
 }
 
 // succeeded keeps an answer, and returns the children that are new with it. mu is held.
