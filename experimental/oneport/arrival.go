@@ -135,18 +135,20 @@ func (a *arrival) sniff() error {
 // hear takes what there is. While it waits it has no buffer, where the connection can be
 // waited for.
 func (a *arrival) hear(pool mem.BufferPool) error {
+	var (
+		buf *[]byte
+		n   int
+		err error
+	)
 	if s := readyreader.NewSocket(a.conn); s.Can().Has(readyreader.ReadsReady) {
-		buf, n, err := s.ReadOnReady(bufferSize, pool)
-		if err != nil {
+		if buf, n, err = s.ReadOnReady(bufferSize, pool); buf == nil {
 			return err
 		}
-		defer pool.Put(buf)
-		a.add((*buf)[:n])
-		return nil
+	} else {
+		buf = pool.Get(bufferSize)
+		n, err = a.conn.Read((*buf)[:bufferSize])
 	}
-	buf := pool.Get(bufferSize)
 	defer pool.Put(buf)
-	n, err := a.conn.Read((*buf)[:bufferSize])
 	a.add((*buf)[:n])
 	if n > 0 && a.isDone() {
 		return nil // who gets the connection meets the error again
