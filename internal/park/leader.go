@@ -82,9 +82,10 @@ func (p *poller) serve(w waiter) {
 	}
 }
 
-// atOnce is how many events to take: one where the goroutine that takes it goes on to the others.
+// atOnce is how many events to take: one where the goroutine that takes it goes on to the others. Where nobody may
+// run programs' code here it does not.
 func (p *poller) atOnce() int {
-	if p.multi != nil && pulse.On() && p.followers.slowPenalty.Load() == 0 {
+	if p.multi != nil && !warm.Forbidden() && pulse.On() && p.followers.slowPenalty.Load() == 0 {
 		return 1
 	}
 	return batch

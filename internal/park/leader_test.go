@@ -262,7 +262,8 @@ func testSlowPenalty(t *testing.T) {
 	}
 }
 
-// Where each task is to have a goroutine of its own, no goroutine of the poller reads.
+// Where each task is to have a goroutine of its own, no goroutine of the poller reads, and so it takes all events
+// that there are.
 func TestPollerReadsNothing(t *testing.T) {
 	if !testutils.InChild(t, "GRPC_GO_EXPERIMENTAL_REUSE_GOROUTINES=false") { // Forbid is for the whole process
 		return
@@ -273,6 +274,13 @@ func TestPollerReadsNothing(t *testing.T) {
 	p.followers.ready <- onlyWaiter{}
 	if p.promoteFollower() {
 		t.Error("a follower takes the lead, and the leader reads")
+	}
+	p.multi = newFakeWaiters(t, newFakeKernel())
+	for !pulse.On() {
+		pulse.Event()
+	}
+	if n := p.atOnce(); n != batch {
+		t.Errorf("%d events are taken at once, want %d", n, batch)
 	}
 }
 
