@@ -49,11 +49,12 @@ func Over(raw net.Conn, cfg Config) (c *Socket, ok bool, err error) {
 	return c, ok, err
 }
 
-// newOver is New; only with try is raw used without waiting, if it can be.
+// newOver is New; only with try is raw used without waiting, if it can be, and if its socket alone says when to
+// read again: see reader.init.
 func newOver(raw net.Conn, cfg Config, try bool) (net.Conn, error) {
 	c := &conn{Conn: raw}
 	s := readyreader.NewSocket(raw)
-	try = try && s.Can().Has(readyreader.TriesReads|readyreader.TriesWrites)
+	try = try && s.Can().Has(readyreader.ReadsReady|readyreader.TriesReads|readyreader.TriesWrites)
 	if err := c.init(s, try, &cfg); err != nil {
 		return nil, err
 	}

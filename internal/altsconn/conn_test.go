@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc/internal/readyreader"
+	"google.golang.org/grpc/mem"
 )
 
 func TestBothWays(t *testing.T) {
@@ -409,4 +410,45 @@ func TestNewErrors(t *testing.T) {
 			t.Errorf("%+v: no error", cfg)
 		}
 	}
+}
+
+// trying can be read without waiting, but who waits for it has to wait in Read: its socket says nothing.
+type trying struct {
+	readyreader.BaseLayer
+	net.Conn
+}
+
+func (t *trying) Can() readyreader.Ability {
+	return readyreader.TriesReads | readyreader.TriesWrites | readyreader.WaitsInRead
+}
+
+func (t *trying) Read(p []byte) (int, error)     { return t.Conn.Read(p) }
+func (t *trying) Write(p []byte) (int, error)    { return t.Conn.Write(p) }
+func (t *trying) TryWrite(p []byte) (int, error) { return t.Conn.Write(p) }
+
+func (t *trying) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, error) {
+	return t.BaseLayer.ReadOnReady(size, pool)
+}
+
+func (t *trying) TryRead(size int, pool mem.BufferPool) (*[]byte, int, error) {
+	return t.BaseLayer.TryRead(size, pool)
+}
+
+// TestLayerThatIsWaitedForInRead: over such a layer the connection waits in Read, too, and does not say that it could be
+// read without waiting.
+func TestLayerThatIsWaitedForInRead(t *testing.T) {
+	a, b := rawPair(t, "tcp")
+	c, err := newOver(&trying{Conn: a}, Config{Protocol: AES128GCMRekey, Key: key(AES128GCMRekey), Pool: newPool(t)}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	if can := c.(readyreader.Layer).Can(); can.HasAny(readyreader.TriesReads | readyreader.TriesWrites) {
+		t.Errorf("it can %b", can)
+	}
+	peer, msg := wrap(t, b, Config{Side: Server}), random(1000)
+	mustWrite(t, peer, msg)
+	wantRead(t, c, msg)
+	mustWrite(t, c, msg)
+	wantRead(t, peer, msg)
 }

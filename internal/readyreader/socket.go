@@ -37,11 +37,12 @@ func layerOf(conn net.Conn) Layer {
 		}
 		return &plainConn{Conn: conn}
 	case reads != nil && (isSame(in.end, out.end) || writes == nil && !isSocket(out) && isSame(in.end, conn)):
-		if writes != nil || !reads.Can().Has(TriesWrites) {
+		// Where writes is nil, Write is the wrapper's own, and what else reads writes with would leave it out.
+		if writes != nil || !reads.Can().HasAny(writeAbilities) {
 			return reads
 		}
 	case reads == nil && writes != nil && isSame(in.end, out.end):
-		if !writes.Can().Has(ReadsReady) {
+		if !writes.Can().HasAny(readAbilities) {
 			return writes
 		}
 	}
