@@ -208,7 +208,7 @@ func (r *clientCall) conclude(a *attempt, err error) {
 	}
 }
 
-// leave follows conclude: nothing is told of the RPC after it.
+// leave ends the RPC after conclude: it calls the OnFinish functions, counts the end and cancels the context.
 func (r *clientCall) leave(err error) {
 	for _, f := range r.info.onFinish {
 		f(err)

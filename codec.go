@@ -37,7 +37,7 @@ func codecFor(subtype string) encoding.CodecV2 {
 	return nil
 }
 
-// codecFromV1 is c in today's form; nil for nil.
+// codecFromV1 wraps c as a CodecV2; nil for nil.
 func codecFromV1(c encoding.Codec) encoding.CodecV2 {
 	if c == nil {
 		return nil
@@ -45,7 +45,7 @@ func codecFromV1(c encoding.Codec) encoding.CodecV2 {
 	return sliceCodec{c, c.Name()}
 }
 
-// codecFromV0 is c in today's form; nil for nil. It names no content-subtype.
+// codecFromV0 wraps c as a CodecV2 without a name, and so without a content-subtype; nil for nil.
 func codecFromV0(c Codec) encoding.CodecV2 {
 	if c == nil {
 		return nil
@@ -53,7 +53,7 @@ func codecFromV0(c Codec) encoding.CodecV2 {
 	return sliceCodec{c, ""}
 }
 
-// sliceCodec makes a codec over slices one over buffers.
+// sliceCodec adapts a codec that works on byte slices to CodecV2.
 type sliceCodec struct {
 	inner interface {
 		Marshal(v any) ([]byte, error)

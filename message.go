@@ -148,8 +148,8 @@ func encodeLending(codec encoding.CodecV2, msg any, how lending) (transport.Piec
 // connection's lock.
 const maxLent = 16 << 20
 
-// lendable reports whether a field may be lent so. For ever, it must not hold much more than itself,
-// for as long as the peer does not read.
+// lendable reports whether a field may be lent in this way. One that is lent for ever must not keep much more
+// memory alive than its own length: a peer that does not read would hold that.
 func lendable(large []byte, how lending) bool {
 	if how == lendForever {
 		return cap(large)-len(large) <= len(large)/5

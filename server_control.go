@@ -34,7 +34,7 @@ func (o *serverOptions) addControl(opt ServerOption) {
 	}
 }
 
-// handControl gives the server, which is ready, to those that control it.
+// handControl passes the server, once it is set up, to each option that controls it.
 func (s *Server) handControl() {
 	for _, o := range s.opts.control.owners {
 		o.Control((*controlledServer)(s))
@@ -134,7 +134,7 @@ func (o *serverOptions) addLimits(opt ServerOption) {
 	}
 }
 
-// finish settles who is told of what is refused.
+// finish finds the metrics recorders that are told of what is refused.
 func (l *serverLimits) finish(o *serverOptions) {
 	if l.limiter != nil {
 		l.recorders = istats.NewRecorders(o.stats, o.telemetry.Recorders()...)
@@ -146,19 +146,20 @@ func (l *serverLimits) accept(h *handshake) bool {
 	return l.limiter == nil || l.limiter.Accept(h, transport.BytesHeld(), l.recorders)
 }
 
-// admit reports whether it takes another one of that address, which only a Read may tell.
+// admit reports whether the server takes another connection from the address of h. It is separate from accept
+// because some listeners know the address only after a Read.
 func (l *serverLimits) admit(h *handshake) bool {
 	return l.limiter == nil || l.limiter.Admit(h, h.raw.RemoteAddr(), l.recorders)
 }
 
-// hold follows the handshake.
+// hold passes the place that h has among the connections on to c: the handshake is done.
 func (l *serverLimits) hold(h *handshake, c *transport.Server) {
 	if l.limiter != nil {
 		l.limiter.Move(h, c)
 	}
 }
 
-// release follows the end of a connection, or of its handshake in vain.
+// release gives back the place of a connection that has ended, or whose handshake failed.
 func (l *serverLimits) release(holder any) {
 	if l.limiter != nil {
 		l.limiter.Release(holder)

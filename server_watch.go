@@ -21,8 +21,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// servedCall is a call with its watch, which its methods tell what happens to the call. Of
-// messages they only see bytes: whoever decodes or encodes those tells the watch.
+// servedCall is a serverCall whose methods report what they do to the watch. They see only the bytes of
+// messages: the code that decodes and encodes messages reports these itself.
 type servedCall struct {
 	serverCall
 	watch *serverWatch // nil: nobody watches

@@ -37,7 +37,7 @@ type picker struct {
 
 func newPicker(entries []entry, c *config, m meter) *picker {
 	p := &picker{entries: entries, config: c, meter: m}
-	// Where each client began with the first endpoint, that would get more than its
+	// A random start: if every client began at 0, the first endpoint would get more than its
 	// share of RPCs.
 	p.choices.Store(rand.Uint64())
 	p.mu.Lock()

@@ -24,7 +24,7 @@ func (r readings) usable() int { return len(r.weights) - r.early - r.late }
 // well spaced.
 type schedule struct {
 	count uint64
-	ends  []uint64 // where the pieces end; nil: all are the same
+	ends  []uint64 // where the pieces end; nil: all pieces have the same length
 }
 
 // golden is the golden ratio's fractional part times 2^64.

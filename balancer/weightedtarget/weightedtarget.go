@@ -172,8 +172,8 @@ func (b *weightedTarget) remove(name string) {
 	b.children.Delete(name)
 }
 
-// ResolverError tells all children. Without any, RPCs fail with the text of err: a status in
-// it is not theirs.
+// ResolverError passes err to all children. If there are none, RPCs fail with the text of err; a status
+// that err carries does not become theirs.
 func (b *weightedTarget) ResolverError(err error) {
 	if b.children.Len() == 0 {
 		picker := base.NewErrPicker(errors.New(err.Error()))

@@ -74,7 +74,7 @@ func serve(addr, path, debugAddr string) error {
 	defer stopWatching()
 	go events.watch(watching)
 
-	// No more of anything than this machine is made for; what is refused is not half served.
+	// Take no more than this machine can serve. What exceeds a limit is refused before a handler starts.
 	limiter := limits.New(limits.Limits{Connections: 10_000, RPCs: 50_000, BytesHeld: 256 << 20})
 	var control servercontrol.Control
 	server := grpc.NewServer(control.Option(), limiter.Option())

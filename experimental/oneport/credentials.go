@@ -70,5 +70,5 @@ type conn struct {
 	auth credentials.AuthInfo // nil in plain text
 }
 
-// SharesPort tells package transport that others serve what is not of gRPC.
+// SharesPort tells package transport that the port also serves protocols other than gRPC, by other servers.
 func (*conn) SharesPort() {}

@@ -303,8 +303,8 @@ func (r *reader) drop() {
 	r.retained.Set(0)
 }
 
-// inputError is what an error of the socket means within a record. Those that
-// may pass leave everything as it is.
+// inputError translates an error of the socket: the end of input within a record is
+// io.ErrUnexpectedEOF. A temporary error leaves the buffered input as it is, any other drops it.
 func (r *reader) inputError(err error) error {
 	switch {
 	case err == nil:

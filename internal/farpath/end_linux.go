@@ -39,7 +39,7 @@ func newEnd(addr netip.Addr, congestion string) (*End, error) {
 func (e *End) Addr() netip.Addr { return e.addr }
 
 // SetAddr gives the end another address of the path, of 10.213.0.0/24, in the place of the
-// one it has. Connections from and to that carry nothing any more.
+// one it has. Connections that use the old address carry nothing any more.
 func (e *End) SetAddr(addr netip.Addr) error {
 	err := e.Do(func() error { return assign(addr, e.congestion) })
 	if err == nil {

@@ -65,7 +65,7 @@ type Server interface {
 	// Finish ends the RPC as a handler that returns err does. If it has ended otherwise
 	// the error is what it has ended with.
 	Finish(err error) error
-	// Fate is what ended the RPC, after Over, as a status: nobody has called Finish.
+	// Fate returns the status with which the RPC has ended without Finish. It is valid once Arm has reported Over.
 	Fate() error
 	// Done says that the owner has no more to do with the RPC, which ended with err.
 	Done(err error)

@@ -33,7 +33,7 @@ type Race struct {
 	begun  int       // attempts that were begun or given up
 	open   int       // attempts under way
 	next   time.Time // when the next one is due
-	over   bool      // an attempt counts
+	over   bool      // decided: one attempt is the one whose result counts
 }
 
 // Start returns the race of an RPC whose first attempt begins now.

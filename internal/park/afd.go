@@ -164,8 +164,8 @@ func (a *afd) over() bool {
 	return a.closing && len(a.pending) == 0
 }
 
-// close is heard by wait, which ends once all polls have. If wait has failed they stay: the
-// system may still write to them.
+// close cancels all polls; wait returns when the last of them has ended. If wait has failed, nobody
+// learns of their end, so their memory is kept for good: the system may still write to it.
 func (a *afd) close() {
 	a.mu.Lock()
 	defer a.mu.Unlock()

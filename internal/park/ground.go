@@ -68,7 +68,7 @@ func (h *Handle) InitOn(g *Ground, o Owner) {
 	h.init(&g.set, o)
 }
 
-// foreign is the Kernel as a backend.
+// foreign makes a Kernel, which came from outside this package, a backend.
 type foreign struct {
 	Kernel
 	closed chan struct{}

@@ -99,7 +99,7 @@ func (s *Sweeper) Try(e *Entry, q Quieter) bool {
 	return true
 }
 
-// Trust makes e one that was added by Add: it was not quiet after all.
+// Trust makes e, if it is there by Try, count as added by Add: its connection had input after all.
 func (s *Sweeper) Trust(e *Entry) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

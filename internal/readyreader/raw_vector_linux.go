@@ -16,7 +16,8 @@ import (
 // and few enough for the calls to be worth their memory.
 const maxVector = 128
 
-// leastPiece is twice what takes as long to copy as to refer to.
+// leastPiece is the length from which a piece is passed to the system by reference instead of being
+// copied: twice the length at which both cost the same.
 const leastPiece = 4 << 10
 
 // vectorAbilities are those of a rawSocket beside the others.

@@ -17,7 +17,7 @@ type Throttle struct {
 	tokens float64
 }
 
-// NewThrottle returns a full one; nil for nil.
+// NewThrottle returns a full token bucket; nil if c is nil.
 func NewThrottle(c *serviceconfig.RetryThrottling) *Throttle {
 	if c == nil {
 		return nil

@@ -162,7 +162,7 @@ func (t *Tuning) fill(c *h2.Config) {
 	}
 }
 
-// adopt is nc, or, if it is a *tls.Conn of the program's, a form of it that need not be waited for.
+// adopt returns nc; if that is a *tls.Conn of the program's, wrapped so that it can be parked.
 func adopt(nc net.Conn) net.Conn {
 	return tlsconn.Adopt(nc, tlsconn.Options{Release: envconfig.TLSIdleRelease, Rest: envconfig.TLSIdleCiphers})
 }

@@ -55,7 +55,7 @@ func (f *foreignReceiver) Space(n, _ int) []byte {
 		f.body = make([]byte, 0, maxQuoted)
 	}
 	if f.full() {
-		return make([]byte, min(n, maxQuoted)) // it is over
+		return make([]byte, min(n, maxQuoted)) // thrown away: enough was kept, and Filled ends the stream
 	}
 	return f.body[len(f.body):cap(f.body)][:min(n, cap(f.body)-len(f.body))]
 }

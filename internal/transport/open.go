@@ -60,7 +60,7 @@ func noteUnwatched(c *h2.Conn, why string) bool {
 	return c.Cause() == nil && unparkable.add(c, why)
 }
 
-// closed follows the end of a connection.
+// closed takes a connection that has ended off the counts.
 func closed(c *h2.Conn) {
 	openConns.Add(-1)
 	unparkable.mu.Lock()

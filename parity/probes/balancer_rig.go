@@ -110,7 +110,7 @@ func withBalancer(p *probe.P, make func(balancer.ClientConn, balancer.BuildOptio
 	return grpc.WithDefaultServiceConfig(`{"loadBalancingConfig":[{"probe_delegating":{"name":"` + name + `"}}]}`)
 }
 
-// use returns the option for a channel that tells to t.
+// use returns the option that makes t the balancer of a channel.
 func (t *tellingBalancer) use(p *probe.P) grpc.DialOption {
 	t.built = make(chan balancer.BuildOptions, 1)
 	t.failed = make(chan error, 100)

@@ -22,8 +22,8 @@ import (
 // moment is how long a function may take before it counts as one that waits.
 const moment = 200 * time.Millisecond
 
-// halts are the last that a server does with a request: the connection stays as it is then,
-// and nothing more comes.
+// halts are beginnings of answers after which the server sends nothing more and leaves the connection
+// open.
 var halts = []answer{
 	{"nothing", func(*rig.Raw, rig.Request) {}},
 	{"headers", headers(false, ok()...)},

@@ -46,7 +46,7 @@ var stages = []struct {
 	}},
 }
 
-// operations are what a program may call then.
+// operations are the calls that a program may make at each of these stages.
 var operations = []struct {
 	name string
 	do   func(p *probe.P, s *rig.Started, stream grpc.ClientStream) string

@@ -15,7 +15,7 @@ import (
 	"google.golang.org/grpc/serviceconfig"
 )
 
-// register notes what becomes of the subchannels of a policy that a program is the parent of.
+// register records what happens to the subchannels of a policy whose parent is a policy of the program's.
 type register struct {
 	mu   sync.Mutex
 	shut []int // how often the policy has called Shutdown, by subchannel

@@ -57,7 +57,7 @@ func wrapEndings() []wrapEnding {
 	return all
 }
 
-// peers are endings that the other end has seen to, too.
+// peers marks endings as not the wrapper's own: the other end takes part in them.
 func peers(all []wrapEnding) []wrapEnding {
 	for i := range all {
 		all[i].own = false

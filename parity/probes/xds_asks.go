@@ -12,7 +12,8 @@ import (
 	"google.golang.org/grpc/parity/internal/rig"
 )
 
-// xdsAsks are what a route leads to, one after the other: a cluster, or those of an aggregate.
+// xdsAsks are histories of a route: each step is the one cluster that the route names, or an aggregate
+// followed by the clusters that it consists of.
 var xdsAsks = []struct {
 	name  string
 	steps [][]string

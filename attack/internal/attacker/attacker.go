@@ -23,7 +23,7 @@ const (
 
 // Attacker carries out one attack. Its methods may be called by any number of goroutines.
 type Attacker struct {
-	// Slowness is how many times longer than else things take, as the machine does much else.
+	// Slowness is the factor by which time limits are stretched, because the machine is busy with other work.
 	Slowness float64
 
 	ctx      context.Context // ends when the attack has to

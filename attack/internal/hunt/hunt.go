@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package hunt has clients of one implementation call servers of the other, each in a process of its own,
-// beside neighbours that send what they like, while sockets are cut and descriptors used again. What a
-// call may not come to is as for package stress. Of a call that hangs it writes down what all processes do.
+// Package hunt has clients of one implementation call servers of the other, each in a process of its own. Beside
+// these run clients that send arbitrary bytes, sockets are cut, and descriptors are used again. Which outcomes of a
+// call are failures, package stress says. When a call hangs, it records what the goroutines of all processes do.
 package hunt
 
 import (

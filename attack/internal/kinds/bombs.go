@@ -67,8 +67,8 @@ var bombKinds = []Kind{
 	},
 }
 
-// bombsOn sends a compressed message on each of n streams of a connection, which it then resets, or uses
-// for good, once they are there.
+// bombsOn opens n streams on a connection and sends a compressed message on each. Then it resets them, or, without
+// reset, goes on sending the message on each until the connection is over.
 func bombsOn(n int, method string, m []byte, reset bool) script {
 	block, body := wire.Request(method, gzipEncoding), wire.AppendMessage(nil, 1, m)
 	return func(c *attacker.Conn) error {

@@ -10,10 +10,10 @@ import (
 	"google.golang.org/grpc/benchmark/internal/service"
 )
 
-// epollSet answers raw connections with one goroutine, which waits for all of them in the system,
-// and of which the Go runtime's poller knows none: as little as a server can do. Of the header
-// it sees only that it is one: whatever comes after it goes back. A message of a caller who waits
-// for the answer comes alone.
+// epollSet serves raw connections with one goroutine that waits in epoll_wait for all of them; the
+// Go runtime's poller knows none of them. It is the least that a server can do. It skips each
+// connection's header without parsing it and echoes whatever follows. It needs no framing, because a
+// caller sends its next message only after the answer to the last.
 type epollSet struct {
 	fd    int
 	bench *service.Bench

@@ -37,7 +37,7 @@ type channels struct {
 		sync.Mutex
 		all []benchpb.Bench_WatchClient
 	}
-	// listeners is what those see that have no goroutine, which has no place in watches.
+	// listeners count the states on watches that have no goroutine; these are not in watches.
 	listeners listeners
 }
 

@@ -14,8 +14,8 @@ func tell(list []change) {
 	}
 }
 
-// scheduleLocked has the timer run as the configuration wants it (A50). It returns whom to tell
-// that they are let in again.
+// scheduleLocked sets the timer for the configuration's interval (A50). It returns the subchannels to tell that
+// their endpoints are no longer ejected, if the configuration ends all ejection.
 func (p *policy) scheduleLocked() []change {
 	if !p.config.counting() {
 		if p.begun.IsZero() { // as before: nobody is left out

@@ -28,9 +28,9 @@ const (
 	tagSize   = 16
 )
 
-// newDormant returns the AEAD of a direction whose traffic secret is given, if its IV is what
-// follows from that secret: else it is none that is known here. The hash says which of the two
-// suites with AES-GCM it is (RFC 8446, section B.4).
+// newDormant returns the AEAD of a direction with this traffic secret. It returns nil if iv does not follow
+// from the secret, since the cipher suite is then not one of the two with AES-GCM (RFC 8446, section
+// B.4); which of the two it is follows from the length of the secret.
 func newDormant(secret []byte, iv [nonceSize]byte) *dormant {
 	newHash, size := sha256.New, 16
 	switch len(secret) {

@@ -165,7 +165,7 @@ func (r *reader) giveUp(s *protocol.Stream) {
 	c.core.GiveUp(s)
 }
 
-// remoteEnded follows what the Receiver says to the end of s.
+// remoteEnded acts on what the Receiver returned when it was told that the peer ended s; err is its objection.
 func (r *reader) remoteEnded(s *protocol.Stream, kind protocol.EndKind, err error) error {
 	switch {
 	case err != nil && kind == protocol.EndedBoth:

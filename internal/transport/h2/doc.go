@@ -295,7 +295,7 @@
 // only within what the peer has sent before, less what is held already (account.ahead).
 //
 // What waits to be sent is not in the account: it is bounded at what it costs. Frames that the peer
-// caused have bounds of their own (limits.go). Of messages a stream queues sendBuffer bytes and a
+// caused have bounds of their own (limits.go). Of messages a stream queues protocol.SendBuffer bytes and a
 // message, and the streams of a connection together Config.maxQueued and a message each
 // (streams.isFull); small ones share buffers, so that the memory is at most about two and a half
 // times as much (send_queue.go).

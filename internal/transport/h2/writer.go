@@ -48,8 +48,8 @@ func (c *locked) unlockAndFlush() {
 	}
 }
 
-// gathers reports whether others are in flight on this connection: those that are about to send
-// do it now, and share the write.
+// gathers reports whether to yield the processor before writing: other streams are open and little is
+// queued, so goroutines that are about to send can do so now, and share the write.
 func (c *locked) gathers() bool {
 	return c.core.OpenStreams() > 1 && c.core.Encoded() < yieldBelow
 }

@@ -91,8 +91,9 @@ type LocalityLoad struct {
 	names int // what named takes of maxNames
 }
 
-// maxNames bounds the names of a locality's metrics between two reports, in bytes, each with nameCost: backends
-// make them up, and a control plane may not want a report for hours.
+// maxNames bounds the memory, in bytes, for the names of a locality's metrics between two reports. A name counts
+// as its length and nameCost. There has to be a bound because backends choose the names, and hours may pass
+// before the control plane asks for a report.
 const (
 	maxNames = 256 << 10
 	nameCost = 64

@@ -71,7 +71,8 @@ func (s *server) next(stream Stream) (*subscription, *discoveryv3.DiscoveryReque
 	return sub, req
 }
 
-// names are those for the next request. If it acknowledges a response, another one may be due.
+// names returns the resource names for the next request. Names that were added after the response that this
+// request acknowledges are left out; the subscription is then dirty, and another request follows with them.
 func (sub *subscription) names() []string {
 	names := slices.Sorted(maps.Keys(sub.entries))
 	if !sub.owed {

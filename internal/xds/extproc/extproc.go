@@ -185,8 +185,8 @@ func (c *Config) with(o *Override) *Config {
 	return &out
 }
 
-// change returns the mode that a server wants for an RPC in mode m; ok is false if it may not
-// have that. Request headers have been sent by then.
+// change returns the mode of an RPC, which is m, after the server asked for another with in. ok is false if
+// the configuration does not allow that. The mode of request headers stays, as these have been sent by then.
 func (c *Config) change(m Mode, in *filterv3.ProcessingMode) (out Mode, ok bool) {
 	if in == nil || !c.AllowOverride {
 		return m, false

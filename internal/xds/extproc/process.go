@@ -51,7 +51,7 @@ type process struct {
 	dialogue  dialogue           // its answers are awaited without mu
 }
 
-// line is the way of events to the server.
+// line is the sending side of the stream to the external processor.
 type line struct {
 	mu       sync.Mutex                             // one event at a time
 	stream   procv3.ExternalProcessor_ProcessClient // nil until the first
@@ -97,7 +97,7 @@ func (p *process) await(q question) (*answer, error) {
 		return &a, nil
 	case <-p.over:
 	}
-	select { // both may be there
+	select { // both were ready, perhaps: an answer counts though the RPC is over
 	case a := <-p.dialogue.answers[q]:
 		return &a, p.failure()
 	default:

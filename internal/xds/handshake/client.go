@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package handshake is what credentials/xds is told of a connection before its handshake (gRFC
-// A29, with A65, A82, A87 and A101). On a client the policy of a cluster says it, in the
-// attributes of the addresses that the channel dials: see [Client]. On a server the listener
-// says it, of the connections that it accepts: see [Server].
+// Package handshake passes the security settings that a control plane sent to credentials/xds, which does
+// the handshake of a connection (gRFC A29, with A65, A82, A87 and A101). On a client the cluster's
+// balancing policy puts them into the attributes of the addresses that the channel dials: see [Client]. On a
+// server the listener attaches them to the connections that it accepts: see [Server].
 //
 // Certificates come from the instances of certificate providers that resources name; providers
 // are shared by the process, and built anew only where a resource changes what it wants.

@@ -92,7 +92,7 @@ func (e *edition) addChainLocked(fc *resource.FilterChain) {
 	e.chains[fc] = c
 }
 
-// routesLocked returns those with a name, which it begins to watch if nobody does.
+// routesLocked returns the RouteConfiguration called name, and begins to watch it if nobody does yet.
 func (l *Listener) routesLocked(name string) *routes {
 	if r, ok := l.routes[name]; ok {
 		return r

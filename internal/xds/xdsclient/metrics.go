@@ -48,7 +48,7 @@ var (
 	})
 )
 
-// metrics are those of one Client. A recorder gets them once, however many channels it is of.
+// metrics are the metrics of one Client. A recorder gets each of them once, even if several channels use it.
 type metrics struct {
 	target string
 	client *client.Client

@@ -120,7 +120,7 @@ func (q *quietWatch) sample() {
 	}
 }
 
-// next returns how long there is nothing to look for.
+// next returns how long no wait can end, so that no sample is needed.
 func (q *quietWatch) next(now time.Time) time.Duration {
 	q.mu.Lock()
 	defer q.mu.Unlock()

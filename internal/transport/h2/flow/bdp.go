@@ -32,14 +32,14 @@ const (
 	firstSample = 8
 
 	// Samples of a short path that change nothing are spaced out, by twice the time after each, up
-	// to minBDPPause << (maxVain-1). Where what comes in a round trip is far below a window, they are
-	// also spaced by twice the bytes, up to 1 << (maxVainBytes-1) windows. Those of a far path that
+	// to minBDPPause << (maxUnchanged-1). Where what comes in a round trip is far below a window, they are
+	// also spaced by twice the bytes, up to 1 << (maxUnchangedBytes-1) windows. Those of a far path that
 	// change nothing are spaced by farPause round trips, and by a part of a window that counts from the
 	// last PING, so that the first DATA after a silence has one, if there was much before it.
-	minBDPPause  = time.Millisecond
-	maxVain      = 7
-	maxVainBytes = 4
-	farPause     = 2
+	minBDPPause       = time.Millisecond
+	maxUnchanged      = 7
+	maxUnchangedBytes = 4
+	farPause          = 2
 	// farTrip is the round trip from which a path is far.
 	farTrip = 10 * time.Millisecond
 	// bdpMemory is how long the best rate and the shortest round trip count: a
@@ -102,10 +102,10 @@ type BDP struct {
 	shared ticks  // when streams last shared the connection
 	opened uint16 // what Streams was told last
 
-	vain    uint8 // samples in a row that changed nothing, up to maxVain
-	pinging bool
-	sampled bool // a PING went out
-	kept    bool // the windows of streams are kept smaller than window
+	unchanged uint8 // samples in a row that changed nothing, up to maxUnchanged
+	pinging   bool
+	sampled   bool // a PING went out
+	kept      bool // the windows of streams are kept smaller than window
 }
 
 // micros are microseconds. They wrap after 71 minutes: a difference is meant modulo that.
@@ -180,7 +180,7 @@ func (b *BDP) growEarly(now time.Duration) (window uint32) {
 	if want < earlyWorthwhile*float64(b.window) {
 		return 0
 	}
-	b.vain = 0
+	b.unchanged = 0
 	b.window = uint32(want)
 	return b.window
 }
@@ -194,25 +194,25 @@ func addUpTo(a, n uint32) uint32 { return a + min(n, math.MaxUint32-a) }
 
 // due reports whether enough bytes and time have passed since the last sample.
 func (b *BDP) due(now time.Duration) bool {
-	if !b.sampled && b.vain == 0 {
+	if !b.sampled && b.unchanged == 0 {
 		return b.since >= b.window/firstSample
 	}
 	past := b.sentAt.until(inMicros(now))
 	if b.isFar() {
-		return b.vain == 0 && b.since >= b.window/farLead || b.span >= b.window/firstSample && past >= farPause*b.short.duration()
+		return b.unchanged == 0 && b.since >= b.window/farLead || b.span >= b.window/firstSample && past >= farPause*b.short.duration()
 	}
 	half := uint64(b.window / 2)
 	since := uint64(b.since)
 	switch {
 	case since < half:
 		return false
-	case b.vain == 0:
+	case b.unchanged == 0:
 		return true
-	case past < minBDPPause<<(b.vain-1):
+	case past < minBDPPause<<(b.unchanged-1):
 		return false
 	}
 	trip := float64(since) * float64(b.short.duration()) / float64(past) // bytes in a round trip
-	return trip >= float64(half/2) || since >= half<<min(b.vain, maxVainBytes)
+	return trip >= float64(half/2) || since >= half<<min(b.unchanged, maxUnchangedBytes)
 }
 
 // Acked takes the answer to the PING. If changed is true the stream and connection
@@ -235,10 +235,10 @@ func (b *BDP) Acked(now time.Duration) (window uint32, changed bool) {
 	case becameShort && want <= float64(b.window)/muchLess:
 		b.window = min(b.window, max(uint32(want), InitialBDPWindow))
 	default:
-		b.vain = min(b.vain+1, maxVain)
+		b.unchanged = min(b.unchanged+1, maxUnchanged)
 		return b.window, false
 	}
-	b.vain = 0
+	b.unchanged = 0
 	return b.window, true
 }
 

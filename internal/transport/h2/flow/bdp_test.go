@@ -212,9 +212,9 @@ func TestBDPPings(t *testing.T) {
 	})
 }
 
-// TestBDPInVain: what comes in small lots, and never fills a window, is sampled less and less
+// TestBDPUnchanged: what comes in small lots, and never fills a window, is sampled less and less
 // often, also across rests.
-func TestBDPInVain(t *testing.T) {
+func TestBDPUnchanged(t *testing.T) {
 	w := NewWindows(InitialBDPWindow)
 	now := 1000 * time.Second
 	count := func(lots int, rest bool) (n int) {
@@ -244,8 +244,8 @@ func TestBDPInVain(t *testing.T) {
 	}
 }
 
-// TestBDPInVainWhereWindowsMatter: samples in vain hold little up on a far path, and silences nothing.
-func TestBDPInVainWhereWindowsMatter(t *testing.T) {
+// TestBDPUnchangedWhereWindowsMatter: samples that change nothing hold little up on a far path, and silences nothing.
+func TestBDPUnchangedWhereWindowsMatter(t *testing.T) {
 	const trip = 100 * time.Millisecond
 	b := NewBDP(0)
 	now := 1000 * time.Second

@@ -8,8 +8,8 @@ package flow
 type Piggyback uint8
 
 const (
-	alone  Piggyback = iota // we have not sent since the last update
-	likely                  // we have, and may again
+	alone  Piggyback = iota // no DATA was sent since the last update: the next update goes alone
+	likely                  // DATA was sent since then, so more is likely to follow, for an update to go with
 )
 
 // Consume is Inflow's. The increment is due later if piggyback is likely.

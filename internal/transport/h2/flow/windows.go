@@ -20,9 +20,9 @@ type Windows struct {
 	unacked   int16  // SETTINGS of ours that are not acknowledged
 	piggyback Piggyback
 
-	vain  uint8  // of the last bdp: how many of its samples in a row changed nothing
-	early uint32 // bytes of DATA while there is no bdp
-	bdp   *BDP   // nil until there is enough DATA for a sample
+	unchanged uint8  // of the last bdp: how many of its samples in a row changed nothing
+	early     uint32 // bytes of DATA while there is no bdp
+	bdp       *BDP   // nil until there is enough DATA for a sample
 }
 
 // NewWindows are those of a connection that is going to announce initial as the receive
@@ -128,7 +128,7 @@ func (w *Windows) Sample(n uint32, open int, opened uint64, now time.Duration) (
 			return false, 0
 		}
 		b := NewBDP(w.announced)
-		b.vain, b.since = w.vain, w.early-n
+		b.unchanged, b.since = w.unchanged, w.early-n
 		w.bdp, w.early = &b, 0
 	}
 	w.bdp.Streams(open, opened, now)
@@ -138,10 +138,10 @@ func (w *Windows) Sample(n uint32, open int, opened uint64, now time.Duration) (
 
 // firstSample is how many bytes of DATA come before the next estimate begins.
 func (w *Windows) firstSample() uint32 {
-	if w.vain == 0 {
+	if w.unchanged == 0 {
 		return w.announced / firstSample
 	}
-	return w.announced / 2 << min(w.vain, maxVainBytes)
+	return w.announced / 2 << min(w.unchanged, maxUnchangedBytes)
 }
 
 // Answered ends a sample, and returns what [BDP.Acked] does: the caller calls Grow, or Lower.
@@ -193,7 +193,7 @@ func (w *Windows) Grow(n, most uint32, streams iter.Seq[*Inflow]) (increment uin
 func (w *Windows) Lower(n uint32) {
 	w.announced = n
 	if w.bdp != nil {
-		w.bdp.vain = 0 // the next PING is not put off: its answer may say that there is room again
+		w.bdp.unchanged = 0 // the next PING is not put off: its answer may say that there is room again
 	}
 	w.SettingsSent()
 }
@@ -202,7 +202,7 @@ func (w *Windows) Lower(n uint32) {
 // far path stays: its silences are a part of each round trip.
 func (w *Windows) Rest() {
 	if w.bdp != nil && !w.bdp.Lasts() {
-		w.vain = w.bdp.vain
+		w.unchanged = w.bdp.unchanged
 		w.bdp = nil
 	}
 }

@@ -10,8 +10,8 @@ type Borrowed interface {
 	IsBorrowed()
 }
 
-// KeepBorrowed replaces what of b is queued, on s or encoded, by copies, and what else is encoded of
-// borrowed memory.
+// KeepBorrowed copies what is queued of b on s, and all borrowed memory in the parcel of encoded frames, so
+// that its owner can have b back.
 func (c *Conn) KeepBorrowed(s *Stream, b Borrowed) {
 	pool := c.out.cfg.Pool
 	if s.pending != nil {

@@ -118,8 +118,8 @@ func (c *Conn) windowBound() uint32 {
 	return uint32(min(most, flow.MaxBDPWindow))
 }
 
-// boundWindows takes back what the windows have grown by where so many streams have been opened since
-// that they are past twice windowBound.
+// boundWindows lowers the streams' windows, which have grown, to windowBound if so many streams have been
+// opened since that all windows together are more than twice what it allows for.
 func (c *Conn) boundWindows() {
 	now := c.windows.Announced()
 	if now > c.out.cfg.streamWindow() && int64(now)*int64(c.streams.open()) > c.out.cfg.maxHeld()/2 {

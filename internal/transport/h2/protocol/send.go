@@ -47,7 +47,7 @@ func (c *Conn) ClaimPlace() bool {
 	return false
 }
 
-// AbandonPlace takes back a wait that was given up.
+// AbandonPlace cancels a wait that AwaitPlace began.
 func (c *Conn) AbandonPlace(w *PlaceWaiter) { c.streams.abandon(w) }
 
 // AwaitRoom has a waiter woken when there is room on s, which is full, or s is over: one that it shares

@@ -35,7 +35,7 @@ type dataPart struct {
 
 // copiedBelow is up to how many bytes a piece of a message is copied when it has to wait. What it
 // lies in costs some hundred bytes beside its own: many small messages, for a peer that does not
-// read, would hold far more memory than sendBuffer says.
+// read, would hold far more memory than SendBuffer says.
 const copiedBelow = 1 << 10
 
 // The size of a buffer that small messages share, in bytes.

@@ -209,8 +209,8 @@ func (t *streamTable) takeMisled() int {
 	return int(n)
 }
 
-// abandon takes back a wait that was given up. A place that was already given
-// goes to the next.
+// abandon cancels the wait w. If w has already been given a place, that goes to the next
+// waiter.
 func (t *streamTable) abandon(w *PlaceWaiter) {
 	if w.next != nil {
 		t.unlink(w)

@@ -96,7 +96,7 @@ func (c *Conn) ReceiveWindows() iter.Seq[*flow.Inflow] {
 type handlers struct {
 	left     int32
 	hopeless bool // the reader waited too long for one to return, and none has since
-	blocked  bool // the reader waits, for one to return or for less to be queued, and WakeReader is asked for when that is so
+	blocked  bool // the reader waits for a handler to return, or for less to be queued; whoever brings that about asks for WakeReader
 }
 
 func (h *handlers) outlives() { h.left++ }

@@ -50,7 +50,7 @@ func frames(pieces [][]byte) iter.Seq2[frame.Header, []byte] {
 // direction is one half of a connection.
 type direction struct {
 	decoder hpack.Decoder
-	block   []byte // of HEADERS and CONTINUATION frames that are not at their end
+	block   []byte // the fragments so far of a field block that has no END_HEADERS yet
 	lost    bool   // the decoder can't follow any more
 	began   bool
 }

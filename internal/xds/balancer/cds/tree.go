@@ -117,7 +117,7 @@ func (t *tree) makeConfig(of leafOf, c *dependency.Cluster) (*gracefulswitch.Con
 	case len(children.Priorities) == 0:
 		children.Empty = fmt.Errorf("%sthere are no priorities, and so no endpoints, of cluster %q", of.node, of.name)
 	}
-	if t.sessions { // override_host leaves some out
+	if t.sessions { // the policy override_host, above, decides which endpoints the children get
 		children.Endpoints = nil
 	}
 	for _, child := range t.names.list {

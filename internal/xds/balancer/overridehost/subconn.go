@@ -175,7 +175,7 @@ func (k *picker) session(i *call.Info) (ready balancer.SubConn, wait bool) {
 	return nil, false
 }
 
-// connect makes a connection for sessions.
+// connect makes a connection to an address that a session is bound to and the child policy has none to.
 func (p *policy) connect(to resolver.Address) {
 	p.mu.Lock()
 	e := p.entries[to.Addr]

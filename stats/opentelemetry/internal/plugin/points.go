@@ -130,7 +130,7 @@ var statusNames = [statuses]string{
 	"UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE", "DATA_LOSS", "UNAUTHENTICATED",
 }
 
-// cacheSize bounds what a cache holds: of what exceeds it, labels are made anew each time.
+// cacheSize bounds how many keys a cache holds. For further keys labels are made anew each time.
 const cacheSize = 1000
 
 // cache keeps what is made for a key. Reading it takes no lock; it is copied to be
