@@ -201,7 +201,7 @@
 // which its first update makes 1 MiB. A PING with the first 8 KiB of DATA measures the path:
 //
 //   - On a short path (10 ms at most) the windows become twice the bandwidth-delay product, where
-//     a round trip counts as 0.7 ms at least, or 4 ms where a stream is alone.
+//     0.6 ms count for the scheduling of both ends beside the round trip.
 //   - On a far path they become 512 KiB as soon as it is known to be one, which is two round trips
 //     after the first DATA: what TCP sends in five round trips from its initial window of ten
 //     segments. From then on they are four times the product, so that they lead TCP's window by

@@ -54,15 +54,9 @@ const (
 	// muchLess is how many times too large a window has to be, once a far path has become short, to be
 	// lowered. It is more than what makes the two leads differ, for a path with a round trip of about farTrip.
 	muchLess = 4
-	// leastTrip is what a round trip counts as at least: on a path shorter
-	// than that it is the two ends' scheduling that takes the time.
-	leastTrip = 700 * time.Microsecond
-	// aloneTrip takes the place of leastTrip once a stream has had the connection to
-	// itself for aloneAfter. The larger window lets the next large messages arrive while
-	// one is decoded, which makes such a stream a third faster; but other streams would
-	// have to wait behind those messages.
-	aloneTrip  = 4 * time.Millisecond
-	aloneAfter = 100 * time.Millisecond
+	// schedulingTrip is what a round trip takes beside the path: the two ends' scheduling, and the
+	// time until a program takes a message, of which the window is not given back before.
+	schedulingTrip = 600 * time.Microsecond
 	// leastTick keeps a clock that is coarse, or was set back, from dividing by
 	// zero.
 	leastTick = time.Microsecond
@@ -98,9 +92,6 @@ type BDP struct {
 	sentAt  micros  // when the last PING went out, if any did
 	bestAt  ticks
 	shortAt ticks
-
-	shared ticks  // when streams last shared the connection
-	opened uint16 // what Streams was told last
 
 	unchanged uint8 // samples in a row that changed nothing, up to maxUnchanged
 	pinging   bool
@@ -242,13 +233,6 @@ func (b *BDP) Acked(now time.Duration) (window uint32, changed bool) {
 	return b.window, true
 }
 
-// Streams says how many streams are open, and a number that changes when one is opened.
-func (b *BDP) Streams(open int, opened uint64, now time.Duration) {
-	if open > 1 || uint16(opened) != b.opened {
-		b.opened, b.shared = uint16(opened), inTicks(now)
-	}
-}
-
 // product is the bandwidth-delay product in bytes, after the sample that ends
 // now.
 func (b *BDP) product(now time.Duration) float64 {
@@ -257,11 +241,7 @@ func (b *BDP) product(now time.Duration) float64 {
 	if b.short == 0 || trip <= b.short || b.shortAt.until(at) > bdpMemory {
 		b.short, b.shortAt = trip, at
 	}
-	least := leastTrip
-	if b.shared.until(at) > aloneAfter {
-		least = aloneTrip
-	}
-	return float64(b.best) * max(b.short.duration(), least).Seconds()
+	return float64(b.best) * (b.short.duration() + schedulingTrip).Seconds()
 }
 
 // noteRate remembers the rate at which bytes came since the PING.

@@ -120,9 +120,8 @@ func (w *Windows) SettingsAcked() (delta int64, ok bool) {
 }
 
 // Sample counts n bytes of DATA for the estimate of the path, and returns what [BDP.Received] does: if
-// ping is true the caller sends a PING, and calls Answered when the answer arrives. open and opened are
-// for [BDP.Streams].
-func (w *Windows) Sample(n uint32, open int, opened uint64, now time.Duration) (ping bool, window uint32) {
+// ping is true the caller sends a PING, and calls Answered when the answer arrives.
+func (w *Windows) Sample(n uint32, now time.Duration) (ping bool, window uint32) {
 	if w.bdp == nil {
 		if w.early = addUpTo(w.early, n); w.early < w.firstSample() { // it would only count, which is all that most connections need
 			return false, 0
@@ -131,7 +130,6 @@ func (w *Windows) Sample(n uint32, open int, opened uint64, now time.Duration) (
 		b.unchanged, b.since = w.unchanged, w.early-n
 		w.bdp, w.early = &b, 0
 	}
-	w.bdp.Streams(open, opened, now)
 	w.bdp.kept = w.announced < w.bdp.window
 	return w.bdp.Received(n, now)
 }

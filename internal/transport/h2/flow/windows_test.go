@@ -107,7 +107,7 @@ func TestWindowsGrowAgainOnShortPath(t *testing.T) {
 	receive := func() (window uint32) {
 		for range 2 * MaxBDPWindow / int(w.Announced()) {
 			now += time.Millisecond
-			if ping, _ := w.Sample(w.Announced()/2, 1, 1, now); ping {
+			if ping, _ := w.Sample(w.Announced()/2, now); ping {
 				now += 50 * time.Microsecond
 				n, _ := w.Answered(now)
 				window = max(window, n)
@@ -133,14 +133,14 @@ func TestWindowsSample(t *testing.T) {
 	if n, grown := w.Answered(now); n != 0 || grown {
 		t.Error("an answer to nothing")
 	}
-	if pings(w.Sample(100, 1, 1, now)) {
+	if pings(w.Sample(100, now)) {
 		t.Error("a sample of nothing much")
 	}
-	if !pings(w.Sample(DefaultWindow, 1, 1, now)) {
+	if !pings(w.Sample(DefaultWindow, now)) {
 		t.Fatal("no sample of a whole window")
 	}
 	w.Rest()
-	w.Sample(DefaultWindow, 1, 1, now)
+	w.Sample(DefaultWindow, now)
 	if n, grown := w.Answered(now + time.Millisecond); !grown || n <= DefaultWindow {
 		t.Errorf("%d, %v", n, grown)
 	}
@@ -161,7 +161,7 @@ func TestWindowsSampleLittle(t *testing.T) {
 	}
 	i := 0
 	if n := testing.AllocsPerRun(len(all)-2, func() {
-		if pings(all[i].Sample(part, 1, 1, now)) {
+		if pings(all[i].Sample(part, now)) {
 			t.Error("a sample of a sixteenth of a window")
 		}
 		i++
@@ -169,7 +169,7 @@ func TestWindowsSampleLittle(t *testing.T) {
 		t.Errorf("%v allocations for a sixteenth of a window", n)
 	}
 	all[0].Rest()
-	if !pings(all[0].Sample(part, 1, 1, now)) {
+	if !pings(all[0].Sample(part, now)) {
 		t.Error("no sample of an eighth of a window, in two pieces")
 	}
 }
@@ -182,8 +182,8 @@ func TestWindowsGrowAcrossRests(t *testing.T) {
 	for range 12 {
 		n := w.Announced()
 		w.Rest()
-		ping := pings(w.Sample(n/2, 1, 1, now))
-		ping = pings(w.Sample(n/2, 1, 1, now)) || ping
+		ping := pings(w.Sample(n/2, now))
+		ping = pings(w.Sample(n/2, now)) || ping
 		w.Rest()
 		now += trip
 		if !ping {

@@ -71,8 +71,7 @@ func (c *Conn) sample(in *Intake, n uint32) {
 	if c.out.cfg.StaticWindow {
 		return
 	}
-	t := &c.streams
-	ping, window := c.windows.Sample(n, t.open(), uint64(t.nextLocal)+uint64(t.lastPeer), in.Now)
+	ping, window := c.windows.Sample(n, in.Now)
 	if ping {
 		c.out.ping(bdpPing)
 	}
