@@ -148,7 +148,7 @@ func (r *reader) goesAtOnce() bool {
 	return false
 }
 
-// try is watch for a reader that will probably wait in vain, if not too many of these do.
+// try is watch for a reader whose wait will probably be a miss; it fails if too many such readers wait.
 func (r *reader) try() bool {
 	r.in.swept = r.ground().Sweeper().Try(&r.in.act.entry, (*sweptConn)(r))
 	return r.in.swept

@@ -5,13 +5,13 @@ package hpack
 // Decoder restores the fields of one connection's header blocks. The zero value is
 // ready for use and allows the peer a dynamic table of 4096 octets.
 type Decoder struct {
-	t       table
-	kinds   *Kinds
-	allowed uint32 // the most that a size update may ask for
-	owed    uint32 // with owes: what the next block's first size update may not exceed
-	owes    bool
-	ready   bool
-	stands  standing
+	t          table
+	kinds      *Kinds
+	allowed    uint32 // the most that a size update may ask for
+	owed       uint32 // with owes: what the next block's first size update may not exceed
+	owes       bool
+	ready      bool
+	lastFrozen frozenGen
 
 	// Of a block that is being decoded.
 	inside  bool // its first field has come
@@ -25,7 +25,7 @@ type Decoder struct {
 // after a reduction below what it uses.
 func (d *Decoder) SetAllowedMaxTableSize(n uint32) {
 	d.setup()
-	d.allowed, d.stands = n, standing{}
+	d.allowed, d.lastFrozen = n, frozenGen{}
 	if n >= d.t.max {
 		return
 	}
@@ -132,7 +132,7 @@ func (d *Decoder) sizeUpdate(r *reader, first bool) (done bool, err error) {
 		return false, errUpdateTooLarge
 	}
 	if d.owes {
-		d.owes, d.stands = false, standing{}
+		d.owes, d.lastFrozen = false, frozenGen{}
 	}
 	d.t.setMax(n)
 	return false, nil

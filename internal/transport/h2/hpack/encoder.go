@@ -36,15 +36,15 @@ var literalForms = [...]struct {
 // Encoder turns fields into header blocks for one connection. The zero value is
 // ready for use, as NewEncoder(MaxEncoderTable) would make it.
 type Encoder struct {
-	t        table
-	recent   recent
-	ceiling  uint32 // what Init was told
-	goal     uint32 // the maximum size that the next block's updates lead to
-	low      uint32 // the least goal since the last block
-	peer     uint32 // the last SETTINGS_HEADER_TABLE_SIZE
-	announce bool   // the peer must be told goal even if t.max already is that
-	ready    bool
-	stands   standing
+	t          table
+	recent     recent
+	ceiling    uint32 // what Init was told
+	goal       uint32 // the maximum size that the next block's updates lead to
+	low        uint32 // the least goal since the last block
+	peer       uint32 // the last SETTINGS_HEADER_TABLE_SIZE
+	announce   bool   // the peer must be told goal even if t.max already is that
+	ready      bool
+	lastFrozen frozenGen
 }
 
 // NewEncoder returns an encoder whose dynamic table never takes more than maxTable
@@ -71,7 +71,7 @@ func (e *Encoder) Init(maxTable uint32) {
 // of its setting, so one is sent even if the table was smaller already.
 func (e *Encoder) SetMaxTableSize(n uint32) {
 	e.setup()
-	e.stands = standing{}
+	e.lastFrozen = frozenGen{}
 	if n < e.peer {
 		e.announce = true
 	}
@@ -95,7 +95,7 @@ func (e *Encoder) Begin(dst []byte) []byte {
 	if e.low == e.t.max && e.goal == e.t.max && !e.announce {
 		return dst
 	}
-	e.stands = standing{}
+	e.lastFrozen = frozenGen{}
 	if e.low < e.goal {
 		dst = e.update(dst, 0)
 	}

@@ -7,11 +7,11 @@ import "encoding/binary"
 // Freeze returns the state of e, for [Encoder.Thaw]. Call it between blocks.
 func (e *Encoder) Freeze() Frozen {
 	e.setup()
-	if !e.stands.is(e.stands.as, e.t.gen) {
+	if !e.lastFrozen.is(e.lastFrozen.as, e.t.gen) {
 		var scratch [512]byte
-		e.stands = standing{frozenAs(e.freeze(scratch[:0])), e.t.gen}
+		e.lastFrozen = frozenGen{frozenAs(e.freeze(scratch[:0])), e.t.gen}
 	}
-	return e.stands.as
+	return e.lastFrozen.as
 }
 
 func (e *Encoder) freeze(dst []byte) []byte {
@@ -25,11 +25,11 @@ func (e *Encoder) freeze(dst []byte) []byte {
 // Thaw gives e the state that Freeze returned, with another Generation if e has another state. Of
 // what e was before it keeps only the memory.
 func (e *Encoder) Thaw(f Frozen) {
-	if e.stands.is(f, e.t.gen) {
+	if e.lastFrozen.is(f, e.t.gen) {
 		return
 	}
 	e.thaw(f)
-	e.stands = standing{f, e.t.gen}
+	e.lastFrozen = frozenGen{f, e.t.gen}
 }
 
 func (e *Encoder) thaw(f Frozen) {
@@ -49,11 +49,11 @@ func (e *Encoder) thaw(f Frozen) {
 // between blocks.
 func (d *Decoder) Freeze() Frozen {
 	d.setup()
-	if !d.stands.is(d.stands.as, d.t.gen) {
+	if !d.lastFrozen.is(d.lastFrozen.as, d.t.gen) {
 		var scratch [512]byte
-		d.stands = standing{frozenAs(d.freeze(scratch[:0])), d.t.gen}
+		d.lastFrozen = frozenGen{frozenAs(d.freeze(scratch[:0])), d.t.gen}
 	}
-	return d.stands.as
+	return d.lastFrozen.as
 }
 
 func (d *Decoder) freeze(dst []byte) []byte {
@@ -75,11 +75,11 @@ func (d *Decoder) Thaw(f Frozen, k *Kinds) {
 	if d.Rest(); k == nil {
 		k = staticKinds
 	}
-	if d.stands.is(f, d.t.gen) && d.kinds == k {
+	if d.lastFrozen.is(f, d.t.gen) && d.kinds == k {
 		return
 	}
 	d.thaw(f, k)
-	d.stands = standing{f, d.t.gen}
+	d.lastFrozen = frozenGen{f, d.t.gen}
 }
 
 func (d *Decoder) thaw(f Frozen, k *Kinds) {

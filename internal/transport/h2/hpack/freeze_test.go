@@ -271,7 +271,7 @@ func TestFrozenMemory(t *testing.T) {
 	}
 	buf := make([]byte, 0, 1<<10)
 	if n := testing.AllocsPerRun(100, func() {
-		e.stands, d.stands = standing{}, standing{}
+		e.lastFrozen, d.lastFrozen = frozenGen{}, frozenGen{}
 		e.Thaw(frozenE)
 		d.Thaw(frozenD, nil)
 		buf = d.freeze(e.freeze(buf[:0]))

@@ -22,13 +22,13 @@ func (f Frozen) IsNew() bool { return f == Frozen{} }
 
 func frozenAs(state []byte) Frozen { return Frozen{unique.Make(string(state))} }
 
-// standing is the frozen form that a table's owner has, if the table is of this generation.
-type standing struct {
+// frozenGen is the last frozen form of a table, and the generation of the table that it was made of.
+type frozenGen struct {
 	as  Frozen
 	gen uint64
 }
 
-func (s standing) is(f Frozen, gen uint64) bool { return !f.IsNew() && s == standing{f, gen} }
+func (s frozenGen) is(f Frozen, gen uint64) bool { return !f.IsNew() && s == frozenGen{f, gen} }
 
 // freeze appends the sizes of the entries, oldest first, and then their octets.
 func (t *table) freeze(dst []byte) []byte {

@@ -43,16 +43,16 @@ func (a *account) arrived(n uint32) { a.earned = min(a.earned+min(n, maxAhead), 
 // its memory at once need not be copied as it grows.
 func (a *account) ahead() int { return int(max(int64(a.earned)-a.held, 0)) }
 
-// standing is what follows from what a connection holds.
-type standing uint8
+// limitState is where what a connection holds stands between its two limits.
+type limitState uint8
 
 const (
-	withinLimit   standing = iota
-	overSoftLimit          // past the bound: no new streams
-	overHardLimit          // past twice the bound: the connection ends
+	withinLimit   limitState = iota
+	overSoftLimit            // past the bound: no new streams
+	overHardLimit            // past twice the bound: the connection ends
 )
 
-func (a *account) standing(bound int64) standing {
+func (a *account) limitState(bound int64) limitState {
 	switch held := a.held + int64(a.records); {
 	case held <= bound:
 		return withinLimit

@@ -10,7 +10,7 @@ import (
 func TestAccountStanding(t *testing.T) {
 	for _, tt := range []struct {
 		held, bound int64
-		want        standing
+		want        limitState
 	}{
 		{0, 0, withinLimit},
 		{-5, 0, withinLimit}, // a refund that came before its charge
@@ -23,7 +23,7 @@ func TestAccountStanding(t *testing.T) {
 		{1 << 40, 1<<63 - 1, withinLimit}, // no bound
 	} {
 		a := account{held: tt.held}
-		if got := a.standing(tt.bound); got != tt.want {
+		if got := a.limitState(tt.bound); got != tt.want {
 			t.Errorf("%d held, bound %d: %d, want %d", tt.held, tt.bound, got, tt.want)
 		}
 	}

@@ -27,7 +27,7 @@ func (c *Conn) encode(s *Stream, f *Frames, uncopied int) error {
 		return nil // the reader is about to end the connection, and to tell all streams
 	}
 	if f.Optional && !c.sendsAtOnce(s, f.size()) &&
-		(c.streams.open() > maxOptional || c.account.standing(c.out.cfg.maxHeld()) != withinLimit) {
+		(c.streams.open() > maxOptional || c.account.limitState(c.out.cfg.maxHeld()) != withinLimit) {
 		f.Data.Free()
 		f.HasData, f.Data = false, Pieces{}
 	}

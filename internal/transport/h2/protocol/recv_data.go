@@ -134,7 +134,7 @@ func (c *Conn) enter(in *Intake) {
 
 // audit follows each charge: it notes if so much is held that the connection must end.
 func (c *Conn) audit(in *Intake) {
-	in.OverLimit = c.account.standing(c.out.cfg.maxHeld()) == overHardLimit
+	in.OverLimit = c.account.limitState(c.out.cfg.maxHeld()) == overHardLimit
 }
 
 // CheckHardLimit is the end of a connection that holds too much; nil if it does not any more.

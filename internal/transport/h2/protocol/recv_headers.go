@@ -99,7 +99,7 @@ func (c *Conn) OnBlock(in *Intake, b Block) (s *Stream, verdict BlockVerdict, er
 		return nil, blockOpens, b.Void
 	case c.streams.peer() >= c.out.cfg.maxStreams():
 		return nil, blockOpens, frame.StreamError(b.ID, frame.RefusedStream, "too many concurrent streams")
-	case c.account.standing(c.out.cfg.maxHeld()) != withinLimit:
+	case c.account.limitState(c.out.cfg.maxHeld()) != withinLimit:
 		return nil, blockOpens, frame.StreamError(b.ID, frame.EnhanceYourCalm, "the connection holds more than its bound of what its peer sent")
 	case c.OverBudget(true) || c.IsCrowded():
 		return nil, BlockMustWait, nil
