@@ -16,6 +16,7 @@ import (
 //     so are wrappers that embed one and declare neither Read nor Write;
 //   - so are those that only count, on every system, if they are a [ReadCounter] and a
 //     [WriteCounter] and what is below is a socket; they are as fast as that;
+//   - so are those around a socket that change what they read, or hold some of it, if they are a [TryReader];
 //   - other wrappers around a socket, with a Read of their own, are waited for in that Read, by a goroutine
 //     with a buffer of 256 bytes while they are idle;
 //   - package experimental/footprint tells which connections don't park, and why.

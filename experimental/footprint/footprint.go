@@ -100,7 +100,7 @@ func Read() Snapshot {
 //   - "T is no socket, and does not show one below it", by embedding it or by a method NetConn:
 //     bufconn, net.Pipe, channels of SSH. A wrapper can implement experimental.Reading.
 //   - "T is waited for in a ReadOnReady of its own": see experimental.ReadyReader. It has
-//     no buffer meanwhile.
+//     no buffer meanwhile. One that is an experimental.TryReader, too, is parked.
 //   - "T has a Read of its own, in which it is waited for": nobody but T knows what that does. It
 //     may buffer more than it returns, set a deadline while it waits, or be fed by a goroutine. While such a
 //     connection is idle it has a goroutine and 256 bytes. One that only counts can implement

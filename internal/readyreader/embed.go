@@ -34,15 +34,16 @@ const (
 type shape struct{ in, out way }
 
 // way is one direction of a wrapper's: where it has Read from, or Write; where it has the
-// better way from, which is ReadOnReady or TryWrite, unsure if from nowhere; where the method
-// that names another connection, ReadsOf or WritesOf; and where the one that counts what is done
+// better way from, which is ReadOnReady or TryWrite, unsure if from nowhere; where the one that
+// doesn't wait, TryRead or TryWrite; where the method that names another connection, ReadsOf or WritesOf; and where the one that counts what is done
 // to that, CountRead or CountWritten. counts says that there is such a one, if only of a pointer.
 type way struct {
-	plain, better, other, count method
-	counts                      bool
+	plain, better, tries, other, count method
+	counts                             bool
 }
 
 func better(w way) method { return w.better }
+func trying(w way) method { return w.tries }
 func other(w way) method  { return w.other }
 
 func inward(s shape) way  { return s.in }
@@ -60,11 +61,13 @@ func shapeOf(t reflect.Type) shape {
 		in: wayOf(t,
 			func(t reflect.Type) (reflect.Method, bool) { return t.MethodByName("Read") },
 			func(t reflect.Type) (reflect.Method, bool) { return t.MethodByName("ReadOnReady") },
+			func(t reflect.Type) (reflect.Method, bool) { return t.MethodByName("TryRead") },
 			func(t reflect.Type) (reflect.Method, bool) { return t.MethodByName("ReadsOf") },
 			func(t reflect.Type) (reflect.Method, bool) { return t.MethodByName("CountRead") },
 		),
 		out: wayOf(t,
 			func(t reflect.Type) (reflect.Method, bool) { return t.MethodByName("Write") },
+			func(t reflect.Type) (reflect.Method, bool) { return t.MethodByName("TryWrite") },
 			func(t reflect.Type) (reflect.Method, bool) { return t.MethodByName("TryWrite") },
 			func(t reflect.Type) (reflect.Method, bool) { return t.MethodByName("WritesOf") },
 			func(t reflect.Type) (reflect.Method, bool) { return t.MethodByName("CountWritten") },
@@ -74,9 +77,9 @@ func shapeOf(t reflect.Type) shape {
 	return s
 }
 
-func wayOf(t reflect.Type, plain, better, other, count lookup) way {
+func wayOf(t reflect.Type, plain, better, tries, other, count lookup) way {
 	return way{
-		origin(t, plain), origin(t, better), origin(t, other), origin(t, count),
+		origin(t, plain), origin(t, better), origin(t, tries), origin(t, other), origin(t, count),
 		provides(t, count),
 	}
 }
@@ -178,7 +181,7 @@ func passBy(conn net.Conn, direction func(shape) way, evenCounting bool) path {
 			return path{conn, nil, counts}
 		}
 		if conn != nil && offers(v, direction, better) {
-			if layer := offered(conn); layer != nil {
+			if layer := offered(conn, v); layer != nil {
 				return path{conn, layer, counts}
 			}
 		}
@@ -208,13 +211,19 @@ func passBy(conn net.Conn, direction func(shape) way, evenCounting bool) path {
 	return path{nil, nil, counts}
 }
 
-// offered is conn as a Layer, nil if it is none.
-func offered(conn net.Conn) Layer {
+// offered is conn, which is v, as a Layer, nil if it is none.
+func offered(conn net.Conn, v reflect.Value) Layer {
 	switch c := conn.(type) {
 	case Layer:
 		return c
 	case readyWaiter:
-		return &readyConn{plainConn{Conn: conn}, c}
+		ready := readyConn{plainConn{Conn: conn}, c}
+		if t, ok := conn.(tryReader); ok && offers(v, inward, trying) {
+			if rc := t.RawConn(); rc != nil {
+				return &tryConn{ready, t, rc}
+			}
+		}
+		return &ready
 	}
 	return nil
 }

@@ -205,6 +205,33 @@ func (r *readyConn) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, er
 	return r.waiter.ReadOnReady(size, pool)
 }
 
+// tryConn is a readyConn that can be read without waiting, too.
+type tryConn struct {
+	readyConn
+	tries tryReader
+	rc    syscall.RawConn
+}
+
+// tryReader is TryReader of package experimental.
+type tryReader interface {
+	readyWaiter
+	TryRead(size int, pool mem.BufferPool) (buf *[]byte, n int, err error)
+	RawConn() syscall.RawConn
+}
+
+// Can implements Layer; so do all below.
+func (t *tryConn) Can() Ability { return ReadsReady | TriesReads }
+
+func (t *tryConn) RawConn() syscall.RawConn { return t.rc }
+
+func (t *tryConn) TryRead(size int, pool mem.BufferPool) (*[]byte, int, error) {
+	buf, n, err := t.tries.TryRead(size, pool)
+	if n == 0 && errors.Is(err, ErrWouldBlock) {
+		err = ErrWouldBlock // it may have been wrapped, and is compared
+	}
+	return buf, n, err
+}
+
 // splitConn is a connection that is read as one Layer is, and written as another one is.
 type splitConn struct {
 	Layer        // is read

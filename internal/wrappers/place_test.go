@@ -86,7 +86,7 @@ func (s setting) whyNot() string {
 }
 
 func settings() (all []setting) {
-	for _, k := range Kinds() {
+	for _, k := range allKinds() {
 		for _, network := range []string{"tcp", "unix"} {
 			for _, secure := range []bool{false, true} {
 				if testing.Short() && (network == "unix" || secure) {

@@ -31,7 +31,7 @@ func TestHandshakeTimeout(t *testing.T) {
 // handshakesEnd begins handshakes that don't go on.
 func handshakesEnd(t *testing.T, creds credentials.TransportCredentials, begin string) {
 	var running sync.WaitGroup
-	for _, k := range Kinds() {
+	for _, k := range allKinds() {
 		if k.Secures || k.Name == "skips a header" || k.Name == "idle timeout" { // they have limits of their own, or none
 			continue
 		}
