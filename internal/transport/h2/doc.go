@@ -200,8 +200,8 @@
 // A stream begins with 64 KiB, as in the published module; the connection with the protocol's 64 KiB,
 // which its first update makes 1 MiB. A PING with the first 8 KiB of DATA measures the path:
 //
-//   - On a short path (10 ms at most) the windows become twice the bandwidth-delay product, where
-//     0.6 ms count for the scheduling of both ends beside the round trip.
+//   - On a short path (10 ms at most) the windows become three times the bandwidth-delay product, where
+//     0.35 ms count for the scheduling of both ends beside the round trip.
 //   - On a far path they become 512 KiB as soon as it is known to be one, which is two round trips
 //     after the first DATA: what TCP sends in five round trips from its initial window of ten
 //     segments. From then on they are four times the product, so that they lead TCP's window by

@@ -19,7 +19,7 @@ const (
 	// is a round trip old when it ends, and the peer hears of it half a round trip later. So a
 	// window that is to lead TCP has room for two doublings; it is also large enough for what goes
 	// on arriving in the kernel while a lost packet is sent again.
-	shortLead = 2
+	shortLead = 3
 	farLead   = 4
 
 	// leastFarWindow is the window that a far path begins with, as soon as it is known to be one: what
@@ -56,7 +56,7 @@ const (
 	muchLess = 4
 	// schedulingTrip is what a round trip takes beside the path: the two ends' scheduling, and the
 	// time until a program takes a message, of which the window is not given back before.
-	schedulingTrip = 600 * time.Microsecond
+	schedulingTrip = 350 * time.Microsecond
 	// leastTick keeps a clock that is coarse, or was set back, from dividing by
 	// zero.
 	leastTick = time.Microsecond

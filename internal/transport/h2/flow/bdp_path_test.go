@@ -305,7 +305,7 @@ func (p *farPath) check(trips, late int, part float64) error {
 	if want := uint64(part * float64(free.received)); p.received < want {
 		return fmt.Errorf("%d bytes in %d round trips, without windows %d in %d less; window %d", p.received, trips, free.received, late, p.w.Announced())
 	}
-	if w, most := float64(p.w.Announced()), 20*(p.product()+p.rate*schedulingTrip.Seconds())+leastFarWindow; w > most {
+	if w, most := float64(p.w.Announced()), 10*shortLead*(p.product()+p.rate*schedulingTrip.Seconds())+leastFarWindow; w > most {
 		return fmt.Errorf("a window of %.0f for a product of %.0f", w, p.product())
 	}
 	if p.sent > trips {
@@ -389,7 +389,7 @@ func (p *farPath) becomesShort(rate float64, trip time.Duration) error {
 	if _, err := p.run(next, 100); err != nil {
 		return err
 	}
-	most := max(20*(p.product()+rate*schedulingTrip.Seconds()), leastFarWindow)
+	most := max(10*shortLead*(p.product()+rate*schedulingTrip.Seconds()), leastFarWindow)
 	if w := float64(p.w.Announced()); w > most || p.lowered > 1 {
 		return fmt.Errorf("a window of %.0f for a product of %.0f, %d before; lowered %d times", w, p.product(), before, p.lowered)
 	}
