@@ -42,27 +42,30 @@ func (cs *clientStream) cancelled() error {
 // abort ends the RPC with err.
 func (cs *clientStream) abort(err error) {
 	cs.own.cancel() // a retry that waits with mu held gives up
-	cs.mu.Lock()
-	cs.abortLocked(err)
-}
-
-// tryAbort is abort for a goroutine that may be in the program's own code, which a retry calls with mu
-// held. It reports whether mu was free.
-func (cs *clientStream) tryAbort(err error) bool {
-	cs.own.cancel()
-	free := cs.mu.TryLock()
-	if free {
-		cs.abortLocked(err)
-	}
-	return free
-}
-
-// abortLocked ends the RPC with err, and unlocks mu.
-func (cs *clientStream) abortLocked(err error) {
-	a := cs.attempt
-	cs.mu.Unlock()
-	a.Fail(err)
+	cs.current().Fail(err)
 	cs.finishOnce(err)
+}
+
+// abandon ends the RPC with err because its channel is closed, for a goroutine that may be in the program's own
+// code: it waits for nothing. A retry may call that code with mu held, and who is told of the end may need a
+// lock that the program holds while it calls Close. When it returns the RPC has ended but for a retry under way.
+func (cs *clientStream) abandon(err error) {
+	cs.own.cancel()
+	if !cs.mu.TryLock() {
+		go cs.abort(err)
+		return
+	}
+	a, stop, first := cs.markLocked(err)
+	cs.mu.Unlock()
+	if !first {
+		return
+	}
+	a.Fail(err)
+	if len(cs.stats) > 0 || len(cs.info.onFinish) > 0 {
+		go cs.tellFinished(a, stop, err)
+		return
+	}
+	cs.tellFinished(a, stop, err)
 }
 
 // awaitEnd waits until another goroutine, which has finished the RPC, has filled what call options
@@ -86,9 +89,19 @@ func (cs *clientStream) finishOnce(err error) bool {
 		err = nil
 	}
 	cs.mu.Lock()
+	a, stop, first := cs.markLocked(err)
+	cs.mu.Unlock()
+	if first {
+		cs.tellFinished(a, stop, err)
+	}
+	return first
+}
+
+// markLocked makes err, or success if it is nil, how the RPC ends. Where it is the first, tellFinished has to follow
+// without mu, with the last attempt and what ends the watch of the context.
+func (cs *clientStream) markLocked(err error) (last *attempt, stop func() bool, first bool) {
 	if cs.finished {
-		cs.mu.Unlock()
-		return false
+		return nil, nil, false
 	}
 	cs.ending.Lock()
 	cs.finished, cs.failed = true, err
@@ -96,8 +109,11 @@ func (cs *clientStream) finishOnce(err error) bool {
 		cs.hedges.endLocked()
 	}
 	cs.commitLocked()
-	a, stop := cs.attempt, cs.stopWatch
-	cs.mu.Unlock()
+	return cs.attempt, cs.stopWatch, true
+}
+
+// tellFinished tells everybody of the end that was marked. mu is not held.
+func (cs *clientStream) tellFinished(a *attempt, stop func() bool, err error) {
 	if stop != nil {
 		stop()
 	}
@@ -105,7 +121,6 @@ func (cs *clientStream) finishOnce(err error) bool {
 	cs.cc.streams.remove(cs)
 	cs.clientCall.leave(err)
 	cs.own.cancel()
-	return true
 }
 
 // settle tells how the RPC ended, for which others wait.

@@ -123,9 +123,7 @@ func (l *streamList) cancelAll(err error) {
 	}
 	l.mu.Unlock()
 	for _, n := range all {
-		if !n.tryAbort(err) {
-			go n.abort(err)
-		}
+		n.abandon(err)
 	}
 }
 

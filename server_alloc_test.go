@@ -41,6 +41,7 @@ func (*quietCall) Finish(*status.Status) error       { return nil }
 func (*quietCall) Headers() metadata.MD              { return nil }
 func (*quietCall) Trailers() metadata.MD             { return nil }
 func (*quietCall) HeaderSent() bool                  { return false }
+func (*quietCall) IsPlain() bool                     { return true }
 func (*quietCall) SetSendCompress(string) error      { return nil }
 func (*quietCall) SendCompress() string              { return "" }
 func (c *quietCall) Reply(p transport.Payload) error { p.Data.Free(); return nil }

@@ -57,6 +57,7 @@ type serverCall interface {
 	Headers() metadata.MD
 	Trailers() metadata.MD
 	HeaderSent() bool
+	IsPlain() bool
 	SetSendCompress(name string) error
 	SendCompress() string
 }
@@ -282,10 +283,11 @@ func (s *Server) serveUnary(ctx context.Context, st servedCall, m *method) error
 		// is encoded to.
 		reply = nil
 	}
+	told := st.watch.replying(reply, sizes)
 	if err := st.Reply(out.payload); err != nil {
 		return err
 	}
-	st.watch.replied(reply, sizes)
+	st.watch.replied(reply, sizes, told)
 	return nil
 }
 

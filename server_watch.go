@@ -47,7 +47,7 @@ func (c servedCall) SendHeader(md metadata.MD) error {
 
 // Send sends a message.
 func (c servedCall) Send(p transport.Payload) error {
-	c.watch.introduce()
+	c.watch.sending()
 	err := c.serverCall.Send(p)
 	c.watch.sentHeader()
 	return err
@@ -254,15 +254,28 @@ func (w *serverWatch) tellSent(ctx context.Context, msg any, n messageSizes) {
 	}
 }
 
-// replied is called when a reply was sent in one piece.
-func (w *serverWatch) replied(msg any, n messageSizes) {
+// replying is called before a reply is sent in one piece. It tells stats handlers of the reply, so that they have
+// heard of it once the client has it; not where something may keep the reply from being sent, for which it
+// returns false.
+func (w *serverWatch) replying(msg any, n messageSizes) bool {
+	if !w.sending() {
+		return false
+	}
+	w.tellSent(&w.ctx, msg, n)
+	return true
+}
+
+// replied is called when a reply was sent in one piece. told is what replying returned.
+func (w *serverWatch) replied(msg any, n messageSizes, told bool) {
 	if w == nil {
 		return
 	}
-	// The reply has ended the RPC, and its context, with which its trailers are told.
-	ctx := (*repliedContext)(w)
-	w.tellHeader(ctx)
-	w.tellSent(ctx, msg, n)
+	if !told {
+		// The reply has ended the RPC, and its context, with which its trailers are told.
+		ctx := (*repliedContext)(w)
+		w.tellHeader(ctx)
+		w.tellSent(ctx, msg, n)
+	}
 	w.sentTrailer()
 }
 
@@ -281,6 +294,19 @@ func (c *repliedContext) Err() error { return nil }
 // Value implements context.Context.
 func (c *repliedContext) Value(key any) any { return c.ctx.Value(key) }
 
+// sending is called before a message is sent. It tells stats handlers of the response headers, so that they have heard
+// of these once the client has the message, and returns true, where nothing keeps both from being sent.
+func (w *serverWatch) sending() bool {
+	w.introduce()
+	if w == nil || len(w.handlers) == 0 || w.ctx.Err() != nil || !w.call.IsPlain() {
+		return false
+	}
+	if !w.headerTold.Swap(true) {
+		w.emitHeader(&w.ctx)
+	}
+	return true
+}
+
 // sentHeader is called when response headers have been sent, or may have.
 func (w *serverWatch) sentHeader() {
 	if w != nil {
@@ -289,9 +315,12 @@ func (w *serverWatch) sentHeader() {
 }
 
 func (w *serverWatch) tellHeader(ctx context.Context) {
-	if !w.logged() || !w.call.HeaderSent() || w.headerTold.Swap(true) {
-		return
+	if w.logged() && w.call.HeaderSent() && !w.headerTold.Swap(true) {
+		w.emitHeader(ctx)
 	}
+}
+
+func (w *serverWatch) emitHeader(ctx context.Context) {
 	md := w.call.Headers().Copy()
 	w.logHeader.Do(func() { w.log.ServerHeader(md, nil) })
 	w.handlers.emit(ctx, &stats.OutHeader{Compression: w.call.SendCompress(), Header: md})

@@ -32,7 +32,7 @@ func (sub *Subchannel) GetOrBuildProducer(b balancer.ProducerBuilder) (balancer.
 
 // UpdateAddresses implements balancer.SubConn. A connection, or an attempt to make one, gives way to
 // another one, unless nothing has changed but attributes of the balancer. A subchannel that
-// has failed still waits for the end of its pause.
+// has failed still waits for the end of its pause, and of one that connects no state is reported anew.
 func (sub *Subchannel) UpdateAddresses(addrs []resolver.Address) {
 	sub.mu.Lock()
 	same := slices.EqualFunc(sub.addrs, addrs, sameForConnections)
@@ -49,7 +49,6 @@ func (sub *Subchannel) UpdateAddresses(addrs []resolver.Address) {
 	links := sub.resignLocked()
 	sub.abandonLocked()
 	sub.retries = 0
-	sub.state = connectivity.Idle // in between; it is not reported
 	sub.beginLocked()
 	sub.mu.Unlock()
 	for _, l := range links {

@@ -161,6 +161,30 @@ func (r *reply) Trailers() metadata.MD {
 	return r.cold().trailer
 }
 
+// plainHeaders is how large the metadata of response headers may be, as RFC 9113, section 6.5.2, counts it, for
+// IsPlain: any client takes that.
+const plainHeaders = 1 << 10
+
+// IsPlain reports that a message can be sent unless the stream is lost: the call has not ended, and the response headers
+// were sent, or are not large.
+func (r *reply) IsPlain() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if cold := r.cold(); r.finished || cold.spoilt != nil {
+		return false
+	}
+	if r.headers != headersUnsent {
+		return true
+	}
+	size := 0
+	for k, vs := range r.cold().header {
+		for _, v := range vs {
+			size += len(k) + len(v) + 32
+		}
+	}
+	return size <= plainHeaders
+}
+
 // HeaderSent reports whether response headers have been sent.
 func (r *reply) HeaderSent() bool {
 	r.mu.Lock()

@@ -22,7 +22,7 @@ var areas = []area{
 	{"metadata", metadataProbes},
 	{"wire", slices.Concat(requestProbes(), limitProbes)},
 	{"value", slices.Concat(valueProbes, targetProbes(), restProbes)},
-	{"stats", slices.Concat(statsProbes(), eventProbes(), contextProbes(), exitProbes(), silentProbes, telemetryProbes())},
+	{"stats", slices.Concat(statsProbes(), eventProbes(), contextProbes(), exitProbes(), silentProbes, telemetryProbes(), gateProbes())},
 	{"server", slices.Concat(serverProbes, rowProbes(), handlerProbes, keepaliveProbes(), pauseProbes())},
 	{"security", slices.Concat(securityProbes, authzProbes())},
 	{"service", slices.Concat(serviceProbes, channelzProbes, pageProbes(), httpProbes(), carrierProbes(), goneProbes(), brokenBodyProbes(),

@@ -57,6 +57,7 @@ func updateProbes() []probe.Probe {
 			probe.Probe{Name: "custom/UpdateAddresses, ready/" + u.name, Run: func(p *probe.P) { updated(p, u.to, 2, true) }},
 			probe.Probe{Name: "custom/UpdateAddresses, idle/" + u.name, Run: func(p *probe.P) { updated(p, u.to, 0, true) }},
 			probe.Probe{Name: "custom/UpdateAddresses, failed/" + u.name, Run: func(p *probe.P) { updated(p, u.to, 2, false) }},
+			probe.Probe{Name: "custom/UpdateAddresses, connecting/" + u.name, Run: func(p *probe.P) { updatedWhileConnecting(p, u.to) }},
 		)
 	}
 	return out
@@ -94,11 +95,37 @@ func updated(p *probe.P, to func(one, two resolver.Address) []resolver.Address, 
 	j.print(p)
 }
 
+// updatedWhileConnecting gives a subchannel other addresses while its first dial does not return.
+func updatedWhileConnecting(p *probe.P, to func(one, two resolver.Address) []resolver.Address) {
+	j := &journal{}
+	one, two := rig.Pair{TCP: true}.Serve(p), rig.Pair{TCP: true}.Serve(p)
+	dials := &dialLog{
+		names:  map[string]string{one.Listener.Addr().String(): "one", two.Listener.Addr().String(): "two"},
+		stalls: true,
+	}
+	a, b := resolver.Address{Addr: one.Listener.Addr().String()}, resolver.Address{Addr: two.Listener.Addr().String()}
+	withSubConn(p, func(cc balancer.ClientConn) {
+		sc, _ := cc.NewSubConn([]resolver.Address{a}, balancer.NewSubConnOptions{StateListener: func(s balancer.SubConnState) {
+			j.add("%v", s.ConnectivityState)
+		}})
+		sc.Connect()
+		probe.Settle(0)
+		j.add("updated after %s", dials.take())
+		cc.UpdateAddresses(sc, to(a, b))
+		probe.Settle(0)
+		j.add("then %s", dials.take())
+		cc.RemoveSubConn(sc)
+		probe.Settle(0)
+	}, dials.options()...)
+	j.print(p)
+}
+
 // dialLog keeps who was dialed.
 type dialLog struct {
-	mu    sync.Mutex
-	names map[string]string // of addresses
-	lines []string
+	mu     sync.Mutex
+	names  map[string]string // of addresses
+	stalls bool              // the next dial lasts until its context ends
+	lines  []string
 }
 
 // options have a channel dial by it. Who has failed is not dialed again for a minute.
@@ -107,7 +134,13 @@ func (d *dialLog) options() []grpc.DialOption {
 		grpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) {
 			d.mu.Lock()
 			d.lines = append(d.lines, d.names[addr])
+			stalls := d.stalls
+			d.stalls = false
 			d.mu.Unlock()
+			if stalls {
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}
 			return new(net.Dialer).DialContext(ctx, "tcp", addr)
 		}),
 		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: time.Minute, Multiplier: 1, MaxDelay: time.Minute}}),
