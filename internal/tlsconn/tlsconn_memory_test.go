@@ -6,8 +6,10 @@ import (
 	"crypto/tls"
 	"runtime"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc/internal/readyreader"
+	"google.golang.org/grpc/internal/testutils"
 )
 
 // heap is what is in use when nothing is left to collect and pools are empty.
@@ -174,7 +176,7 @@ func benchThroughput(b *testing.B, kind string, size int) {
 	into := make([]byte, 32<<10)
 	b.SetBytes(int64(size))
 	b.ReportAllocs()
-	defer reportCPU(b)()
+	defer reportCPU(b, testutils.CPUTime())
 	for left := b.N * size; left > 0; {
 		n, err := server.Read(into)
 		if err != nil {
@@ -203,7 +205,7 @@ func BenchmarkPingPong(b *testing.B) {
 			}()
 			p := pattern(128)
 			b.ReportAllocs()
-			defer reportCPU(b)()
+			defer reportCPU(b, testutils.CPUTime())
 			for b.Loop() {
 				client.Write(p)
 				for n := 0; n < len(p); {
@@ -216,4 +218,9 @@ func BenchmarkPingPong(b *testing.B) {
 			}
 		})
 	}
+}
+
+// reportCPU adds the processor time of the whole process since it was at before.
+func reportCPU(b *testing.B, before time.Duration) {
+	b.ReportMetric(float64(testutils.CPUTime()-before)/float64(b.N), "cpu-ns/op")
 }
