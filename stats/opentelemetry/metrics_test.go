@@ -226,9 +226,24 @@ func TestOptionalLabels(t *testing.T) {
 	const method = "grpc.method=test.Echo/Unary"
 	m.want(p,
 		"grpc.client.attempt.started{grpc.client.call.custom=mine,"+method+",grpc.target=dns:///ADDR} 1",
-		"grpc.client.attempt.duration{csm.service_name=s,grpc.client.call.custom=mine,grpc.lb.backend_service=b,grpc.lb.locality=l,"+
+		"grpc.client.attempt.duration{csm.service_name=s,csm.service_namespace_name=n,grpc.client.call.custom=mine,grpc.lb.backend_service=b,grpc.lb.locality=l,"+
 			method+",grpc.status=OK,grpc.target=dns:///ADDR} 1",
 		"grpc.client.call.duration{grpc.client.call.custom=mine,"+method+",grpc.status=OK,grpc.target=dns:///ADDR} 1")
+}
+
+// TestEachOptionalLabelAlone: a label that is told of an attempt is there whether or not others are on.
+func TestEachOptionalLabelAlone(t *testing.T) {
+	for label, value := range map[string]string{"grpc.lb.locality": "l", "grpc.lb.backend_service": "b", "csm.service_name": "s", "csm.service_namespace_name": "n"} {
+		m := newMeters(t)
+		o := m.options()
+		o.MetricsOptions.OptionalLabels = []string{label}
+		o.MetricsOptions.Metrics = estats.NewMetrics(opentelemetry.ClientAttemptDurationMetricName)
+		p := newPair(t, &echo{}, nil, opentelemetry.DialOption(o), grpc.WithPerRPCCredentials(labelling{}))
+		p.mustCall("x")
+		labels := []string{label + "=" + value, "grpc.method=test.Echo/Unary", "grpc.status=OK", "grpc.target=dns:///ADDR"}
+		slices.Sort(labels)
+		m.want(p, "grpc.client.attempt.duration{"+strings.Join(labels, ",")+"} 1")
+	}
 }
 
 // labelling tells the labels of an attempt, whose context it gets.
@@ -236,7 +251,7 @@ type labelling struct{}
 
 func (labelling) RequireTransportSecurity() bool { return false }
 func (labelling) GetRequestMetadata(ctx context.Context, _ ...string) (map[string]string, error) {
-	stats.UpdateLabels(ctx, map[string]string{"grpc.lb.locality": "l", "grpc.lb.backend_service": "b", "csm.service_name": "s"})
+	stats.UpdateLabels(ctx, map[string]string{"grpc.lb.locality": "l", "grpc.lb.backend_service": "b", "csm.service_name": "s", "csm.service_namespace_name": "n"})
 	return nil, nil
 }
 

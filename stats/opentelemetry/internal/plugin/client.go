@@ -92,7 +92,7 @@ func (c *channel) BeginAttempt(ctx context.Context, info telemetry.AttemptInfo) 
 	}
 	a.Context = ctx
 	a.begin()
-	if c.on.place || c.on.backend {
+	if c.on.receivesLabels() {
 		return a, a
 	}
 	return ctx, a

@@ -82,6 +82,9 @@ type optional struct {
 	mesh                   meshLabels
 }
 
+// receivesLabels reports whether any label is on that balancers tell of an attempt.
+func (o optional) receivesLabels() bool { return o.place || o.backend || o.mesh != meshLabels{} }
+
 // meshLabels is which of the labels of a service mesh (CSM) are on.
 type meshLabels struct{ service, namespace bool }
 
